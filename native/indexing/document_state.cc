@@ -56,6 +56,7 @@ Result<bool> DocumentState::ApplyOperations(const TouchedDocument& touched) {
       continue;
     }
     if (operation.skip_creation && !exists) continue;
+    source_.payloads->Read(operation.document().size());
     RowFieldsOf(operation.document(), *source_.fields, sent_);
     vectors_.Apply(operation.action, TakeVectors(sent_));
     if (operation.action == Action::kUpdate && exists) {

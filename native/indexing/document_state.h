@@ -31,7 +31,8 @@ struct DocumentSource {
   std::vector<segment::EmbedderShape> embedders;  // of these
   std::vector<Remake> remakes;                    // likewise; none: nothing is made anew
   const MadeEmbeddings* made = nullptr;
-  Operations* operations = nullptr;  // null when stored rows are read again
+  Operations* operations = nullptr;    // null when stored rows are read again
+  const Payloads* payloads = nullptr;  // where the documents of operations are
 };
 
 class DocumentState {

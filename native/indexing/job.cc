@@ -292,7 +292,7 @@ class Job {
   Progress& progress_;
   std::shared_ptr<const index::Snapshot> before_;
 
-  std::vector<std::unique_ptr<Payload>> held_;
+  Payloads held_;
   std::optional<index::Index::ExternalIds> ids_;
   std::unique_ptr<Operations> operations_;
   std::vector<StepOutcome> outcomes_;
@@ -366,14 +366,13 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
   std::string_view bytes;
   if (payload["file"].is_string()) {
     GANNET_ASSIGN_OR_RETURN(auto mapped, Payload::Map(payload["file"].string()));
-    bytes = mapped->bytes();
-    held_.push_back(std::move(mapped));
+    bytes = held_.Hold(std::move(mapped));
   } else {
     const uint64_t buffer = payload["buffer"].integer();
     if (buffer >= payloads_.size()) return Status::Internal("a payload is missing");
     bytes = payloads_[buffer];
   }
-  return operations_->AddDocuments(bytes, step["format"].string() == "ndjson",
+  return operations_->AddDocuments(bytes, held_, step["format"].string() == "ndjson",
                                    step["method"].string() == "update",
                                    step["skipCreation"].boolean(), step["primaryKey"].string(),
                                    step["primaryKey"].is_string(), outcome);
@@ -480,6 +479,7 @@ Status Job::WriteDocuments() {
       }
       if (operation.skip_creation && !exists) continue;
       exists = true;
+      held_.Read(operation.document().size());
       GANNET_RETURN_IF_ERROR(discovery.Add(operation.document()));
     }
     if (exists) {
@@ -513,6 +513,7 @@ Status Job::WriteDocuments() {
     work.settings = before_->settings.get();
     work.embedders = ShapesOf(*before_->settings, operations_->dimensions());
     work.operations = operations_.get();
+    work.payloads = &held_;
     work.changes = std::move(changes);
     work.progress = &progress_;
     work.index = &index_;

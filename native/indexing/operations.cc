@@ -96,6 +96,21 @@ Payload::~Payload() {
   if (map_ != nullptr) munmap(map_, bytes_.size());
 }
 
+void Payload::ReleasePages() const {
+  if (map_ != nullptr) madvise(map_, bytes_.size(), MADV_DONTNEED);
+}
+
+std::string_view Payloads::Hold(std::unique_ptr<Payload> payload) {
+  held_.push_back(std::move(payload));
+  return held_.back()->bytes();
+}
+
+void Payloads::Read(uint64_t bytes) const {
+  const uint64_t before = read_.fetch_add(bytes, std::memory_order_relaxed);
+  if (before / kResidentBytes == (before + bytes) / kResidentBytes) return;
+  for (const auto& payload : held_) payload->ReleasePages();
+}
+
 Result<std::string> InferPrimaryKey(std::string_view document) {
   std::vector<std::string> candidates;
   json::ForEachMember(document, [&](std::string_view key, std::string_view) {
@@ -317,9 +332,10 @@ bool Operations::Add(const char* id_bytes, Operation operation) {
   return existed;
 }
 
-Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool update,
-                                bool skip_creation, const std::string& primary_key_given,
-                                bool primary_key_is_given, StepOutcome& outcome) {
+Status Operations::AddDocuments(std::string_view payload, const Payloads& payloads, bool ndjson,
+                                bool update, bool skip_creation,
+                                const std::string& primary_key_given, bool primary_key_is_given,
+                                StepOutcome& outcome) {
   const PayloadFormat format = ndjson ? PayloadFormat::kNdjson : PayloadFormat::kJson;
   const std::string key_before = primary_key;
   const bool had_key = has_primary_key;
@@ -361,6 +377,7 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
     // only.
     const bool borrowed = document.data() >= payload.data() &&
                           document.data() + document.size() <= payload.data() + payload.size();
+    payloads.Read(document.size());
     if (document.size() > UINT32_MAX) return Status::Limit("A document is larger than 4 GiB.");
     entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document),
                        static_cast<uint32_t>(document.size()), missing});

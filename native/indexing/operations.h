@@ -1,6 +1,7 @@
 // What the steps of a batch do to which document, before any document is written.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,10 +24,30 @@ class Payload {
   ~Payload();
   Payload(const Payload&) = delete;
   std::string_view bytes() const { return bytes_; }
+  // The bytes stay readable; what is read of a file again comes from the system's cache of it.
+  void ReleasePages() const;
 
  private:
   std::string_view bytes_;
   void* map_ = nullptr;
+};
+
+// The payloads of a batch. Their bytes are read several times, and the files may be long: the pages
+// that are mapped for them are given back from time to time.
+//
+// Threads: `Hold` has one caller while nobody reads; `Read` any number.
+class Payloads {
+ public:
+  // Bytes that are read between two times.
+  static constexpr uint64_t kResidentBytes = uint64_t{64} << 20;
+
+  std::string_view Hold(std::unique_ptr<Payload> payload);
+  // To be told of the bytes that were read. The bytes stay readable.
+  void Read(uint64_t bytes) const;
+
+ private:
+  std::vector<std::unique_ptr<Payload>> held_;
+  mutable std::atomic<uint64_t> read_{0};
 };
 
 enum class Action : uint8_t { kReplace, kUpdate, kDelete };
@@ -70,10 +91,10 @@ class Operations {
   bool has_primary_key = false;
 
   // Adds the documents of a payload, whose bytes must outlive this. A fault leaves what was
-  // collected before untouched.
-  Status AddDocuments(std::string_view payload, bool ndjson, bool update, bool skip_creation,
-                      const std::string& primary_key_given, bool primary_key_is_given,
-                      StepOutcome& outcome);
+  // collected before untouched. payloads: those of the batch.
+  Status AddDocuments(std::string_view payload, const Payloads& payloads, bool ndjson, bool update,
+                      bool skip_creation, const std::string& primary_key_given,
+                      bool primary_key_is_given, StepOutcome& outcome);
   // Whether the document existed at this point of the batch.
   bool AddDeletion(std::string_view id);
 
