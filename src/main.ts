@@ -630,6 +630,8 @@ async function runAndExit(declared: Command, argv: readonly string[]): Promise<v
 }
 
 function main(): void {
+  // Whatever the program writes holds data: only its user may read it.
+  process.umask(0o077);
   const argv = process.argv.slice(2);
   const [name = '', dir] = argv;
   if (name === VERIFY_PARTS) {

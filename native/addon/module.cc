@@ -550,7 +550,7 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
     summary.ndjson = std::move(lines);
     return summary;
   }
-  const int descriptor = open(output.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+  const int descriptor = open(output.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor < 0) return segment::IoStatus("creating a payload", errno);
   auto documents = indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
     GANNET_RETURN_IF_ERROR(grow(chunk.size()));
@@ -819,8 +819,11 @@ Napi::Value MarkCrashesIn(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value LockFileAt(const Napi::CallbackInfo& info) {
-  const bool writes = info.Length() > 1 && info[1].ToBoolean().Value();
-  const auto lock = LockFile(StringAt(info, 0), writes ? LockKind::kHolder : LockKind::kReader);
+  const std::string name = StringAt(info, 1);
+  const LockKind kind = name == "holder" ? LockKind::kHolder
+                        : name == "data" ? LockKind::kData
+                                         : LockKind::kReader;
+  const auto lock = LockFile(StringAt(info, 0), kind);
   if (lock.ok()) return Napi::Number::New(info.Env(), *lock);
   if (lock.status().code() == StatusCode::kLimit)
     return Napi::String::New(info.Env(), lock.status().message());

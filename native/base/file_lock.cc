@@ -25,10 +25,10 @@ std::string Holder() {
 }
 
 int OpenLock(const std::string& path, LockKind kind) {
-  if (kind == LockKind::kHolder) return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (kind != LockKind::kReader) return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor >= 0 || errno != ENOENT) return descriptor;
-  return open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+  return open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
 }
 
 }  // namespace
@@ -41,14 +41,14 @@ Result<int> LockFile(const std::string& path, LockKind kind) {
   const int descriptor = OpenLock(path, kind);
   if (descriptor < 0) return failed("opening");
   struct flock lock {};
-  lock.l_type = kind == LockKind::kHolder ? F_WRLCK : F_RDLCK;
+  lock.l_type = kind == LockKind::kReader ? F_RDLCK : F_WRLCK;
   lock.l_whence = SEEK_SET;
   if (fcntl(descriptor, F_OFD_SETLK, &lock) != 0) {
     const bool is_held = errno == EAGAIN || errno == EACCES;
     Status status = is_held ? Status::Ok() : failed("locking");
     if (is_held) {
       char text[kHolderBytesMax];
-      const ssize_t size = pread(descriptor, text, sizeof(text), 0);
+      const ssize_t size = kind == LockKind::kData ? 0 : pread(descriptor, text, sizeof(text), 0);
       std::string holder(text, size > 0 ? static_cast<size_t>(size) : 0);
       while (!holder.empty() && holder.back() == '\n') holder.pop_back();
       status = Status::Limit(holder.empty() ? "another process" : holder);

@@ -15,6 +15,8 @@ enum class LockKind {
   kHolder,  // of one process alone; the file is made when absent, and says who holds it
   kReader,  // of any that write nothing; the file is not written, nor made where that is not
             // possible
+  kData,  // of one process alone; the file is one of data: it is made empty when absent, and never
+          // written
 };
 
 // The descriptor of the lock, to be closed to give it back.

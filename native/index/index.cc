@@ -21,7 +21,7 @@ namespace {
 
 // The name of a new one is durable.
 Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0)
+  if (mkdir(path.c_str(), 0700) == 0)
     return segment::SyncFolder(std::filesystem::path(path).parent_path().string());
   return errno == EEXIST ? Status::Ok() : segment::IoStatus("creating a folder", errno);
 }
@@ -600,7 +600,7 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
 Status Index::CopyTo(const std::string& dir) {
   const std::lock_guard lock(commit_mutex_);
   for (const std::string& folder : {dir, dir + "/segments"}) {
-    if (mkdir(folder.c_str(), 0755) != 0) return segment::IoStatus("creating a folder", errno);
+    if (mkdir(folder.c_str(), 0700) != 0) return segment::IoStatus("creating a folder", errno);
   }
   GANNET_RETURN_IF_ERROR(env_->CopyTo(dir + "/index.mdb"));
   std::set<uint64_t> numbers;

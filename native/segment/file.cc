@@ -58,7 +58,7 @@ Status SyncFolder(const std::string& path) {
 }
 
 Result<std::unique_ptr<SegmentFileWriter>> SegmentFileWriter::Create(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+  const int descriptor = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor < 0) return IoStatus("creating a segment file", errno);
   return std::unique_ptr<SegmentFileWriter>(new SegmentFileWriter(descriptor, path));
 }

@@ -253,7 +253,7 @@ Status Environment::OpenFile() {
   {
     const MappedBlocks mapped;
     code =
-        mdb_env_open(env, path_.c_str(), flags_ | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644);
+        mdb_env_open(env, path_.c_str(), flags_ | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0600);
   }
   if (int dead = 0; code == MDB_SUCCESS && (flags_ & MDB_NOLOCK) == 0) mdb_reader_check(env, &dead);
   // Tables get their numbers in the order in which they are opened.

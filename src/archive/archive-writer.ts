@@ -16,8 +16,6 @@ const PART_SUFFIX = '.part';
 export interface ArchiveOptions {
   /** 1 to 9: how much work the compression is. */
   level: number;
-  /** Of the file. */
-  mode?: number;
   /** The file that is written first, in the same folder. One that a crash has left is replaced. Default: the name with a suffix. */
   part?: string;
 }
@@ -25,15 +23,13 @@ export interface ArchiveOptions {
 export class ArchiveWriter {
   readonly #file: string;
   readonly #part: string;
-  readonly #mode: number;
   readonly #pack: Pack;
   readonly #written: Promise<void>;
   #failure: unknown;
 
-  private constructor(file: string, part: string, { level, mode = 0o644 }: ArchiveOptions) {
+  private constructor(file: string, part: string, { level }: ArchiveOptions) {
     this.#file = file;
     this.#part = part;
-    this.#mode = mode;
     this.#pack = pack();
     const target = createWriteStream(this.#part, { mode: 0o600 });
     this.#written = pipeline(
@@ -46,7 +42,7 @@ export class ArchiveWriter {
 
   /** Makes the folder of the file when it is absent. */
   static async create(file: string, options: ArchiveOptions): Promise<ArchiveWriter> {
-    await mkdir(dirname(file), { recursive: true });
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const { part = file + PART_SUFFIX } = options;
     await rm(part, { force: true });
     return new ArchiveWriter(file, part, options);
@@ -117,7 +113,6 @@ export class ArchiveWriter {
     await this.#written;
     const part = await open(this.#part, 'r+');
     try {
-      await part.chmod(this.#mode);
       await part.sync();
     } finally {
       await part.close();

@@ -143,10 +143,11 @@ export interface NativeAddon {
 
   /**
    * Locks a file until its descriptor is closed or the process dies.
-   * @param writes the lock of one process alone, which the file then names; else one of any that write nothing
+   * @param kind the lock of one process alone, which the file then names (`holder`) or of which it tells nothing (`data`,
+   *   a file that holds data and is not written); or one of any that write nothing (`reader`). The first two make the file
    * @returns the descriptor; or a text that says who holds the lock. Throws when the file cannot be locked
    */
-  lockFile(path: string, writes: boolean): number | string;
+  lockFile(path: string, kind: 'holder' | 'data' | 'reader'): number | string;
   /**
    * From now on a fatal signal of this process writes `!` over the first byte of the open file, unless it was raised by a
    * thread that does not work for a batch. -1: nothing any more.

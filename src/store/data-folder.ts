@@ -41,8 +41,11 @@ export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
-/** The file whose lock is that of the folder. It is never removed, and says who holds it. */
+/** The file whose lock is that of the folder. The program never removes it, and it says who holds it. */
 const LOCK_FILE = 'lock';
+
+/** Locked as well: a person may remove the file above, and nobody the database while it is in use. */
+const DATABASE_FILE = join('store', 'data.mdb');
 
 /**
  * Creates the folder when absent, or checks that it is ours to open.
@@ -57,14 +60,18 @@ export async function openDataFolder(
   const dir = resolve(path);
   refuseOfReference(dir);
   makeFolder(dir);
-  const unlock = lockFolder(dir, true);
+  const locks = new Locks(dir);
+  locks.take(LOCK_FILE, 'holder');
   try {
+    // Before anything is changed, where there is a database already.
+    if (existsSync(join(dir, DATABASE_FILE))) locks.take(DATABASE_FILE, 'data');
     settleImport(dir);
     const upgradedFrom = checkVersion(dir, version, upgrade);
     const storeDir = join(dir, 'store');
     const payloadDir = join(dir, 'payloads');
     const indexDir = join(dir, 'indexes');
     for (const part of [storeDir, payloadDir, indexDir]) makeFolder(part);
+    locks.take(DATABASE_FILE, 'data');
     return {
       dir,
       storeDir,
@@ -73,10 +80,10 @@ export async function openDataFolder(
       instanceUid: readOrCreate(join(dir, 'instance-uid'), randomUUID),
       upgradedFrom,
       markUpgraded: () => replaceFile(join(dir, 'VERSION'), version),
-      close: unlock,
+      close: async () => locks.release(),
     };
   } catch (error) {
-    await unlock();
+    locks.release();
     throw error;
   }
 }
@@ -104,8 +111,10 @@ export async function importDatabase(
 ): Promise<void> {
   const dir = resolve(path);
   const isNew = !existsSync(dir);
+  const hadLock = existsSync(join(dir, LOCK_FILE));
   makeFolder(dir);
-  const unlock = lockFolder(dir, true);
+  const locks = new Locks(dir);
+  locks.take(LOCK_FILE, 'holder');
   const stage = join(dir, IMPORTING);
   try {
     if (hasDatabase(dir)) throw new DataFolderError(`There is a database in ${dir} already.`);
@@ -118,13 +127,11 @@ export async function importDatabase(
     settleImport(dir);
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
-    if (isNew && readdirSync(dir).every((name) => name === LOCK_FILE)) {
-      rmSync(join(dir, LOCK_FILE), { force: true });
-      rmdirSync(dir);
-    }
+    if (!hadLock) rmSync(join(dir, LOCK_FILE), { force: true });
+    if (isNew && readdirSync(dir).length === 0) rmdirSync(dir);
     throw error;
   } finally {
-    await unlock();
+    locks.release();
   }
 }
 
@@ -176,12 +183,13 @@ export async function inspectDataFolder(path: string, version: string): Promise<
   const found = text('VERSION');
   if (found === null)
     throw new DataFolderError(`${dir} is not a data folder: it has no file VERSION.`);
-  const unlock = lockFolder(dir, false);
+  const locks = new Locks(dir);
+  locks.take(LOCK_FILE, 'reader');
   const faults: string[] = [];
   if (parseVersion(found) === null) {
     faults.push(`the file VERSION holds \`${found}\`, which is not a version`);
   } else if (!isVersionOf(found, version)) {
-    await unlock();
+    locks.release();
     throw new DataFolderError(
       `The data in ${dir} was written by version ${found}, this program is ${version}.`,
     );
@@ -193,28 +201,52 @@ export async function inspectDataFolder(path: string, version: string): Promise<
       faults.push(`the folder ${part} is missing`);
     }
   }
-  if (!existsSync(join(dir, 'store', 'data.mdb')))
-    faults.push('the file store/data.mdb is missing');
-  return { dir, faults, close: unlock };
+  if (existsSync(join(dir, DATABASE_FILE))) locks.take(DATABASE_FILE, 'reader');
+  else faults.push(`the file ${DATABASE_FILE} is missing`);
+  return { dir, faults, close: async () => locks.release() };
 }
 
-/** @returns what gives the lock back */
-function lockFolder(dir: string, writes: boolean): () => Promise<void> {
-  const file = join(dir, LOCK_FILE);
-  let lock: number | string;
-  try {
-    lock = loadAddon().lockFile(file, writes);
-  } catch (error) {
+/** Files of one folder that are locked. */
+class Locks {
+  readonly #dir: string;
+  /** Descriptors by name of the file. */
+  readonly #held = new Map<string, number>();
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Nothing when it is held already. Throws `DataFolderError` when another process has it; then none is held any more. */
+  take(name: string, kind: 'holder' | 'data' | 'reader'): void {
+    if (this.#held.has(name)) return;
+    try {
+      this.#held.set(name, this.#lock(name, kind));
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  release(): void {
+    for (const descriptor of this.#held.values()) closeSync(descriptor);
+    this.#held.clear();
+  }
+
+  #lock(name: string, kind: 'holder' | 'data' | 'reader'): number {
+    let lock: number | string;
+    try {
+      lock = loadAddon().lockFile(join(this.#dir, name), kind);
+    } catch (error) {
+      throw new DataFolderError(
+        `The data folder ${this.#dir} cannot be locked: ${(error as Error).message}. Its file system must keep locks on files.`,
+      );
+    }
+    if (typeof lock === 'number') return lock;
+    const holder = name === LOCK_FILE ? lock : `it has locked ${name}`;
     throw new DataFolderError(
-      `The data folder ${dir} cannot be locked: ${(error as Error).message}. Its file system must keep locks on files.`,
+      `The data folder ${this.#dir} is in use by another process: ${holder}. Stop it, or choose another folder.`,
     );
   }
-  if (typeof lock === 'string') {
-    throw new DataFolderError(
-      `The data folder ${dir} is in use by another process: ${lock}. Stop it, or choose another folder.`,
-    );
-  }
-  return async () => closeSync(lock);
 }
 
 /** @returns the version found when it is an older one that may be upgraded, null when it fits */

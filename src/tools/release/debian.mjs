@@ -26,7 +26,7 @@ if [ "$1" = configure ]; then
     adduser --system --quiet --group --home /var/lib/gannet --no-create-home --gecos "Gannet" gannet
   fi
   if [ ! -d /var/lib/gannet ]; then
-    install -d -o gannet -g gannet -m 0750 /var/lib/gannet
+    install -d -o gannet -g gannet -m 0700 /var/lib/gannet
   fi
   if [ ! -e /etc/gannet/environment ]; then
     key=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \\n')

@@ -53,7 +53,7 @@ describe('archives', () => {
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   async function write(): Promise<void> {
-    const archive = await ArchiveWriter.create(file, { level: 1, mode: 0o444 });
+    const archive = await ArchiveWriter.create(file, { level: 1 });
     await archive.add('metadata.json', '{}');
     await archive.add('empty', '');
     const long = `${'folder/'.repeat(40)}file`;
