@@ -70,7 +70,7 @@ import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX, type TaskMachine } from './tasks/machine.ts';
 import type { Scheduler } from './tasks/scheduler.ts';
-import { VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
+import { faultsOf, VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
 import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
@@ -302,11 +302,14 @@ async function importAtStart(
     file: source.file,
     dbPath: config.dbPath,
     version,
-    storeBytesMax: STORE_BYTES_MAX,
   };
   try {
-    if (source.kind === 'snapshot') await importSnapshot(options);
-    else await importDump({ ...options, native, log: (message) => log.info(message) });
+    if (source.kind === 'snapshot') {
+      await importSnapshot({ ...options, verify: (dir) => faultsOf(dir, version) });
+    } else {
+      const storeBytesMax = STORE_BYTES_MAX;
+      await importDump({ ...options, storeBytesMax, native, log: (text) => log.info(text) });
+    }
   } finally {
     clearInterval(telling);
   }

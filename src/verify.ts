@@ -20,6 +20,9 @@ export const SOUND = 0;
 export const DAMAGED = 1;
 export const UNCHECKED = 2;
 
+/** Of a line about something damaged. */
+const DAMAGED_PREFIX = 'damaged: ';
+
 /** The first argument of the processes that read parts. */
 export const VERIFY_PARTS = 'verify-parts';
 
@@ -50,7 +53,7 @@ export async function verifyFolder(
     }));
     const tell = (more: readonly Fault[]): void => {
       for (const fault of more)
-        print(`damaged: ${fault.file}: ${fault.structure}: ${fault.message}`);
+        print(`${DAMAGED_PREFIX}${fault.file}: ${fault.structure}: ${fault.message}`);
       if (more !== faults) faults.push(...more);
     };
     tell(faults);
@@ -117,6 +120,17 @@ export async function verifyFolder(
     parts.close();
     await folder.close();
   }
+}
+
+/** What `verifyFolder` finds damaged in a folder, or why it cannot be read. */
+export async function faultsOf(path: string, version: string): Promise<string[]> {
+  const lines: string[] = [];
+  const status = await verifyFolder(path, version, (line) => lines.push(line));
+  if (status === SOUND) return [];
+  if (status === UNCHECKED) return lines;
+  return lines.flatMap((line) =>
+    line.startsWith(DAMAGED_PREFIX) ? [line.slice(DAMAGED_PREFIX.length)] : [],
+  );
 }
 
 interface Part<R> {

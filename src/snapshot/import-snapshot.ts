@@ -1,5 +1,5 @@
 /** Makes a database of a snapshot: all of it or nothing (`importDatabase`). */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ArchiveError } from '../archive/archive-error.ts';
@@ -18,7 +18,8 @@ export interface SnapshotImport {
   dbPath: string;
   /** Of the program. */
   version: string;
-  storeBytesMax: number;
+  /** Reads everything in a folder of a database. Returns what is damaged, one line each. */
+  verify: (dir: string) => Promise<string[]>;
 }
 
 /** Throws `ArchiveError` or `DataFolderError`; then there is no database, as before. */
@@ -33,10 +34,7 @@ export async function importSnapshot(options: SnapshotImport): Promise<void> {
   await importDatabase(dbPath, (dir) => unpack(dir, options));
 }
 
-async function unpack(
-  dir: string,
-  { file, version, storeBytesMax }: SnapshotImport,
-): Promise<void> {
+async function unpack(dir: string, { file, version, verify }: SnapshotImport): Promise<void> {
   const folders = new Set([dir]);
   for (const name of ['store', 'payloads', 'indexes']) {
     folders.add(join(dir, name));
@@ -64,16 +62,26 @@ async function unpack(
         'and take the data over by a dump.',
     );
   }
-  await checkIndexes(dir, file, storeBytesMax);
+  await checkIndexes(dir, file);
+  const [fault, ...others] = await verify(dir);
+  if (fault !== undefined) {
+    const more = others.length === 0 ? '' : ` (${others.length} more)`;
+    throw new ArchiveError(
+      `The snapshot ${file} holds a database that is damaged: ${fault}${more}.`,
+    );
+  }
   for (const folder of folders) syncFolder(folder);
 }
 
 /** The list of indexes can be read, and each index is there. */
-async function checkIndexes(dir: string, file: string, storeBytesMax: number): Promise<void> {
-  if (!existsSync(join(dir, 'store', STORE_FILE))) {
-    throw new ArchiveError(`${file} is no snapshot: it has no store/${STORE_FILE}.`);
+async function checkIndexes(dir: string, file: string): Promise<void> {
+  const stored = statSync(join(dir, 'store', STORE_FILE), { throwIfNoEntry: false });
+  if (stored === undefined || stored.size === 0) {
+    throw new ArchiveError(
+      `${file} is no snapshot: it has no store/${STORE_FILE}, or an empty one.`,
+    );
   }
-  const store = new Store(join(dir, 'store'), storeBytesMax);
+  const store = new Store(join(dir, 'store'), { readOnly: true });
   try {
     for (const { key, value } of store.indexes.getRange()) {
       if (!existsSync(join(dir, 'indexes', value.uuid, 'index.mdb'))) {

@@ -85,18 +85,16 @@ async function copyDatabase(
     cancel.check();
   }
   progress.enter(1, 'snapshot the api keys', 4, 6);
-  await concludeCopy(new Store(storeDir, storeBytesMax), payloadDir, context);
+  await concludeCopy(new Store(storeDir, storeBytesMax), payloadDir);
 }
 
-/** In the copy all tasks of snapshots have ended, or they would run again. */
-async function concludeCopy(store: Store, payloadDir: string, context: RunContext): Promise<void> {
-  const { strategy } = context.batch;
+/** In the copy there are no waiting tasks of snapshots: this one is among them, and they would run again. */
+async function concludeCopy(store: Store, payloadDir: string): Promise<void> {
   const tasks = new TaskStore(store, payloadDir, systemClock);
   try {
-    const uids = tasks.matching({ types: ['snapshotCreation'], statuses: ['enqueued'] }, null);
-    const { batchUid, startedAt } = await tasks.begin(uids);
-    const ends = uids.map((uid) => succeeded(uid, null));
-    await tasks.finish({ batchUid, startedAt, strategy, details: {}, ends });
+    await tasks.forget(
+      tasks.matching({ types: ['snapshotCreation'], statuses: ['enqueued'] }, null),
+    );
   } finally {
     await tasks.close();
     await store.close();
@@ -117,7 +115,7 @@ async function packFolder(
   file: string,
   { cancel, progress }: RunContext,
 ): Promise<void> {
-  const archive = await ArchiveWriter.create(file, { level: COMPRESSION, mode: 0o444 });
+  const archive = await ArchiveWriter.create(file, { level: COMPRESSION });
   try {
     const names = await readdir(stage, { recursive: true, withFileTypes: true });
     const paths = names

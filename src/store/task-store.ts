@@ -9,6 +9,7 @@ import type { TaskTable } from './task-conditions.ts';
 import { matchBatches, matchTasks, type Matches } from './task-query.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
+import { TASKS_PER_CHUNK } from './task-chunk.ts';
 import { TaskSweeper } from './task-sweeper.ts';
 import { Stage, type TransactionContext, type TransactionPart } from './task-transaction.ts';
 
@@ -200,6 +201,21 @@ export class TaskStore {
   /** Takes `begin` back: the tasks wait again, and the batch uid is free unless a later one is in use. */
   async rollBack(batchUid: number, uids: readonly number[]): Promise<void> {
     return this.#change(() => this.#table.unmark(uids, batchUid));
+  }
+
+  /**
+   * Erases waiting tasks as if they had never been registered.
+   * REQUIRES: they have no payloads and belong to no batch, and the store is closed next: readers still see them
+   */
+  forget(uids: readonly number[]): Promise<void> {
+    return this.#change(async () => {
+      const stage = new Stage(this.#table);
+      for (const uid of uids) stage.edit(uid).remove(uid % TASKS_PER_CHUNK);
+      await this.#store.commit((tx) => {
+        for (const uid of uids) tx.remove(this.#store.tasks, uid);
+        stage.write(this.#store, tx);
+      });
+    });
   }
 
   /**

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { ArchiveWriter } from '../../src/archive/archive-writer.ts';
 import { readArchive } from '../../src/archive/read-archive.ts';
@@ -56,7 +64,7 @@ describe('snapshots', function () {
     });
     await settle(client);
     await snapshot(first);
-    assert.equal(statSync(file()).mode & 0o777, 0o444);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
     assert.equal(existsSync(join(dir, 'first', 'snapshot')), false);
     // Later changes are not in it.
     await client.call('DELETE', '/indexes/empty');
@@ -64,7 +72,9 @@ describe('snapshots', function () {
 
     const second = await start('second', '--import-snapshot', file());
     const { total } = await second.client.get<any>('/tasks');
-    assert.equal(total, (await first.client.get<any>('/tasks')).total - 1);
+    // Neither the deletion nor the task of the snapshot itself.
+    assert.equal(total, (await first.client.get<any>('/tasks')).total - 2);
+    assert.equal((await second.client.get<any>('/tasks?types=snapshotCreation')).total, 0);
     assert.equal((await second.client.get<any>('/tasks?statuses=enqueued,processing')).total, 0);
     assert.deepEqual(await second.client.get<any>('/keys'), await first.client.get<any>('/keys'));
     assert.equal((await second.client.get<any>('/stats')).indexes.books.numberOfDocuments, 2997);
@@ -100,10 +110,14 @@ describe('snapshots', function () {
     assert.equal(indexes.large.numberOfDocuments, 4000);
     assert.equal(indexes.small.numberOfDocuments, 3);
     const { results } = await second.client.get<any>('/tasks?types=snapshotCreation');
+    // That of the first snapshot; the two that made this one are not in it.
     assert.deepEqual(
-      results.map(({ status }: any) => status),
-      ['succeeded', 'succeeded', 'succeeded'],
+      results.map(({ uid, status }: any) => [uid, status]),
+      [[0, 'succeeded']],
     );
+    const { taskUid } = (await second.client.call('POST', '/snapshots')).json<any>();
+    assert.equal(taskUid, 4);
+    await settle(second.client);
     await second.stop();
     assert.equal((await verify('--db-path', join(dir, 'second'))).status, 0);
   });
@@ -151,14 +165,17 @@ describe('snapshots', function () {
       writeFileSync(broken, bytes.subarray(0, length));
       await refused(/damaged or cut off/);
     }
-    const repacked = async (change: (path: string) => string | null | undefined): Promise<void> => {
+    const repacked = async (
+      change: (path: string, bytes: Buffer) => string | Buffer | null | undefined,
+    ): Promise<void> => {
       rmSync(broken);
       const archive = await ArchiveWriter.create(broken, { level: 1 });
       for await (const { path, body } of readArchive(file())) {
         const chunks: Buffer[] = [];
         for await (const chunk of body) chunks.push(chunk);
-        const content = change(path);
-        if (content !== null) await archive.add(path, content ?? Buffer.concat(chunks));
+        const bytes = Buffer.concat(chunks);
+        const content = change(path, bytes);
+        if (content !== null) await archive.add(path, content ?? bytes);
       }
       await archive.finish();
     };
@@ -168,6 +185,31 @@ describe('snapshots', function () {
     await refused(/the index `books` is missing/);
     await repacked((path) => (path === 'store/data.mdb' ? null : undefined));
     await refused(/no store\/data\.mdb/);
+    // What unpacks well and cannot be right.
+    const garbage: [RegExp, (bytes: Buffer) => Buffer][] = [
+      [/^store\/data\.mdb$/, () => Buffer.alloc(0)],
+      [/^store\/data\.mdb$/, () => Buffer.from('garbage')],
+      [/index\.mdb$/, (bytes) => Buffer.alloc(bytes.length, 'x')],
+      [/segments\/\d+$/, (bytes) => bytes.fill(0x55, bytes.length >> 2, (bytes.length >> 2) + 64)],
+    ];
+    for (const [part, change] of garbage) {
+      await repacked((path, bytes) => (part.test(path) ? change(bytes) : undefined));
+      await refused(/is no snapshot|damaged/);
+    }
+    // A store in which nothing is recorded, beside folders of indexes.
+    const other = await start('other');
+    await other.stop();
+    const empty = readFileSync(join(dir, 'other', 'store', 'data.mdb'));
+    await repacked((path) => (path === 'store/data.mdb' ? empty : undefined));
+    await refused(/damaged: indexes\/|damaged: store\//);
+    // The folder is as it was, when it was there.
+    mkdirSync(join(dir, 'second'));
+    const { status } = await folder.failing('second', ['--import-snapshot', broken]);
+    assert.equal(status, 1);
+    assert.deepEqual(readdirSync(join(dir, 'second')), []);
+    const fresh = await start('second');
+    await fresh.stop();
+    rmSync(join(dir, 'second'), { recursive: true });
     rmSync(broken);
     const foreign = await ArchiveWriter.create(broken, { level: 1 });
     await foreign.add('metadata.json', '{}');
