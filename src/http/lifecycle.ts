@@ -324,6 +324,8 @@ export class Lifecycle {
         'a request failed',
       );
     }
+    // What is left of a body that is too large is not waited for.
+    if (error.status === 413) pending.exchange.closes = true;
     this.#send(pending, {
       status: error.status,
       body: JSON.stringify(error),

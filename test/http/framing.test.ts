@@ -1,6 +1,7 @@
 /** Requests of which nobody can tell where they end, over plain sockets. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
 describe('A request', () => {
@@ -11,7 +12,7 @@ describe('A request', () => {
   after(() => server.close());
 
   /** Sends a text and resolves to all that comes back until the server ends the connection. */
-  async function send(text: string): Promise<string> {
+  async function send(text: string | Buffer): Promise<string> {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(text);
     let answer = '';
@@ -46,6 +47,24 @@ describe('A request', () => {
     const answer = await send('get /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
     assert.match(answer, /^HTTP\/1\.1 40[05] /);
   });
+
+  const tooLarge = gzipSync(Buffer.alloc(2_000_000, ' '));
+  for (const [path, heads, body] of [
+    ['/indexes/a/search', ['content-length: 200000000'], ''],
+    ['/indexes/a/documents', ['content-length: 200000000'], ''],
+    ['/keys', ['content-encoding: gzip', `content-length: ${tooLarge.length}`], tooLarge],
+  ] as const) {
+    it(`to ${path} with a body that is too large ends its connection`, async () => {
+      const lines = [`POST ${path} HTTP/1.1`, 'host: x', 'content-type: application/json'];
+      const start = [...lines, `authorization: Bearer ${server.masterKey}`, ...heads];
+      const answer = await send(
+        Buffer.concat([Buffer.from(`${start.join('\r\n')}\r\n\r\n`), Buffer.from(body)]),
+      );
+      assert.match(answer, /^HTTP\/1\.1 413 /);
+      assert.match(answer, /\r\nconnection: close\r\n/i);
+      assert.match(answer, /payload_too_large/);
+    });
+  }
 
   it('with the same length twice, or in chunks, is answered', async () => {
     const auth = `authorization: Bearer ${server.masterKey}`;
