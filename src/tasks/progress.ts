@@ -51,12 +51,28 @@ export class Progress {
     return { steps, percentage: new JsonFloat(Math.min(100, percentage * 100)) };
   }
 
+  /** Path of a step -> time so far. */
+  traceSoFar(): Record<string, string> {
+    const times = { ...this.#trace };
+    let path = '';
+    for (const [depth, { currentStep }] of this.#steps.entries()) {
+      path = depth === 0 ? currentStep : `${path} > ${currentStep}`;
+      const started = this.#started[depth];
+      if (started !== undefined) times[path] = (times[path] ?? 0) + (this.#now() - started);
+    }
+    return timesAsText(times);
+  }
+
   /** Ends all steps. Path of a step -> time. */
   trace(): Record<string, string> {
     this.#leave(0);
-    const entries = Object.entries(this.#trace).sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(entries.map(([path, ms]) => [path, shortDuration(ms)]));
+    return timesAsText(this.#trace);
   }
+}
+
+function timesAsText(times: Readonly<Record<string, number>>): Record<string, string> {
+  const entries = Object.entries(times).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([path, ms]) => [path, shortDuration(ms)]));
 }
 
 /** Two decimals and a unit, such as `12.34ms`. */

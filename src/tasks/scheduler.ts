@@ -198,6 +198,7 @@ export class Scheduler {
         status: { processing: batch.uids.length },
         types: types.toObject(),
         indexUids: indexUids.toObject(),
+        progressTrace: progress.traceSoFar(),
         ...(embedderRequests === null ? {} : { embedderRequests }),
       },
       duration: null,
@@ -349,7 +350,8 @@ export class Scheduler {
     const progress = new Progress();
     const cancel = new CancelSwitch();
     const embedderRequests = new EmbedderRequests();
-    const sizesBefore = this.#sizesOf(batch.indexUid);
+    const writesDocuments = batch.kind === 'documents' || batch.kind === 'documentEdition';
+    const sizesBefore = writesDocuments ? this.#sizesOf(batch.indexUid) : {};
     let isDetached = false;
     this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
     // What was asked while the batch was about to begin.
@@ -389,10 +391,9 @@ export class Scheduler {
       progress.enter(0, 'writing tasks to disk', 1, 2);
       await this.#finish(batchUid, startedAt, batch.strategy, result, {
         progressTrace: trace,
-        internalDatabaseSizes: changedSizes(
-          sizesBefore,
-          this.#sizesOf(batch.indexUid, result.indexes),
-        ),
+        internalDatabaseSizes: writesDocuments
+          ? changedSizes(sizesBefore, this.#sizesOf(batch.indexUid, result.indexes))
+          : undefined,
         embedderRequests: embedderRequests.view(),
       });
     } finally {

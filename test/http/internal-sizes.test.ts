@@ -21,5 +21,14 @@ describe('The sizes of internal databases', function () {
     const task = await done('POST', '/indexes/i/documents', [{ id: 7, text: 'more words' }]);
     const { body: batch } = await send('GET', `/batches/${task.batchUid}`);
     assert.match(batch.stats.internalDatabaseSizes.segments, / \(\+[\d.]+ (B|KiB)\)$/);
+    for (const [method, path, body] of [
+      ['PATCH', '/indexes/i/settings', { filterableAttributes: ['text'] }],
+      ['POST', '/indexes', { uid: 'another' }],
+      ['DELETE', '/indexes/another', undefined],
+    ] as const) {
+      const other = await done(method, path, body);
+      const { body: without } = await send('GET', `/batches/${other.batchUid}`);
+      assert.ok(!('internalDatabaseSizes' in without.stats), other.type);
+    }
   });
 });

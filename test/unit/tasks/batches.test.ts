@@ -22,6 +22,7 @@ describe('Batches', () => {
     await test.run(add('a', [{ id: 1 }]));
     assert.equal(running!.finishedAt, null);
     assert.deepEqual(running!.stats.status, { processing: 1 });
+    assert.ok('processing tasks > indexing' in running!.stats.progressTrace!);
     assert.deepEqual(
       running!.progress!.steps.map(({ currentStep }) => currentStep),
       ['processing tasks', 'indexing', 'document'],
