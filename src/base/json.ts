@@ -185,6 +185,11 @@ export function parseJson(
   return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
+/** Whether a JSON text is nested deeper than any text is read. */
+export function isTooDeep(text: string): boolean {
+  return text.length > 2 * JSON_DEPTH_MAX && shapeOf(Buffer.from(text)).depth > JSON_DEPTH_MAX;
+}
+
 /** The deepest nesting, and no less than the number of values. */
 function shapeOf(bytes: Buffer): { depth: number; values: number } {
   let depth = 0;

@@ -1,5 +1,5 @@
 /** What follows from the entries of `task-types/registry.ts`. */
-import type { TaskNetwork } from './tasks.ts';
+import type { ExactDates, TaskNetwork } from './tasks.ts';
 import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
 import type { InBatch, TaskTypeEntry } from './task-types/task-type.ts';
 
@@ -29,6 +29,7 @@ export type TaskRequest = Known<RequestOfEntry<Entries>> & {
 export type TaskRow = Known<RowOfEntry<Entries>> & {
   customMetadata?: string;
   network?: TaskNetwork;
+  exactDates?: ExactDates;
 };
 
 export type RowOf<T extends TaskType> = Extract<TaskRow, { type: T }>;

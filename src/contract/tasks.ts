@@ -43,6 +43,13 @@ export interface TaskView {
   customMetadata?: string;
 }
 
+/** Dates of an import that milliseconds cannot hold exactly: RFC 3339 in UTC, with nanoseconds. */
+export interface ExactDates {
+  enqueuedAt?: string;
+  startedAt?: string;
+  finishedAt?: string;
+}
+
 /** The body of a 202. Keys in this order. */
 export interface TaskSummary {
   taskUid: number;

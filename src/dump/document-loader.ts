@@ -23,12 +23,14 @@ export interface DocumentTarget {
 /**
  * Loads lines of JSON; while a file is indexed the next one is written.
  * @param dir folder for the files, which are erased
+ * @param check reads a file before the index gets it; throws when it is not right
  * @returns number of lines. Throws `DumpError` for a document that the index refuses.
  */
 export async function loadDocuments(
   target: DocumentTarget,
   source: AsyncIterable<Buffer>,
   dir: string,
+  check: (file: string, firstLine: number) => Promise<unknown>,
   commitBytes = COMMIT_BYTES,
 ): Promise<number> {
   let lines = 0;
@@ -41,6 +43,7 @@ export async function loadDocuments(
     const first = lines + 1;
     lines += count;
     await running;
+    if (count > 0) await check(file, first);
     if (count > 0) running = apply(target, file, first);
     else await rm(file, { force: true });
     // Told when it is waited for.

@@ -1,9 +1,10 @@
 /** What a dump of any format holds, in the terms of the newest one: everything but documents and tasks. */
+import { isTooDeep, JSON_DEPTH_MAX } from '../base/json.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { DumpError } from './dump-error.ts';
 import type { DumpVersion } from './dump-layout.ts';
 import { textOf } from './dump-values.ts';
-import { legacySettings } from './legacy-settings.ts';
+import { firstIndexSettings, legacySettings } from './legacy-settings.ts';
 
 /** Least and greatest format that is read. */
 const VERSIONS = [1, 6] as const;
@@ -104,7 +105,7 @@ function indexesOf(
         createdAt: textOf(index.createdAt),
         updatedAt: textOf(index.updatedAt),
         primaryKey: textOf(index.primaryKey),
-        settings: legacySettings(small.object(`${uid}/settings.json`) ?? {}),
+        settings: firstIndexSettings(small.object(`${uid}/settings.json`) ?? {}),
       };
     });
   }
@@ -173,6 +174,9 @@ class SmallFiles {
 
 /** Throws `DumpError`. */
 export function parseObject(text: string, place: string): Record<string, unknown> {
+  if (isTooDeep(text)) {
+    throw new DumpError(`${place} is nested deeper than ${JSON_DEPTH_MAX} levels`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

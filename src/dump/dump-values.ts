@@ -1,4 +1,6 @@
 /** Members of the JSON of dumps, each of them null when it is something else. */
+import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
+import type { ExactDates } from '../contract/tasks.ts';
 import { SETTING_ENTRIES } from '../contract/settings.ts';
 
 export function textOf(value: unknown): string | null {
@@ -13,6 +15,16 @@ export function numberOf(value: unknown): number | null {
 export function knownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
   return Object.fromEntries(known.map(({ name }) => [name, given[name]]));
+}
+
+/** The dates of a task or batch of which milliseconds with microseconds would lose something; undefined: none. */
+export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates | undefined {
+  const exact: ExactDates = {};
+  for (const name of ['enqueuedAt', 'startedAt', 'finishedAt'] as const) {
+    const nanos = nanosOf(String(line[name]));
+    if (nanos !== null && nanos % 1000n !== 0n) exact[name] = dateOfNanos(nanos);
+  }
+  return Object.keys(exact).length === 0 ? undefined : exact;
 }
 
 /** A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as fraction. */

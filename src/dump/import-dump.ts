@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { objectLines } from '../archive/json-values.ts';
 import { type ArchiveEntry, readArchive } from '../archive/read-archive.ts';
-import { newlinesIn } from '../base/newlines.ts';
 import { syncFolder } from '../base/sync-folder.ts';
 import { mergeSettings, parseSettings } from '../contract/settings.ts';
 import { EMBEDDER_STATES } from '../embedding/embedder-state.ts';
@@ -197,7 +196,9 @@ class Import {
       case 'documents': {
         const target = this.#targets.get(part.folder);
         if (target === undefined) throw new DumpError(`${path} belongs to no index`);
-        const count = await loadDocuments(target, body, this.#spoolDir);
+        const count = await loadDocuments(target, body, this.#spoolDir, (file, first) =>
+          this.#documentsIn(file, first === 1 ? path : `${path}, counted from line ${first}`),
+        );
         this.#options.log(`imported ${count} documents of the index ${target.uid}`);
         return;
       }
@@ -210,11 +211,41 @@ class Import {
       case 'payload':
         this.#payloads.set(
           part.name,
-          await spoolPayload(body, join(payloadDir, `in-${part.name}`)),
+          await this.#spoolPayload(body, path, join(payloadDir, `in-${part.name}`)),
         );
         return;
       case 'small':
       case 'unknown':
+    }
+  }
+
+  async #spoolPayload(
+    body: AsyncIterable<Buffer>,
+    path: string,
+    file: string,
+  ): Promise<SpooledPayload> {
+    const handle = await open(file, 'w');
+    let bytes = 0;
+    try {
+      for await (const lines of objectLines(body)) {
+        bytes += lines.length;
+        await handle.writeFile(lines);
+      }
+      await handle.sync();
+    } catch (error) {
+      throw new DumpError(`${path}: ${(error as Error).message}`);
+    } finally {
+      await handle.close();
+    }
+    return { file, bytes, documents: await this.#documentsIn(file, path) };
+  }
+
+  /** The number of documents in a file of lines. Throws `DumpError` when one of them is not right. */
+  async #documentsIn(file: string, path: string): Promise<number> {
+    try {
+      return (await this.#options.native.checkPayload(file, 'ndjson', '', '')).documents;
+    } catch (error) {
+      throw new DumpError(`${path}: ${(error as Error).message.replace(/\.$/, '')}`);
     }
   }
 
@@ -236,21 +267,4 @@ function settingsOf(
     return { ...merged.value, [EMBEDDER_STATES]: states };
   }
   throw new DumpError(`the settings of the index \`${uid}\`: ${merged.error.message}`);
-}
-
-async function spoolPayload(body: AsyncIterable<Buffer>, file: string): Promise<SpooledPayload> {
-  const handle = await open(file, 'w');
-  let bytes = 0;
-  let documents = 0;
-  try {
-    for await (const lines of objectLines(body)) {
-      bytes += lines.length;
-      documents += newlinesIn(lines);
-      await handle.writeFile(lines);
-    }
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  return { file, bytes, documents };
 }

@@ -10,6 +10,13 @@ export function legacySettings(old: Record<string, unknown>): Record<string, unk
   return settings;
 }
 
+/** Settings of an index of format 1, where attributes for faceting are those for sorting as well. */
+export function firstIndexSettings(old: Record<string, unknown>): Record<string, unknown> {
+  const { attributesForFaceting: attributes } = old;
+  const settings = legacySettings(old);
+  return attributes === undefined ? settings : { ...settings, sortableAttributes: attributes };
+}
+
 /**
  * Settings of an update of format 1, where each one is `Nothing`, `Clear` or `{Update: value}`; the names of ranking
  * rules begin with capitals there.
@@ -21,7 +28,7 @@ export function firstSettings(old: Record<string, unknown>): Record<string, unkn
     if (key === 'primaryKey' || change === 'Nothing') continue;
     settings[key] = change === 'Clear' ? null : (change as { Update: unknown }).Update;
   }
-  return legacySettings(settings);
+  return firstIndexSettings(settings);
 }
 
 /** `asc(price)` and `{Asc: price}` become `price:asc`; `wordsPosition` is a part of `attribute` now. */

@@ -1,4 +1,5 @@
 /** Tasks and updates of the formats 1 to 5, turned into lines of the newest one. */
+import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { DumpVersion } from './dump-layout.ts';
 import { textOf } from './dump-values.ts';
 import { firstSettings, legacySettings } from './legacy-settings.ts';
@@ -59,6 +60,8 @@ function taskOfEvents(old: Json): TaskLine {
   };
   if (failed !== undefined) line.error = end!.error;
   if (status !== 'enqueued') {
+    const batch = (dateIn('Batched') as Json | null)?.batch_id;
+    if (batch !== undefined) line.batchUid = batch;
     line.startedAt = started;
     line.finishedAt = end?.timestamp ?? (last?.[1] as unknown) ?? started;
   }
@@ -280,11 +283,19 @@ function firstUpdate(old: Json, index: string | null, number: number): TaskLine 
     type,
     details,
     enqueuedAt: old.enqueuedAt,
-    startedAt: old.enqueuedAt,
+    startedAt: beginOf(old.processedAt, old.duration) ?? old.enqueuedAt,
     finishedAt: old.processedAt,
   };
   if (failed) line.error = errorOf(old.error, old.errorCode);
   return { line, payload: null };
+}
+
+/** When something began that ended at a date after some seconds; null: it is not told. */
+function beginOf(end: unknown, seconds: unknown): string | null {
+  const nanos = nanosOf(String(end));
+  if (nanos === null || typeof seconds !== 'number' || !(seconds >= 0 && seconds < 1e9))
+    return null;
+  return dateOfNanos(nanos - BigInt(Math.round(seconds * 1e9)));
 }
 
 function errorOf(message: unknown, code: unknown): Json {

@@ -3,14 +3,14 @@ import type { ErrorBody } from '../contract/errors.ts';
 import type { SearchRulePatch } from '../contract/search-rules.ts';
 import { parseSettings } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/task-types.ts';
-import type { TaskDetails, TaskNetwork, TaskStatus } from '../contract/tasks.ts';
+import type { ExactDates, TaskDetails, TaskNetwork, TaskStatus } from '../contract/tasks.ts';
 import { DumpError } from './dump-error.ts';
-import { dateOf, knownSettings, numberOf, textOf } from './dump-values.ts';
+import { dateOf, exactDates, knownSettings, numberOf, textOf } from './dump-values.ts';
 import { decodeUids } from './task-bitmap.ts';
 
 type Json = Record<string, unknown>;
 
-/** A task of a dump. Dates are milliseconds with microseconds as fraction. */
+/** A task of a dump. Dates are milliseconds with microseconds as fraction, and exact ones where that is not enough. */
 export interface DumpedTask {
   uid: number;
   batchUid: number | null;
@@ -28,6 +28,7 @@ export interface DumpedTask {
   enqueuedAt: number;
   startedAt: number | null;
   finishedAt: number | null;
+  exactDates?: ExactDates;
 }
 
 /** Null: of a type that this program does not know. Throws `DumpError`. */
@@ -58,6 +59,12 @@ export function readTask(line: Json, place: string): DumpedTask | null {
       finishedAt === null ? null : Math.min(dateOf(line.startedAt) ?? finishedAt, finishedAt),
     finishedAt,
   };
+  const exact = exactDates(
+    status === 'enqueued'
+      ? { enqueuedAt: line.enqueuedAt }
+      : { startedAt: line.finishedAt, ...line },
+  );
+  if (exact !== undefined) task.exactDates = exact;
   const network = networkOf(line.network);
   if (network !== undefined) task.request.network = network;
   if (typeof line.customMetadata === 'string') task.request.customMetadata = line.customMetadata;

@@ -3,13 +3,13 @@ import { createReadStream, existsSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { linesOf } from '../archive/json-values.ts';
 import { Counts } from '../base/counts.ts';
-import type { BatchStats, TaskStatus, TaskType } from '../contract/tasks.ts';
+import type { BatchStats, ExactDates, TaskStatus, TaskType } from '../contract/tasks.ts';
 import { type ImportedTask, TaskImport } from '../store/import-tasks.ts';
 import { PayloadFolder } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import { newTask } from '../tasks/new-task.ts';
-import { dateOf } from './dump-values.ts';
+import { dateOf, exactDates } from './dump-values.ts';
 import { type DumpContents, parseObject } from './dump-contents.ts';
 import { DumpError } from './dump-error.ts';
 import { legacyTask } from './legacy-tasks.ts';
@@ -38,6 +38,7 @@ export interface SpooledTasks {
 interface NewBatch {
   startedAt: number;
   finishedAt: number;
+  exactDates: ExactDates | undefined;
   statuses: Counts<TaskStatus>;
   types: Counts<TaskType>;
   indexUids: Counts;
@@ -129,6 +130,8 @@ class TaskLoader {
 
   async #imported(dumped: DumpedTask, payload: string): Promise<ImportedTask> {
     const { uid, request, matched, enqueuedAt, status, startedAt, finishedAt } = dumped;
+    const exact = dumped.exactDates;
+    const dates = { enqueuedAt, ...(exact !== undefined && { exactDates: exact }) };
     let payloadFileBytes: number | null = null;
     if (status === 'enqueued' && request.type === 'documentAdditionOrUpdate') {
       const found = this.#spooled.payloads.get(payload);
@@ -139,13 +142,13 @@ class TaskLoader {
       } else await (await open(this.#payloads.file(uid), 'w')).close();
     }
     const task = newTask(request, null, { matching: () => matched });
-    if (status === 'enqueued') return { uid, task, payloadFileBytes, enqueuedAt, end: null };
+    if (status === 'enqueued') return { uid, task, payloadFileBytes, ...dates, end: null };
     const { result, canceledBy, error, details } = dumped;
     return {
       uid,
       task,
       payloadFileBytes,
-      enqueuedAt,
+      ...dates,
       end: {
         ...{ status, result, canceledBy, startedAt: startedAt!, finishedAt: finishedAt! },
         batchUid: this.#batchOf(dumped),
@@ -156,7 +159,8 @@ class TaskLoader {
   }
 
   /** Of a task that belongs to none, one is made for those that began and ended with it. */
-  #batchOf({ batchUid, startedAt, finishedAt, status, request }: DumpedTask): number {
+  #batchOf(task: DumpedTask): number {
+    const { batchUid, startedAt, finishedAt, status, request } = task;
     const dates = `${startedAt} ${finishedAt}`;
     let uid = batchUid ?? this.#byDates.get(dates);
     if (uid === undefined) {
@@ -170,6 +174,7 @@ class TaskLoader {
       if (batch === undefined) {
         batch = {
           ...{ startedAt: startedAt!, finishedAt: finishedAt!, count: 0 },
+          exactDates: task.exactDates,
           ...{ statuses: new Counts(), types: new Counts(), indexUids: new Counts() },
         };
         this.#made.set(uid, batch);
@@ -199,9 +204,11 @@ class TaskLoader {
       const finishedAt = dateOf(line.finishedAt);
       if (finishedAt === null || !Number.isInteger(uid)) continue;
       const startedAt = Math.min(dateOf(line.startedAt) ?? finishedAt, finishedAt);
+      const exact = exactDates({ startedAt: line.finishedAt, ...line, enqueuedAt: null });
       const row: BatchRow = {
         startedAt,
         finishedAt,
+        ...(exact !== undefined && { exactDates: exact }),
         strategy: typeof batchStrategy === 'string' ? batchStrategy : 'unspecified',
         details: (details ?? {}) as BatchRow['details'],
         stats: (stats ?? {}) as BatchStats,
@@ -215,10 +222,12 @@ function isDump({ type }: Record<string, unknown>): boolean {
   return typeof type === 'object' && type !== null && 'dumpCreation' in type;
 }
 
-function rowOf({ startedAt, finishedAt, statuses, types, indexUids, count }: NewBatch): BatchRow {
+function rowOf({ startedAt, finishedAt, exactDates: exact, ...batch }: NewBatch): BatchRow {
+  const { statuses, types, indexUids, count } = batch;
   return {
     startedAt,
     finishedAt,
+    ...(exact !== undefined && { exactDates: exact }),
     strategy: 'unspecified',
     details: {},
     stats: {

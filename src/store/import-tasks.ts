@@ -1,4 +1,4 @@
-import type { TaskDetails } from '../contract/tasks.ts';
+import type { ExactDates, TaskDetails } from '../contract/tasks.ts';
 import type { ErrorBody } from '../contract/errors.ts';
 import type { NewTask } from './append-tasks.ts';
 import type { Store, Transaction } from './store.ts';
@@ -13,6 +13,8 @@ export interface ImportedTask {
   /** Of an unfinished addition: bytes of its payload, a file that has its place already; null: none. */
   payloadFileBytes: number | null;
   enqueuedAt: number;
+  /** Those of the dates that are more exact than their numbers. */
+  exactDates?: ExactDates;
   /** Null: it waits. */
   end: {
     status: 'succeeded' | 'failed' | 'canceled';
@@ -45,13 +47,14 @@ export class TaskImport {
   }
 
   /** Of tasks with a uid that was added before, the first counts. @returns whether it was the first */
-  async addTask({ uid, task, payloadFileBytes, enqueuedAt, end }: ImportedTask): Promise<boolean> {
+  async addTask(imported: ImportedTask): Promise<boolean> {
+    const { uid, task, payloadFileBytes, enqueuedAt, exactDates, end } = imported;
     const { tasks, outcomes, payloads } = this.#store;
     const chunk = this.#chunk(uid);
     const i = uid % TASKS_PER_CHUNK;
     if (chunk.type[i] !== 0) return false;
     const numberOf = (indexUid: string): number => this.#numberOf(indexUid);
-    const row = task.row(uid, numberOf);
+    const row = { ...task.row(uid, numberOf), ...(exactDates !== undefined && { exactDates }) };
     const index = task.indexUid === null ? NONE : numberOf(task.indexUid);
     task.alsoIndexes.forEach(numberOf);
     let { flags } = task;

@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../contract/errors.ts';
-import type { BatchStats, TaskDetails } from '../contract/tasks.ts';
+import type { BatchStats, ExactDates, TaskDetails } from '../contract/tasks.ts';
 
 /** What a finished task has besides its columns; absent for most. */
 export interface TaskOutcome {
@@ -13,6 +13,7 @@ export interface BatchRow {
   /** Milliseconds, with microseconds as fraction. */
   startedAt: number;
   finishedAt: number;
+  exactDates?: ExactDates;
   strategy: string;
   details: TaskDetails;
   stats: BatchStats;

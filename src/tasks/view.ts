@@ -1,6 +1,13 @@
 import { rfc3339 } from '../base/clock.ts';
+import { nanosOf } from '../base/exact-date.ts';
 import { withFloats } from '../contract/settings.ts';
-import { isoDuration, type BatchView, type TaskSummary, type TaskView } from '../contract/tasks.ts';
+import {
+  isoDuration,
+  type BatchView,
+  type ExactDates,
+  type TaskSummary,
+  type TaskView,
+} from '../contract/tasks.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import type { TaskStore } from '../store/task-store.ts';
@@ -8,8 +15,18 @@ import { detailsOf } from './details.ts';
 
 /** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */
 
-export function durationText(startedAt: number, finishedAt: number): string | null {
-  return isoDuration(Math.round((finishedAt - startedAt) * 1000) / 1000);
+/** The dates of something that has ended, and how long it took. */
+function endedDates(
+  startedAt: number,
+  finishedAt: number,
+  exact: ExactDates = {},
+): { duration: string | null; startedAt: string; finishedAt: string } {
+  const dates = {
+    startedAt: exact.startedAt ?? rfc3339(startedAt),
+    finishedAt: exact.finishedAt ?? rfc3339(finishedAt),
+  };
+  const nanos = nanosOf(dates.finishedAt)! - nanosOf(dates.startedAt)!;
+  return { duration: isoDuration(Number(nanos) / 1_000_000), ...dates };
 }
 
 export function taskSummary(record: TaskRecord, customMetadata: string | undefined): TaskSummary {
@@ -32,6 +49,11 @@ export function taskView(store: TaskStore, uid: number): TaskView | undefined {
   const ended = record.finishedAt !== null;
   const outcome = ended ? store.outcome(uid) : undefined;
   const details = detailsOf(row, record.status, record.result, (n) => store.indexName(n));
+  const { startedAt, finishedAt } = record;
+  const dates =
+    startedAt === null || finishedAt === null
+      ? { duration: null, startedAt: startedAt === null ? null : rfc3339(startedAt) }
+      : endedDates(startedAt, finishedAt, row.exactDates);
   const view: TaskView = {
     uid,
     batchUid: record.batchUid,
@@ -41,13 +63,10 @@ export function taskView(store: TaskStore, uid: number): TaskView | undefined {
     canceledBy: record.canceledBy,
     details: outcome?.details === undefined ? details : { ...details, ...outcome.details },
     error: outcome?.error ?? null,
-    duration:
-      record.startedAt === null || record.finishedAt === null
-        ? null
-        : durationText(record.startedAt, record.finishedAt),
-    enqueuedAt: rfc3339(record.enqueuedAt),
-    startedAt: record.startedAt === null ? null : rfc3339(record.startedAt),
-    finishedAt: record.finishedAt === null ? null : rfc3339(record.finishedAt),
+    duration: dates.duration,
+    enqueuedAt: row.exactDates?.enqueuedAt ?? rfc3339(record.enqueuedAt),
+    startedAt: dates.startedAt,
+    finishedAt: 'finishedAt' in dates ? dates.finishedAt : null,
   };
   if (row.network !== undefined) view.network = row.network;
   if (row.customMetadata !== undefined) view.customMetadata = row.customMetadata;
@@ -61,9 +80,7 @@ export function batchView(uid: number, row: BatchRow): BatchView {
     // Stored without the distinction. Those of a change of settings are settings, whatever else is in the batch.
     details: row.stats.types.settingsUpdate === undefined ? row.details : withFloats(row.details),
     stats: row.stats,
-    duration: durationText(row.startedAt, row.finishedAt),
-    startedAt: rfc3339(row.startedAt),
-    finishedAt: rfc3339(row.finishedAt),
+    ...endedDates(row.startedAt, row.finishedAt, row.exactDates),
     batchStrategy: row.strategy,
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { ArchiveWriter } from '../../src/archive/archive-writer.ts';
 import { readArchive } from '../../src/archive/read-archive.ts';
 import { freePort } from '../support/free-port.ts';
 import { mulberry } from '../support/random.ts';
@@ -271,6 +272,32 @@ describe('dumps', function () {
     writeFileSync(broken, 'no archive at all');
     assert.equal((await folder.failing('second', ['--import-dump', broken])).status, 1);
     assert.equal(existsSync(join(dir, 'second')), false);
+    // Files of a sound archive that hold something else.
+    const deep = `{"synonyms": ${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
+    for (const [part, content, expected] of [
+      [
+        'indexes/books/settings.json',
+        deep,
+        /books\/settings\.json is nested deeper than 128 levels/,
+      ],
+      ['tasks/queue.jsonl', deep, /queue\.jsonl, line 1 is nested deeper than 128 levels/],
+      ['indexes/books/documents.jsonl', deep, /documents\.jsonl: .*more than 128 nested/],
+      ['indexes/books/documents.jsonl', '{"id": 1}\n{"id": nope}\n', /documents\.jsonl: .*line 2/],
+    ] as const) {
+      rmSync(broken);
+      const archive = await ArchiveWriter.create(broken, { level: 1 });
+      for await (const entry of readArchive(file)) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of entry.body) chunks.push(chunk);
+        await archive.add(entry.path, entry.path === part ? content : Buffer.concat(chunks));
+      }
+      await archive.finish();
+      const { status, text } = await folder.failing('second', ['--import-dump', broken]);
+      assert.equal(status, 1);
+      assert.match(text, expected);
+      assert.ok(text.length < 2000 && !text.includes('    at '), text);
+      assert.equal(existsSync(join(dir, 'second')), false);
+    }
   });
 
   it('are imported into no database, unless one is to be kept', async () => {

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { readContents } from '../../../src/dump/dump-contents.ts';
 import { dateOf } from '../../../src/dump/dump-values.ts';
 import { dimensionsIn, statesOf } from '../../../src/dump/embedder-dimensions.ts';
-import { firstSettings, legacySettings } from '../../../src/dump/legacy-settings.ts';
+import {
+  firstIndexSettings,
+  firstSettings,
+  legacySettings,
+} from '../../../src/dump/legacy-settings.ts';
 import { legacyTask } from '../../../src/dump/legacy-tasks.ts';
 import { readTask } from '../../../src/dump/read-task.ts';
 
@@ -92,13 +96,57 @@ describe('settings of older formats', () => {
         stop_words: 'Nothing',
         primary_key: 'Nothing',
       }),
-      { rankingRules: ['words', 'a:desc'], filterableAttributes: null },
+      {
+        rankingRules: ['words', 'a:desc'],
+        filterableAttributes: null,
+        sortableAttributes: null,
+      },
     );
+    assert.deepEqual(firstIndexSettings({ attributesForFaceting: ['a'] }), {
+      filterableAttributes: ['a'],
+      sortableAttributes: ['a'],
+    });
   });
 });
 
 describe('tasks of dumps', () => {
   const enqueuedAt = '2024-01-01T00:00:00Z';
+
+  it('keep nanoseconds; those of format 1 began as long before their end as they took', () => {
+    const { line } = legacyTask(
+      1,
+      {
+        status: 'processed',
+        type: { name: 'DocumentsAddition', number: 2 },
+        duration: 1.487793839,
+        enqueuedAt: '2021-09-08T09:34:16.036101Z',
+        processedAt: '2021-09-08T09:34:25.351927Z',
+      },
+      'books',
+      0,
+    )!;
+    assert.equal(line.startedAt, '2021-09-08T09:34:23.864133161Z');
+    const task = readTask(line, 'line 1')!;
+    assert.deepEqual(task.exactDates, { startedAt: '2021-09-08T09:34:23.864133161Z' });
+    const undated = legacyTask(
+      1,
+      { status: 'failed', type: {}, enqueuedAt, processedAt: enqueuedAt },
+      null,
+      0,
+    );
+    assert.equal(undated!.line.startedAt, enqueuedAt);
+  });
+
+  it('of the formats 4 and 5 keep the uids of their batches', () => {
+    const events = [
+      { Created: enqueuedAt },
+      { Batched: { timestamp: enqueuedAt, batch_id: 19 } },
+      { Processing: enqueuedAt },
+      { Succeeded: { result: 'Other', timestamp: enqueuedAt } },
+    ];
+    const { line } = legacyTask(5, { id: 4, content: { IndexDeletion: {} }, events }, null, 0)!;
+    assert.equal(readTask(line, 'line 1')!.batchUid, 19);
+  });
 
   it('that are damaged are refused with the place', () => {
     const read = (line: object): unknown => readTask({ uid: 1, enqueuedAt, ...line }, 'line 3');

@@ -52,7 +52,13 @@ describe('documents of a dump', () => {
       const text = random() < 0.5 ? lines : `${lines}\n`;
       const commitBytes = 1 + Math.floor(random() * 2000);
       const target = { uid: 'a', entry, now };
-      const count = await loadDocuments(target, cut(text, random), join(dir, 'spool'), commitBytes);
+      const checked: number[] = [];
+      const count = await loadDocuments(
+        ...([target, cut(text, random), join(dir, 'spool')] as const),
+        async (_, first) => checked.push(first),
+        commitBytes,
+      );
+      if (documents.length > 0) assert.equal(checked[0], 1);
       const stored = JSON.parse(
         (await entry.handle.fetchAllDocuments('{"limit":1000}')).toString(),
       ) as { results: unknown[] };
@@ -73,6 +79,7 @@ describe('documents of a dump', () => {
         { uid: 'books', entry, now },
         cut(lines.join(''), () => 0.1),
         join(dir, 'spool'),
+        async () => {},
         100,
       ),
       (error: Error) => {

@@ -1,10 +1,15 @@
 import { rfc3339 } from '../../../src/base/clock.ts';
 import assert from 'node:assert/strict';
-import type { TaskDetails, TaskStatus } from '../../../src/contract/tasks.ts';
+import type {
+  BatchView,
+  ExactDates,
+  TaskDetails,
+  TaskStatus,
+} from '../../../src/contract/tasks.ts';
 import type { TaskRow } from '../../../src/contract/task-types.ts';
 import { BatchDetails, detailsOf } from '../../../src/tasks/details.ts';
 import { Progress, shortDuration } from '../../../src/tasks/progress.ts';
-import { durationText } from '../../../src/tasks/view.ts';
+import { batchView } from '../../../src/tasks/view.ts';
 
 describe('details of a task', () => {
   const edition: TaskRow = {
@@ -201,6 +206,14 @@ describe('progress', () => {
       ['processing tasks', 'indexing', 'document'],
     );
     assert.ok(Math.abs(view.percentage.value - 100 * (0 + 2 / 6 + 5 / 60)) < 1e-9);
+    now = 12;
+    const soFar = {
+      'processing tasks': '12.00ms',
+      'processing tasks > indexing': '2.00ms',
+      'processing tasks > retrieving config': '5.00ms',
+    };
+    assert.deepEqual(progress.traceSoFar(), soFar);
+    assert.deepEqual(progress.traceSoFar(), soFar, 'nothing has ended by that');
     now = 30;
     progress.inner = null;
     progress.enter(0, 'writing tasks to disk', 1, 2);
@@ -242,9 +255,19 @@ describe('times of tasks', () => {
   });
 
   it('differ by a duration', () => {
-    assert.equal(durationText(START, START + 1.873), 'PT0.001873S');
-    assert.equal(durationText(START, START + 3_700_500), 'PT3700.500S');
-    assert.equal(durationText(START, START), 'PT0S');
-    assert.equal(durationText(START, START - 1), null);
+    const batch = (startedAt: number, finishedAt: number, exactDates?: ExactDates): BatchView =>
+      batchView(1, {
+        ...{ startedAt, finishedAt, strategy: '', details: {} },
+        stats: { totalNbTasks: 1, status: {}, types: {}, indexUids: {} },
+        ...(exactDates !== undefined && { exactDates }),
+      });
+    assert.equal(batch(START, START + 1.873).duration, 'PT0.001873S');
+    assert.equal(batch(START, START + 3_700_500).duration, 'PT3700.500S');
+    assert.equal(batch(START, START).duration, 'PT0S');
+    assert.equal(batch(START, START - 1).duration, null);
+    const exact = batch(START, START + 1, { finishedAt: '2025-03-01T09:30:12.346000001Z' });
+    assert.equal(exact.duration, 'PT0.001000001S');
+    assert.equal(exact.finishedAt, '2025-03-01T09:30:12.346000001Z');
+    assert.equal(exact.startedAt, '2025-03-01T09:30:12.345000Z');
   });
 });
