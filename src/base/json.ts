@@ -185,13 +185,38 @@ export function parseJson(
   return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
-/** Whether a JSON text is nested deeper than any text is read. */
-export function isTooDeep(text: string): boolean {
-  return text.length > 2 * JSON_DEPTH_MAX && shapeOf(Buffer.from(text)).depth > JSON_DEPTH_MAX;
+/** Objects and arrays in a text that is not a request: each takes up to thirty times the memory of its two brackets. */
+export const JSON_CONTAINERS_MAX = 2_000_000;
+
+/** Why a text is not to be parsed: it would take many times its bytes, or be nested too deeply. Null: it may be. */
+export function excessIn(bytes: Buffer): string | null {
+  if (bytes.length <= 2 * JSON_DEPTH_MAX) return null;
+  const { depth, containers } = shapeOf(bytes);
+  if (depth > JSON_DEPTH_MAX) return `it is nested deeper than ${JSON_DEPTH_MAX} levels`;
+  if (containers > JSON_CONTAINERS_MAX) {
+    return `it has more than ${JSON_CONTAINERS_MAX} objects and arrays`;
+  }
+  return null;
 }
 
-/** The deepest nesting, and no less than the number of values. */
-function shapeOf(bytes: Buffer): { depth: number; values: number } {
+/** Another server has answered with JSON that is not parsed. */
+export class ExcessiveJson extends Error {
+  override readonly name = 'ExcessiveJson';
+}
+
+/** Shorter answers are parsed whatever is in them. */
+const ANSWER_BYTES_FREE = 1024 * 1024;
+
+/** Parses what another server has answered. Throws `ExcessiveJson` or a `SyntaxError`. */
+export function parseAnswer(bytes: Buffer): unknown {
+  const excess = bytes.length > ANSWER_BYTES_FREE ? excessIn(bytes) : null;
+  if (excess !== null) throw new ExcessiveJson(excess);
+  return JSON.parse(bytes.toString());
+}
+
+/** The deepest nesting, no less than the number of values, the number of objects and arrays. */
+function shapeOf(bytes: Buffer): { depth: number; values: number; containers: number } {
+  let containers = 0;
   let depth = 0;
   let deepest = 0;
   let values = 1;
@@ -205,10 +230,11 @@ function shapeOf(bytes: Buffer): { depth: number; values: number } {
     else if (byte === 0x2c) values++;
     else if (byte === 0x5b || byte === 0x7b) {
       values++;
+      containers++;
       if (++depth > deepest) deepest = depth;
     } else if (byte === 0x5d || byte === 0x7d) depth--;
   }
-  return { depth: deepest, values };
+  return { depth: deepest, values, containers };
 }
 
 function reasonOf(error: Error, text: string): string {

@@ -1,5 +1,5 @@
 /** What a dump of any format holds, in the terms of the newest one: everything but documents and tasks. */
-import { isTooDeep, JSON_DEPTH_MAX } from '../base/json.ts';
+import { excessIn } from '../base/json.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { DumpError } from './dump-error.ts';
 import type { DumpVersion } from './dump-layout.ts';
@@ -138,6 +138,8 @@ function checked(indexes: DumpedIndex[]): DumpedIndex[] {
   return indexes;
 }
 
+const NEWLINE = 10;
+
 /** The small files, parsed when asked for. A fault names the file and the line. */
 class SmallFiles {
   readonly #files: ReadonlyMap<string, Buffer>;
@@ -151,16 +153,24 @@ class SmallFiles {
   }
 
   object(path: string): Record<string, unknown> | null {
-    const text = this.text(path);
-    return text === null ? null : parseObject(text, path);
+    const bytes = this.#files.get(path);
+    return bytes === undefined ? null : parseObject(bytes, path);
   }
 
   lines(path: string): Record<string, unknown>[] {
-    return (this.text(path) ?? '')
-      .split('\n')
-      .map((line, n) => [line.trim(), n + 1] as const)
-      .filter(([line]) => line !== '')
-      .map(([line, number]) => parseObject(line, `${path}, line ${number}`));
+    const bytes = this.#files.get(path) ?? Buffer.alloc(0);
+    refuseExcess(bytes, path);
+    const objects: Record<string, unknown>[] = [];
+    for (let begin = 0, number = 1; begin < bytes.length; number++) {
+      const newline = bytes.indexOf(NEWLINE, begin);
+      const end = newline < 0 ? bytes.length : newline;
+      const line = bytes.subarray(begin, end);
+      begin = end + 1;
+      if (line.toString().trim() !== '') {
+        objects.push(parseObject(line, `${path}, line ${number}`));
+      }
+    }
+    return objects;
   }
 
   /** Paths that match, with what the first group matched, ascending. */
@@ -173,13 +183,11 @@ class SmallFiles {
 }
 
 /** Throws `DumpError`. */
-export function parseObject(text: string, place: string): Record<string, unknown> {
-  if (isTooDeep(text)) {
-    throw new DumpError(`${place} is nested deeper than ${JSON_DEPTH_MAX} levels`);
-  }
+export function parseObject(bytes: Buffer, place: string): Record<string, unknown> {
+  refuseExcess(bytes, place);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(bytes.toString());
   } catch (error) {
     throw new DumpError(`${place} is not JSON: ${(error as Error).message}`);
   }
@@ -187,4 +195,9 @@ export function parseObject(text: string, place: string): Record<string, unknown
     throw new DumpError(`${place} is not a JSON object`);
   }
   return value as Record<string, unknown>;
+}
+
+function refuseExcess(bytes: Buffer, place: string): void {
+  const excess = excessIn(bytes);
+  if (excess !== null) throw new DumpError(`${place} cannot be read: ${excess}`);
 }

@@ -87,7 +87,7 @@ class TaskLoader {
       for await (const line of linesIn(file, path)) {
         number++;
         const place = `${path}, line ${number}`;
-        const task = this.#read(parseObject(line.toString(), place), folder, loaded, place);
+        const task = this.#read(parseObject(line, place), folder, loaded, place);
         if (task === 'unfinished') continue;
         if (task === null) unknown++;
         else if (await this.#import.addTask(await this.#imported(task.task, task.payload)))
@@ -199,7 +199,7 @@ class TaskLoader {
     let number = 0;
     for await (const bytes of linesIn(batches, path)) {
       const place = `${path}, line ${++number}`;
-      const line = parseObject(bytes.toString(), place);
+      const line = parseObject(bytes, place);
       const { uid, details, stats, batchStrategy } = line;
       const finishedAt = dateOf(line.finishedAt);
       if (finishedAt === null || !Number.isInteger(uid)) continue;

@@ -3,7 +3,9 @@
  * differs between providers is their `Protocol`.
  */
 import { setMaxListeners } from 'node:events';
+import { ExcessiveJson, parseAnswer } from '../base/json.ts';
 import { err, type Result } from '../base/result.ts';
+import { DIMENSIONS_MAX } from '../contract/embedders.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError, placeOf } from '../outbound/outbound-error.ts';
@@ -14,8 +16,10 @@ import { EmbeddingError } from './embedding-error.ts';
 const ATTEMPTS_MAX = 11;
 /** Of what a provider says of an error. */
 const MESSAGE_LENGTH_MAX = 400;
-/** An answer holds some numbers of twenty characters for each input. */
+/** Of any answer; of what stands in it beside the numbers; of one number, which is written with twenty characters at most. */
 const ANSWER_BYTES_MAX = 256 * 2 ** 20;
+const ANSWER_REST_BYTES = 2 ** 20;
+const NUMBER_BYTES = 32;
 
 /** What refuses a request for its size, if its status does not say so. */
 const TOO_LARGE =
@@ -222,7 +226,7 @@ export class RequestProvider implements Provider {
           body: this.#protocol.body(group),
           timeoutMs: Math.min(this.#limits.timeoutMs, deadline - Date.now()),
         },
-        { bytesMax: ANSWER_BYTES_MAX },
+        { bytesMax: answerBytesMax(group.length, this.dimensions) },
       );
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -232,9 +236,12 @@ export class RequestProvider implements Provider {
     if (status < 200 || status >= 300) return err(this.#refusal(answer, place));
     let json: unknown;
     try {
-      json = JSON.parse(answer.body.toString());
-    } catch {
-      return err(new AttemptError(`${place} answered what is not JSON`, { retried: true, status }));
+      json = parseAnswer(answer.body);
+    } catch (error) {
+      const excess = error instanceof ExcessiveJson ? error.message : null;
+      const what = excess === null ? 'what is not JSON' : `what is not read: ${excess}`;
+      const retried = excess === null;
+      return err(new AttemptError(`${place} answered ${what}`, { retried, status }));
     }
     const embeddings = this.#checked(json, group.length);
     if (embeddings.ok) return embeddings;
@@ -278,6 +285,12 @@ export class RequestProvider implements Provider {
       .filter((secret) => secret.length >= 4)
       .reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
   }
+}
+
+/** @param dimensions null: not known yet */
+function answerBytesMax(inputs: number, dimensions: number | null): number {
+  const numbers = inputs * (dimensions ?? DIMENSIONS_MAX);
+  return Math.min(ANSWER_BYTES_MAX, ANSWER_REST_BYTES + numbers * NUMBER_BYTES);
 }
 
 function meaningOf(status: number): string | null {

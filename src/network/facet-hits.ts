@@ -1,3 +1,4 @@
+import { parseAnswer } from '../base/json.ts';
 import { MalformedJson } from '../base/json-scanner.ts';
 
 /** Counts by value of an answer to a search for values of a facet. Throws `MalformedJson`. */
@@ -14,7 +15,7 @@ export function readFacetHits(body: Buffer): Record<string, number> {
 
 function hitsOf(body: Buffer): { value?: unknown; count?: unknown }[] {
   try {
-    const { facetHits } = JSON.parse(body.toString()) as { facetHits?: unknown };
+    const { facetHits } = parseAnswer(body) as { facetHits?: unknown };
     if (Array.isArray(facetHits)) return facetHits as { value?: unknown; count?: unknown }[];
   } catch {
     // Told below.

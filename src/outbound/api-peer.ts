@@ -1,5 +1,5 @@
 /** Requests to another server that speaks the interface, repeated while it cannot take them. */
-import { jsonString } from '../base/json.ts';
+import { jsonString, parseAnswer } from '../base/json.ts';
 import { FINAL_FAILURES, OutboundError } from './outbound-error.ts';
 import type { OutboundClient, OutboundRequest } from './outbound-client.ts';
 import { backoffMs, type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
@@ -191,7 +191,7 @@ function waitAsked(header: string | string[] | undefined): number | null {
 
 function objectOf(bytes: Buffer): Record<string, unknown> {
   try {
-    const value = JSON.parse(bytes.toString()) as unknown;
+    const value = parseAnswer(bytes);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};

@@ -278,9 +278,13 @@ describe('dumps', function () {
       [
         'indexes/books/settings.json',
         deep,
-        /books\/settings\.json is nested deeper than 128 levels/,
+        /books\/settings\.json cannot be read: it is nested deeper than 128 levels/,
       ],
-      ['tasks/queue.jsonl', deep, /queue\.jsonl, line 1 is nested deeper than 128 levels/],
+      [
+        'tasks/queue.jsonl',
+        deep,
+        /queue\.jsonl, line 1 cannot be read: it is nested deeper than 128 levels/,
+      ],
       ['indexes/books/documents.jsonl', deep, /documents\.jsonl: .*more than 128 nested/],
       ['indexes/books/documents.jsonl', '{"id": 1}\n{"id": nope}\n', /documents\.jsonl: .*line 2/],
     ] as const) {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import {
   compareUtf8,
+  ExcessiveJson,
+  JSON_CONTAINERS_MAX,
+  parseAnswer,
   exactText,
   jsonApart,
   JsonNumber,
@@ -142,6 +145,30 @@ describe('JSON texts', () => {
     const outcome = parse(`[${'[],'.repeat(1_000_000)}[]]`);
     assert.ok(!outcome.ok);
     assert.match(outcome.error, /more than 2000000 values/);
+  });
+});
+
+describe('Answers of other servers', () => {
+  const long = (begin: string, unit: string, count: number, end: string): Buffer =>
+    Buffer.from(begin + unit.repeat(count) + end);
+
+  it('are parsed, unless they would take much more memory than their bytes', () => {
+    assert.equal((parseAnswer(long('[', '0,', 3_000_000, '0]')) as unknown[]).length, 3_000_001);
+    assert.equal((parseAnswer(long('["', '{', 3_000_000, '"]')) as unknown[]).length, 1);
+    assert.equal((parseAnswer(long('[', '{},', 999_999, '{}]')) as unknown[]).length, 1_000_000);
+    const refused: [Buffer, RegExp][] = [
+      [long('[', '{},', JSON_CONTAINERS_MAX, '{}]'), /more than 2000000 objects and arrays/],
+      [long('[', '[],', JSON_CONTAINERS_MAX, '[]]'), /more than 2000000 objects and arrays/],
+      [long('', '[', 2_000_000, ''), /nested deeper than 128 levels/],
+      [long('', '{"a":', 500_000, ''), /nested deeper than 128 levels/],
+    ];
+    for (const [bytes, reason] of refused) {
+      assert.throws(
+        () => parseAnswer(bytes),
+        (error) => error instanceof ExcessiveJson && reason.test(error.message),
+      );
+    }
+    assert.throws(() => parseAnswer(long('', 'x', 2_000_000, '')), SyntaxError);
   });
 });
 
