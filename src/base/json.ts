@@ -12,6 +12,12 @@ export const JSON_DEPTH_MAX = 128;
 /** Values in one text: what they take of memory is many times their text. */
 export const JSON_VALUES_MAX = 2_000_000;
 
+/**
+ * The greatest double below 2^64. Greater integers of 64 bits would be rounded up to 2^64, and an answer that tells them
+ * again would hold a number that is none of 64 bits.
+ */
+export const INTEGER_DOUBLE_MAX = 18_446_744_073_709_549_568;
+
 /** A number that is written in a way that its value does not tell: `2.0`, `1e3`, `18446744073709551616`. */
 export class JsonNumber {
   readonly text: string;
@@ -21,7 +27,7 @@ export class JsonNumber {
   }
 
   get value(): number {
-    return Number(this.text);
+    return Math.min(Number(this.text), this.isInteger ? INTEGER_DOUBLE_MAX : Infinity);
   }
 
   /** Integer fields take nothing else, number fields take all. */

@@ -23,18 +23,20 @@ export interface UsageEvent {
 }
 
 const POSITION_MAX = 2 ** 32 - 1;
-const ID: Schema = { type: ['string', 'integer', 'null'] };
-const TEXT: Schema = { type: ['string', 'null'] };
+/** Of event names and ids. */
+const EVENT_TEXT_MAX = 512;
+const ID: Schema = { type: ['string', 'integer', 'null'], maxLength: EVENT_TEXT_MAX };
+const TEXT: Schema = { type: ['string', 'null'], maxLength: EVENT_TEXT_MAX };
 
 export const USAGE_EVENT: Schema = {
   type: 'object',
   properties: {
     eventType: { type: 'string', enum: EVENT_TYPES },
-    eventName: { type: 'string' },
+    eventName: { type: 'string', minLength: 1, maxLength: EVENT_TEXT_MAX },
     indexUid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
     objectId: ID,
     objectID: ID,
-    objectName: TEXT,
+    objectName: { type: ['string', 'null'] },
     position: { type: ['integer', 'null'], minimum: 0, maximum: POSITION_MAX },
     userId: TEXT,
     queryUid: TEXT,
@@ -42,9 +44,6 @@ export const USAGE_EVENT: Schema = {
   required: ['eventType', 'eventName', 'indexUid'],
   additionalProperties: false,
 };
-
-/** Longest event name, object id and user id, UTF-16 units. */
-const EVENT_TEXT_MAX = 512;
 
 /** What is wrong with an event beyond its schema. */
 export function usageEventFault(event: UsageEvent): ApiError | null {
@@ -54,18 +53,6 @@ export function usageEventFault(event: UsageEvent): ApiError | null {
       'bad_request',
       `\`objectId\` and \`objectID\` name different documents: \`${objectId}\` and \`${objectID}\`.`,
     );
-  }
-  const long = (['eventName', 'objectId', 'objectID', 'userId', 'queryUid'] as const).find(
-    (name) => String(event[name] ?? '').length > EVENT_TEXT_MAX,
-  );
-  if (long !== undefined) {
-    return new ApiError(
-      'bad_request',
-      `Invalid value at \`.${long}\`: it is longer than ${EVENT_TEXT_MAX} characters.`,
-    );
-  }
-  if (event.eventName === '') {
-    return new ApiError('bad_request', 'Invalid value at `.eventName`: it is empty.');
   }
   return null;
 }

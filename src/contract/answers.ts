@@ -1,33 +1,330 @@
-/** What answers hold, as far as parts of them are made here and not in the engine. */
+/** What answers hold: published in the description, and what tells which of their numbers are floats. */
+import { ACTIONS } from './actions.ts';
+import { FEATURES } from './features.ts';
 import { floatsOf } from './floats.ts';
-import type { Schema } from './schema.ts';
+import type { JsonType, Schema } from './schema.ts';
+import { TASK_STATUSES } from './tasks.ts';
+import { TASK_TYPES } from './task-types.ts';
 
+const TEXT: Schema = { type: 'string' };
 const NUMBER: Schema = { type: 'number' };
+const COUNT: Schema = { type: 'integer', minimum: 0 };
+const FLAG: Schema = { type: 'boolean' };
+const OBJECT: Schema = { type: 'object' };
+/** As the user or another server wrote it. */
+const ANY: Schema = {};
 
-export const QUERY_VECTOR: Schema = { type: 'array', items: NUMBER };
-/** By position of the query. */
-export const QUERY_VECTORS: Schema = { type: 'object', additionalProperties: QUERY_VECTOR };
-export const FACET_STATS: Schema = {
-  type: 'object',
-  additionalProperties: {
+function orNull(schema: Schema): Schema {
+  return { ...schema, type: [...([schema.type].flat() as JsonType[]), 'null'] };
+}
+
+function listOf(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+function mapOf(additionalProperties: Schema): Schema {
+  return { type: 'object', additionalProperties };
+}
+
+/** Exactly these members; those after them may be absent. */
+function object(required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema {
+  return {
     type: 'object',
-    properties: { min: NUMBER, max: NUMBER },
-    required: ['min', 'max'],
-  },
-};
+    properties: { ...required, ...optional },
+    required: Object.keys(required),
+    additionalProperties: false,
+  };
+}
+
+function pageOf(results: Schema): Schema {
+  return object({ results: listOf(results), offset: COUNT, limit: COUNT, total: COUNT });
+}
+
+// --- Searches ---------------------------------------------------------------------------------------
+
+const QUERY_VECTOR = listOf(NUMBER);
+/** By position of the query. */
+const QUERY_VECTORS = mapOf(QUERY_VECTOR);
+const FACET_STATS = mapOf(object({ min: NUMBER, max: NUMBER }));
+const FACET_DISTRIBUTION = mapOf(mapOf(COUNT));
 /** `_federation` of a hit. */
-export const FEDERATION_OF_HIT: Schema = {
-  type: 'object',
-  properties: {
-    indexUid: { type: 'string' },
-    queriesPosition: { type: 'integer' },
-    weightedRankingScore: NUMBER,
-    remote: { type: ['string', 'null'] },
-  },
-  required: ['indexUid', 'queriesPosition', 'weightedRankingScore'],
-};
+const FEDERATION_OF_HIT = object(
+  { indexUid: TEXT, queriesPosition: COUNT, weightedRankingScore: NUMBER },
+  { remote: orNull(TEXT), weightedScoreValues: ANY, documentKey: ANY, distinctKeys: ANY },
+);
 
 export const queryVectorFloats = floatsOf(QUERY_VECTOR);
 export const queryVectorsFloats = floatsOf(QUERY_VECTORS);
 export const facetStatsFloats = floatsOf(FACET_STATS);
 export const federationFloats = floatsOf(FEDERATION_OF_HIT);
+
+/** A document with what the search tells of it; the fields of the document are its own. */
+const HIT: Schema = {
+  type: 'object',
+  properties: {
+    _formatted: OBJECT,
+    _matchesPosition: OBJECT,
+    _rankingScore: NUMBER,
+    _rankingScoreDetails: OBJECT,
+    _federation: FEDERATION_OF_HIT,
+  },
+  additionalProperties: true,
+};
+
+const PAGE_OF_HITS: Record<string, Schema> = {
+  limit: COUNT,
+  offset: COUNT,
+  estimatedTotalHits: COUNT,
+  hitsPerPage: COUNT,
+  page: COUNT,
+  totalPages: COUNT,
+  totalHits: COUNT,
+};
+
+const BESIDE_HITS: Record<string, Schema> = {
+  semanticHitCount: COUNT,
+  facetDistribution: FACET_DISTRIBUTION,
+  facetStats: FACET_STATS,
+  requestUid: TEXT,
+  metadata: ANY,
+  performanceDetails: OBJECT,
+  remoteErrors: OBJECT,
+};
+
+export const SEARCH_ANSWER = object(
+  { hits: listOf(HIT), query: TEXT, processingTimeMs: COUNT },
+  { indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...BESIDE_HITS },
+);
+
+const FEDERATED_ANSWER = object(
+  { hits: listOf(HIT), processingTimeMs: COUNT },
+  {
+    ...PAGE_OF_HITS,
+    ...BESIDE_HITS,
+    queryVectors: QUERY_VECTORS,
+    facetsByIndex: mapOf(object({ distribution: FACET_DISTRIBUTION, stats: FACET_STATS })),
+  },
+);
+
+export const MULTI_SEARCH_ANSWER: Schema = {
+  type: 'object',
+  properties: {
+    ...FEDERATED_ANSWER.properties,
+    results: listOf(SEARCH_ANSWER),
+  },
+  additionalProperties: false,
+};
+
+export const SIMILAR_ANSWER = object(
+  { hits: listOf(HIT), id: TEXT, processingTimeMs: COUNT },
+  { ...PAGE_OF_HITS, ...BESIDE_HITS },
+);
+
+export const FACET_SEARCH_ANSWER = object(
+  {
+    facetHits: listOf(object({ value: TEXT, count: COUNT })),
+    facetQuery: orNull(TEXT),
+    processingTimeMs: COUNT,
+  },
+  { remoteErrors: OBJECT },
+);
+
+// --- Documents, indexes -----------------------------------------------------------------------------
+
+export const DOCUMENT: Schema = OBJECT;
+
+export const DOCUMENTS: Schema = object(
+  { results: listOf(DOCUMENT), offset: COUNT, limit: COUNT, total: COUNT },
+  { remoteErrors: OBJECT },
+);
+
+export const INDEX = object({
+  uid: TEXT,
+  createdAt: TEXT,
+  updatedAt: TEXT,
+  primaryKey: orNull(TEXT),
+});
+
+export const INDEXES = pageOf(INDEX);
+
+/** A number of bytes, or its text. */
+const SIZE: Schema = { type: ['integer', 'string'] };
+
+export const INDEX_STATS = object(
+  {
+    numberOfDocuments: COUNT,
+    rawDocumentDbSize: SIZE,
+    avgDocumentSize: SIZE,
+    isIndexing: FLAG,
+    numberOfEmbeddings: COUNT,
+    numberOfEmbeddedDocuments: COUNT,
+    fieldDistribution: mapOf(COUNT),
+  },
+  { internalDatabaseSizes: mapOf(SIZE) },
+);
+
+export const STATS = object({
+  databaseSize: SIZE,
+  usedDatabaseSize: SIZE,
+  lastUpdate: orNull(TEXT),
+  indexes: mapOf(INDEX_STATS),
+});
+
+export const FIELDS_ANSWER = pageOf(OBJECT);
+
+// --- Tasks ------------------------------------------------------------------------------------------
+
+const TYPE: Schema = { type: 'string', enum: TASK_TYPES };
+const STATUS: Schema = { type: 'string', enum: TASK_STATUSES };
+
+export const TASK_SUMMARY = object(
+  {
+    taskUid: COUNT,
+    indexUid: orNull(TEXT),
+    status: STATUS,
+    type: TYPE,
+    enqueuedAt: TEXT,
+  },
+  { customMetadata: TEXT },
+);
+
+export const TASK = object(
+  {
+    uid: COUNT,
+    batchUid: orNull(COUNT),
+    indexUid: orNull(TEXT),
+    status: STATUS,
+    type: TYPE,
+    canceledBy: orNull(COUNT),
+    details: orNull(OBJECT),
+    error: orNull(OBJECT),
+    duration: orNull(TEXT),
+    enqueuedAt: TEXT,
+    startedAt: orNull(TEXT),
+    finishedAt: orNull(TEXT),
+  },
+  { network: OBJECT, customMetadata: TEXT },
+);
+
+export const BATCH = object({
+  uid: COUNT,
+  progress: orNull(
+    object({
+      steps: listOf(object({ currentStep: TEXT, finished: COUNT, total: COUNT })),
+      percentage: NUMBER,
+    }),
+  ),
+  details: OBJECT,
+  stats: object(
+    {
+      totalNbTasks: COUNT,
+      status: mapOf(COUNT),
+      types: mapOf(COUNT),
+      indexUids: mapOf(COUNT),
+    },
+    {
+      progressTrace: mapOf(TEXT),
+      internalDatabaseSizes: mapOf(TEXT),
+      embedderRequests: object({ total: COUNT, failed: COUNT }, { lastError: TEXT }),
+    },
+  ),
+  duration: orNull(TEXT),
+  startedAt: TEXT,
+  finishedAt: orNull(TEXT),
+  batchStrategy: TEXT,
+});
+
+function uidPageOf(results: Schema): Schema {
+  return object({
+    results: listOf(results),
+    total: COUNT,
+    limit: COUNT,
+    from: orNull(COUNT),
+    next: orNull(COUNT),
+  });
+}
+
+export const TASKS = uidPageOf(TASK);
+export const BATCHES = uidPageOf(BATCH);
+export const COMPACTION = object({ preSize: TEXT, postSize: TEXT, status: TEXT });
+
+// --- The server -------------------------------------------------------------------------------------
+
+export const HEALTH = object({ status: TEXT });
+export const VERSION: Schema = {
+  type: 'object',
+  properties: { commitSha: TEXT, commitDate: TEXT, pkgVersion: TEXT },
+  required: ['commitSha', 'commitDate', 'pkgVersion'],
+  additionalProperties: TEXT,
+};
+export const FEATURES_ANSWER = object(Object.fromEntries(FEATURES.map((name) => [name, FLAG])));
+
+export const KEY = object(
+  {
+    name: orNull(TEXT),
+    description: orNull(TEXT),
+    key: TEXT,
+    uid: TEXT,
+    actions: listOf({ type: 'string', enum: ACTIONS }),
+    indexes: listOf(TEXT),
+    expiresAt: orNull(TEXT),
+    createdAt: TEXT,
+    updatedAt: TEXT,
+  },
+  {
+    rateLimit: object({ requestsPerSecond: orNull(COUNT), concurrentSearches: orNull(COUNT) }),
+  },
+);
+export const KEYS = pageOf(KEY);
+
+export const WEBHOOK = object({ uuid: TEXT, isEditable: FLAG, url: TEXT, headers: mapOf(TEXT) });
+export const WEBHOOKS = object({ results: listOf(WEBHOOK) });
+
+export const NETWORK = object({
+  self: orNull(TEXT),
+  remotes: mapOf(object({ url: TEXT, searchApiKey: orNull(TEXT), writeApiKey: orNull(TEXT) })),
+  sharding: FLAG,
+});
+
+const MOMENTS = object({}, { start: TEXT, end: TEXT });
+export const SEARCH_RULE = object(
+  {
+    uid: TEXT,
+    lastUpdatedAt: TEXT,
+    active: FLAG,
+    conditions: object(
+      {},
+      { time: MOMENTS, query: object({}, { isEmpty: FLAG, words: TEXT }), filter: OBJECT },
+    ),
+    actions: listOf(
+      object({
+        selector: object({ id: TEXT }, { indexUid: TEXT }),
+        action: object({ type: TEXT, position: COUNT }),
+      }),
+    ),
+  },
+  { description: TEXT, precedence: COUNT },
+);
+export const SEARCH_RULES = pageOf(SEARCH_RULE);
+
+export const RENDERED: Schema = {
+  type: 'object',
+  properties: { template: ANY, rendered: ANY },
+  required: ['template', 'rendered'],
+  additionalProperties: false,
+};
+
+export const WORKSPACE = object({ uid: TEXT });
+export const WORKSPACES = pageOf(WORKSPACE);
+export const WORKSPACE_SETTINGS = object({
+  source: TEXT,
+  orgId: orNull(TEXT),
+  projectId: orNull(TEXT),
+  apiVersion: orNull(TEXT),
+  deploymentId: orNull(TEXT),
+  baseUrl: orNull(TEXT),
+  apiKey: orNull(TEXT),
+  prompts: mapOf(TEXT),
+});
+
+export const REPORT: Schema = OBJECT;

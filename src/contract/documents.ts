@@ -73,6 +73,7 @@ export const FETCH_DOCUMENTS: Schema = {
       type: ['array', 'string', 'null'],
       items: SORT_CRITERION,
       maxItems: SORT_CRITERIA_MAX,
+      format: 'sort-criterion',
       maxLength: SORT_TEXT_MAX,
       default: null,
       'x-code': 'invalid_document_sort',
@@ -199,7 +200,7 @@ export interface DeleteByFilterBody {
 
 export const DELETE_BY_FILTER: Schema = {
   type: 'object',
-  properties: { filter: { ...FILTER, type: ['string', 'array'] } },
+  properties: { filter: { ...FILTER, type: ['string', 'array'], minLength: 1, minItems: 1 } },
   required: ['filter'],
   additionalProperties: false,
 };
@@ -242,6 +243,7 @@ export const EDIT_DOCUMENTS_QUERY: Schema = {
   properties: {
     filter: { ...FILTER, 'x-query': 'json-or-text' },
     context: {
+      type: 'object',
       'x-query': 'json-or-text',
       'x-code': 'invalid_document_edition_context',
     },

@@ -2,6 +2,7 @@
  * The forms that texts in requests must have. Each check returns the rule that is broken, as the end of
  * a sentence about the value, or null.
  */
+import { parseSize } from '../base/size.ts';
 
 export type FormatName =
   | 'index-uid'
@@ -11,7 +12,13 @@ export type FormatName =
   | 'http-url'
   | 'document-id'
   | 'ranking-rule'
-  | 'csv-delimiter';
+  | 'csv-delimiter'
+  | 'size'
+  | 'sort-criterion'
+  | 'moment'
+  | 'rule-uid'
+  | 'header-name'
+  | 'header-value';
 
 export const INDEX_UID_RULE =
   'an index uid has 1 to 400 bytes, each an ASCII letter, a digit, a hyphen (-) or an underscore (_)';
@@ -26,6 +33,10 @@ export function isIndexPattern(text: string): boolean {
   if (text === '*') return true;
   return isIndexUid(text.endsWith('*') ? text.slice(0, -1) : text);
 }
+
+/** Characters of a header name and of a header value (RFC 9110, 5.1 and 5.5). */
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const UUID =
   /^(?:urn:uuid:)?(?:([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})|([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}))$/i;
@@ -159,6 +170,48 @@ export const FORMATS: Readonly<Record<FormatName, (text: string) => string | nul
   'document-id': (text) => (isDocumentId(text) ? null : DOCUMENT_ID_RULE),
   'ranking-rule': rankingRuleFault,
   'csv-delimiter': csvDelimiterFault,
+  size: (text) => (parseSize(text) === undefined ? 'a size is for instance `20 MiB`' : null),
+  // Faults of these are told once all fields of the request are right, with words that depend on the place.
+  'sort-criterion': () => null,
+  moment: () => null,
+  'rule-uid': () => null,
+  'header-name': () => null,
+  'header-value': () => null,
+};
+
+/** What the published description says of a form: a regular expression, or a format that JSON Schema knows. */
+export interface PublishedForm {
+  readonly pattern?: string;
+  readonly format?: 'uuid' | 'uri';
+}
+
+const DAY =
+  '(?:\\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)' +
+  '|(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)';
+const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?';
+const OFFSET = '(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
+
+/** A day, or a moment with an offset. */
+export const DATE_PATTERN = `^(?:${DAY}(?:[Tt]${TIME}${OFFSET})?)$`;
+
+/** What each form is for those who only read the description: as strict as {@link FORMATS}, a uuid a little stricter. */
+export const PUBLISHED_FORMS: Readonly<Record<FormatName, PublishedForm>> = {
+  'index-uid': { pattern: INDEX_UID.source },
+  'index-pattern': { pattern: '^(?:\\*|[A-Za-z0-9_-]{1,400}\\*?)$' },
+  uuid: { format: 'uuid' },
+  'key-date': { pattern: `^${DAY}(?:[Tt ]${TIME}${OFFSET}?)?$` },
+  'http-url': { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]' },
+  'document-id': { pattern: DOCUMENT_ID.source },
+  'ranking-rule': {
+    pattern: `^(?:${RANKING_RULES.join('|')}|(?!_geo)[\\s\\S]+:(?:asc|desc))$`,
+  },
+  'csv-delimiter': { pattern: '^[\\x00-\\x7f]$' },
+  size: { pattern: '^\\s*\\d+(?:\\.\\d+)?\\s*(?:[Bb]|[KkMmGgTtPp](?:[Ii]?[Bb])?)?\\s*$' },
+  'sort-criterion': { pattern: '^[\\s\\S]+:(?:asc|desc)$' },
+  moment: { pattern: `^${DAY}[Tt ]${TIME}${OFFSET}$` },
+  'rule-uid': { pattern: '^[A-Za-z0-9_-]{1,512}$' },
+  'header-name': { pattern: HEADER_NAME.source },
+  'header-value': { pattern: HEADER_VALUE.source },
 };
 
 function csvDelimiterFault(text: string): string | null {

@@ -2,7 +2,7 @@
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 /** Of lines of the log. */
-const TARGET: Schema = { type: 'string', maxLength: 10_000, default: 'info' };
+const TARGET: Schema = { type: 'string', minLength: 1, maxLength: 10_000, default: 'info' };
 
 export interface LogStreamBody {
   mode?: 'human' | 'json';
@@ -52,6 +52,8 @@ export const EXPORT: Schema = {
     apiKey: { type: ['string', 'null'], 'x-code': 'invalid_export_api_key' },
     payloadSize: {
       type: ['string', 'integer', 'null'],
+      minimum: 0,
+      format: 'size',
       default: '50 MiB',
       'x-code': 'invalid_export_payload_size',
     },

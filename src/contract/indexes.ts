@@ -86,6 +86,8 @@ export const SWAP_INDEXES: Schema = {
       indexes: {
         type: 'array',
         items: { type: 'string', format: 'index-uid' },
+        minItems: 2,
+        maxItems: 2,
         'x-code': 'invalid_swap_indexes',
         'x-missing-code': 'missing_swap_indexes',
       },

@@ -8,6 +8,7 @@
  * - `json-or-text`: the value of the text as JSON, or the text itself when it is not JSON
  * - `date-after`, `date-before`: a moment in milliseconds; `*` removes the restriction
  */
+import { INTEGER_DOUBLE_MAX } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
@@ -186,7 +187,7 @@ function scalarReader(schema: Schema, code: NonNullable<Schema['x-code']>): Read
     case 'integer':
       return (text) =>
         /^\+?\d+$/.test(text) && BigInt(text) < 2n ** 64n
-          ? checked(Number(text))
+          ? checked(Math.min(Number(text), INTEGER_DOUBLE_MAX))
           : expected(code, text, 'a non-negative integer');
     case 'number':
       return (text) =>

@@ -1,8 +1,7 @@
 /** `POST /render-template`: which template, which input, and what each kind of them needs and forbids. */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { Feature, FeatureSet } from './features.ts';
-import { isIndexUid } from './formats.ts';
-import type { Schema } from './schema.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -64,13 +63,26 @@ export interface RenderRequest {
   input?: RenderInput | null;
 }
 
-function part(code: ErrorCode, properties: Record<string, Schema>, nullable: boolean): Schema {
+function part(
+  code: ErrorCode,
+  kinds: Readonly<Record<string, Kind>>,
+  properties: Record<string, Schema>,
+  nullable: boolean,
+): Schema {
   const coded = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, { ...schema, 'x-code': code }]),
   );
   return {
     type: nullable ? ['object', 'null'] : 'object',
-    properties: { kind: { type: 'string', 'x-code': code, 'x-missing-code': code }, ...coded },
+    properties: {
+      kind: {
+        type: 'string',
+        enum: Object.keys(kinds),
+        'x-code': code,
+        'x-missing-code': code,
+      },
+      ...coded,
+    },
     required: ['kind'],
     additionalProperties: false,
     'x-code': code,
@@ -78,6 +90,7 @@ function part(code: ErrorCode, properties: Record<string, Schema>, nullable: boo
   };
 }
 
+const OPTIONAL_INDEX_UID: Schema = { ...INDEX_UID_SCHEMA, type: ['string', 'null'] };
 const OPTIONAL_TEXT: Schema = { type: ['string', 'null'] };
 
 export const RENDER: Schema = {
@@ -85,8 +98,9 @@ export const RENDER: Schema = {
   properties: {
     template: part(
       'invalid_render_template',
+      TEMPLATE_KINDS,
       {
-        indexUid: OPTIONAL_TEXT,
+        indexUid: OPTIONAL_INDEX_UID,
         embedder: OPTIONAL_TEXT,
         fragment: OPTIONAL_TEXT,
         inline: {},
@@ -96,7 +110,8 @@ export const RENDER: Schema = {
     ),
     input: part(
       'invalid_render_input',
-      { indexUid: OPTIONAL_TEXT, id: OPTIONAL_TEXT, inline: {} },
+      INPUT_KINDS,
+      { indexUid: OPTIONAL_INDEX_UID, id: OPTIONAL_TEXT, inline: {} },
       true,
     ),
   },
@@ -114,30 +129,6 @@ export function withoutNulls({ template, input }: RenderRequest): RenderRequest 
 
 function givenFields<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as T;
-}
-
-/** What is wrong with kinds and uids whatever the features are: found with the body. */
-export function renderKindFault({ template, input }: RenderRequest): ApiError | null {
-  return (
-    kindFault('template', template, TEMPLATE_KINDS, 'invalid_render_template') ??
-    (input ? kindFault('input', input, INPUT_KINDS, 'invalid_render_input') : null)
-  );
-}
-
-function kindFault(
-  name: string,
-  { kind, indexUid }: RenderTemplate | RenderInput,
-  kinds: Record<string, Kind>,
-  code: ErrorCode,
-): ApiError | null {
-  if (!Object.hasOwn(kinds, kind)) {
-    const known = Object.keys(kinds).map((one) => `\`${one}\``);
-    return new ApiError(code, `\`.${name}.kind\`: \`${kind}\` is none of ${known.join(', ')}.`);
-  }
-  if (indexUid !== undefined && !isIndexUid(indexUid)) {
-    return new ApiError(code, `\`.${name}.indexUid\`: \`${indexUid}\` is no uid of an index.`);
-  }
-  return null;
 }
 
 /** What is wrong with the parameters of the template; then with those of the input. */

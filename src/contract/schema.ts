@@ -24,6 +24,7 @@ export interface Schema {
   enum?: readonly string[];
   format?: FormatName;
   /** Characters (code points). */
+  minLength?: number;
   maxLength?: number;
   /** Both included. */
   minimum?: number;
@@ -37,7 +38,8 @@ export interface Schema {
   /** Members of an object, at most. */
   maxProperties?: number;
   items?: Schema;
-  /** Elements of an array, at most. */
+  /** Elements of an array, both included. */
+  minItems?: number;
   maxItems?: number;
   /** At most one of these takes the kind of the value (string or object, say). */
   oneOf?: Schema[];
@@ -319,7 +321,7 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
     const list = schema.enum;
     return (value) => (accepted.has(value) ? null : unknownEnumValue(code, value, list));
   }
-  const tooLong = schema.maxLength === undefined ? null : lengthCheck(schema.maxLength, code);
+  const tooLong = lengthCheck(schema, code);
   if (schema.format === undefined) return tooLong;
   const format = FORMATS[schema.format];
   return (value) => {
@@ -331,12 +333,21 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
   };
 }
 
-function lengthCheck(maxLength: number, code: ErrorCode): (value: string) => Fault | null {
-  return (value) =>
+function lengthCheck(
+  { minLength = 0, maxLength = Infinity }: Schema,
+  code: ErrorCode,
+): ((value: string) => Fault | null) | null {
+  if (minLength === 0 && maxLength === Infinity) return null;
+  return (value) => {
+    if (value.length < minLength) {
+      return new Fault(code, (at) => `Invalid value${at}: it is empty.`);
+    }
     // A character has one or two units.
-    value.length <= maxLength || (value.length <= 2 * maxLength && [...value].length <= maxLength)
+    return value.length <= maxLength ||
+      (value.length <= 2 * maxLength && [...value].length <= maxLength)
       ? null
       : new Fault(code, (at) => `Invalid value${at}: it has more than ${maxLength} characters.`);
+  };
 }
 
 export function unknownEnumValue(
@@ -388,11 +399,18 @@ function rangeCheck(schema: Schema, code: ErrorCode): ((value: number) => Fault 
 }
 
 function arrayCheck(
-  { items, maxItems = Infinity }: Schema,
+  { items, minItems = 0, maxItems = Infinity }: Schema,
   codes: Codes,
 ): (value: unknown[]) => Fault | null {
   const item = compile(items!, codes);
   return (value) => {
+    if (value.length < minItems) {
+      return new Fault(
+        codes.value,
+        (at) =>
+          `Invalid value${at}: it has ${value.length} elements, at least ${minItems} are required.`,
+      );
+    }
     if (value.length > maxItems) {
       return new Fault(
         codes.value,

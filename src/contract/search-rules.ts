@@ -1,7 +1,7 @@
 /** Dynamic search rules: documents that stand at fixed places of answers while conditions hold. */
 import { ApiError } from './errors.ts';
 import { isIndexUid } from './formats.ts';
-import type { Schema } from './schema.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 export interface RuleConditions {
   time?: { start?: string; end?: string };
@@ -59,6 +59,7 @@ function withoutNulls(object: object, depth: number): object {
   );
 }
 
+const MOMENT: Schema = { type: ['string', 'null'], format: 'moment' };
 const CONDITIONS = 'invalid_dynamic_search_rule_conditions';
 const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;
@@ -114,11 +115,7 @@ export const PATCH_RULE: Schema = {
       CONDITIONS,
       object(
         {
-          time: object(
-            { start: { type: ['string', 'null'] }, end: { type: ['string', 'null'] } },
-            [],
-            true,
-          ),
+          time: object({ start: MOMENT, end: MOMENT }, [], true),
           query: object(
             { isEmpty: { type: ['boolean', 'null'] }, words: { type: ['string', 'null'] } },
             [],
@@ -136,7 +133,10 @@ export const PATCH_RULE: Schema = {
       items: object(
         {
           selector: object(
-            { indexUid: { type: ['string', 'null'] }, id: { type: 'string' } },
+            {
+              indexUid: { ...INDEX_UID_SCHEMA, type: ['string', 'null'], 'x-code': ACTIONS },
+              id: { type: 'string' },
+            },
             ['id'],
             false,
           ),

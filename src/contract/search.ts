@@ -11,7 +11,11 @@ const SORT_CRITERION_MAX = 65_536;
 export const SORT_TEXT_MAX = 1_000_000;
 
 /** An element of a list of sort criteria. */
-export const SORT_CRITERION: Schema = { type: 'string', maxLength: SORT_CRITERION_MAX };
+export const SORT_CRITERION: Schema = {
+  type: 'string',
+  format: 'sort-criterion',
+  maxLength: SORT_CRITERION_MAX,
+};
 
 /** Indexes whose facets one federated search may ask for. */
 const FACETED_INDEXES_MAX = 1_000;

@@ -28,7 +28,8 @@ const PROPERTIES: Record<string, Schema> = {
   },
   headers: {
     type: ['object', 'null'],
-    additionalProperties: { type: ['string', 'null'] },
+    propertyNames: { type: 'string', format: 'header-name' },
+    additionalProperties: { type: ['string', 'null'], format: 'header-value' },
     maxProperties: CHANGED_HEADERS_MAX,
     'x-code': 'invalid_webhook_headers',
   },

@@ -51,6 +51,8 @@ export interface Exchange {
   /** The text after `?`, still encoded; empty when there is none. */
   readonly query: string;
   readonly headers: RequestHeaders;
+  /** Of the request line and the headers. */
+  readonly headBytes: number;
   /**
    * Why nobody can tell where this request ends, or null. Such a request is refused, and its connection ends with
    * the answer: what follows on it may be the rest of a body.
@@ -144,6 +146,7 @@ export const STATUS_TEXTS: Readonly<Record<number, string>> = {
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Entity',
+  431: 'Request Header Fields Too Large',
   429: 'Too Many Requests',
   451: 'Unavailable For Legal Reasons',
   500: 'Internal Server Error',
@@ -167,6 +170,7 @@ class SocketExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly headers: RequestHeaders;
+  readonly headBytes: number;
   readonly framingFault: string | null;
   readonly #res: Socket.Response;
   readonly #transfers: Transfers;
@@ -197,6 +201,8 @@ class SocketExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     const framing = new Framing();
     this.headers = copyHeaders(req, framing);
+    this.headBytes =
+      this.method.length + this.path.length + this.query.length + LINE_BYTES + framing.bytes;
     this.framingFault = framing.fault();
   }
 
@@ -413,13 +419,20 @@ class SocketExchange implements Exchange {
   }
 }
 
+/** Of a request line beside method, path and query: two blanks, the question mark, the version, the end. */
+const LINE_BYTES = '  ?HTTP/1.1\r\n'.length;
+const HEADER_EXTRA_BYTES = ': \r\n'.length;
+
 /** Whether the headers of a request tell in one way only where its body ends. */
 class Framing {
   #length: string | undefined;
   #coded = false;
   #fault: string | null = null;
+  /** Of all headers. */
+  bytes = 0;
 
   add(name: string, value: string): void {
+    this.bytes += name.length + value.length + HEADER_EXTRA_BYTES;
     if (name === 'content-length') {
       if (!/^\d+$/.test(value)) this.#fault = 'the header `Content-Length` is not a number';
       else if (this.#length !== undefined && this.#length !== value) {

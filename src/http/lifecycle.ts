@@ -25,6 +25,7 @@ import {
   encoder,
 } from './encoding.ts';
 import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
+import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import { requestIdOf } from './request-id.ts';
@@ -134,6 +135,12 @@ export class Lifecycle {
     if (framingFault !== null) {
       const error = new ApiError('bad_request', `The request cannot be read: ${framingFault}.`);
       // Later: the library takes no further request from a connection that waits for an answer.
+      setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
+      return;
+    }
+    if (exchange.headBytes > REQUEST_HEAD_BYTES_MAX) {
+      const error = headTooLong();
+      exchange.closes = true;
       setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
       return;
     }

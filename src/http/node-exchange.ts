@@ -10,7 +10,9 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { ApiError } from '../contract/errors.ts';
 import {
   HEADER_FIELDS,
   noHeaders,
@@ -24,7 +26,7 @@ import {
   type RequestHeaders,
   type TlsFiles,
 } from './exchange.ts';
-import { REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
+import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 
 class NodeExchange implements Exchange {
   readonly method: string;
@@ -33,6 +35,8 @@ class NodeExchange implements Exchange {
   readonly headers: RequestHeaders;
   /** The parser of node:http refuses such requests itself. */
   readonly framingFault = null;
+  /** The parser does not hand over more than it may be. */
+  readonly headBytes = 0;
   closes = false;
   aborted = false;
   #done = false;
@@ -183,6 +187,23 @@ function tlsServer(
   return server;
 }
 
+/** Answers what the parser does not understand, and ends the connection. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex, isAnswering: boolean): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
+    socket.destroy();
+    return;
+  }
+  const isTooLong = error.code === 'HPE_HEADER_OVERFLOW';
+  const status = isTooLong ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const text = JSON.stringify(isTooLong ? headTooLong() : unreadable());
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${text}`);
+}
+
+function unreadable(): ApiError {
+  return new ApiError('bad_request', 'The request cannot be read: it is not HTTP/1.1.');
+}
+
 /** Throws when a file of `tls` cannot be used. */
 export function listenWithNode({
   place,
@@ -191,12 +212,20 @@ export function listenWithNode({
   onExchange,
 }: ListenOptions): Promise<Listener> {
   const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
-  const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
+  /** Connections on which an answer is due. */
+  const answering = new WeakSet<Duplex>();
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    answering.add(req.socket);
+    res.on('close', () => answering.delete(req.socket));
     onExchange(new NodeExchange(req, res));
+  };
   const server =
     tls === null
       ? createServer(options, onRequest)
       : tlsServer(tls, tlsRequireAuth, options, onRequest);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    refuse(error, socket, answering.has(socket)),
+  );
   // Streams of logs may be silent for as long as nothing happens.
   server.timeout = 0;
   return new Promise((resolve, reject) => {

@@ -1,6 +1,11 @@
 /** The OpenAPI 3.1 description, made of the same routes and schemas that serve the requests. */
-import type { Schema } from '../contract/schema.ts';
+import { RawJson } from '../base/json.ts';
+import { DATE_PATTERN, PUBLISHED_FORMS } from '../contract/formats.ts';
+import { PATH_PARAMETERS } from '../contract/paths.ts';
+import type { JsonType, Schema } from '../contract/schema.ts';
 import type { Route } from './route.ts';
+
+type Json = Record<string, unknown>;
 
 const ERROR_SCHEMA = {
   type: 'object',
@@ -13,8 +18,9 @@ const ERROR_SCHEMA = {
   required: ['message', 'code', 'type', 'link'],
 };
 
-export function openApi(routes: readonly Route[], version: string): Record<string, unknown> {
-  const paths: Record<string, Record<string, unknown>> = {};
+/** JSON to be written by `jsonString`. */
+export function openApi(routes: readonly Route[], version: string): Json {
+  const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
@@ -26,11 +32,17 @@ export function openApi(routes: readonly Route[], version: string): Record<strin
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       schemas: { Error: ERROR_SCHEMA },
+      responses: {
+        Error: {
+          description: 'Error',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
     },
   };
 }
 
-function operation(route: Route): Record<string, unknown> {
+function operation(route: Route): Json {
   const words = route.path.split('/').filter((segment) => segment !== '');
   const name = [route.method.toLowerCase(), ...words.map((word) => word.replace(/\W+/g, '_'))];
   return {
@@ -42,36 +54,90 @@ function operation(route: Route): Record<string, unknown> {
     parameters: [...pathParameters(route.path), ...queryParameters(route.query?.schema)],
     ...requestBody(route),
     responses: {
-      [route.success]: { description: 'Success' },
-      default: {
-        description: 'Error',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
+      [route.success]: success(route),
+      ...Object.fromEntries(errorsOf(route).map((status) => [status, ERROR])),
+      default: ERROR,
     },
   };
 }
 
-function pathParameters(path: string): object[] {
+const ERROR = { $ref: '#/components/responses/Error' };
+
+function success({ answer, answerType = 'application/json' }: Route): Json {
+  if (answer === undefined) return { description: 'Success' };
+  const schema = answer === 'text' ? { type: 'string' } : published(answer);
+  return { description: 'Success', content: { [answerType]: { schema } } };
+}
+
+/** What a request can be answered with beside its success, as far as it follows from the declaration of its route. */
+function errorsOf({ path, action, query, body }: Route): number[] {
+  const hasPlace = path.includes(':');
+  return [
+    ...(query !== undefined || body !== undefined || hasPlace ? [400] : []),
+    ...(action === null ? [] : [401, 403]),
+    ...(hasPlace ? [404] : []),
+    ...(body === undefined ? [] : [413, 415]),
+    ...(action === null ? [] : [429]),
+    431,
+    503,
+  ];
+}
+
+function pathParameters(path: string): Json[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: published(PATH_PARAMETERS[name!]!),
   }));
 }
 
-function queryParameters(schema: Schema | undefined): object[] {
+function queryParameters(schema: Schema | undefined): Json[] {
   const required = schema?.required ?? [];
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
     name,
     in: 'query',
     required: required.includes(name),
-    ...(property.type === 'array' ? { style: 'form', explode: false } : {}),
-    schema: property,
+    ...parameterForm(property),
   }));
 }
 
-function requestBody(route: Route): object {
+function parameterForm(property: Schema): Json {
+  const { items } = property;
+  switch (property['x-query']) {
+    case 'json-or-text':
+      return { content: { 'application/json': { schema: published(property) } } };
+    case 'date-after':
+    case 'date-before':
+      return { schema: { ...published(property), anyOf: [{ pattern: DATE_PATTERN }, ANY] } };
+    case 'sort-list':
+      return listForm(property, { ...published(items!), pattern: SORT_ELEMENT });
+    case 'star-list':
+      return listForm(property, { anyOf: [listItem(items!), ANY] });
+    case 'comma-list':
+      return listForm(property, listItem(items!));
+    default:
+      return { schema: published(property) };
+  }
+}
+
+const ANY = { const: '*' };
+
+/** An element of a sort in a query string: commas are between elements unless they stand in parentheses. */
+const SORT_ELEMENT =
+  '^(?:[^,()\\s][^,()]*|_geoPoint\\(-?[1-8]?\\d(?:\\.\\d+)?,\\s*-?(?:1[0-7]|[1-9])?\\d(?:\\.\\d+)?\\)):(?:asc|desc)$';
+
+function listForm(property: Schema, items: Json): Json {
+  return { style: 'form', explode: false, schema: { ...published(property), items } };
+}
+
+/** A text of its own must not be cut at a comma. */
+function listItem(items: Schema): Json {
+  const isFree = items.type === 'string' && items.format === undefined && items.enum === undefined;
+  return isFree ? { ...published(items), pattern: '^[^,]+$' } : published(items);
+}
+
+function requestBody(route: Route): Json {
   if (route.body === undefined) return {};
   if (route.body === 'upload') {
     return {
@@ -81,8 +147,8 @@ function requestBody(route: Route): object {
           'application/json': {
             schema: { type: ['array', 'object'], items: { type: 'object' } },
           },
-          'application/x-ndjson': { schema: { type: 'string' } },
-          'text/csv': { schema: { type: 'string' } },
+          'application/x-ndjson': { schema: { type: 'string', minLength: 1 } },
+          'text/csv': { schema: { type: 'string', minLength: 1 } },
         },
       },
     };
@@ -90,7 +156,46 @@ function requestBody(route: Route): object {
   return {
     requestBody: {
       required: route.body.optional !== true,
-      content: { 'application/json': { schema: route.body.schema } },
+      content: { 'application/json': { schema: published(route.body.schema) } },
     },
   };
+}
+
+/** Greatest and least integers of 64 bits, which no number of JavaScript is. */
+const INTEGER_MAX = new RawJson('18446744073709551615');
+const INTEGER_MIN = new RawJson('-9223372036854775808');
+
+/** The schema with what its validator knows besides: forms as patterns, null among the values of an enum, the bounds of integers. */
+export function published(schema: Schema): Json {
+  const {
+    format,
+    enum: names,
+    properties,
+    items,
+    additionalProperties,
+    propertyNames,
+    oneOf,
+  } = schema;
+  const types: JsonType[] = schema.type === undefined ? [] : [schema.type].flat();
+  return {
+    ...schema,
+    ...(format === undefined ? {} : { format: undefined, ...PUBLISHED_FORMS[format] }),
+    ...(names !== undefined && types.includes('null') ? { enum: [...names, null] } : {}),
+    ...(types.includes('integer')
+      ? { minimum: schema.minimum ?? INTEGER_MIN, maximum: schema.maximum ?? INTEGER_MAX }
+      : {}),
+    ...(properties === undefined ? {} : { properties: publishedMembers(properties) }),
+    ...(items === undefined ? {} : { items: published(items) }),
+    ...(typeof additionalProperties === 'object'
+      ? { additionalProperties: published(additionalProperties) }
+      : {}),
+    ...(propertyNames === undefined ? {} : { propertyNames: published(propertyNames) }),
+    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(published) }),
+  };
+}
+
+function publishedMembers(properties: Readonly<Record<string, Schema>>): Json {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, published(property)]),
+  );
 }

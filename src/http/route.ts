@@ -76,6 +76,10 @@ export interface Route<Q = unknown, B = unknown> {
   /** How many searches the body asks for. Absent: one. */
   searches?(body: B): number;
   readonly success: number;
+  /** The body of a success; absent: none. `text`: no JSON. */
+  readonly answer?: Schema | 'text';
+  /** Default: `application/json`. */
+  readonly answerType?: string;
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }
 

@@ -2,11 +2,26 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { ApiError } from '../contract/errors.ts';
 import binaries from './socket-binaries.json' with { type: 'json' };
 import type { Socket } from './socket-types.ts';
 
 /** Longest request line plus headers, bytes. GET searches carry filters in the request line. */
 export const REQUEST_HEAD_BYTES_MAX = 65_536;
+
+/**
+ * What the library reads of it, bytes. Beyond that it answers itself, with a text that cannot be changed and is no JSON;
+ * what lies between is refused here.
+ */
+const LIBRARY_HEAD_BYTES_MAX = 2 * REQUEST_HEAD_BYTES_MAX;
+
+export function headTooLong(): ApiError {
+  return new ApiError(
+    'bad_request',
+    `The request line and the headers have more than ${REQUEST_HEAD_BYTES_MAX} bytes.`,
+    431,
+  );
+}
 
 const CHECKSUMS: Readonly<Record<string, { readonly sha256: string }>> = binaries;
 
@@ -29,7 +44,7 @@ export function loadSocketLibrary(): Socket.Library | null {
   }
   checkBinary(file, expected.sha256);
   // Read by the library when it is loaded.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(REQUEST_HEAD_BYTES_MAX);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(LIBRARY_HEAD_BYTES_MAX);
   try {
     return load(file) as Socket.Library;
   } catch {

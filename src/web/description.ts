@@ -1,6 +1,6 @@
 /** What the server publishes of its interface (`/openapi.json`): lists and explanations that the page shows come from there. */
 import type { Client } from './client.ts';
-import type { Schema } from './schema.ts';
+import { choices, type Schema } from './schema.ts';
 
 interface Operation {
   readonly parameters: readonly { readonly name: string; readonly schema: Schema }[];
@@ -34,15 +34,15 @@ export function workspaceSchema({ paths }: Description): Schema {
 }
 
 export function keyActions({ paths }: Description): readonly string[] {
-  return bodySchema(paths, '/keys', 'post').properties?.actions?.items?.enum ?? [];
+  return choices(bodySchema(paths, '/keys', 'post').properties?.actions?.items) ?? [];
 }
 
 /** Values that the query parameter `name` of the list of tasks takes. */
 export function taskFilterValues({ paths }: Description, name: string): readonly string[] {
   const parameter = paths['/tasks']?.get?.parameters.find((one) => one.name === name);
-  return (parameter?.schema.items?.enum ?? parameter?.schema.enum ?? []).filter(
-    (one) => one !== '*',
-  );
+  const { items } = parameter?.schema ?? {};
+  // An element of a list, or `*`.
+  return choices(items?.anyOf?.[0] ?? items) ?? choices(parameter?.schema) ?? [];
 }
 
 function bodySchema(paths: Description['paths'], path: string, method: string): Schema {

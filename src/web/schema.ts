@@ -4,13 +4,20 @@
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
-  readonly enum?: readonly string[];
+  /** null among them: the value may be null. */
+  readonly enum?: readonly (string | null)[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
   /** Of a setting: what a change makes anew of all documents. */
   readonly 'x-makes-anew'?: readonly string[];
+}
+
+/** The texts that may be chosen from; undefined: any text. */
+export function choices(schema: Schema | undefined): string[] | undefined {
+  return schema?.enum?.filter((one) => one !== null);
 }
 
 export function takes(schema: Schema | undefined, type: string): boolean {

@@ -7,7 +7,7 @@ const GREATEST = '18446744073709551615';
 
 describe('Numbers in requests', function () {
   this.timeout(60_000);
-  const { send, done, idsOf, code } = useServer();
+  const { send, done, idsOf, code, server } = useServer();
 
   it('takes the greatest integer for what it is', async () => {
     const search = (parameters: string): Promise<Answer> =>
@@ -40,6 +40,20 @@ describe('Numbers in requests', function () {
       `{"federation":{"limit":${GREATEST}},"queries":[{"indexUid":"i","q":"word"}]}`,
     );
     assert.deepEqual(idsOf(federated), [1, 2, 3]);
+  });
+
+  it('tells the greatest integer again as one of 64 bits', async () => {
+    for (const path of ['/indexes', '/tasks', '/batches', '/indexes/i/documents']) {
+      const { text } = await server().client.call('GET', `${path}?limit=${GREATEST}`, {});
+      const [, limit] = /"limit":(\d+)/.exec(text)!;
+      assert.ok(BigInt(limit!) < 2n ** 64n, `${path}: ${limit}`);
+    }
+    for (const path of ['/indexes/i/fields', '/indexes/i/search', '/indexes/i/documents/fetch']) {
+      const bytes = Buffer.from(`{"limit":${GREATEST}}`);
+      const { text } = await server().client.call('POST', path, { bytes });
+      const [, limit] = /"limit":(\d+)/.exec(text)!;
+      assert.ok(BigInt(limit!) < 2n ** 64n, `${path}: ${limit}`);
+    }
   });
 
   it('takes the greatest integer as a setting', async () => {

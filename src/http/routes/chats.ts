@@ -1,4 +1,5 @@
 /** Chat workspaces, and conversations about the documents. */
+import { WORKSPACE, WORKSPACES, WORKSPACE_SETTINGS } from '../../contract/answers.ts';
 import { Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
 import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
 import { errorEvent } from '../../chat/provider.ts';
@@ -175,6 +176,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists the chat workspaces.',
       query: queryParser<Pagination>(LIST_INDEXES_QUERY),
       success: 200,
+      answer: WORKSPACES,
       handle: ({ query }) => {
         need('Listing the chat workspaces');
         const all = chats.list().map(({ uid }) => ({ uid }));
@@ -187,6 +189,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       action: 'chats.get',
       summary: 'Shows a chat workspace.',
       success: 200,
+      answer: WORKSPACE,
       handle: ({ params }) => {
         need('Reading a chat workspace');
         return json(200, { uid: existing(params.workspace!).uid });
@@ -210,6 +213,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       action: 'chatsSettings.get',
       summary: 'Shows the settings of a chat workspace.',
       success: 200,
+      answer: WORKSPACE_SETTINGS,
       handle: ({ params }) => {
         need('Reading the settings of a chat workspace');
         return json(200, workspaceView(existing(params.workspace!)));
@@ -222,6 +226,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       summary: 'Changes the settings of a chat workspace, which is created when it is missing.',
       body: bodyOf(PATCH_CHAT_SETTINGS),
       success: 200,
+      answer: WORKSPACE_SETTINGS,
       handle: async ({ params, body }) => {
         need('Changing the settings of a chat workspace');
         const uid = uidOf(params.workspace!);
@@ -243,6 +248,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       action: 'chatsSettings.update',
       summary: 'Resets the settings of a chat workspace.',
       success: 200,
+      answer: WORKSPACE_SETTINGS,
       handle: async ({ params }) => {
         need('Resetting the settings of a chat workspace');
         const workspace = newWorkspace(existing(params.workspace!).uid);

@@ -1,3 +1,4 @@
+import { jsonString } from '../../base/json.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { HeaderList } from '../exchange.ts';
 import { openApi } from '../openapi.ts';
@@ -18,7 +19,7 @@ export function descriptionRoutes(
       summary: 'This description.',
       success: 200,
       handle: () => {
-        text ??= JSON.stringify(openApi(others, version.serverVersion));
+        text ??= jsonString(openApi(others, version.serverVersion));
         return { status: 200, body: text };
       },
     }),

@@ -1,3 +1,4 @@
+import { DOCUMENT, DOCUMENTS, TASK_SUMMARY } from '../../contract/answers.ts';
 import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { jsonInTurns } from '../../base/json-turns.ts';
@@ -297,6 +298,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       query: queryParser(LIST_DOCUMENTS_QUERY),
       success: 200,
+      answer: DOCUMENTS,
       handle: ({ params, exchange, access, query }) =>
         fetch(
           { params, exchange, access },
@@ -319,6 +321,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
       success: 200,
+      answer: DOCUMENTS,
       handle: ({ params, exchange, access, body: value }) =>
         fetch(
           { params, exchange, access },
@@ -341,6 +344,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Shows a document.',
       query: queryParser(GET_DOCUMENT_QUERY),
       success: 200,
+      answer: DOCUMENT,
       handle: async ({ params, query, exchange }) => {
         const uid = params.index_uid!;
         const id = params.document_id!;
@@ -371,6 +375,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
         query: queryParser(ADD_DOCUMENTS_QUERY),
         body: 'upload',
         success: 202,
+        answer: TASK_SUMMARY,
         handle: (context) => add(method === 'POST' ? 'replace' : 'update', context),
       }),
     ),
@@ -381,6 +386,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes all documents of an index.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: (context) => remove(context, { all: true }),
     }),
     route<CustomMetadataQuery, unknown>({
@@ -390,6 +396,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes a document.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: (context) => remove(context, { ids: [context.params.document_id!] }),
     }),
     route<CustomMetadataQuery, string[]>({
@@ -401,6 +408,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
       bodyFirst: true,
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async (context) => {
         originOfWrite(context.exchange);
         const text = await jsonInTurns(context.body);
@@ -416,6 +424,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(CUSTOM_METADATA_QUERY),
       body: bodyOf(DELETE_BY_FILTER),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async (context) => {
         const { filter } = context.body;
         await checkTaskFilter(filter);
@@ -430,6 +439,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(EDIT_DOCUMENTS_QUERY),
       body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ params, query, body, exchange }) => {
         const edit: EditDocumentsBody = { ...query, ...body };
         if (edit.function === undefined) {

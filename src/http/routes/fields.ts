@@ -1,3 +1,4 @@
+import { FIELDS_ANSWER } from '../../contract/answers.ts';
 import { compareUtf8 } from '../../base/json.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { FIELDS, type FieldsRequest, fieldView, meets } from '../../contract/fields.ts';
@@ -15,6 +16,7 @@ export function fieldRoutes({ services: { indexes } }: Dependencies): Route[] {
       body: bodyOf<FieldsRequest>(FIELDS),
       anyUid: true,
       success: 200,
+      answer: FIELDS_ANSWER,
       handle: ({ params, body }) => {
         const uid = params.index_uid!;
         const names = indexes.fields(uid);

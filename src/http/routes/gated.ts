@@ -1,4 +1,5 @@
 /** Routes behind experimental features: logs, network; and the export. */
+import { NETWORK, TASK_SUMMARY } from '../../contract/answers.ts';
 import { parseLogFilter, type LogFilter } from '../../base/logger.ts';
 import { parseSize } from '../../base/size.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
@@ -132,6 +133,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       action: 'network.get',
       summary: 'Shows the network.',
       success: 200,
+      answer: NETWORK,
       handle: () => {
         need('network', 'Reading the network');
         return json(200, network.get());
@@ -144,6 +146,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       summary: 'Changes the network.',
       body: bodyOf(PATCH_NETWORK),
       success: 200,
+      answer: NETWORK,
       handle: async ({ body }) => {
         need('network', 'Changing the network');
         refuseWhileMoving();
@@ -156,6 +159,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       action: 'network.update',
       summary: 'Moves documents to the servers of the network that they belong to.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ exchange }) => {
         need('network', 'Moving documents in the network');
         if (shardOf(network.get()) === null) {
@@ -186,6 +190,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       summary: 'Sends indexes to another instance.',
       body: bodyOf(EXPORT),
       success: 200,
+      answer: TASK_SUMMARY,
       handle: async ({ body }) =>
         json(
           200,
@@ -209,13 +214,8 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
   ];
 }
 
-/** Bytes; null when not given. */
+/** Bytes; null when not given. REQUIRES: it has been checked */
 function payloadSize(size: string | number | null | undefined): number | null {
   if (size === undefined || size === null) return null;
-  const bytes = typeof size === 'number' ? size : parseSize(size);
-  if (bytes !== undefined && bytes >= 0) return bytes;
-  throw new ApiError(
-    'invalid_export_payload_size',
-    `Invalid value at \`.payloadSize\`: \`${size}\` is not a size; expected is for instance \`20 MiB\`.`,
-  );
+  return typeof size === 'number' ? size : parseSize(size)!;
 }

@@ -1,3 +1,4 @@
+import { INDEX, INDEXES, TASK_SUMMARY } from '../../contract/answers.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import {
   CREATE_INDEX,
@@ -32,6 +33,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       summary: 'Lists the indexes.',
       query: queryParser(LIST_INDEXES_QUERY),
       success: 200,
+      answer: INDEXES,
       handle: ({ access, query }) => {
         const { visible } = access;
         const all = indexes.list();
@@ -45,6 +47,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       action: 'indexes.compact',
       summary: 'Merges what can be merged of an index and gives back what is free.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ params }) =>
         json(202, await tasks.register({ type: 'indexCompaction', indexUid: params.index_uid! })),
     }),
@@ -55,6 +58,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       summary: 'Creates an index.',
       body: bodyOf(CREATE_INDEX),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ access, body }) => {
         if (!access.mayAccess(body.uid)) throw access.refusal(body.uid);
         return json(
@@ -73,6 +77,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       action: 'indexes.get',
       summary: 'Shows an index.',
       success: 200,
+      answer: INDEX,
       handle: ({ params }) => {
         const uid = params.index_uid!;
         const index = indexes.get(uid);
@@ -87,6 +92,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       summary: 'Changes the primary key or the uid of an index.',
       body: bodyOf(UPDATE_INDEX),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ access, params, body }) => {
         const { primaryKey, uid: newUid } = body;
         if (typeof newUid === 'string' && !access.mayAccess(newUid)) throw access.refusal(newUid);
@@ -107,6 +113,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       action: 'indexes.delete',
       summary: 'Deletes an index.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ params }) =>
         json(202, await tasks.register({ type: 'indexDeletion', indexUid: params.index_uid! })),
     }),
@@ -117,10 +124,10 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       summary: 'Swaps pairs of indexes, or renames indexes.',
       body: bodyOf(SWAP_INDEXES),
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ access, body }) => {
-        const swaps = body.map((element, i): IndexSwapPair => {
+        const swaps = body.map((element): IndexSwapPair => {
           const { indexes: pair } = element;
-          if (pair.length !== 2) throw notTwo(pair, i);
           for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);
           return { indexes: [pair[0]!, pair[1]!], rename: element.rename ?? false };
         });
@@ -129,13 +136,6 @@ export function indexRoutes({ services }: Dependencies): Route[] {
       },
     }),
   ];
-}
-
-function notTwo(pair: string[], position: number): ApiError {
-  return new ApiError(
-    'invalid_swap_indexes',
-    `Invalid value at \`[${position}].indexes\`: exactly two index uids are expected, but found ${pair.length}: ${JSON.stringify(pair)}.`,
-  );
 }
 
 function refuseRepeated(uids: string[]): void {

@@ -1,3 +1,4 @@
+import { KEY, KEYS } from '../../contract/answers.ts';
 import { findKey, keyView, newKey, patchedKey } from '../../auth/keys.ts';
 import { unwrap } from '../../base/result.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -37,6 +38,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       summary: 'Lists the API keys, the newest first.',
       query: queryParser(LIST_KEYS_QUERY),
       success: 200,
+      answer: KEYS,
       handle: ({ query }) => {
         const { results, ...rest } = page(keys.list(), query);
         return longJson({ results: results.map(view), ...rest });
@@ -49,6 +51,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       summary: 'Creates an API key.',
       body: bodyOf(CREATE_KEY),
       success: 201,
+      answer: KEY,
       handle: async ({ body }) => {
         const record = unwrap(newKey(body, keys, clock));
         await keys.put(record);
@@ -61,6 +64,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       action: 'keys.get',
       summary: 'Shows an API key.',
       success: 200,
+      answer: KEY,
       handle: ({ params }) => json(200, view(existing(params.key_or_uid!))),
     }),
     route<unknown, PatchKeyRequest>({
@@ -70,6 +74,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       summary: 'Changes the name or the description of an API key.',
       body: bodyOf(PATCH_KEY),
       success: 200,
+      answer: KEY,
       handle: async ({ params, body }) => {
         const record = patchedKey(existing(params.key_or_uid!), body, clock);
         await keys.put(record);

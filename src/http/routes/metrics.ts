@@ -178,6 +178,8 @@ export function metricsRoutes({
       action: 'metrics.get',
       summary: 'Shows metrics in the Prometheus text format.',
       success: 200,
+      answer: 'text',
+      answerType: 'text/plain',
       handle: async () => {
         if (!features.get().metrics) throw featureNotEnabled('Reading the metrics', 'metrics');
         const out = new MetricsText();

@@ -1,9 +1,9 @@
+import { RENDERED } from '../../contract/answers.ts';
 import { ApiError, featureNotEnabled, indexNotFound } from '../../contract/errors.ts';
 import {
   inputFault,
   RENDER,
   type RenderInput,
-  renderKindFault,
   type RenderRequest,
   type RenderTemplate,
   templateFault,
@@ -116,10 +116,9 @@ export function renderRoutes({ services, renders }: Dependencies): Route[] {
       summary: 'Renders a template without asking an embedder.',
       body: bodyOf<RenderRequest>(RENDER),
       success: 200,
+      answer: RENDERED,
       handle: async (context) => {
         const body = withoutNulls(context.body);
-        const kinds = renderKindFault(body);
-        if (kinds !== null) throw kinds;
         if (!features.get().renderRoute)
           throw featureNotEnabled('Rendering templates', 'renderRoute');
         checkAccess(context, body);

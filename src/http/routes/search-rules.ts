@@ -1,3 +1,4 @@
+import { SEARCH_RULE, SEARCH_RULES, TASK_SUMMARY } from '../../contract/answers.ts';
 import { Readable } from 'node:stream';
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
@@ -48,6 +49,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       summary: 'Lists the dynamic search rules.',
       body: bodyOf<ListRulesRequest>(LIST_RULES),
       success: 200,
+      answer: SEARCH_RULES,
       handle: async ({ body }) => {
         need('Listing dynamic search rules');
         const { query, active } = body.filter ?? {};
@@ -64,6 +66,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       summary: 'Deletes all dynamic search rules.',
       query: metadataQuery,
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ query }) => {
         need('Deleting dynamic search rules');
         return json(202, await tasks.register({ type: 'dsrClear', ...metadata(query) }));
@@ -76,6 +79,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       summary: 'Shows a dynamic search rule.',
       pathFault,
       success: 200,
+      answer: SEARCH_RULE,
       handle: ({ params }) => {
         need('Reading a dynamic search rule');
         const rule = rules.get(params.uid!);
@@ -93,6 +97,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       body: { ...bodyOf<SearchRulePatch>(PATCH_RULE), fault: rulePatchFault },
       pathFault,
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ params, query, body }) => {
         need('Changing a dynamic search rule');
         const request = { ruleUid: params.uid!, patch: body };
@@ -110,6 +115,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       query: metadataQuery,
       pathFault,
       success: 202,
+      answer: TASK_SUMMARY,
       handle: async ({ params, query }) => {
         need('Deleting a dynamic search rule');
         const request = { ruleUid: params.uid!, patch: null };

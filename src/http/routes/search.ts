@@ -1,3 +1,9 @@
+import {
+  FACET_SEARCH_ANSWER,
+  MULTI_SEARCH_ANSWER,
+  SEARCH_ANSWER,
+  SIMILAR_ANSWER,
+} from '../../contract/answers.ts';
 import type { Access } from '../../auth/authorize.ts';
 import { combineFilters } from '../../auth/tenant-token.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
@@ -189,6 +195,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Searches an index.',
       body: bodyOf<SearchRequest>(SEARCH, { kind: 'search' }),
       success: 200,
+      answer: SEARCH_ANSWER,
       handle: (context) => searchOne(context, context.body),
     }),
     route<SearchParameters, unknown>({
@@ -198,6 +205,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Searches an index.',
       query: queryParser(SEARCH_QUERY),
       success: 200,
+      answer: SEARCH_ANSWER,
       handle: (context) => searchOne(context, fromParameters(context.query)),
     }),
     route<unknown, MultiSearchRequest>({
@@ -207,6 +215,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Runs several searches, separately or merged into one list.',
       body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
       success: 200,
+      answer: MULTI_SEARCH_ANSWER,
       // One with too many is refused and runs none of them.
       searches: (body) => (multiSearchLimitFault(body, limits) === null ? body.queries.length : 1),
       handle: multiSearch,
@@ -218,6 +227,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Searches the values of a facet.',
       body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { kind: 'search' }),
       success: 200,
+      answer: FACET_SEARCH_ANSWER,
       handle: facetSearch,
     }),
     route<unknown, SimilarRequest>({
@@ -227,6 +237,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Finds documents that are similar to one.',
       body: bodyOf<SimilarRequest>(SIMILAR, { kind: 'search' }),
       success: 200,
+      answer: SIMILAR_ANSWER,
       handle: (context) => similar(context, context.body),
     }),
     route<SimilarRequest, unknown>({
@@ -236,6 +247,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Finds documents that are similar to one.',
       query: queryParser(SIMILAR_QUERY),
       success: 200,
+      answer: SIMILAR_ANSWER,
       handle: (context) =>
         similar(context, { ...context.query, embedder: context.query.embedder ?? 'default' }),
     }),

@@ -1,3 +1,4 @@
+import { TASK_SUMMARY } from '../../contract/answers.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import {
   checkPartialSettings,
@@ -67,6 +68,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       action: 'settings.get',
       summary: 'Shows all settings of an index.',
       success: 200,
+      answer: SETTINGS_SCHEMA,
       handle: ({ params }) => longJson(renderSettings(stored(params.index_uid!), features.get())),
     }),
     route<unknown, SettingsChange>({
@@ -81,6 +83,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
         convert: (value) => ({ settings: wholeSettings(value), stored: {} }),
       },
       success: 202,
+      answer: TASK_SUMMARY,
       handle: update,
     }),
     route({
@@ -89,6 +92,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       action: 'settings.update',
       summary: 'Resets all settings of an index.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: ({ params }) => reset(params.index_uid!, resetAllSettings(features.get())),
     }),
   ];
@@ -103,6 +107,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
         action: 'settings.get',
         summary: `Shows the setting ${name}.`,
         success: 200,
+        answer: setting.schema,
         handle: ({ params }) => longJson(renderSetting(stored(params.index_uid!), name)),
       }),
       ...setting.methods.map((method) =>
@@ -118,6 +123,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
             convert: (value) => ({ settings: childSetting(name, value), stored: {} }),
           },
           success: 202,
+          answer: TASK_SUMMARY,
           handle: update,
         }),
       ),
@@ -127,6 +133,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
         action: 'settings.update',
         summary: `Resets the setting ${name}.`,
         success: 202,
+        answer: TASK_SUMMARY,
         handle: ({ params }) => reset(params.index_uid!, resetSetting(name)),
       }),
     ];

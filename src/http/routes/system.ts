@@ -1,4 +1,12 @@
 /** Health, version, statistics, experimental features, dumps, snapshots. */
+import {
+  FEATURES_ANSWER,
+  HEALTH,
+  INDEX_STATS,
+  STATS,
+  TASK_SUMMARY,
+  VERSION,
+} from '../../contract/answers.ts';
 import { pauser } from '../../base/pauser.ts';
 import { API_LEVEL } from '../../contract/api-level.ts';
 import { indexNotFound } from '../../contract/errors.ts';
@@ -25,6 +33,7 @@ export function healthRoute({ services, phase }: Dependencies): Route {
     summary: 'Tells that the server is available.',
     atOnce: true,
     success: 200,
+    answer: HEALTH,
     handle: () => {
       const { current } = phase;
       if (current !== 'ready') {
@@ -52,6 +61,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       action: 'version',
       summary: 'Shows the version of the server.',
       success: 200,
+      answer: VERSION,
       handle: () => {
         const { commitSha, commitDate, serverVersion } = version;
         const levels = { pkgVersion: API_LEVEL, serverVersion, serverName: 'Gannet' };
@@ -65,6 +75,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       summary: 'Shows the statistics of all indexes.',
       query: queryParser(STATS_QUERY),
       success: 200,
+      answer: STATS,
       handle: async ({ access, query }) => {
         const stats = instanceStats(indexes, access.visible);
         if (query.showInternalDatabaseSizes === true) {
@@ -91,6 +102,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       summary: 'Shows the statistics of an index.',
       query: queryParser(STATS_QUERY),
       success: 200,
+      answer: INDEX_STATS,
       handle: ({ params, query }) => {
         const uid = params.index_uid!;
         const stats = indexes.stats(uid, query.showInternalDatabaseSizes === true);
@@ -104,6 +116,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       action: 'experimental.get',
       summary: 'Shows which experimental features are on.',
       success: 200,
+      answer: FEATURES_ANSWER,
       handle: () => json(200, features.get()),
     }),
     route<unknown, FeaturePatch>({
@@ -113,6 +126,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       summary: 'Switches experimental features on or off.',
       body: bodyOf(PATCH_FEATURES),
       success: 200,
+      answer: FEATURES_ANSWER,
       handle: async ({ body }) => json(200, await features.patch(body)),
     }),
     route({
@@ -121,6 +135,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       action: 'dumps.create',
       summary: 'Creates a dump.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: () => snapshotTask('dumpCreation'),
     }),
     route({
@@ -129,6 +144,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       action: 'snapshots.create',
       summary: 'Creates a snapshot.',
       success: 202,
+      answer: TASK_SUMMARY,
       handle: () => snapshotTask('snapshotCreation'),
     }),
   ];

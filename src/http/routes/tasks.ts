@@ -1,3 +1,4 @@
+import { BATCH, BATCHES, COMPACTION, TASK, TASKS, TASK_SUMMARY } from '../../contract/answers.ts';
 import {
   ApiError,
   batchNotFound,
@@ -57,6 +58,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Lists tasks, the newest first.',
       query: queryParser(LIST_TASKS_QUERY),
       success: 200,
+      answer: TASKS,
       handle: async ({ access, query }) =>
         longJson(await tasks.page(taskFilter(query), paging(query), access.visible)),
     }),
@@ -67,6 +69,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Deletes finished tasks.',
       query: queryParser(FILTER_TASKS_QUERY),
       success: 200,
+      answer: TASK_SUMMARY,
       handle: (context) => selectTasks('taskDeletion', context),
     }),
     route<TaskFilterQuery, unknown>({
@@ -76,6 +79,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Cancels unfinished tasks.',
       query: queryParser(FILTER_TASKS_QUERY),
       success: 200,
+      answer: TASK_SUMMARY,
       handle: (context) => selectTasks('taskCancelation', context),
     }),
     route({
@@ -84,6 +88,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       action: 'tasks.compact',
       summary: 'Gives back what is free in the task store.',
       success: 200,
+      answer: COMPACTION,
       handle: async () => {
         if (!features.get().taskQueueCompactionRoute) {
           throw featureNotEnabled('Compacting the task store', 'taskQueueCompactionRoute');
@@ -102,6 +107,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       action: 'tasks.get',
       summary: 'Shows a task.',
       success: 200,
+      answer: TASK,
       handle: ({ access, params }) => {
         const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
         const task = tasks.get(uid, access.visible);
@@ -138,6 +144,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Lists batches, the newest first.',
       query: queryParser(LIST_TASKS_QUERY),
       success: 200,
+      answer: BATCHES,
       handle: async ({ access, query }) =>
         longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible)),
     }),
@@ -147,6 +154,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       action: 'tasks.get',
       summary: 'Shows a batch.',
       success: 200,
+      answer: BATCH,
       handle: ({ access, params }) => {
         const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
         const batch = tasks.getBatch(uid, access.visible);

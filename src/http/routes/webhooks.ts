@@ -1,7 +1,8 @@
+import { WEBHOOK, WEBHOOKS } from '../../contract/answers.ts';
 import { randomUUID } from 'node:crypto';
 import { obfuscate } from '../../contract/embedders.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { normalizeUuid } from '../../contract/formats.ts';
+import { HEADER_NAME, HEADER_VALUE, normalizeUuid } from '../../contract/formats.ts';
 import {
   CREATE_WEBHOOK,
   LAUNCH_WEBHOOK_UUID,
@@ -42,6 +43,7 @@ export function webhookRoutes({ webhooks }: Dependencies): Route[] {
       action: 'webhooks.get',
       summary: 'Lists the webhooks.',
       success: 200,
+      answer: WEBHOOKS,
       handle: () => json(200, { results: webhooks.list().map(view) }),
     }),
     route<unknown, WebhookBody>({
@@ -51,6 +53,7 @@ export function webhookRoutes({ webhooks }: Dependencies): Route[] {
       summary: 'Creates a webhook.',
       body: bodyOf(CREATE_WEBHOOK),
       success: 200,
+      answer: WEBHOOK,
       handle: async ({ body }) => {
         if (webhooks.size >= WEBHOOKS_MAX) {
           throw new ApiError(
@@ -73,6 +76,7 @@ export function webhookRoutes({ webhooks }: Dependencies): Route[] {
       action: 'webhooks.get',
       summary: 'Shows a webhook.',
       success: 200,
+      answer: WEBHOOK,
       handle: ({ params }) => json(200, view(existing(params.uuid!))),
     }),
     route<unknown, WebhookBody>({
@@ -82,6 +86,7 @@ export function webhookRoutes({ webhooks }: Dependencies): Route[] {
       summary: 'Changes a webhook; a header set to null is removed.',
       body: bodyOf(PATCH_WEBHOOK),
       success: 200,
+      answer: WEBHOOK,
       handle: async ({ params, body }) => {
         const record = editable(params.uuid!);
         const changed = {
@@ -115,10 +120,6 @@ function pathUuid(segment: string): string {
     `\`${segment}\` is not a UUID of 32 hexadecimal digits.`,
   );
 }
-
-/** Characters of a header name and of a header value (RFC 9110, 5.1 and 5.5). */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function mergedHeaders(
   stored: Record<string, string>,

@@ -23,7 +23,7 @@ import {
   TextField,
 } from '../parts.tsx';
 import { goTo, placeHref, replacePlace, useArgument, usePlace } from '../place.ts';
-import { settingChange, takes } from '../schema.ts';
+import { choices, settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { TypedArgument } from './index-picker.tsx';
@@ -195,7 +195,7 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
   const first = FIRST.filter((member) => members.includes(member));
   const others = members.filter((member) => !FIRST.includes(member));
   const field = (member: string): JSX.Element => {
-    const options = schema?.properties?.[member]?.enum;
+    const options = choices(schema?.properties?.[member]);
     const hint = HINTS[member];
     const props = {
       label: spaced(member),

@@ -6,7 +6,7 @@ import { indentJson, parseJson } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { Coded, Field, Outcome, Problem, TextField } from '../parts.tsx';
-import { settingChange, takes, type Schema } from '../schema.ts';
+import { choices, settingChange, takes, type Schema } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
 import { OfIndex } from './index-picker.tsx';
@@ -177,7 +177,8 @@ function editorOf(schema: Schema | undefined): Editor {
       read: (text) => text.split('\n').filter((line) => line !== ''),
     };
   }
-  if (schema?.enum !== undefined) return chosen(schema.enum, String, (text) => text);
+  const names = choices(schema);
+  if (names !== undefined) return chosen(names, String, (text) => text);
   if (takes(schema, 'boolean')) {
     return chosen(['true', 'false'], String, (text) => text === 'true');
   }

@@ -186,6 +186,12 @@ const EXAMPLES: Record<FormatName, string> = {
   'document-id': 'a-1',
   'ranking-rule': 'price:desc',
   'csv-delimiter': ';',
+  size: '20 MiB',
+  'sort-criterion': 'price:asc',
+  moment: '2123-04-05T00:00:00Z',
+  'rule-uid': 'rule',
+  'header-name': 'X-Name',
+  'header-value': 'value',
 };
 
 /** A value that often fits the schema and sometimes does not. */

@@ -1,0 +1,18 @@
+/** What stands in the place of a parameter of a path. */
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+import { TASK_UID_MAX } from './tasks.ts';
+
+const UID: Schema = { type: 'integer', minimum: 0, maximum: TASK_UID_MAX };
+
+export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
+  index_uid: INDEX_UID_SCHEMA,
+  document_id: { type: 'string', format: 'document-id' },
+  task_uid: UID,
+  batch_uid: UID,
+  key_or_uid: { type: 'string', minLength: 1 },
+  /** Of a webhook. */
+  uuid: { type: 'string', format: 'uuid' },
+  /** Of a dynamic search rule. */
+  uid: { type: 'string', format: 'rule-uid' },
+  workspace: INDEX_UID_SCHEMA,
+};

@@ -1,0 +1,248 @@
+/** The published description against the server: what satisfies it is taken, and answers are as it says. */
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
+import { type JsonSchema, Sampler } from '../support/schema-sample.ts';
+
+const SEED = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 31);
+const REQUESTS_OF_ROUTE = 12;
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema?: JsonSchema;
+  content?: Record<string, { schema: JsonSchema }>;
+}
+
+interface Operation {
+  parameters: Parameter[];
+  requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>;
+}
+
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: object;
+}
+
+/** Routes that speak to others, never end, or would end what the others need. */
+const LEFT_OUT = [
+  ...['/logs/stream', '/export', '/network', '/network/rebalance'],
+  ...['/chats/{workspace}/chat/completions', '/experimental-features', '/snapshots', '/dumps'],
+];
+
+/** Refusals by a validator: what its schema cannot say is told in other words. */
+const BY_VALIDATION =
+  /^(?:Invalid value|Invalid value type|Unknown (?:field|value|parameter)|Missing (?:field|parameter))\b/;
+
+/** What JSON Schema has no word for; `docs/testing.md` names the kinds. */
+const BEYOND_SCHEMA = [
+  // Of several fields, or of the moment.
+  /must not be greater than `twoTypos`/,
+  /`[\d-]+` is not in the future/,
+  /the url of a remote cannot be null/,
+  // May stand in the body or in the query string.
+  /^Missing field `function`/,
+  // A grammar of its own.
+  /^Invalid value at `\.target`/,
+  // Arrays of empty arrays.
+  /an empty filter would select every document/,
+];
+
+describe('The description of the interface', function () {
+  this.timeout(300_000);
+  let server: BuiltServer;
+  let description: Description;
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const validators = new Map<object, ValidateFunction>();
+  const seen = new Set<string>();
+
+  before(async () => {
+    console.log(`      seed ${SEED}`);
+    server = await startBuiltServer(['--analytics-retention-days', '1']);
+    description = (await server.call('GET', '/openapi.json')).json as Description;
+    const { json: features } = await server.call('GET', '/experimental-features');
+    const on = Object.fromEntries(Object.keys(features as object).map((name) => [name, true]));
+    await server.call('PATCH', '/experimental-features', { body: on });
+    await server.call('PATCH', '/indexes/movies/settings', {
+      body: { filterableAttributes: ['*'], sortableAttributes: ['size'] },
+    });
+    const documents = [1, 2, 3].map((id) => ({ id, size: id, word: 'two words' }));
+    await server.finish('POST', '/indexes/movies/documents', { body: documents });
+  });
+
+  after(() => server?.close());
+
+  async function ask(
+    method: string,
+    target: string,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<{ status: number; type: string; text: string }> {
+    const response = await fetch(server.url + target, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    return { status: response.status, type: response.headers.get('content-type') ?? '', text };
+  }
+
+  /** The answer must be one that the operation tells of. */
+  function check(
+    operation: Operation,
+    what: string,
+    { status, type, text }: { status: number; type: string; text: string },
+  ): void {
+    const described = operation.responses[status];
+    assert.ok(described !== undefined, `${what}: status ${status} is not described: ${text}`);
+    seen.add(String(status));
+    const content =
+      described.$ref === undefined
+        ? described.content
+        : { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+    if (content === undefined) return;
+    const [expected] = Object.keys(content);
+    assert.ok(type.startsWith(expected!), `${what}: ${type} instead of ${expected}`);
+    if (expected !== 'application/json') return;
+    const { schema } = content[expected]!;
+    let validate = validators.get(described);
+    if (validate === undefined) {
+      validate = ajv.compile({ ...schema, components: description.components });
+      validators.set(described, validate);
+    }
+    assert.ok(validate(JSON.parse(text)), `${what}: ${ajv.errorsText(validate.errors)}: ${text}`);
+  }
+
+  function* operations(): Generator<[string, string, Operation]> {
+    for (const [path, methods] of Object.entries(description.paths)) {
+      if (LEFT_OUT.includes(path)) continue;
+      for (const [method, operation] of Object.entries(methods)) {
+        yield [method.toUpperCase(), path, operation];
+      }
+    }
+  }
+
+  function targetOf(path: string, { parameters }: Operation, sampler: Sampler): string {
+    const inPath = parameters.filter((one) => one.in === 'path');
+    const filled = inPath.reduce(
+      (text, { name, schema }) =>
+        text.replace(`{${name}}`, encodeURIComponent(String(sampler.value(schema!)))),
+      path,
+    );
+    const query = new URLSearchParams();
+    for (const { name, required, schema, content, in: place } of parameters) {
+      if (place !== 'query' || (!required && sampler.chance(0.7))) continue;
+      const json = content?.['application/json'];
+      const value = sampler.value(json?.schema ?? schema!);
+      query.set(name, json === undefined ? String(value) : JSON.stringify(value));
+    }
+    return query.size === 0 ? filled : `${filled}?${query.toString()}`;
+  }
+
+  it('is such that requests that satisfy it are not refused by validation, and answers are as it says', async () => {
+    const sampler = new Sampler(mulberry(SEED));
+    const authorization = `Bearer ${server.masterKey}`;
+    for (const [method, path, operation] of operations()) {
+      for (let n = 0; n < REQUESTS_OF_ROUTE; n++) {
+        const target = targetOf(path, operation, sampler);
+        const content = operation.requestBody?.content['application/json'];
+        const body =
+          content === undefined ? undefined : JSON.stringify(sampler.value(content.schema));
+        const what = `${method} ${target} ${body ?? ''}`;
+        const answer = await ask(
+          method,
+          target,
+          { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          body,
+        );
+        check(operation, what, answer);
+        if (answer.status !== 400) continue;
+        const { message } = JSON.parse(answer.text) as { message: string };
+        const isExplained = BEYOND_SCHEMA.some((reason) => reason.test(message));
+        assert.ok(isExplained || !BY_VALIDATION.test(message), `${what}: ${message}`);
+      }
+    }
+  });
+
+  it('is such that every status that it names appears', async () => {
+    const authorization = `Bearer ${server.masterKey}`;
+    const json = { 'content-type': 'application/json' };
+    for (const [method, path, operation] of operations()) {
+      const target = path.replace(/\{\w+\}/g, 'none');
+      const isOpen = operation.responses['401'] === undefined;
+      const asked = async (headers: Record<string, string>, body?: string): Promise<number> => {
+        const answer = await ask(method, target, headers, body);
+        check(operation, `${method} ${target}`, answer);
+        return answer.status;
+      };
+      if (!isOpen) {
+        assert.equal(await asked({}), 401);
+        assert.equal(await asked({ authorization: 'Bearer wrong' }), 403);
+      }
+      if (operation.requestBody?.required === true) {
+        assert.equal(await asked({ authorization, 'content-type': 'text/x' }, '{}'), 415, target);
+        const isUpload = operation.requestBody.content['text/csv'] !== undefined;
+        const nothing = await asked({ authorization, ...json }, isUpload ? '' : '{');
+        assert.ok([400, 404].includes(nothing), `${target} ${nothing}`);
+      }
+      if (path === '/indexes/{index_uid}/search' && method === 'POST') {
+        const long = `{"q":"${'x'.repeat(11_000_000)}"}`;
+        assert.equal(await asked({ authorization, ...json }, long), 413);
+      }
+      assert.equal(await asked({ authorization, 'x-long': 'x'.repeat(66_000) }), 431);
+    }
+    const keyed = { authorization, ...json };
+    const limit = { requestsPerSecond: 1 };
+    const wanted = { actions: ['*'], indexes: ['*'], expiresAt: null, rateLimit: limit };
+    const created = await ask('POST', '/keys', keyed, JSON.stringify(wanted));
+    check(description.paths['/keys']!.post!, 'POST /keys', created);
+    const { key, uid } = JSON.parse(created.text) as { key: string; uid: string };
+    const stats = description.paths['/stats']!.get!;
+    const limited = { authorization: `Bearer ${key}` };
+    const answers = await Promise.all([1, 2, 3].map(() => ask('GET', '/stats', limited)));
+    for (const answer of answers) check(stats, 'GET /stats', answer);
+    const deleted = await ask('DELETE', `/keys/${uid}`, { authorization });
+    check(description.paths['/keys/{key_or_uid}']!.delete!, 'DELETE /keys', deleted);
+    await meetFullQueue();
+    const named = new Set(
+      [...operations()].flatMap(([, , { responses }]) => Object.keys(responses)),
+    );
+    named.delete('default');
+    assert.deepEqual([...named].filter((status) => !seen.has(status)).sort(), []);
+  });
+
+  /** Searches beyond the queue of a server that takes few. */
+  async function meetFullQueue(): Promise<void> {
+    const options = [
+      '--experimental-search-queue-size',
+      '1',
+      '--experimental-nb-searches-per-core',
+      '1',
+    ];
+    const narrow = await startBuiltServer(options);
+    try {
+      await narrow.finish('POST', '/indexes', { body: { uid: 'i' } });
+      const search = description.paths['/indexes/{index_uid}/search']!.post!;
+      for (let round = 0; !seen.has('503') && round < 100; round++) {
+        const asked = Array.from({ length: 50 }, async () => {
+          const response = await fetch(`${narrow.url}/indexes/i/search`, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${narrow.masterKey}`,
+              'content-type': 'application/json',
+            },
+            body: '{}',
+          });
+          const type = response.headers.get('content-type') ?? '';
+          return { status: response.status, type, text: await response.text() };
+        });
+        for (const answer of await Promise.all(asked)) check(search, 'POST search', answer);
+      }
+    } finally {
+      await narrow.close();
+    }
+  }
+});
