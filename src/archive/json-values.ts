@@ -8,10 +8,13 @@ const NEWLINE = 10;
  * Yields the objects of a JSON array, or those that follow each other with or without white space, each as one line.
  * Nothing is parsed: bytes of well-formed JSON come out as they came in, white space between tokens aside. Throws at the
  * end when an object or the array is not closed.
+ * @param begins is called with the line, from 1, in which each object begins, before it is yielded
  */
 export async function* objectLines(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
+  begins: (line: number) => void = () => {},
 ): AsyncGenerator<Buffer, undefined> {
+  let line = 1;
   let depth = 0;
   let inText = false;
   let escaped = false;
@@ -31,7 +34,10 @@ export async function* objectLines(
         else if (byte === QUOTE) inText = false;
         continue;
       }
-      if (byte <= 32) continue;
+      if (byte <= 32) {
+        if (byte === NEWLINE) line++;
+        continue;
+      }
       if (first) {
         first = false;
         if (byte === OPEN_ARRAY) {
@@ -46,8 +52,9 @@ export async function* objectLines(
       }
       out[length++] = byte;
       if (byte === QUOTE) inText = true;
-      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-      else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) {
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        if (depth++ === 0) begins(line);
+      } else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) {
         out[length++] = NEWLINE;
       }
     }

@@ -1,11 +1,68 @@
 /** Records in requests of some size. */
 import { createHash } from 'node:crypto';
+import type { FileRecord } from './records.ts';
 
-export interface Batch {
-  bytes: Buffer;
-  documents: number;
-  /** Of the bytes. */
-  sha256: string;
+/** The body of one request: a header, which may be empty, and whole records. */
+export class Batch {
+  readonly bytes: Buffer;
+  readonly #headerBytes: number;
+  /** Of each record: where it ends in `bytes`, and its line in the file. */
+  readonly #ends: readonly number[];
+  readonly #lines: readonly number[];
+
+  private constructor(
+    bytes: Buffer,
+    headerBytes: number,
+    ends: readonly number[],
+    lines: readonly number[],
+  ) {
+    this.bytes = bytes;
+    this.#headerBytes = headerBytes;
+    this.#ends = ends;
+    this.#lines = lines;
+  }
+
+  static of(header: Buffer, records: readonly FileRecord[]): Batch {
+    let end = header.length;
+    return new Batch(
+      Buffer.concat([header, ...records.map(({ bytes }) => bytes)]),
+      header.length,
+      records.map(({ bytes }) => (end += bytes.length)),
+      records.map(({ line }) => line),
+    );
+  }
+
+  get documents(): number {
+    return this.#ends.length;
+  }
+
+  get sha256(): string {
+    return createHash('sha256').update(this.bytes).digest('hex');
+  }
+
+  /** In which the first and the last record begin. */
+  get lines(): { first: number; last: number } {
+    return { first: this.#lines[0]!, last: this.#lines.at(-1)! };
+  }
+
+  /** The records alone. */
+  get records(): Buffer {
+    return this.bytes.subarray(this.#headerBytes);
+  }
+
+  /** Both halves, each with the header. REQUIRES: there are two records at least */
+  halves(): [Batch, Batch] {
+    const middle = this.documents >> 1;
+    return [this.#part(0, middle), this.#part(middle, this.documents)];
+  }
+
+  #part(from: number, to: number): Batch {
+    const begin = from === 0 ? this.#headerBytes : this.#ends[from - 1]!;
+    const header = this.bytes.subarray(0, this.#headerBytes);
+    const bytes = Buffer.concat([header, this.bytes.subarray(begin, this.#ends[to - 1]!)]);
+    const ends = this.#ends.slice(from, to).map((end) => end - begin + this.#headerBytes);
+    return new Batch(bytes, this.#headerBytes, ends, this.#lines.slice(from, to));
+  }
 }
 
 /**
@@ -14,28 +71,22 @@ export interface Batch {
  * @param header stands at the begin of every batch
  */
 export async function* batchesOf(
-  source: AsyncIterable<Buffer[]>,
+  source: AsyncIterable<FileRecord[]>,
   header: Buffer,
   bytesMax: number,
 ): AsyncGenerator<Batch, undefined> {
-  let held: Buffer[] = [];
+  let held: FileRecord[] = [];
   let bytes = header.length;
   for await (const records of source) {
     for (const record of records) {
-      if (held.length > 0 && bytes + record.length > bytesMax) {
-        yield batchOf(header, held);
+      if (held.length > 0 && bytes + record.bytes.length > bytesMax) {
+        yield Batch.of(header, held);
         held = [];
         bytes = header.length;
       }
       held.push(record);
-      bytes += record.length;
+      bytes += record.bytes.length;
     }
   }
-  if (held.length > 0) yield batchOf(header, held);
-}
-
-function batchOf(header: Buffer, records: readonly Buffer[]): Batch {
-  const bytes = Buffer.concat([header, ...records]);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return { bytes, documents: records.length, sha256 };
+  if (held.length > 0) yield Batch.of(header, held);
 }

@@ -1,10 +1,20 @@
 /** `gannet import`: documents of files into an index of a running server. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import { bad, BadOption, type GivenOptions, type Options } from '../base/options.ts';
 import type { PeerBody } from '../outbound/api-peer.ts';
+import { parseDelimiter } from '../records/csv-records.ts';
+import { BadRecords, documentFault, taskFault } from './bad-records.ts';
 import { type Batch, batchesOf } from './batches.ts';
-import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
+import {
+  type Command,
+  command,
+  CommandFailure,
+  DONE,
+  FAILED,
+  FileError,
+  type Terminal,
+} from './command.ts';
 import {
   Connection,
   CONNECTION_OPTIONS,
@@ -35,9 +45,13 @@ const OPTIONS = {
   format: {
     kind: 'text',
     initial: 'by the name of the file, else by its first byte',
-    help: '`json` (an array, or documents one after another) or `csv`.',
+    help: '`json` (an array, or documents one after another) or `csv`, which TSV is, too.',
   },
-  'csv-delimiter': { kind: 'text', initial: ',', help: 'Character between the values of CSV.' },
+  'csv-delimiter': {
+    kind: 'text',
+    initial: ',, or tab for a file that is named .tsv',
+    help: 'Character between the values of CSV; `tab` is one.',
+  },
   'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes of one request.' },
   parallel: {
     kind: 'count',
@@ -48,6 +62,10 @@ const OPTIONS = {
   journal: {
     kind: 'text',
     help: 'File that keeps what was taken; the same command goes on from there. Erased at the end.',
+  },
+  'skip-bad': {
+    kind: 'text',
+    help: 'File to put documents into that the server refuses, and go on. Each request is waited for until it is indexed.',
   },
   'no-wait': { kind: 'flag', help: 'End when everything is taken, before it is indexed.' },
   quiet: { kind: 'flag', help: 'Show no progress.' },
@@ -61,10 +79,13 @@ interface ImportPlan {
   primaryKey: string | null;
   update: boolean;
   format: Format | null;
-  delimiter: string;
+  /** Null: as the name of a file says. */
+  delimiter: string | null;
   batchBytes: number;
   parallel: number;
   gzip: boolean;
+  /** Null: a document that the server refuses ends the import. */
+  skipBad: string | null;
   wait: boolean;
   quiet: boolean;
 }
@@ -75,11 +96,13 @@ export const importCommand: Command = command({
   operands: '[FILE]...',
   notes:
     'Files are JSON (an array, or one document after another) or CSV, each perhaps compressed by gzip; `-`, or no file at\n' +
-    'all, is the standard input. A request that the server cannot take at the moment is repeated.',
+    'all, is the standard input. The text is UTF-8. A request that the server cannot take at the moment is repeated; a\n' +
+    'document that it refuses is named by file and line.',
   examples: [
     'import books.ndjson --index books',
     'import parts/*.json.gz --index parts --primary-key sku --journal parts.journal',
     'import --index books --format csv < books.csv',
+    'import books.tsv --index books --skip-bad refused.csv',
   ],
   options: OPTIONS,
   async run(given, operands, terminal) {
@@ -89,13 +112,16 @@ export const importCommand: Command = command({
     const bytesTotal = await bytesOf(files);
     const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
     let journal: Journal | null = null;
+    let badRecords: BadRecords | null = null;
     try {
       await connection.reach();
       const path = given.text('journal');
       if (path !== null) journal = await openJournal(path, plan, connection);
-      const importer = new Importer(plan, connection, journal, terminal);
+      if (plan.skipBad !== null) badRecords = await BadRecords.open(plan.skipBad, path !== null);
+      const importer = new Importer(plan, connection, { journal, badRecords }, terminal);
       return await importer.run(files, bytesTotal);
     } finally {
+      await badRecords?.close();
       await journal?.close();
       await connection.close();
     }
@@ -105,12 +131,13 @@ export const importCommand: Command = command({
 function planOf(given: Given): ImportPlan {
   const index = given.text('index') ?? bad('index', 'nothing', 'the uid of an index');
   const format = given.text('format') === null ? null : given.oneOf('format', FORMATS, 'json');
-  const delimiter = given.text('csv-delimiter') ?? ',';
-  if (Buffer.byteLength(delimiter) !== 1) {
-    bad('csv-delimiter', delimiter, 'one character of ASCII');
+  const delimiter = delimiterGiven(given.text('csv-delimiter'));
+  const skipBad = given.text('skip-bad');
+  if (skipBad !== null && given.flag('no-wait')) {
+    throw new BadOption('skip-bad waits for what it sends, so it cannot be given with no-wait.');
   }
   return {
-    ...{ index, format, delimiter },
+    ...{ index, format, delimiter, skipBad },
     primaryKey: given.text('primary-key'),
     update: given.flag('update'),
     batchBytes: given.count('batch-mb', BATCH_MB, 1, BATCH_MB_MAX) * 1e6,
@@ -119,6 +146,14 @@ function planOf(given: Given): ImportPlan {
     wait: !given.flag('no-wait'),
     quiet: given.flag('quiet'),
   };
+}
+
+function delimiterGiven(text: string | null): string | null {
+  if (text === null) return null;
+  return (
+    parseDelimiter(text) ??
+    bad('csv-delimiter', text, 'one character of ASCII that is no quote, or `tab`')
+  );
 }
 
 /** Batches count as taken while their tasks wait, run or have succeeded. */
@@ -141,8 +176,11 @@ class Importer {
   readonly #plan: ImportPlan;
   readonly #connection: Connection;
   readonly #journal: Journal | null;
+  readonly #badRecords: BadRecords | null;
   readonly #terminal: Terminal;
   readonly #taskUids: number[] = [];
+  /** Of tasks: the lines of the file that they are of. */
+  readonly #places = new Map<number, string>();
   #documents = 0;
   #skipped = 0;
   /** Bytes of the files that were read to their end. */
@@ -151,12 +189,13 @@ class Importer {
   constructor(
     plan: ImportPlan,
     connection: Connection,
-    journal: Journal | null,
+    { journal, badRecords }: { journal: Journal | null; badRecords: BadRecords | null },
     terminal: Terminal,
   ) {
     this.#plan = plan;
     this.#connection = connection;
     this.#journal = journal;
+    this.#badRecords = badRecords;
     this.#terminal = terminal;
   }
 
@@ -178,9 +217,13 @@ class Importer {
     output.write(
       `${this.#documents} documents sent to \`${index}\` in ${this.#taskUids.length} tasks after ${seconds()} s${skipped}\n`,
     );
+    const refused = this.#badRecords?.count ?? 0;
+    if (refused > 0) {
+      output.write(`${refused} documents were refused, and are in ${this.#plan.skipBad}\n`);
+    }
     if (!wait) return DONE;
     const tally = new TaskTally(this.#terminal, quiet);
-    const failed = await tally.waitFor(this.#connection, this.#taskUids);
+    const failed = await tally.waitFor(this.#connection, this.#taskUids, this.#places);
     if (failed > 0) return FAILED;
     output.write(`indexed after ${seconds()} s\n`);
     await this.#journal?.erase();
@@ -202,7 +245,9 @@ class Importer {
     const batches = batchesOf(source.records, source.header, this.#plan.batchBytes);
     const underWay = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
+    let isEmpty = true;
     for await (const batch of batches) {
+      isEmpty = false;
       this.#terminal.signal.throwIfAborted();
       if (!this.#wasTaken(batch)) {
         const sending: Promise<void> = this.#send(batch, source)
@@ -219,6 +264,9 @@ class Importer {
     }
     await Promise.all(underWay);
     if (failure !== null) throw (failure as { error: unknown }).error;
+    if (isEmpty && source.textBytes() > 0) {
+      throw new FileError(`${source.name} holds no documents, although it is not empty.`);
+    }
     this.#bytesRead += source.bytesRead();
   }
 
@@ -230,20 +278,64 @@ class Importer {
     return true;
   }
 
-  async #send(batch: Batch, { format }: Source): Promise<void> {
-    const { index, primaryKey, update, delimiter } = this.#plan;
+  async #send(batch: Batch, source: Source): Promise<void> {
+    const taskUid = await this.#sendOrHalve(batch, source);
+    if (taskUid !== null) await this.#journal?.add(batch.sha256, taskUid);
+  }
+
+  /**
+   * Sends a batch; one that the server refuses because of a document in halves, until the document is found.
+   * @returns the last task, or null when every document was refused
+   */
+  async #sendOrHalve(batch: Batch, source: Source): Promise<number | null> {
+    const outcome = await this.#register(batch, source);
+    if (typeof outcome === 'number') return outcome;
+    if (batch.documents === 1) {
+      await this.#putAside(batch, source, outcome.fault);
+      return null;
+    }
+    let last: number | null = null;
+    for (const half of batch.halves()) last = (await this.#sendOrHalve(half, source)) ?? last;
+    return last;
+  }
+
+  async #putAside(batch: Batch, source: Source, fault: string): Promise<void> {
+    const told = `${source.name}:${batch.lines.first}: ${fault}`;
+    if (this.#badRecords === null) throw new CommandFailure(told);
+    await this.#badRecords.add(source.header, batch.records);
+    this.#terminal.complaints.write(`${told}\n`);
+  }
+
+  /** The task, or what is wrong with a document of the batch. */
+  async #register(batch: Batch, source: Source): Promise<number | { fault: string }> {
+    const { index, primaryKey, update } = this.#plan;
+    const { format, delimiter } = source;
     const query = new URLSearchParams({
       ...(primaryKey === null ? {} : { primaryKey }),
       ...(format === 'csv' && delimiter !== ',' ? { csvDelimiter: delimiter } : {}),
     });
-    const taskUid = await this.#connection.register({
-      method: update ? 'PUT' : 'POST',
-      path: `/indexes/${encodeURIComponent(index)}/documents?${query.toString()}`,
-      body: await this.#body(batch, format),
-    });
+    let taskUid: number;
+    try {
+      taskUid = await this.#connection.register({
+        method: update ? 'PUT' : 'POST',
+        path: `/indexes/${encodeURIComponent(index)}/documents?${query.toString()}`,
+        body: await this.#body(batch, format),
+      });
+    } catch (error) {
+      const fault = documentFault(error);
+      if (fault === null) throw error;
+      return { fault };
+    }
+    if (this.#badRecords !== null) {
+      let fault: string | null = null;
+      await this.#connection.waitFor([taskUid], (task) => (fault = taskFault(task)));
+      if (fault !== null) return { fault };
+    }
+    const { first, last } = batch.lines;
+    this.#places.set(taskUid, `${source.name}, lines ${first} to ${last}`);
     this.#taskUids.push(taskUid);
     this.#documents += batch.documents;
-    await this.#journal?.add(batch.sha256, taskUid);
+    return taskUid;
   }
 
   async #body({ bytes }: Batch, format: Format): Promise<PeerBody> {

@@ -4,28 +4,46 @@ import { stat } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { objectLines } from '../archive/json-values.ts';
+import { CsvSplitter, delimiterOf, isBlank, refuseOtherDelimiter } from '../records/csv-records.ts';
+import { FileFault, faultText } from '../records/file-fault.ts';
+import { markBytes, refuseWide, Utf8Check } from '../records/utf8-check.ts';
 import { FileError } from './command.ts';
 
 export const FORMATS = ['json', 'csv'] as const;
 /** `json` stands for an array as well as for one document a line. */
 export type Format = (typeof FORMATS)[number];
 
-/** One document has at most so many bytes; no server takes more. */
+/** No server takes a larger document. */
 const RECORD_BYTES_MAX = 512 * 2 ** 20;
 const READ_BYTES = 256 * 1024;
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-const [QUOTE, OPEN_ARRAY, OPEN_OBJECT] = Buffer.from('"[{');
+/** What the encoding is told by. */
+const BEGIN_BYTES = 64;
+const [OPEN_ARRAY, OPEN_OBJECT] = Buffer.from('[{');
 const NEWLINE = 10;
+const CR = 13;
+
+/** The bytes of one document, with the end of its line. */
+export interface FileRecord {
+  bytes: Buffer;
+  /** Of the file, from 1, in which it begins. */
+  line: number;
+}
 
 export interface Source {
+  /** As people know the file. */
+  name: string;
   format: Format;
   /** Of CSV the first record, else empty. */
   header: Buffer;
-  /** Some whole records at a time, each with its newline. Throws `FileError`. */
-  records: AsyncIterable<Buffer[]>;
+  /** Of CSV. */
+  delimiter: string;
+  /** Some whole records at a time. Throws `FileError`. */
+  records: AsyncIterable<FileRecord[]>;
   /** Bytes of the file read so far. */
   bytesRead(): number;
+  /** The same, decompressed and without a mark of the encoding. */
+  textBytes(): number;
 }
 
 /** Bytes of the files together; null when one is not a regular file. Throws `FileError`. */
@@ -48,59 +66,83 @@ export async function bytesOf(paths: readonly string[]): Promise<number | null> 
 export interface SourceOptions {
   /** Null: as its name or else its first byte says. */
   format: Format | null;
-  /** One byte, between the values of CSV. */
-  delimiter: string;
+  /** Between the values of CSV. Null: as its name says. */
+  delimiter: string | null;
 }
 
 /** @param path `-`: `input` */
 export async function openSource(
   path: string,
   input: Readable,
-  { format, delimiter }: SourceOptions,
+  options: SourceOptions,
 ): Promise<Source> {
   let bytesRead = 0;
+  let textBytes = 0;
   const name = path === '-' ? 'standard input' : path;
   const file = path === '-' ? input : createReadStream(path, { highWaterMark: READ_BYTES });
   async function* counted(): AsyncGenerator<Buffer, undefined> {
-    try {
-      for await (const chunk of file) {
-        bytesRead += (chunk as Buffer).length;
-        yield chunk as Buffer;
-      }
-    } catch (error) {
-      throw unreadable(name, error);
+    for await (const chunk of file) {
+      bytesRead += (chunk as Buffer).length;
+      yield chunk as Buffer;
     }
   }
-  const raw = await peeked(counted(), GZIP_MAGIC.length);
-  const isCompressed = raw.first.subarray(0, 2).equals(GZIP_MAGIC);
-  const plain = await peeked(
-    isCompressed ? decompressed(raw.all, name) : raw.all,
-    BYTE_ORDER_MARK.length + 1,
-  );
-  const text = withoutMark(plain.all);
-  const found = format ?? formatOf(path, plain.first);
-  if (found === 'json') {
-    const header = Buffer.alloc(0);
-    return {
-      ...{ format: found, header, bytesRead: () => bytesRead },
-      records: splitJson(text, name),
+  try {
+    const raw = await peeked(counted(), GZIP_MAGIC.length);
+    const isCompressed = raw.first.subarray(0, 2).equals(GZIP_MAGIC);
+    const plain = await peeked(isCompressed ? decompressed(raw.all) : raw.all, BEGIN_BYTES);
+    refuseWide(plain.first);
+    const text = checkedText(plain.all, (bytes) => (textBytes += bytes));
+    const format = options.format ?? formatOf(path, plain.first);
+    const delimiter = options.delimiter ?? delimiterOf(path);
+    const records = format === 'json' ? jsonRecords(text) : csvRecords(text, delimiter);
+    const shared = {
+      name,
+      format,
+      delimiter,
+      bytesRead: () => bytesRead,
+      textBytes: () => textBytes,
     };
+    if (format === 'json')
+      return { ...shared, header: Buffer.alloc(0), records: told(records, name) };
+    const { value, done } = await records.next();
+    const [header, ...rest] = done === true ? [] : value;
+    if (header !== undefined) refuseOtherDelimiter(header.bytes, delimiter);
+    async function* others(): AsyncGenerator<FileRecord[], undefined> {
+      if (rest.length > 0) yield rest;
+      yield* records;
+    }
+    return {
+      ...shared,
+      header: ended(header?.bytes ?? Buffer.alloc(0)),
+      records: told(others(), name),
+    };
+  } catch (error) {
+    throw unreadable(name, error);
   }
-  const records = csvRecords(text, delimiter.charCodeAt(0), name);
-  const { value, done } = await records.next();
-  const [header = Buffer.alloc(0), ...rest] = done === true ? [] : value;
-  async function* others(): AsyncGenerator<Buffer[], undefined> {
-    if (rest.length > 0) yield rest;
-    yield* records;
+}
+
+/** The same records; what the file fails with becomes a `FileError`. */
+async function* told(
+  records: AsyncIterable<FileRecord[]>,
+  name: string,
+): AsyncGenerator<FileRecord[], undefined> {
+  const iterator = records[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { value, done } = await iterator.next().catch((error: unknown) => {
+        throw unreadable(name, error);
+      });
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
   }
-  return {
-    ...{ format: found, header: ended(header), bytesRead: () => bytesRead },
-    records: others(),
-  };
 }
 
 function unreadable(name: string, error: unknown): Error {
   if (error instanceof FileError) return error;
+  if (error instanceof FileFault) return new FileError(faultText(name, error));
   return new FileError(`${name} cannot be read: ${(error as Error).message}.`);
 }
 
@@ -122,129 +164,113 @@ async function peeked(
   return { first, all: all() };
 }
 
-async function* decompressed(
-  source: AsyncIterable<Buffer>,
-  name: string,
-): AsyncGenerator<Buffer, undefined> {
+async function* decompressed(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   const gunzip = createGunzip({ chunkSize: READ_BYTES });
   let failed: unknown = null;
   pipeline(Readable.from(source, { objectMode: false }), gunzip, (error) => (failed = error));
   try {
     for await (const chunk of gunzip) yield chunk as Buffer;
   } catch (error) {
-    throw unreadable(name, failed ?? error);
+    throw failed ?? error;
   }
 }
 
-async function* withoutMark(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+/** UTF-8 without its mark. Throws `FileFault` for anything else. */
+async function* checkedText(
+  source: AsyncIterable<Buffer>,
+  read: (bytes: number) => void,
+): AsyncGenerator<Buffer, undefined> {
+  const check = new Utf8Check();
   let isFirst = true;
   for await (const chunk of source) {
-    const marked = isFirst && chunk.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    const text = isFirst ? chunk.subarray(markBytes(chunk)) : chunk;
     isFirst = false;
-    yield marked ? chunk.subarray(3) : chunk;
+    check.push(text);
+    read(text.length);
+    yield text;
   }
+  check.end();
 }
 
 function formatOf(path: string, first: Buffer): Format {
   const name = path.replace(/\.gz$/i, '');
   if (/\.(?:json|ndjson|jsonl)$/i.test(name)) return 'json';
-  if (/\.csv$/i.test(name)) return 'csv';
-  const begin = first.find((byte) => byte > 32 && !BYTE_ORDER_MARK.includes(byte));
+  if (/\.[ct]sv$/i.test(name)) return 'csv';
+  const begin = first.subarray(markBytes(first)).find((byte) => byte > 32);
   return begin === OPEN_ARRAY || begin === OPEN_OBJECT ? 'json' : 'csv';
 }
 
-/** Every record ends in a newline, also the last of a file. */
+/** A record that something follows ends with its line, also the last of a file. */
 function ended(record: Buffer): Buffer {
-  return record.length === 0 || record.at(-1) === NEWLINE
+  const last = record.at(-1);
+  return last === undefined || last === NEWLINE || last === CR
     ? record
     : Buffer.concat([record, Buffer.from('\n')]);
 }
 
-/** Finds where records end, chunk by chunk. */
-type EndFinder = (chunk: Buffer) => number[];
-
-async function* splitJson(
+async function* jsonRecords(
   source: AsyncIterable<Buffer>,
-  name: string,
-): AsyncGenerator<Buffer[], undefined> {
-  try {
-    yield* split(objectLines(source), newlineEnds, name);
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-}
-
-function newlineEnds(chunk: Buffer): number[] {
-  const ends: number[] = [];
-  for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
-    ends.push(at + 1);
-  }
-  return ends;
-}
-
-function csvRecords(
-  source: AsyncIterable<Buffer>,
-  delimiter: number,
-  name: string,
-): AsyncGenerator<Buffer[], undefined> {
-  return split(source, csvEnds(delimiter), name);
-}
-
-/** A quote opens a quoted value only where a value begins; inside, newlines do not end the record. */
-function csvEnds(delimiter: number): EndFinder {
-  let isQuoted = false;
-  let isBegin = true;
-  return (chunk) => {
-    const ends: number[] = [];
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at]!;
-      if (isQuoted) {
-        // Two quotes in a row close and open again.
-        if (byte === QUOTE) {
-          isQuoted = false;
-          isBegin = true;
-        }
-        continue;
-      }
-      if (byte === QUOTE && isBegin) isQuoted = true;
-      else if (byte === NEWLINE) ends.push(at + 1);
-      isBegin = byte === delimiter || byte === NEWLINE || byte === 13;
+): AsyncGenerator<FileRecord[], undefined> {
+  const begun: number[] = [];
+  const joiner = new Joiner();
+  for await (const chunk of objectLines(source, (line) => begun.push(line))) {
+    const records: FileRecord[] = [];
+    for (let at = chunk.indexOf(NEWLINE), begin = 0; at >= 0; at = chunk.indexOf(NEWLINE, begin)) {
+      records.push({ bytes: joiner.join(chunk.subarray(begin, at + 1)), line: begun.shift() ?? 1 });
+      begin = at + 1;
     }
-    return ends;
-  };
+    if (records.length > 0) yield records;
+    joiner.add(chunk.subarray(chunk.lastIndexOf(NEWLINE) + 1));
+    if (joiner.bytes > RECORD_BYTES_MAX) {
+      throw new FileFault(
+        `a document of more than ${RECORD_BYTES_MAX} bytes begins here`,
+        begun[0] ?? 1,
+      );
+    }
+  }
+  const last = joiner.join(Buffer.alloc(0));
+  if (last.length > 0) yield [{ bytes: ended(last), line: begun[0] ?? 1 }];
 }
 
-/** Cuts a stream into records. Empty lines are left out. */
-async function* split(
+async function* csvRecords(
   source: AsyncIterable<Buffer>,
-  find: EndFinder,
-  name: string,
-): AsyncGenerator<Buffer[], undefined> {
-  let parts: Buffer[] = [];
-  let bytes = 0;
+  delimiter: string,
+): AsyncGenerator<FileRecord[], undefined> {
+  const splitter = new CsvSplitter(delimiter);
+  const joiner = new Joiner();
   for await (const chunk of source) {
-    const records: Buffer[] = [];
+    const records: FileRecord[] = [];
     let begin = 0;
-    for (const end of find(chunk)) {
-      parts.push(chunk.subarray(begin, end));
-      const record = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-      if (!isBlank(record)) records.push(record);
-      parts = [];
-      bytes = 0;
+    for (const { end, line } of splitter.push(chunk)) {
+      const bytes = joiner.join(chunk.subarray(begin, end));
+      if (!isBlank(bytes)) records.push({ bytes, line });
       begin = end;
     }
     if (records.length > 0) yield records;
-    if (begin === chunk.length) continue;
-    parts.push(chunk.subarray(begin));
-    bytes += chunk.length - begin;
-    if (bytes > RECORD_BYTES_MAX) {
-      throw new FileError(`${name} holds a document of more than ${RECORD_BYTES_MAX} bytes.`);
-    }
+    joiner.add(chunk.subarray(begin));
+    if (joiner.bytes > RECORD_BYTES_MAX) splitter.refuseLong(RECORD_BYTES_MAX);
   }
-  const last = ended(Buffer.concat(parts));
-  if (!isBlank(last)) yield [last];
+  splitter.end();
+  const last = joiner.join(Buffer.alloc(0));
+  if (!isBlank(last)) yield [{ bytes: ended(last), line: splitter.recordLine }];
 }
 
-function isBlank(record: Buffer): boolean {
-  return record.length <= 2 && record.every((byte) => byte === NEWLINE || byte === 13);
+/** Puts the parts of a record together that chunks cut. */
+class Joiner {
+  #parts: Buffer[] = [];
+  bytes = 0;
+
+  add(part: Buffer): void {
+    if (part.length === 0) return;
+    this.#parts.push(part);
+    this.bytes += part.length;
+  }
+
+  join(last: Buffer): Buffer {
+    if (this.#parts.length === 0) return last;
+    const joined = Buffer.concat([...this.#parts, last]);
+    this.#parts = [];
+    this.bytes = 0;
+    return joined;
+  }
 }

@@ -15,8 +15,15 @@ export class TaskTally {
     this.#isQuiet = isQuiet;
   }
 
-  /** @returns how many of the tasks failed or were canceled */
-  async waitFor(connection: Connection, uids: readonly number[]): Promise<number> {
+  /**
+   * @param places what tasks are of, where that is known
+   * @returns how many of the tasks failed or were canceled
+   */
+  async waitFor(
+    connection: Connection,
+    uids: readonly number[],
+    places: ReadonlyMap<number, string> = new Map(),
+  ): Promise<number> {
     const progress = await showProgress(this.#terminal, 'indexing', uids.length, this.#isQuiet);
     const failed: FinishedTask[] = [];
     let ended = 0;
@@ -28,15 +35,16 @@ export class TaskTally {
     } finally {
       progress.end();
     }
-    for (const task of failed.slice(0, FAILURES_TOLD)) this.#tell(task);
+    for (const task of failed.slice(0, FAILURES_TOLD)) this.#tell(task, places.get(task.uid));
     if (failed.length > FAILURES_TOLD) {
       this.#terminal.complaints.write(`and ${failed.length - FAILURES_TOLD} more\n`);
     }
     return failed.length;
   }
 
-  #tell({ uid, status, indexUid, error }: FinishedTask): void {
+  #tell({ uid, status, indexUid, error }: FinishedTask, place: string | undefined): void {
     const why = error === null ? '' : `: ${error.message} (${error.code})`;
-    this.#terminal.complaints.write(`task ${uid} of \`${indexUid ?? '*'}\` ${status}${why}\n`);
+    const of = place === undefined ? '' : `; it is of ${place}`;
+    this.#terminal.complaints.write(`task ${uid} of \`${indexUid ?? '*'}\` ${status}${why}${of}\n`);
   }
 }

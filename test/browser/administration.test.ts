@@ -91,6 +91,44 @@ describe('The page, for administrators, in a browser', () => {
     assert.equal((await get('/indexes/table/documents/1')).title, 'one');
   });
 
+  it('cuts large CSV at the ends of records alone, whatever ends its lines, and names what is wrong by its line', async () => {
+    await open('documents', 'Documents');
+    const file = page.getByLabel('File');
+    const give = async (name: string, text: string): Promise<void> => {
+      await file.setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+      await page.getByLabel('Separator').fill('');
+      await page.getByLabel('Into the index').fill('rows');
+      await button('Send').click();
+    };
+    const pad = 'x'.repeat(100_000);
+    const rows = Array.from({ length: 250 }, (_, id) =>
+      id % 2 === 0 ? `${id},in 5" steel,${pad}\r` : `${id},"two\rlines, ""${id}""",${pad}\r`,
+    );
+    await give('rows.csv', `id,title,pad\r${rows.join('')}`);
+    await page.getByText(/Done in .* 2 pieces were sent/).waitFor({ timeout: 120_000 });
+    assert.equal((await get('/indexes/rows/stats')).numberOfDocuments, 250);
+    assert.equal((await get('/indexes/rows/documents/248?fields=title')).title, 'in 5" steel');
+    const last = (await get('/indexes/rows/documents/249?fields=title')).title;
+    assert.equal(last, 'two\rlines, "249"');
+    const faults: [string, string, RegExp][] = [
+      ['open.csv', 'id,t\n1,"x\n2,y\n', /open\.csv:2: .*never closed/],
+      ['other.csv', 'id;t\n1;x\n', /other\.csv:1: .*but .?;/],
+      ['none.csv', 'id,t\n', /none\.csv holds no documents/],
+      [
+        'large.csv',
+        `id,t,u\n${rows.join('').replace('249,"two', '249,1,"two')}`,
+        /begins in line \d+ of the file/,
+      ],
+    ];
+    for (const [name, text, message] of faults) {
+      await give(name, text);
+      await page.getByRole('alert').filter({ hasText: message }).waitFor();
+    }
+    await give('tabs.tsv', 'id\ttitle\n250\ta,b\n');
+    await done().waitFor();
+    assert.equal((await get('/indexes/rows/documents/250')).title, 'a,b');
+  });
+
   it('takes a file that is dropped', async () => {
     await open('documents/table', 'Documents');
     const transfer = await page.evaluateHandle(() => {

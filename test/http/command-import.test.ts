@@ -106,6 +106,93 @@ describe('gannet import', function () {
     assert.deepEqual(found[3999], { id: '3999', title: 'a;"b"\nc', pad: 'x'.repeat(500) });
   });
 
+  it('brings in CSV with any end of line, and TSV by its name', async () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const csv = ['id,t', '1,in 5" steel', '', '2,"a,""b"""', '3,c'].join(end);
+      for (const whole of [csv, csv + end, `\ufeff${csv}`]) {
+        const ended = await run(server.url, ['--index', 'ends', file('ends.csv', whole)]);
+        assert.equal(ended.status, 0, ended.complaints);
+        assert.match(ended.output, /^3 documents sent/, JSON.stringify(end));
+        assert.deepEqual(
+          (await documents('ends')).map(({ t }) => t),
+          ['in 5" steel', 'a,"b"', 'c'],
+        );
+        await server.finish('DELETE', '/indexes/ends');
+      }
+    }
+    const tsv = file('a.tsv', 'id\tt\n1\tx,y\n');
+    for (const argv of [[tsv], ['--csv-delimiter', 'tab', file('b.csv', 'id\tt\n1\tx,y\n')]]) {
+      const ended = await run(server.url, ['--index', 'tabs', ...argv]);
+      assert.equal(ended.status, 0, ended.complaints);
+      assert.deepEqual(await documents('tabs'), [{ id: '1', t: 'x,y' }]);
+      await server.finish('DELETE', '/indexes/tabs');
+    }
+  });
+
+  it('names a document that is refused by file and line', async () => {
+    const rows = Array.from({ length: 3000 }, (_, id) => `${id},${'x'.repeat(500)},"l\n"\n`);
+    rows[2500] = '2500,"t\nu"\n';
+    const csv = file('bad.csv', `id,t,u\n${rows.join('')}`);
+    const ended = await run(server.url, ['--index', 'bad', '--batch-mb', '1', csv]);
+    assert.equal(ended.status, 1);
+    // Every row has two lines, and the header one.
+    assert.match(ended.complaints, /bad\.csv:5002: .*it has 2 fields.*\(malformed_payload\)/);
+    assert.match(ended.complaints, /Stopped after 2500 documents/);
+    const json = file('bad.json', '[{"id":1},\n{"id":2},\n\n{"id":3,"a":01}]');
+    const refused = await run(server.url, ['--index', 'bad', json]);
+    assert.equal(refused.status, 1);
+    assert.match(refused.complaints, /bad\.json:4: /);
+    assert.doesNotMatch(refused.complaints, /column/);
+    const ids = file('ids.ndjson', '{"id":1}\n{"id":"no id!"}\n');
+    const failed = await run(server.url, ['--index', 'bad', ids]);
+    assert.equal(failed.status, 1);
+    assert.match(
+      failed.complaints,
+      /\(invalid_document_id\); it is of .*ids\.ndjson, lines 1 to 2\n/,
+    );
+  });
+
+  it('puts documents aside that are refused, in a file that can be mended and imported', async () => {
+    const aside = join(dir, 'aside.csv');
+    const rows = Array.from({ length: 400 }, (_, id) => `${id},${id},x`);
+    rows[0] = 'bad id!,1,x';
+    rows[17] = '17,not a number,x';
+    rows[18] = '18,1';
+    rows[399] = '"399 ",1,x';
+    const csv = file('some.csv', `id,n:number,t\r\n${rows.join('\r\n')}`);
+    const argv = ['--index', 'aside', '--skip-bad', aside];
+    const ended = await run(server.url, [...argv, csv]);
+    assert.equal(ended.status, 0, ended.complaints);
+    assert.equal((await documents('aside')).length, 396);
+    assert.match(ended.output, /^396 documents sent/);
+    assert.match(ended.output, /4 documents were refused, and are in .*aside\.csv/);
+    assert.deepEqual(
+      [...ended.complaints.matchAll(/some\.csv:(\d+): .*\((\w+)\)/g)].map(([, line, code]) => [
+        Number(line),
+        code,
+      ]),
+      [
+        [2, 'invalid_document_id'],
+        [19, 'malformed_payload'],
+        [20, 'malformed_payload'],
+        [401, 'invalid_document_id'],
+      ],
+    );
+    assert.equal(
+      readFileSync(aside, 'utf8'),
+      ['id,n:number,t', rows[0], rows[17], rows[18], `${rows[399]}\n`].join('\r\n'),
+    );
+    const again = await run(server.url, [...argv, csv]);
+    assert.equal(again.status, 2);
+    assert.match(again.complaints, /aside\.csv exists already/);
+    const json = join(dir, 'aside.ndjson');
+    const text = file('some.ndjson', '{"id":7}\n{"id":[]}\n{"x":1}\n{"id":8}\n');
+    const second = await run(server.url, ['--index', 'asides', '--skip-bad', json, text]);
+    assert.equal(second.status, 0, second.complaints);
+    assert.deepEqual(await documents('asides'), [{ id: 7 }, { id: 8 }]);
+    assert.equal(readFileSync(json, 'utf8'), '{"id":[]}\n{"x":1}\n');
+  });
+
   it('replaces documents, or updates them, and takes the primary key that is given', async () => {
     const first = file('first.json', '{"id":1,"key":7,"a":1}');
     const more = file('more.json', '{"key":7,"b":2}');
@@ -243,6 +330,18 @@ describe('gannet import', function () {
       [['--index', 'x', '--url', 'ftp://h'], /URL/],
       [['--index', 'x', '--indx', 'y'], /did you mean --index/],
       [['--index', 'x', '--csv-delimiter', 'ab'], /one character/],
+      [['--index', 'x', '--csv-delimiter', '"'], /one character/],
+      [['--index', 'x', '--skip-bad', 'f', '--no-wait'], /no-wait/],
+      [['--index', 'x', file('open.csv', 'id,t\n1,"x\n2,y\n')], /open\.csv:2: the quote/],
+      [['--index', 'x', file('wide.csv', Buffer.from('id,t\n1,x\n', 'utf16le'))], /is UTF-16/],
+      [
+        ['--index', 'x', file('latin.csv', Buffer.from('id,t\n1,\xe9\n', 'latin1'))],
+        /latin\.csv:2:/,
+      ],
+      [['--index', 'x', file('semi.csv', 'id;t\n1;x\n')], /semi\.csv:1: .*but `;`/],
+      [['--index', 'x', file('head.csv', 'id,t\n')], /holds no documents/],
+      [['--index', 'x', file('none.json', '[]')], /holds no documents/],
+      [['--index', 'x', file('blank.csv', '\r\r')], /holds no documents/],
       [['--index', 'x', join(dir, 'missing')], /missing cannot be read/],
       [['--index', 'x', dir], /is a folder/],
       [

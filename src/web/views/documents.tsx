@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { pathOf, type TaskReceipt } from '../client.ts';
+import { FileFault, faultText } from '../../records/file-fault.ts';
+import { delimiterOf, parseDelimiter } from '../../records/csv-records.ts';
+import { Fault, pathOf, type TaskReceipt } from '../client.ts';
 import { count, counted, indentJson, parseJson, percent, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
-import { fileType, piecesOf } from '../pieces.ts';
+import { type FileType, fileType, type Piece, piecesOf } from '../pieces.ts';
 import { goTo, placeHref, replacePlace, usePlace } from '../place.ts';
 import { useSession } from '../session.ts';
 import { ended, finish } from '../tasks.ts';
@@ -40,6 +42,22 @@ export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
   );
 }
 
+/** Pieces of a file. Throws what is wrong with it, by its name. */
+async function cut(file: File, type: FileType, delimiter: string): Promise<Piece[]> {
+  try {
+    return await piecesOf(file, type, PIECE_BYTES, delimiter);
+  } catch (error) {
+    throw error instanceof FileFault ? new Error(faultText(file.name, error)) : error;
+  }
+}
+
+/** What the server says of a piece counts lines from the begin of the piece. */
+function ofPiece(error: unknown, line: number): unknown {
+  if (!(error instanceof Fault) || line <= 2) return error;
+  const { status, code, message } = error;
+  return new Fault(status, code, `Of the part that begins in line ${line} of the file: ${message}`);
+}
+
 /** Files of documents, dropped or chosen. */
 function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
   const { client } = useSession();
@@ -63,21 +81,28 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
     setFilled(null);
     action.run(async () => {
       try {
-        if (type === null) throw new Error('The name must end in .json, .ndjson, .jsonl or .csv.');
+        if (type === null)
+          throw new Error('The name must end in .json, .ndjson, .jsonl, .csv or .tsv.');
+        const between = delimiter === '' ? delimiterOf(chosen.name) : parseDelimiter(delimiter);
+        if (between === null) throw new Error('The delimiter is one character of ASCII.');
         const path = pathOf(['indexes', into, 'documents'], {
           primaryKey,
-          csvDelimiter: type === 'text/csv' ? delimiter : undefined,
+          csvDelimiter: type === 'text/csv' ? between : undefined,
         });
         setSent(0);
         let before = 0;
         const receipts: TaskReceipt[] = [];
-        for (const piece of await piecesOf(chosen, type, PIECE_BYTES)) {
+        for (const { blob: piece, line } of await cut(chosen, type, between)) {
           receipts.push(
-            await client.upload<TaskReceipt>(method, path, piece, {
-              type,
-              signal: stopping.signal,
-              onSent: (bytes) => setSent(before + bytes),
-            }),
+            await client
+              .upload<TaskReceipt>(method, path, piece, {
+                type,
+                signal: stopping.signal,
+                onSent: (bytes) => setSent(before + bytes),
+              })
+              .catch((error: unknown) => {
+                throw ofPiece(error, line);
+              }),
           );
           before += piece.size;
         }
@@ -126,14 +151,14 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
         >
           <Field
             label="File"
-            hint="Drop a file here or choose one: JSON, NDJSON or CSV. Large NDJSON and CSV files are sent in pieces."
+            hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV, in UTF-8. Large NDJSON and CSV files are sent in pieces."
           >
             {(id, hintId) => (
               <input
                 ref={input}
                 id={id}
                 type="file"
-                accept=".json,.ndjson,.jsonl,.csv"
+                accept=".json,.ndjson,.jsonl,.csv,.tsv"
                 aria-describedby={hintId}
                 onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
               />
@@ -172,7 +197,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
           {type === 'text/csv' ? (
             <TextField
               label="Separator"
-              hint="Empty: a comma."
+              hint="Empty: a comma, or a tab for .tsv. The word tab is a tab."
               value={delimiter}
               onInput={setDelimiter}
             />

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { batchesOf } from '../../../src/commands/batches.ts';
-import { type Format, openSource } from '../../../src/commands/records.ts';
+import { type Batch, batchesOf } from '../../../src/commands/batches.ts';
+import { type FileRecord, type Format, openSource } from '../../../src/commands/records.ts';
 import { mulberry } from '../../support/random.ts';
 
 const ROUNDS = 300;
@@ -29,8 +29,13 @@ async function recordsOf(
 ): Promise<{ format: Format; header: string; records: string[] }> {
   const source = await openSource('-', input, { format, delimiter });
   const records: string[] = [];
-  for await (const some of source.records) records.push(...some.map((one) => one.toString()));
+  for await (const some of source.records)
+    records.push(...some.map(({ bytes }) => bytes.toString()));
   return { format: source.format, header: source.header.toString(), records };
+}
+
+function singlesOf(batch: Batch): Batch[] {
+  return batch.documents === 1 ? [batch] : batch.halves().flatMap(singlesOf);
 }
 
 describe('Documents of files', () => {
@@ -44,12 +49,13 @@ describe('Documents of files', () => {
     const texts = ['a', '', '1.5', 'é', 'x y', 'a"b', '"', '""', ',', '\n', '\r\n', ';'];
     for (let round = 0; round < ROUNDS; round++) {
       const delimiter = pick([',', ';', '\t']);
-      const newline = pick(['\n', '\r\n']);
+      const newline = pick(['\n', '\r\n', '\r']);
       // The naive twin: records are known before they are joined.
       const written = Array.from({ length: Math.floor(random() * 6) }, () => {
         const values = Array.from({ length: 3 }, () => {
           const text = pick(texts) + pick(texts);
-          const isPlain = !text.includes(delimiter) && !/[\r\n]/.test(text) && text[0] !== '"';
+          const isPlain =
+            !text.includes(delimiter) && !/[\r\n]/.test(text) && text[0] !== '"' && text !== '';
           return isPlain && random() < 0.5 ? text : `"${text.replaceAll('"', '""')}"`;
         });
         return values.join(delimiter) + newline;
@@ -61,7 +67,7 @@ describe('Documents of files', () => {
       const input = pieces(random() < 0.3 ? gzipSync(bytes) : bytes, random);
       const found = await recordsOf(input, 'csv', delimiter);
       const expected = [header, ...written].map((record, at, { length }) =>
-        !isEnded && at === length - 1 ? record.replace(/\r?\n$/, '\n') : record,
+        !isEnded && at === length - 1 ? `${record.slice(0, -newline.length)}\n` : record,
       );
       assert.deepEqual([found.header, ...found.records], expected, JSON.stringify(whole));
     }
@@ -77,8 +83,25 @@ describe('Documents of files', () => {
     writeFileSync(file, gzipSync('{id,a\n1,2\n'));
     const source = await openSource(file, process.stdin, { format: null, delimiter: ',' });
     assert.equal(source.header.toString(), '{id,a\n');
-    for await (const records of source.records) assert.equal(records[0]!.toString(), '1,2\n');
+    for await (const records of source.records) {
+      assert.equal(records[0]!.bytes.toString(), '1,2\n');
+    }
     assert.ok(source.bytesRead() > 20);
+  });
+
+  it('of JSON have the lines in which they begin', async () => {
+    const text = '\n[\n {"id":\n1},{"id":2},\n\n {"id":3}]';
+    for (const size of [1, 4, 100]) {
+      const bytes = Buffer.from(text);
+      const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+        bytes.subarray(n * size, (n + 1) * size),
+      );
+      const input = Readable.from(parts, { objectMode: false });
+      const source = await openSource('-', input, { format: null, delimiter: ',' });
+      const lines: number[] = [];
+      for await (const some of source.records) lines.push(...some.map(({ line }) => line));
+      assert.deepEqual(lines, [3, 4, 6]);
+    }
   });
 
   it('come without a byte order mark and without empty lines', async () => {
@@ -96,6 +119,15 @@ describe('Documents of files', () => {
       name: 'FileError',
       message: /standard input cannot be read/,
     });
+    await assert.rejects(reads(Buffer.from('id,a\n1,2\n3,"x\n4,y\n')), {
+      name: 'FileError',
+      message: /^standard input:3: the quote .* never closed\.$/,
+    });
+    await assert.rejects(reads(Buffer.from('id,a\n1,caf\xe9\n', 'latin1')), {
+      name: 'FileError',
+      message: /^standard input:2: this is not UTF-8/,
+    });
+    await assert.rejects(reads(Buffer.from('[{"id":1}]', 'utf16le')), { message: /is UTF-16/ });
     for (const text of ['[{"id":1},', '[{"id":1}', '{"id":', '{"id":"a']) {
       await assert.rejects(reads(Buffer.from(text)), { name: 'FileError' }, text);
     }
@@ -103,13 +135,14 @@ describe('Documents of files', () => {
 
   it(`are put into the same batches however they come, none too large (seed ${seed})`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const records = Array.from({ length: Math.floor(random() * 30) }, (_, id) =>
-        Buffer.from(`${id}${'x'.repeat(Math.floor(random() * 20))}\n`),
-      );
+      const records = Array.from({ length: Math.floor(random() * 30) }, (_, id) => ({
+        bytes: Buffer.from(`${id}${'x'.repeat(Math.floor(random() * 20))}\n`),
+        line: id + 2,
+      }));
       const header = Buffer.from(pick(['', 'id\n']));
       const bytesMax = 10 + Math.floor(random() * 40);
       const grouped = async (): Promise<string[]> => {
-        async function* groups(): AsyncGenerator<Buffer[], undefined> {
+        async function* groups(): AsyncGenerator<FileRecord[], undefined> {
           for (let at = 0; at < records.length;) {
             const end = at + 1 + Math.floor(random() * 5);
             yield records.slice(at, end);
@@ -122,12 +155,23 @@ describe('Documents of files', () => {
           assert.ok(text.startsWith(header.toString()));
           assert.ok(batch.bytes.length <= bytesMax || batch.documents === 1);
           batches.push(text.slice(header.length));
+          // Halves hold the same, down to single records with their lines.
+          const singles = singlesOf(batch);
+          assert.equal(
+            singles.map((one) => one.records.toString()).join(''),
+            text.slice(header.length),
+          );
+          for (const one of singles) {
+            assert.ok(one.bytes.toString().startsWith(header.toString()));
+            const at = one.lines.first - 2;
+            assert.deepEqual(one.records, records[at]!.bytes);
+          }
         }
         return batches;
       };
       const first = await grouped();
       assert.deepEqual(await grouped(), first);
-      assert.equal(first.join(''), records.join(''));
+      assert.equal(first.join(''), records.map(({ bytes }) => bytes).join(''));
     }
   });
 });

@@ -4,7 +4,7 @@ import { mulberry } from '../../support/random.ts';
 
 async function pieces(text: string, type: FileType, bytesMax: number): Promise<string[]> {
   return Promise.all(
-    (await piecesOf(new Blob([text]), type, bytesMax)).map((piece) => piece.text()),
+    (await piecesOf(new Blob([text]), type, bytesMax, ',')).map(({ blob }) => blob.text()),
   );
 }
 
@@ -31,7 +31,9 @@ describe('Pieces of a file', () => {
       const csv = below(2) === 1;
       const lines = Array.from({ length: 1 + below(20) }, () => {
         const word = 'é'.repeat(below(12));
-        return csv && below(3) === 0 ? `"${word}\n""\n${word}"\n` : `${word}\n`;
+        const end = csv && below(3) === 0 ? '\r' : '\n';
+        if (!csv) return `${word}${end}`;
+        return below(3) === 0 ? `"${word}\n""\n${word}"${end}` : `a"${word}${end}`;
       });
       const bytesMax = 1 + below(60);
       const head = csv ? 'head\n' : '';
@@ -53,10 +55,47 @@ describe('Pieces of a file', () => {
     }
   });
 
+  it('are cut at ends of records alone, and know the lines in which they begin', async () => {
+    const csv = 'id,t\r1,in 5" and more\r2,"a\rb"\r\r3,c"\r4,"d, ""\r"';
+    const cut = await piecesOf(new Blob([csv]), 'text/csv', 8, ',');
+    assert.deepEqual(await Promise.all(cut.map(({ blob }) => blob.text())), [
+      'id,t\r1,in 5" and more\r',
+      'id,t\r2,"a\rb"\r',
+      'id,t\r\r3,c"\r',
+      'id,t\r4,"d, ""\r"',
+    ]);
+    assert.deepEqual(
+      cut.map(({ line }) => line),
+      [2, 3, 5, 7],
+    );
+  });
+
+  it('are not made of a file that is not what it seems', async () => {
+    const cases: [string | Buffer, RegExp, number | null][] = [
+      ['id,t\n1,"x\n2,y\n', /never closed/, 2],
+      ['id;t\n1;x\n', /has no `,`, but `;`/, 1],
+      [Buffer.from('id,t\n1,x\n', 'utf16le'), /UTF-16/, null],
+      [Buffer.from('id,t\n1,\xe9\n', 'latin1'), /Latin-1/, 2],
+      ['id,t\n', /holds no documents/, null],
+      ['id,t', /holds no documents/, null],
+      ['\n\r\n', /holds no documents/, null],
+      ['id,t\n\r\n\n', /holds no documents/, null],
+    ];
+    for (const [text, message, line] of cases) {
+      for (const bytesMax of [3, 1000]) {
+        const cutting = piecesOf(new Blob([text]), 'text/csv', bytesMax, ',');
+        await assert.rejects(cutting, { name: 'FileFault', message, line }, String(text));
+      }
+    }
+    assert.equal((await piecesOf(new Blob(['\ufeffid,t\n1,x']), 'text/csv', 3, ',')).length, 1);
+    assert.equal((await piecesOf(new Blob(['']), 'text/csv', 3, ',')).length, 1);
+  });
+
   it('are of the type that the name of the file tells', () => {
     assert.equal(fileType('A.NDJSON'), 'application/x-ndjson');
     assert.equal(fileType('a.b.jsonl'), 'application/x-ndjson');
     assert.equal(fileType('a.csv'), 'text/csv');
+    assert.equal(fileType('a.TSV'), 'text/csv');
     assert.equal(fileType('json'), 'application/json');
     assert.equal(fileType('a.txt'), null);
   });
