@@ -46,6 +46,7 @@ import { Replication } from './network/replication.ts';
 import { FanOut } from './network/fan-out.ts';
 import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
+import { ScriptProcesses } from './rhai/script-process.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
@@ -63,6 +64,7 @@ import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { NotificationStore } from './store/notification-store.ts';
+import { editionRunner } from './tasks/run/edit.ts';
 import { rebalanceRunner } from './tasks/run/rebalance.ts';
 import { Notifier } from './tasks/notifier.ts';
 import { ChatTotals } from './chat/totals.ts';
@@ -169,6 +171,7 @@ async function run(config: Config): Promise<void> {
     { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
     (embedder) => models.open(embedder),
   );
+  const scripts = new ScriptProcesses((pid, bytes) => native.limitProcess(pid, bytes));
   const taskLog = logs.of('scheduler');
   const processMark = randomUUID();
   const renders = new RenderPool();
@@ -197,6 +200,7 @@ async function run(config: Config): Promise<void> {
     logs.of('webhooks'),
   );
   scheduler.addRunners({
+    documentEdition: editionRunner(scripts),
     dumpCreation: dumpRunner({
       dumpDir: config.dumpDir,
       instanceUid: folder.instanceUid,
@@ -230,7 +234,7 @@ async function run(config: Config): Promise<void> {
   const phase = new Phase();
   const parts = dependencies(
     config,
-    { native, embedding, machine, keys, features },
+    { native, scripts, embedding, machine, keys, features },
     {
       ...{ phase, version, logs, answerBuffers, webhooks, chats, outbound, replication, renders },
       processMark,
@@ -266,6 +270,7 @@ async function run(config: Config): Promise<void> {
     await renders.close();
     await embedding.close();
     await models.close();
+    scripts.close();
     await folder.close();
     await manager.sent();
     await logs.written(LOG_MS_MAX);
@@ -368,6 +373,7 @@ type Shared = Pick<
 /** What the routes are made of besides. */
 interface Parts {
   native: NativeAddon;
+  scripts: ScriptProcesses;
   embedding: EmbeddingService;
   machine: TaskMachine;
   keys: KeyStore;
@@ -376,7 +382,7 @@ interface Parts {
 
 function dependencies(
   config: Config,
-  { native, embedding, machine, keys, features }: Parts,
+  { native, scripts, embedding, machine, keys, features }: Parts,
   shared: Shared,
 ): Dependencies {
   const { logs, answerBuffers, outbound } = shared;
@@ -450,6 +456,7 @@ function dependencies(
     production: config.production,
     limits: config.limits,
     checkPayload: (...args) => native.checkPayload(...args),
+    checkFunction: (...args) => scripts.check(...args),
     checkFilter: (...args) => native.checkFilter(...args),
     checkLargeFilter: (...args) => native.checkLargeFilter(...args),
   };

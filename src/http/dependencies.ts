@@ -8,6 +8,7 @@ import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { ScriptProcesses } from '../rhai/script-process.ts';
 import type { ChatStore } from '../store/chat-store.ts';
 import type { Replication } from '../network/replication.ts';
 import type { NetworkStore } from '../store/network-store.ts';
@@ -59,6 +60,8 @@ export interface Dependencies {
   /** Where answers of the engine are; gets them back once they are sent. */
   answerBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
+  /** Why a function that edits documents does not compile; null when it does. */
+  checkFunction: ScriptProcesses['check'];
   checkFilter: NativeAddon['checkFilter'];
   checkLargeFilter: NativeAddon['checkLargeFilter'];
 }

@@ -5,9 +5,22 @@
  */
 import type { Run } from './compile.ts';
 import { fail } from './errors.ts';
+import { charge, chargeItems, chargeText } from './meter.ts';
 import { at, binaryOperation, clamp, isIn, placeOf } from './operators.ts';
 import {
+  charAt,
+  charCount,
+  charsIn,
+  charSlice,
+  occurrences,
+  offsetBefore,
+  offsetOf,
+  replaced,
+} from './text.ts';
+import {
   bounded,
+  BoundedText,
+  boundedLength,
   boundedArray,
   boundedMap,
   Char,
@@ -17,11 +30,13 @@ import {
   floatText,
   FnPtr,
   int64,
+  joined,
   type Kind,
   kindOf,
   LIMITS,
   ObjectMap,
   Range,
+  sizeOf,
   toDebug,
   toText,
   typeName,
@@ -44,10 +59,18 @@ export function builtinOf(name: string): Builtin | undefined {
   return TABLE.get(name);
 }
 
-/** `variants`: by the type of the first argument. */
-function define(names: string, variants: Variants): void {
+/**
+ * `variants`: by the type of the first argument. A call costs what it touches, by the sizes of its arguments.
+ * @param untouched kinds of first arguments that take the same time whatever their size
+ */
+function define(names: string, variants: Variants, untouched: readonly Kind[] = []): void {
   for (const name of names.split(' ')) {
     TABLE.set(name, (args, run) => {
+      args.forEach((arg, n) => {
+        if (n === 0 && untouched.includes(kindOf(arg))) return;
+        if (typeof arg === 'string') chargeText(arg.length);
+        else chargeItems(sizeOf(arg));
+      });
       const variant =
         args.length === 0 ? variants.any : (variants[kindOf(args[0]!)] ?? variants.any);
       if (variant === undefined) {
@@ -128,8 +151,8 @@ function shown(value: Value | undefined): string {
   return value === undefined ? 'nothing' : typeName(value);
 }
 
-export function charsOf(value: string): Value[] {
-  return Array.from(value, (letter) => new Char(letter));
+export function* charsOf(value: string): Generator<Char> {
+  for (const letter of charsIn(value)) yield new Char(letter);
 }
 
 /** Where a list of `size` items is cut at an index, which counts from the end when negative. */
@@ -275,83 +298,107 @@ define('parse_int', {
     for (const digit of (match?.[2] ?? '!').toLowerCase()) {
       const place = '0123456789abcdefghijklmnopqrstuvwxyz'.indexOf(digit);
       if (place < 0 || BigInt(place) >= radix || value > INT_MAX) {
-        return fail(`${JSON.stringify(given)} is no integer`);
+        return fail(`${quoted(given)} is no integer`);
       }
       value = value * radix + BigInt(place);
     }
     return int64(match![1] === '-' ? -value : value, () => given);
   },
 });
+/** A longer text is no number: its digits could not all count. */
+const NUMBER_LENGTH_MAX = 1000;
+
 define('parse_float', {
   string: (args) => {
     const given = text(args, 0).trim();
-    const sound = /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)$/i.test(
-      given,
-    );
-    if (!sound) return fail(`${JSON.stringify(given)} is no number`);
+    const sound =
+      given.length <= NUMBER_LENGTH_MAX &&
+      /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)$/i.test(given);
+    if (!sound) return fail(`${quoted(given)} is no number`);
     const word = given.toLowerCase().replace(/^[+-]/, '');
     const plain = word === 'nan' ? NaN : word.startsWith('inf') ? Infinity : Number(word);
     return given.startsWith('-') ? -plain : plain;
   },
 });
 
-// Strings and characters.
+const QUOTED_LENGTH = 100;
 
-const SPACES = /^\s+|\s+$/gu;
-
-function letters(args: Value[]): string[] {
-  return Array.from(text(args, 0));
+function quoted(given: string): string {
+  const isLong = given.length > QUOTED_LENGTH;
+  return JSON.stringify(isLong ? `${given.slice(0, QUOTED_LENGTH)}...` : given);
 }
 
-define('len', {
-  string: (args) => BigInt(letters(args).length),
-  array: (args) => BigInt(array(args).length),
-  map: (args) => BigInt(map(args).size),
-  range: ([value]) => lengthOf(value as Range),
-});
+// Strings and characters.
+
+/** Characters of the first argument. */
+function size(args: Value[]): number {
+  return charCount(text(args, 0));
+}
+
+function charOf(value: string): Char {
+  return new Char(charAt(value, 0));
+}
+
+define(
+  'len',
+  {
+    string: (args) => BigInt(size(args)),
+    array: (args) => BigInt(array(args).length),
+    map: (args) => BigInt(map(args).size),
+    range: ([value]) => lengthOf(value as Range),
+  },
+  ['array', 'map'],
+);
 TABLE.set('get$len', TABLE.get('len')!);
 define('bytes', { string: (args) => BigInt(Buffer.byteLength(text(args, 0))) });
 TABLE.set('get$bytes', TABLE.get('bytes')!);
-define('is_empty', {
-  string: (args) => text(args, 0) === '',
-  array: (args) => array(args).length === 0,
-  map: (args) => map(args).size === 0,
-  range: ([value]) => lengthOf(value as Range) === 0n,
-});
+define(
+  'is_empty',
+  {
+    string: (args) => text(args, 0) === '',
+    array: (args) => array(args).length === 0,
+    map: (args) => map(args).size === 0,
+    range: ([value]) => lengthOf(value as Range) === 0n,
+  },
+  ['string', 'array', 'map'],
+);
 TABLE.set('get$is_empty', TABLE.get('is_empty')!);
 define('to_upper', {
-  string: (args) => text(args, 0).toUpperCase(),
-  char: (args) => new Char(Array.from(text(args, 0).toUpperCase())[0]!),
+  string: (args) => bounded(text(args, 0).toUpperCase()),
+  char: (args) => charOf(text(args, 0).toUpperCase()),
 });
 define('to_lower', {
-  string: (args) => text(args, 0).toLowerCase(),
-  char: (args) => new Char(Array.from(text(args, 0).toLowerCase())[0]!),
+  string: (args) => bounded(text(args, 0).toLowerCase()),
+  char: (args) => charOf(text(args, 0).toLowerCase()),
 });
 define('make_upper', {
-  string: (args) => changed(text(args, 0).toUpperCase()),
-  char: (args) => changed(new Char(Array.from(text(args, 0).toUpperCase())[0]!)),
+  string: (args) => changed(bounded(text(args, 0).toUpperCase())),
+  char: (args) => changed(charOf(text(args, 0).toUpperCase())),
 });
 define('make_lower', {
-  string: (args) => changed(text(args, 0).toLowerCase()),
-  char: (args) => changed(new Char(Array.from(text(args, 0).toLowerCase())[0]!)),
+  string: (args) => changed(bounded(text(args, 0).toLowerCase())),
+  char: (args) => changed(charOf(text(args, 0).toLowerCase())),
 });
-define('trim', { string: (args) => changed(text(args, 0).replace(SPACES, '')) });
-define('contains', {
-  string: (args) => isIn(args[1]!, args[0]!),
-  array: (args) =>
-    args[1] instanceof FnPtr ? array(args).includes(args[1]) : isIn(args[1]!, args[0]!),
-  map: (args) => isIn(args[1]!, args[0]!),
-  range: (args) => isIn(args[1]!, args[0]!),
-});
-define('starts_with', { string: (args) => text(args, 0).startsWith(text(args, 1)) });
-define('ends_with', { string: (args) => text(args, 0).endsWith(text(args, 1)) });
+define('trim', { string: (args) => changed(text(args, 0).trim()) });
+define(
+  'contains',
+  {
+    string: (args) => isIn(args[1]!, args[0]!),
+    array: (args) =>
+      args[1] instanceof FnPtr ? array(args).includes(args[1]) : isIn(args[1]!, args[0]!),
+    map: (args) => isIn(args[1]!, args[0]!),
+    range: (args) => isIn(args[1]!, args[0]!),
+  },
+  ['map'],
+);
+define('starts_with', { string: (args) => text(args, 0).startsWith(text(args, 1)) }, ['string']);
+define('ends_with', { string: (args) => text(args, 0).endsWith(text(args, 1)) }, ['string']);
 define('index_of', {
   string: (args) => {
-    const all = letters(args);
-    const start = clamp(int(args, 2, 0n), all.length);
-    const rest = all.slice(start).join('');
-    const found = rest.indexOf(text(args, 1));
-    return found < 0 ? -1n : BigInt(start + Array.from(rest.slice(0, found)).length);
+    const whole = text(args, 0);
+    const start = clamp(int(args, 2, 0n), size(args));
+    const found = whole.indexOf(text(args, 1), offsetOf(whole, start));
+    return found < 0 ? -1n : BigInt(charCount(whole.slice(0, found)));
   },
   array: (args, run) => {
     const items = array(args);
@@ -362,44 +409,45 @@ define('index_of', {
 });
 define('sub_string', {
   string: (args) => {
-    const all = letters(args);
-    const [begin, end] = span(args, 1, all.length);
-    return all.slice(begin, end).join('');
+    const [begin, end] = span(args, 1, size(args));
+    return charSlice(text(args, 0), begin, end);
   },
 });
 define('crop', {
   string: (args) => {
-    const all = letters(args);
-    const [begin, end] = span(args, 1, all.length);
-    return changed(all.slice(begin, end).join(''));
+    const [begin, end] = span(args, 1, size(args));
+    return changed(charSlice(text(args, 0), begin, end));
   },
 });
 define('replace', {
   string: (args) => {
     const [whole, from, to] = [text(args, 0), text(args, 1), text(args, 2)];
-    // The length is known before the text is made.
-    const grown = from === '' ? 0 : (whole.split(from).length - 1) * (to.length - from.length);
-    if (whole.length + grown > LIMITS.stringLength)
-      return fail('The length of a string is beyond the limit');
-    return changed(
-      from === ''
-        ? Array.from(whole)
-            .map((letter) => to + letter)
-            .join('') + to
-        : whole.replaceAll(from, to),
-    );
+    return changed(replacedIn(whole, from, to));
   },
 });
+
+/** The length is known before the text is made. */
+function replacedIn(whole: string, from: string, to: string): string {
+  const count = from === '' ? charCount(whole) + 1 : occurrences(whole, from);
+  if (count === 0) return whole;
+  boundedLength(whole.length + count * (to.length - from.length));
+  chargeItems(count);
+  return replaced(whole, from, to);
+}
+
 define('split', {
   string: (args) => {
     const whole = text(args, 0);
-    if (args.length === 1) return boundedArray(whole.split(/\s+/).filter((part) => part !== ''));
-    if (typeof args[1] === 'bigint') {
-      const all = letters(args);
-      const place = cutPlace(int(args, 1), all.length);
-      return [all.slice(0, place).join(''), all.slice(place).join('')];
+    if (args.length === 1) {
+      // One part more than an array may have is enough to fail.
+      const parts = whole.trim().split(/\s+/, LIMITS.arrayLength + 1);
+      return boundedArray(parts.filter((part) => part !== ''));
     }
-    return boundedArray(parts(whole, text(args, 1), args.length > 2 ? int(args, 2) : null));
+    if (typeof args[1] === 'bigint') {
+      const place = offsetOf(whole, cutPlace(int(args, 1), size(args)));
+      return [whole.slice(0, place), whole.slice(place)];
+    }
+    return partsOf(whole, text(args, 1), partsMax(args));
   },
   array: (args) => {
     const items = array(args);
@@ -407,167 +455,237 @@ define('split', {
   },
 });
 define('split_rev', {
-  string: (args) => {
-    const reverse = (value: string): string => Array.from(value).reverse().join('');
-    const found = parts(
-      reverse(text(args, 0)),
-      reverse(text(args, 1)),
-      args.length > 2 ? int(args, 2) : null,
-    );
-    return boundedArray(found.map((part) => reverse(part as string)));
-  },
+  string: (args) => partsFromEnd(text(args, 0), text(args, 1), partsMax(args)),
 });
 
-/** @param count at most so many parts, the last of which is the rest; null: all */
-function parts(whole: string, separator: string, count: bigint | null): Value[] {
-  const all = separator === '' ? ['', ...whole, ''] : whole.split(separator);
-  if (count === null || BigInt(all.length) <= count) return all;
-  if (count <= 0n) return [];
-  const kept = Number(count) - 1;
-  return [...all.slice(0, kept), all.slice(kept).join(separator)];
+/** How many parts a script wants at most. */
+function partsMax(args: Value[]): number {
+  return args.length > 2 ? clamp(int(args, 2), LIMITS.arrayLength + 1) : LIMITS.arrayLength + 1;
+}
+
+/** @param most the last of so many parts is the rest */
+function partsOf(whole: string, separator: string, most: number): Value[] {
+  const parts: Value[] = [];
+  if (most === 0) return parts;
+  // Without a separator there is a part before the first character, and one behind the last.
+  let begin = 0;
+  let end = separator === '' ? 0 : whole.indexOf(separator);
+  while (end >= 0 && parts.length < most - 1) {
+    boundedArray(parts).push(whole.slice(begin, end));
+    begin = end + separator.length;
+    if (separator !== '') end = whole.indexOf(separator, begin);
+    else end = begin < whole.length ? begin + charAt(whole, begin).length : -1;
+  }
+  parts.push(whole.slice(begin));
+  return boundedArray(parts);
+}
+
+/** The same from the end of the text, the last part first. */
+function partsFromEnd(whole: string, separator: string, most: number): Value[] {
+  const parts: Value[] = [];
+  if (most === 0) return parts;
+  const before = (end: number): number => {
+    if (separator !== '')
+      return end < separator.length ? -1 : whole.lastIndexOf(separator, end - separator.length);
+    return end === 0 ? -1 : offsetBefore(whole, end);
+  };
+  let end = whole.length;
+  let begin = separator === '' ? end : before(end);
+  while (begin >= 0 && parts.length < most - 1) {
+    boundedArray(parts).push(whole.slice(begin + separator.length, end));
+    end = begin;
+    begin = before(end);
+  }
+  parts.push(whole.slice(0, end));
+  return boundedArray(parts);
 }
 
 define('chars to_chars', {
   string: (args) => {
-    const all = charsOf(text(args, 0));
-    if (args.length === 1) return boundedArray(all);
-    const [begin, end] = span(args, 1, all.length);
-    return boundedArray(all.slice(begin, end));
+    const [begin, end] = args.length === 1 ? [0, Infinity] : span(args, 1, size(args));
+    const chars: Value[] = [];
+    let n = 0;
+    for (const char of charsOf(text(args, 0))) {
+      if (n >= end) break;
+      if (n++ >= begin) boundedArray(chars).push(char);
+    }
+    return boundedArray(chars);
   },
 });
-define('append', {
-  string: (args) => changed(bounded(text(args, 0) + toText(args[1]!))),
-  array: (args) => {
-    array(args).push(...array(args, 1));
-    boundedArray(array(args));
-    return null;
+define(
+  'append',
+  {
+    string: (args) => changed(joined(text(args, 0), toText(args[1]!))),
+    array: (args) => {
+      array(args).push(...array(args, 1));
+      boundedArray(array(args));
+      return null;
+    },
   },
-});
+  ['string', 'array'],
+);
 
 // Arrays, maps, and what strings have in common with them.
 
-define('get', {
-  string: (args) => itemOrUnit(args),
-  array: (args) => itemOrUnit(args),
-  map: (args) => map(args).get(text(args, 1)) ?? null,
-  int: (args) => at(args[0]!, args[1]!),
-});
+define(
+  'get',
+  {
+    string: (args) => itemOrUnit(args),
+    array: (args) => itemOrUnit(args),
+    map: (args) => map(args).get(text(args, 1)) ?? null,
+    int: (args) => at(args[0]!, args[1]!),
+  },
+  ['array', 'map'],
+);
 
 function itemOrUnit(args: Value[]): Value {
-  const size = Array.isArray(args[0]) ? args[0].length : letters(args).length;
-  return placeOf(int(args, 1), size) < 0 ? null : at(args[0]!, args[1]!);
+  const count = Array.isArray(args[0]) ? args[0].length : size(args);
+  return placeOf(int(args, 1), count) < 0 ? null : at(args[0]!, args[1]!);
 }
 
-define('set', {
-  string: (args) => {
-    const all = letters(args);
-    const place = placeOf(int(args, 1), all.length);
-    if (place >= 0) all[place] = text(args, 2);
-    return changed(all.join(''));
+/** Another text in the place of a character. */
+function withChar(whole: string, place: number, other: string): string {
+  const offset = offsetOf(whole, place);
+  const behind = offset + charAt(whole, offset).length;
+  return bounded(whole.slice(0, offset) + other + whole.slice(behind));
+}
+
+define(
+  'set',
+  {
+    string: (args) => {
+      const place = placeOf(int(args, 1), size(args));
+      return changed(place < 0 ? text(args, 0) : withChar(text(args, 0), place, text(args, 2)));
+    },
+    array: (args) => {
+      const place = placeOf(int(args, 1), array(args).length);
+      if (place >= 0) array(args)[place] = copyOf(args[2]!);
+      return null;
+    },
+    map: (args) => {
+      map(args).set(text(args, 1), copyOf(args[2]!));
+      boundedMap(map(args));
+      return null;
+    },
   },
-  array: (args) => {
-    const place = placeOf(int(args, 1), array(args).length);
-    if (place >= 0) array(args)[place] = copyOf(args[2]!);
-    return null;
-  },
-  map: (args) => {
-    map(args).set(text(args, 1), copyOf(args[2]!));
-    boundedMap(map(args));
-    return null;
-  },
-});
-define('set$index', {
-  string: (args) => {
-    const all = letters(args);
-    const place = placeOf(int(args, 1), all.length);
-    if (place < 0) return fail(`The index ${int(args, 1)} is outside of the string`);
-    all[place] = text(args, 2);
-    return changed(all.join(''));
-  },
-  array: (args) => {
-    const place = placeOf(int(args, 1), array(args).length);
-    if (place < 0)
-      return fail(
-        `The index ${int(args, 1)} is outside of an array of ${array(args).length} items`,
+  ['array', 'map'],
+);
+define(
+  'set$index',
+  {
+    string: (args) => {
+      const place = placeOf(int(args, 1), size(args));
+      if (place < 0) return fail(`The index ${int(args, 1)} is outside of the string`);
+      return changed(withChar(text(args, 0), place, text(args, 2)));
+    },
+    array: (args) => {
+      const place = placeOf(int(args, 1), array(args).length);
+      if (place < 0)
+        return fail(
+          `The index ${int(args, 1)} is outside of an array of ${array(args).length} items`,
+        );
+      array(args)[place] = args[2]!;
+      return null;
+    },
+    int: (args) => {
+      const place = placeOf(int(args, 1), 64);
+      if (place < 0) return fail(`An integer has no bit ${int(args, 1)}`);
+      const mask = 1n << BigInt(place);
+      return changed(
+        BigInt.asIntN(64, args[2] === true ? int(args, 0) | mask : int(args, 0) & ~mask),
       );
-    array(args)[place] = args[2]!;
-    return null;
+    },
+    any: ([value]) => fail(`Nothing can be set by index in ${typeName(value!)}`),
   },
-  int: (args) => {
-    const place = placeOf(int(args, 1), 64);
-    if (place < 0) return fail(`An integer has no bit ${int(args, 1)}`);
-    const mask = 1n << BigInt(place);
-    return changed(
-      BigInt.asIntN(64, args[2] === true ? int(args, 0) | mask : int(args, 0) & ~mask),
-    );
+  ['array'],
+);
+define(
+  'push',
+  {
+    string: (args) => changed(joined(text(args, 0), toText(args[1]!))),
+    array: (args) => {
+      array(args).push(args[1] === undefined ? fail('`push` takes a value') : copyOf(args[1]));
+      boundedArray(array(args));
+      return null;
+    },
   },
-  any: ([value]) => fail(`Nothing can be set by index in ${typeName(value!)}`),
-});
-define('push', {
-  string: (args) => changed(bounded(text(args, 0) + toText(args[1]!))),
-  array: (args) => {
-    array(args).push(args[1] === undefined ? fail('`push` takes a value') : copyOf(args[1]));
-    boundedArray(array(args));
-    return null;
+  ['string', 'array'],
+);
+define(
+  'insert',
+  {
+    array: (args) => {
+      const items = array(args);
+      items.splice(cutPlace(int(args, 1), items.length), 0, copyOf(args[2]!));
+      boundedArray(items);
+      return null;
+    },
   },
-});
-define('insert', {
-  array: (args) => {
-    const items = array(args);
-    items.splice(cutPlace(int(args, 1), items.length), 0, copyOf(args[2]!));
-    boundedArray(items);
-    return null;
+  ['array'],
+);
+define(
+  'pop',
+  {
+    string: (args) => {
+      const whole = text(args, 0);
+      if (args.length > 1) {
+        const count = size(args);
+        const cut = offsetOf(whole, count - clamp(int(args, 1), count));
+        return changed(whole.slice(0, cut), whole.slice(cut));
+      }
+      if (whole === '') return changed('');
+      const cut = offsetOf(whole, size(args) - 1);
+      return changed(whole.slice(0, cut), new Char(whole.slice(cut)));
+    },
+    array: (args) => array(args).pop() ?? null,
   },
-});
-define('pop', {
-  string: (args) => {
-    const all = letters(args);
-    if (args.length > 1) {
-      const cut = all.length - clamp(int(args, 1), all.length);
-      return changed(all.slice(0, cut).join(''), all.slice(cut).join(''));
-    }
-    const last = all.pop();
-    return changed(all.join(''), last === undefined ? null : new Char(last));
+  ['array'],
+);
+define('shift', { array: (args) => array(args).shift() ?? null }, ['array']);
+define(
+  'remove',
+  {
+    string: (args) =>
+      changed(text(args, 1) === '' ? text(args, 0) : replacedIn(text(args, 0), text(args, 1), '')),
+    array: (args) => {
+      const place = placeOf(int(args, 1), array(args).length);
+      return place < 0 ? null : array(args).splice(place, 1)[0]!;
+    },
+    map: (args) => {
+      const value = map(args).get(text(args, 1)) ?? null;
+      map(args).delete(text(args, 1));
+      return value;
+    },
   },
-  array: (args) => array(args).pop() ?? null,
-});
-define('shift', { array: (args) => array(args).shift() ?? null });
-define('remove', {
-  string: (args) =>
-    changed(text(args, 1) === '' ? text(args, 0) : text(args, 0).replaceAll(text(args, 1), '')),
-  array: (args) => {
-    const place = placeOf(int(args, 1), array(args).length);
-    return place < 0 ? null : array(args).splice(place, 1)[0]!;
+  ['array', 'map'],
+);
+define(
+  'clear',
+  {
+    string: () => changed(''),
+    array: (args) => {
+      array(args).length = 0;
+      return null;
+    },
+    map: (args) => {
+      map(args).clear();
+      return null;
+    },
   },
-  map: (args) => {
-    const value = map(args).get(text(args, 1)) ?? null;
-    map(args).delete(text(args, 1));
-    return value;
+  ['string', 'array', 'map'],
+);
+define(
+  'truncate',
+  {
+    string: (args) =>
+      changed(charSlice(text(args, 0), 0, clamp(int(args, 1), text(args, 0).length))),
+    array: (args) => {
+      array(args).length = clamp(int(args, 1), array(args).length);
+      return null;
+    },
   },
-});
-define('clear', {
-  string: () => changed(''),
-  array: (args) => {
-    array(args).length = 0;
-    return null;
-  },
-  map: (args) => {
-    map(args).clear();
-    return null;
-  },
-});
-define('truncate', {
-  string: (args) =>
-    changed(
-      letters(args)
-        .slice(0, clamp(int(args, 1), LIMITS.stringLength))
-        .join(''),
-    ),
-  array: (args) => {
-    array(args).length = clamp(int(args, 1), array(args).length);
-    return null;
-  },
-});
+  ['array'],
+);
 define('chop', {
   array: (args) => {
     const items = array(args);
@@ -577,26 +695,24 @@ define('chop', {
 });
 define('pad', {
   string: (args) => {
-    const all = letters(args);
-    const length = int(args, 1);
-    if (length > BigInt(LIMITS.stringLength))
-      return fail('The length of a string is beyond the limit');
+    const whole = text(args, 0);
     const filler = text(args, 2);
-    if (filler === '') return changed(all.join(''));
-    let padded = all.join('');
-    const missing = Number(length) - all.length;
-    if (missing > 0) {
-      const size = Array.from(filler).length;
-      padded += Array.from(filler.repeat(Math.ceil(missing / size)))
-        .slice(0, missing)
-        .join('');
-    }
-    return changed(bounded(padded));
+    const count = size(args);
+    const wanted = int(args, 1);
+    if (filler === '' || wanted <= BigInt(count)) return changed(whole);
+    // A character has one code unit at least.
+    boundedLength(Number(wanted));
+    const missing = Number(wanted) - count;
+    const fillers = Math.ceil(missing / charCount(filler));
+    chargeText(fillers * filler.length);
+    boundedLength(whole.length + (fillers - 1) * filler.length);
+    return changed(bounded(whole + charSlice(filler.repeat(fillers), 0, missing)));
   },
   array: (args) => {
     const length = int(args, 1);
     if (length > BigInt(LIMITS.arrayLength))
       return fail(`An array has at most ${LIMITS.arrayLength} items`);
+    chargeItems(Math.max(0, Number(length) - array(args).length));
     while (array(args).length < Number(length)) array(args).push(copyOf(args[2]!));
     return null;
   },
@@ -786,6 +902,11 @@ define('dedup', {
   },
 });
 
+/** Comparisons of a sort beyond one for each item. */
+function chargeSort(items: readonly Value[]): void {
+  chargeItems(items.length * Math.ceil(Math.log2(items.length + 1)));
+}
+
 function natural(a: Value, b: Value): number {
   const order = compare(a, b);
   return order === null ? fail('Only an array of values of one type can be sorted') : order || 0;
@@ -801,22 +922,31 @@ function byFunction(run: Run, pointer: Value): (a: Value, b: Value) => number {
 
 define('sort', {
   array: (args, run) => {
+    chargeSort(array(args));
     array(args).sort(args[1] === undefined ? natural : byFunction(run, fn(args, 1)));
     return null;
   },
 });
 define('sort_desc', {
   array: (args) => {
+    chargeSort(array(args));
     array(args).sort((a, b) => natural(b, a));
     return null;
   },
 });
-define('order', { array: (args) => array(args).map(copyOf).sort(natural) });
+define('order', {
+  array: (args) => {
+    chargeSort(array(args));
+    return array(args).map(copyOf).sort(natural);
+  },
+});
 define('order_desc', {
-  array: (args) =>
-    array(args)
+  array: (args) => {
+    chargeSort(array(args));
+    return array(args)
       .map(copyOf)
-      .sort((a, b) => natural(b, a)),
+      .sort((a, b) => natural(b, a));
+  },
 });
 
 // Maps.
@@ -845,8 +975,15 @@ define('fill_with', {
     return null;
   },
 });
-define('to_json', { map: ([value]) => bounded(jsonText(value!)) });
-define('parse_json', { string: (args) => fromJson(parsed(text(args, 0))) });
+define('to_json', { map: ([value]) => jsonText(value!) });
+define('parse_json', {
+  string: (args) => {
+    const given = text(args, 0);
+    boundedLength(given.length);
+    chargeItems(given.length);
+    return fromJson(parsed(given), 0);
+  },
+});
 
 function parsed(given: string): unknown {
   try {
@@ -856,17 +993,42 @@ function parsed(given: string): unknown {
   }
 }
 
-function fromJson(value: unknown): Value {
+function fromJson(value: unknown, depth: number): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return boundedArray(value.map(fromJson));
   if (typeof value !== 'object' || value === null) return value as Value;
+  if (depth === LIMITS.jsonDepth) fail(`JSON is nested deeper than ${LIMITS.jsonDepth} levels`);
+  charge(1);
+  if (Array.isArray(value)) return boundedArray(value).map((item) => fromJson(item, depth + 1));
   const result = new ObjectMap();
-  for (const [key, item] of Object.entries(value)) result.set(key, fromJson(item));
-  return boundedMap(result);
+  for (const key in value) {
+    result.set(key, fromJson((value as Record<string, unknown>)[key], depth + 1));
+    boundedMap(result);
+  }
+  return result;
 }
 
-/** JSON text of a value; a float without fraction keeps one. Functions and ranges have none: `null`. */
-export function jsonText(value: Value): string {
+/**
+ * JSON text of a value; a float without fraction keeps one. Functions and ranges have none: `null`.
+ * @param lengthMax of the text; a longer one fails
+ */
+export function jsonText(value: Value, lengthMax?: number): string {
+  const text = new BoundedText(lengthMax);
+  writeJson(value, text);
+  return text.toString();
+}
+
+function writeJson(value: Value, text: BoundedText): void {
+  if (Array.isArray(value)) {
+    text.list('[', value, ']', ',', (item) => writeJson(item, text));
+  } else if (value instanceof ObjectMap) {
+    text.list('{', value, '}', ',', ([key, item]) => {
+      text.add(JSON.stringify(key), ':');
+      writeJson(item, text);
+    });
+  } else text.add(plainJson(value));
+}
+
+function plainJson(value: Exclude<Value, Value[] | ObjectMap>): string {
   if (value === null) return 'null';
   switch (typeof value) {
     case 'bigint':
@@ -878,12 +1040,7 @@ export function jsonText(value: Value): string {
       return JSON.stringify(value);
     default:
   }
-  if (value instanceof Char) return JSON.stringify(value.text);
-  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
-  if (value instanceof ObjectMap) {
-    return `{${[...value].map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`).join(',')}}`;
-  }
-  return 'null';
+  return value instanceof Char ? JSON.stringify(value.text) : 'null';
 }
 
 // Ranges and function pointers.
@@ -912,6 +1069,8 @@ define('call', { fn: ([pointer, ...rest], run) => run.callPointer(pointer!, rest
 define('curry', {
   fn: ([pointer, ...rest]) => {
     const { name, curried, closure } = pointer as FnPtr;
+    chargeItems(curried.length);
+    boundedArray([...curried, ...rest]);
     return new FnPtr(name, [...curried, ...rest], closure);
   },
 });

@@ -8,16 +8,17 @@
 import type { FunctionNode, Node, Program } from './ast.ts';
 import { type Builtin, builtinOf, charsOf } from './builtins.ts';
 import { fail, type Position, ScriptError, ScriptSyntaxError } from './errors.ts';
+import { charge, chargeItems, chargeText, startMeter, stopMeter } from './meter.ts';
 import { at as itemAt, binaryOperation, truth, unaryOperation } from './operators.ts';
 import { parse } from './parser.ts';
 import {
-  bounded,
   boundedArray,
   boundedMap,
   type Cell,
   copyOf,
   equal,
   FnPtr,
+  joined,
   LIMITS,
   ObjectMap,
   Range,
@@ -26,20 +27,18 @@ import {
   type Value,
 } from './values.ts';
 
+/** What an error costs that is caught: some microseconds. */
+const CATCH_UNITS = 8;
+
+/** Characters of what was thrown that the message of the error has. */
+const MESSAGE_LENGTH = 4000;
+
 /** One run of a script. */
 export class Run {
-  operations = 0;
   depth = 0;
   readonly script: CompiledScript;
   constructor(script: CompiledScript) {
     this.script = script;
-  }
-
-  /** Counts an operation. */
-  step(): void {
-    if (++this.operations > LIMITS.operations) {
-      throw new ScriptError(`More than ${LIMITS.operations} operations`, undefined, true);
-    }
   }
 
   /** Calls a function pointer. `self`: what `this` is, if anything. */
@@ -77,7 +76,7 @@ export class Run {
     if (++this.depth > LIMITS.callDepth) {
       throw new ScriptError(`Calls are nested deeper than ${LIMITS.callDepth}`, undefined, true);
     }
-    this.step();
+    charge(1);
     const frame: Frame = { run: this, cells: [], self };
     for (let n = 0; n < fn.params; n++) frame.cells.push({ v: args[n]! });
     for (const cell of captured) frame.cells.push(cell);
@@ -94,7 +93,7 @@ export class Run {
 
   /** @returns the value, and what the first argument has become when the function changes it */
   callBuiltin(builtin: Builtin, args: Value[]): { value: Value; self: Value | undefined } {
-    this.step();
+    charge(1);
     return builtin(args, this);
   }
 }
@@ -151,10 +150,13 @@ export function compile(text: string, globals: readonly GlobalVariable[]): Compi
     functions,
     run(cells) {
       const frame: Frame = { run: new Run(script), cells: [...cells], self: null };
+      startMeter();
       try {
         main(frame);
       } catch (error) {
         if (!(error instanceof Signal)) throw error;
+      } finally {
+        stopMeter();
       }
     },
   };
@@ -254,7 +256,7 @@ class Compiler {
         const value = node.value === null ? () => null : this.stored(node.value);
         const slot = this.#scope.declare(node.name, node.constant, node.at);
         return (frame) => {
-          frame.run.step();
+          charge(1);
           // A new variable each time: closures of another turn of the loop have their own.
           frame.cells[slot] = { v: value(frame) };
           return null;
@@ -284,9 +286,8 @@ class Compiler {
         const value = node.value === null ? () => null : this.stored(node.value);
         return (frame) => {
           const thrown = value(frame);
-          throw new ScriptError(`The function threw ${toText(thrown) || 'nothing'}`, thrown).at(
-            node.at,
-          );
+          const text = toText(thrown).slice(0, MESSAGE_LENGTH) || 'nothing';
+          throw new ScriptError(`The function threw ${text}`, thrown).at(node.at);
         };
       }
       case 'try':
@@ -294,7 +295,7 @@ class Compiler {
       default: {
         const code = this.expression(node);
         return (frame) => {
-          frame.run.step();
+          charge(1);
           return code(frame);
         };
       }
@@ -306,7 +307,7 @@ class Compiler {
     const whenTrue = this.statement(node.whenTrue);
     const other = node.whenFalse === null ? () => null : this.statement(node.whenFalse);
     return (frame) => {
-      frame.run.step();
+      charge(1);
       return condition(frame) ? whenTrue(frame) : other(frame);
     };
   }
@@ -320,7 +321,7 @@ class Compiler {
     }));
     const fallback = node.fallback === null ? () => null : this.statement(node.fallback);
     return (frame) => {
-      frame.run.step();
+      charge(1);
       const value = subject(frame);
       for (const { patterns, guard, body } of cases) {
         if (
@@ -390,6 +391,7 @@ class Compiler {
       } catch (error) {
         const caught = asScriptError(error);
         if (caught.fatal) throw caught;
+        charge(CATCH_UNITS);
         if (slot >= 0) frame.cells[slot] = { v: caught.value ?? describe(caught) };
         return handler(frame);
       }
@@ -425,8 +427,10 @@ class Compiler {
         const { texts } = node;
         return (frame) => {
           let text = texts[0]!;
-          for (let n = 0; n < parts.length; n++) text += toText(parts[n]!(frame)) + texts[n + 1]!;
-          return bounded(text);
+          for (let n = 0; n < parts.length; n++) {
+            text = joined(text, joined(toText(parts[n]!(frame)), texts[n + 1]!));
+          }
+          return text;
         };
       }
       case 'array': {
@@ -451,7 +455,7 @@ class Compiler {
         const operand = this.expression(node.operand);
         const { op } = node;
         return (frame) => {
-          frame.run.step();
+          charge(1);
           const value = operand(frame);
           return located(at, () => unaryOperation(op, value));
         };
@@ -461,7 +465,7 @@ class Compiler {
         const right = this.expression(node.right);
         const operation = binaryOperation(node.op);
         return (frame) => {
-          frame.run.step();
+          charge(1);
           const a = left(frame);
           const b = right(frame);
           try {
@@ -508,7 +512,7 @@ class Compiler {
     const place = this.#place(node.target);
     const operation = op === null ? null : binaryOperation(op);
     return (frame) => {
-      frame.run.step();
+      charge(1);
       const right = value(frame);
       return located(at, () => {
         if (place.constant) fail('A constant cannot be changed');
@@ -602,7 +606,7 @@ class Compiler {
   #closure(node: Node & { kind: 'closure' }): Code {
     const { params, at } = node;
     // Captured variables follow the parameters: the names that the body uses are found first.
-    const names = [...new Set(namesIn(node.body))].filter(
+    const names = [...namesOfClosure(node)].filter(
       (name) => !params.includes(name) && this.#scope.find(name) !== undefined,
     );
     const inner = new Scope();
@@ -617,8 +621,10 @@ class Compiler {
       body: new Compiler(inner).statement(node.body),
     };
     const name = `anon$${at.line}_${at.column}`;
-    return (frame) =>
-      new FnPtr(name, [], { fn, captured: sources.map((slot) => frame.cells[slot]!) });
+    return (frame) => {
+      chargeItems(sources.length);
+      return new FnPtr(name, [], { fn, captured: sources.map((slot) => frame.cells[slot]!) });
+    };
   }
 
   #call(node: Node & { kind: 'call' }): Code {
@@ -727,7 +733,7 @@ function matches(pattern: Value, value: Value): boolean {
 
 /** One turn of a loop. @returns null to go on */
 function turn(frame: Frame, body: Statement): Signal | null {
-  frame.run.step();
+  charge(1);
   let signal: Value | Signal;
   try {
     signal = body(frame);
@@ -742,6 +748,7 @@ function turn(frame: Frame, body: Statement): Signal | null {
 function* itemsOf(value: Value, at: Position): Generator<Value> {
   if (Array.isArray(value)) {
     // The loop runs over what the array was.
+    chargeItems(value.length);
     for (const item of [...value]) yield copyOf(item);
   } else if (value instanceof Range) {
     for (let n = value.start; n < value.behind; n++) yield n;
@@ -765,6 +772,7 @@ function propertyOf(value: Value, name: string): Value {
 function setItem(target: Value, key: Value, value: Value): Value | undefined {
   if (target instanceof ObjectMap) {
     if (typeof key !== 'string') fail('The key of a map is a string');
+    chargeText(key.length);
     target.set(key, value);
     boundedMap(target);
     return undefined;
@@ -779,9 +787,12 @@ function isPlace(node: Node): boolean {
   );
 }
 
+/** Names in closures by the closure, so that what is nested deep is read once. */
+const closureNames = new WeakMap<object, ReadonlySet<string>>();
+
 /** Every name that a body may read; more than it does is harmless. */
-function namesIn(node: Node): string[] {
-  const names: string[] = [];
+function namesIn(node: Node): ReadonlySet<string> {
+  const names = new Set<string>();
   const pending: unknown[] = [node];
   while (pending.length > 0) {
     const next = pending.pop();
@@ -789,10 +800,20 @@ function namesIn(node: Node): string[] {
       for (const item of next) pending.push(item);
     } else if (typeof next === 'object' && next !== null && !(next instanceof Map)) {
       const { kind, name } = next as { kind?: string; name?: string };
-      if ((kind === 'variable' || kind === 'call') && name !== undefined) names.push(name);
+      if ((kind === 'variable' || kind === 'call') && name !== undefined) names.add(name);
+      if (kind === 'closure') {
+        for (const inner of namesOfClosure(next as Node & { kind: 'closure' })) names.add(inner);
+        continue;
+      }
       for (const item of Object.values(next)) if (typeof item === 'object') pending.push(item);
     }
   }
+  return names;
+}
+
+function namesOfClosure(closure: Node & { kind: 'closure' }): ReadonlySet<string> {
+  let names = closureNames.get(closure);
+  if (names === undefined) closureNames.set(closure, (names = namesIn(closure.body)));
   return names;
 }
 

@@ -4,12 +4,15 @@
  */
 import { jsonText } from './builtins.ts';
 import { asScriptError, compile, type CompiledScript, type GlobalVariable } from './compile.ts';
-import { ScriptError, ScriptSyntaxError } from './errors.ts';
+import { fail, ScriptError, ScriptSyntaxError } from './errors.ts';
 import { JsonCursor, readJson } from './json.ts';
 import { type Cell, copyOf, FnPtr, ObjectMap, typeName, type Value } from './values.ts';
 
 /** Bytes of a function; a longer one is refused. Keeps the time bounded that compiling takes. */
 const FUNCTION_BYTES_MAX = 100_000;
+
+/** Characters of an id in a message. */
+const NAME_LENGTH = 512;
 
 const DOC: GlobalVariable = { name: 'doc', constant: false };
 const CONTEXT: GlobalVariable = { name: 'context', constant: true };
@@ -29,14 +32,21 @@ export function compileEdit(text: string, withContext: boolean): CompiledScript 
   }
 }
 
-/** What a page of documents becomes. */
-export interface EditedPage {
+/** What some of the documents of a page become. */
+export interface EditedDocuments {
   /** The documents that changed, one JSON text a line. */
   ndjson: string;
   edited: number;
   /** External ids of the documents to delete. */
   deleted: string[];
 }
+
+/** Code units of documents that are given out at once, and time after which they are however few. */
+const PART_LENGTH = 4 * 1024 * 1024;
+const PART_MS = 200;
+
+/** Code units of the JSON text of a document; one that was longer before may stay as long. */
+const DOCUMENT_LENGTH_MAX = 64 * 1024 * 1024;
 
 export class DocumentEditor {
   readonly #script: CompiledScript;
@@ -54,10 +64,9 @@ export class DocumentEditor {
    * @param page JSON text of an answer to `documents/fetch`, with vectors
    * Throws `ScriptError` when the function fails for a document.
    */
-  page(page: string): EditedPage {
+  *parts(page: string): Generator<EditedDocuments> {
     const cursor = new JsonCursor(page);
-    const lines: string[] = [];
-    const deleted: string[] = [];
+    let part = new Part();
     cursor.expect('{');
     cursor.expect('"results"');
     cursor.expect(':');
@@ -69,12 +78,27 @@ export class DocumentEditor {
         const doc = cursor.value();
         const stored = page.slice(begin, cursor.position);
         if (!(doc instanceof ObjectMap)) throw new Error('a document is an object');
-        const edited = this.#edit(doc, stored);
-        if (edited === null) deleted.push(idText(this.#idOf(readJson(stored) as ObjectMap)));
-        else if (edited !== undefined) lines.push(edited, '\n');
+        const edited = this.#named(doc, stored);
+        if (edited === null) part.deleted.push(idText(this.#idOf(readJson(stored) as ObjectMap)));
+        else if (edited !== undefined) part.add(edited);
+        if (part.isFull) {
+          yield part.take();
+          part = new Part();
+        }
       } while (cursor.accept(','));
     }
-    return { ndjson: lines.join(''), edited: lines.length / 2, deleted };
+    yield part.take();
+  }
+
+  /** Like `#edit`; what fails names the document. */
+  #named(doc: ObjectMap, stored: string): string | null | undefined {
+    try {
+      return this.#edit(doc, stored);
+    } catch (error) {
+      const name = idText(this.#idOf(readJson(stored) as ObjectMap)).slice(0, NAME_LENGTH);
+      const failed = asScriptError(error);
+      throw new ScriptError(`For the document \`${name}\`: ${failed.describe()}`);
+    }
   }
 
   /** @returns the new text, null to delete, undefined when nothing changed */
@@ -83,26 +107,16 @@ export class DocumentEditor {
     const vectors = doc.get('_vectors');
     if (vectors instanceof ObjectMap && vectors.size === 0) doc.delete('_vectors');
     const id = this.#idOf(doc);
-    const name = idText(id);
     const variable: Cell = { v: doc };
     const globals: Cell[] = [variable];
     if (this.#context !== undefined) globals.push({ v: copyOf(this.#context) });
-    try {
-      this.#script.run(globals);
-    } catch (error) {
-      const failed = asScriptError(error);
-      throw new ScriptError(`For the document \`${name}\`: ${failed.describe()}`);
-    }
+    this.#script.run(globals);
     const left = variable.v;
     if (left === null) return null;
-    if (!(left instanceof ObjectMap)) {
-      throw new ScriptError(`For the document \`${name}\`: \`doc\` is left as ${typeName(left)}`);
-    }
+    if (!(left instanceof ObjectMap)) return fail(`\`doc\` is left as ${typeName(left)}`);
     const kept = this.#idOf(left);
-    if (kept === undefined || !same(kept, id)) {
-      throw new ScriptError(`For the document \`${name}\`: the primary key was changed`);
-    }
-    const text = jsonText(left);
+    if (kept === undefined || !same(kept, id)) return fail('the primary key was changed');
+    const text = jsonText(left, Math.max(DOCUMENT_LENGTH_MAX, stored.length));
     if (text === stored) return undefined;
     const before = readJson(stored) as ObjectMap;
     if (!left.has('_vectors') && vectors instanceof ObjectMap && vectors.size === 0) {
@@ -120,6 +134,27 @@ export class DocumentEditor {
       value = value instanceof ObjectMap ? value.get(name) : undefined;
     }
     return value;
+  }
+}
+
+class Part {
+  readonly deleted: string[] = [];
+  readonly #lines: string[] = [];
+  readonly #begun = performance.now();
+  #length = 0;
+
+  add(document: string): void {
+    this.#lines.push(document, '\n');
+    this.#length += document.length;
+  }
+
+  get isFull(): boolean {
+    return this.#length >= PART_LENGTH || performance.now() - this.#begun >= PART_MS;
+  }
+
+  take(): EditedDocuments {
+    const { deleted } = this;
+    return { ndjson: this.#lines.join(''), edited: this.#lines.length / 2, deleted };
   }
 }
 

@@ -1,7 +1,8 @@
 /** What operators do with values. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays", "Strings", "Object Maps". */
 import { fail } from './errors.ts';
+import { chargeItems, chargeText } from './meter.ts';
+import { charAt, charCount, charSlice, occurrences, offsetOf, replaced } from './text.ts';
 import {
-  bounded,
   boundedArray,
   boundedMap,
   Char,
@@ -9,6 +10,7 @@ import {
   copyOf,
   equal,
   int64,
+  joined,
   ObjectMap,
   Range,
   toText,
@@ -68,7 +70,7 @@ function add(a: Value, b: Value): Value {
   }
   const textual = (value: Value): boolean => typeof value === 'string' || value instanceof Char;
   if (typeof a === 'string' || typeof b === 'string' || (textual(a) && textual(b))) {
-    return bounded(toText(a) + toText(b));
+    return joined(toText(a), toText(b));
   }
   return mismatch('+', a, b);
 }
@@ -83,7 +85,10 @@ function subtract(a: Value, b: Value): Value {
   // Of a text: all that is equal to the other is taken out.
   if (typeof a === 'string' && (typeof b === 'string' || b instanceof Char)) {
     const text = toText(b);
-    return text === '' ? a : a.replaceAll(text, '');
+    chargeText(a.length);
+    if (text === '') return a;
+    chargeItems(occurrences(a, text));
+    return replaced(a, text, '');
   }
   return minus(a, b);
 }
@@ -147,9 +152,13 @@ function range(inclusive: boolean): Binary {
 
 /** Whether `container in` holds the value. */
 export function isIn(value: Value, container: Value): boolean {
-  if (Array.isArray(container)) return container.some((item) => equal(item, value));
+  if (Array.isArray(container)) {
+    chargeItems(container.length);
+    return container.some((item) => equal(item, value));
+  }
   if (container instanceof ObjectMap) return typeof value === 'string' && container.has(value);
   if (typeof container === 'string' && (typeof value === 'string' || value instanceof Char)) {
+    chargeText(container.length);
     return container.includes(toText(value));
   }
   if (container instanceof Range) {
@@ -231,6 +240,7 @@ export function placeOf(index: bigint, length: number): number {
 /** `value[key]`. */
 export function at(value: Value, key: Value): Value {
   if (value instanceof ObjectMap) {
+    if (typeof key === 'string') chargeText(key.length);
     return typeof key === 'string'
       ? (value.get(key) ?? null)
       : fail(`The key of a map is a string, not ${typeName(key)}`);
@@ -244,18 +254,17 @@ export function at(value: Value, key: Value): Value {
       : value[place]!;
   }
   if (typeof value === 'string') {
-    const letters = [...value];
+    chargeText(value.length);
+    const count = charCount(value);
     if (key instanceof Range) {
-      return letters
-        .slice(clamp(key.start, letters.length), clamp(key.behind, letters.length))
-        .join('');
+      return charSlice(value, clamp(key.start, count), clamp(key.behind, count));
     }
     if (typeof key !== 'bigint')
       return fail(`The index of a string is an integer, not ${typeName(key)}`);
-    const place = placeOf(key, letters.length);
+    const place = placeOf(key, count);
     return place < 0
-      ? fail(`The index ${key} is outside of a string of ${letters.length} characters`)
-      : new Char(letters[place]!);
+      ? fail(`The index ${key} is outside of a string of ${count} characters`)
+      : new Char(charAt(value, offsetOf(value, place)));
   }
   if (typeof value === 'bigint' && typeof key === 'bigint') {
     const place = placeOf(key, 64);

@@ -6,6 +6,7 @@
  * holds copies it first ({@link copyOf}).
  */
 import { fail } from './errors.ts';
+import { charge, chargeItems, chargeText } from './meter.ts';
 
 export type Value =
   null | boolean | bigint | number | string | Char | Value[] | ObjectMap | Range | FnPtr;
@@ -21,6 +22,7 @@ export class Char {
 /** Keys in the order in which they were set; scripts see them in the order of their code units. */
 export class ObjectMap extends Map<string, Value> {
   sortedKeys(): string[] {
+    chargeItems(this.size);
     return [...this.keys()].sort();
   }
 }
@@ -61,21 +63,27 @@ export class FnPtr {
 
 /** The limits of a run; spec of `documents/edit`, see `docs/behaviour/edit-functions.md`. */
 export const LIMITS = {
-  operations: 1_000_000,
   callDepth: 1000,
   variables: 1000,
   functions: 30,
   exprDepthInFunctions: 100,
   exprDepthGlobal: 1000,
-  /** Code units. The platform allows no longer strings. */
-  stringLength: 2 ** 29 - 24,
+  /** Code units of a string that a script makes. Strings of a document may be longer. */
+  stringLength: 16 * 1024 * 1024,
   arrayLength: 10_000,
+  jsonDepth: 128,
   mapSize: 10_000,
 } as const;
 
 export function copyOf(value: Value): Value {
-  if (Array.isArray(value)) return value.map(copyOf);
+  if (Array.isArray(value)) {
+    charge(1);
+    chargeItems(value.length);
+    return value.map(copyOf);
+  }
   if (value instanceof ObjectMap) {
+    charge(1);
+    chargeItems(value.size);
     const copy = new ObjectMap();
     for (const [key, item] of value) copy.set(key, copyOf(item));
     return copy;
@@ -123,6 +131,11 @@ export function typeName(value: Value): string {
 
 /** Equality as `==` has it: integers and floats by number, everything else of one type only. */
 export function equal(a: Value, b: Value): boolean {
+  if (typeof a === 'string') {
+    if (typeof b !== 'string' || a.length !== b.length) return false;
+    chargeText(a.length);
+    return a === b;
+  }
   if (a === b) return true;
   // A bigint and a number compare by number.
   if (typeof a === 'bigint' || typeof a === 'number') {
@@ -130,6 +143,7 @@ export function equal(a: Value, b: Value): boolean {
     return (typeof b === 'bigint' || typeof b === 'number') && a == b;
   }
   if (a instanceof Char) return b instanceof Char && a.text === b.text;
+  chargeItems(sizeOf(a));
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((item, n) => equal(item, b[n]!));
   }
@@ -157,7 +171,11 @@ export function compare(a: Value, b: Value): number | null {
   if (numbers) return a < b ? -1 : a > b ? 1 : a == b ? 0 : NaN; // oxlint-disable-line eqeqeq
   const left = a instanceof Char ? a.text : a;
   const right = b instanceof Char ? b.text : b;
-  if (typeof left === 'string' && typeof right === 'string') return compareText(left, right);
+  if (typeof left === 'string' && typeof right === 'string') {
+    // One unit of the language at a time, unlike what `chargeText` is for.
+    chargeItems(Math.min(left.length, right.length));
+    return compareText(left, right);
+  }
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   return null;
 }
@@ -195,6 +213,23 @@ export function toText(value: Value): string {
 
 /** What arrays and maps show of their items: texts in quotes. */
 export function toDebug(value: Value): string {
+  const text = new BoundedText();
+  writeDebug(value, text);
+  return text.toString();
+}
+
+function writeDebug(value: Value, text: BoundedText): void {
+  if (Array.isArray(value)) {
+    text.list('[', value, ']', ', ', (item) => writeDebug(item, text));
+  } else if (value instanceof ObjectMap) {
+    text.list('#{', value.sortedKeys(), '}', ', ', (key) => {
+      text.add(JSON.stringify(key), ': ');
+      writeDebug(value.get(key)!, text);
+    });
+  } else text.add(plainDebug(value));
+}
+
+function plainDebug(value: Exclude<Value, Value[] | ObjectMap>): string {
   if (value === null) return '()';
   switch (typeof value) {
     case 'boolean':
@@ -206,21 +241,78 @@ export function toDebug(value: Value): string {
       return JSON.stringify(value);
     default:
   }
-  if (Array.isArray(value)) return bounded(`[${value.map(toDebug).join(', ')}]`);
-  if (value instanceof ObjectMap) {
-    const items = value
-      .sortedKeys()
-      .map((key) => `${JSON.stringify(key)}: ${toDebug(value.get(key)!)}`);
-    return bounded(`#{${items.join(', ')}}`);
-  }
   if (value instanceof Char) return `'${value.text}'`;
   if (value instanceof Range) return `${value.start}${value.inclusive ? '..=' : '..'}${value.end}`;
   return `Fn(${value.name})`;
 }
 
+/** Items of an array or map, code units of a string; 0 for all else. */
+export function sizeOf(value: Value): number {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length;
+  return value instanceof ObjectMap ? value.size : 0;
+}
+
+/** A text made of pieces, which fails before it gets too long. */
+export class BoundedText {
+  readonly #pieces: string[] = [];
+  readonly #lengthMax: number;
+  #length = 0;
+
+  constructor(lengthMax: number = LIMITS.stringLength) {
+    this.#lengthMax = lengthMax;
+  }
+
+  add(...pieces: readonly string[]): void {
+    for (const piece of pieces) {
+      this.#length += piece.length;
+      if (this.#length > this.#lengthMax) failTooLong(this.#lengthMax);
+      chargeText(piece.length);
+      this.#pieces.push(piece);
+    }
+  }
+
+  list<T>(
+    begin: string,
+    items: Iterable<T>,
+    end: string,
+    separator: string,
+    write: (item: T) => void,
+  ): void {
+    this.add(begin);
+    let isFirst = true;
+    for (const item of items) {
+      if (!isFirst) this.add(separator);
+      isFirst = false;
+      charge(1);
+      write(item);
+    }
+    this.add(end);
+  }
+
+  toString(): string {
+    return this.#pieces.join('');
+  }
+}
+
+function failTooLong(lengthMax: number): never {
+  return fail(`The length of a string is beyond the limit of ${lengthMax} characters`);
+}
+
+/** Refuses the length of a string that is to be made. */
+export function boundedLength(length: number): void {
+  if (length > LIMITS.stringLength) failTooLong(LIMITS.stringLength);
+}
+
 export function bounded(text: string): string {
-  if (text.length > LIMITS.stringLength) fail('The length of a string is beyond the limit');
+  boundedLength(text.length);
   return text;
+}
+
+/** Two strings as one. The platform copies the shorter one at most: it joins them when the whole is looked at. */
+export function joined(a: string, b: string): string {
+  boundedLength(a.length + b.length);
+  chargeText(Math.min(a.length, b.length));
+  return a + b;
 }
 
 export function boundedArray(array: Value[]): Value[] {

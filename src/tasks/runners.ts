@@ -7,7 +7,7 @@ import { runCompaction } from './run/compact.ts';
 import { runCancelation } from './run/cancel.ts';
 import { runDeletion } from './run/delete.ts';
 import { runDocuments } from './run/documents.ts';
-import { recoverEdition, runEdition } from './run/edit.ts';
+import { recoverEdition } from './run/edit.ts';
 import {
   recoverIndexUpdate,
   runIndexCreation,
@@ -35,7 +35,6 @@ export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
   indexUpdate: runIndexUpdate,
   indexDeletion: runIndexDeletion,
   documents: runDocuments,
-  documentEdition: runEdition,
   indexCompaction: runCompaction,
   clear: runDocuments,
   settings: runSettings,

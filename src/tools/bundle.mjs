@@ -55,7 +55,7 @@ const { metafile } = await build({
   // What runs in threads of its own is a file of its own.
   entryPoints: {
     main: 'src/main.ts',
-    'edit-worker': 'src/rhai/worker.ts',
+    'edit-process': 'src/rhai/script-main.ts',
     'body-worker': 'src/http/body-worker.ts',
     'report-worker': 'src/analytics/report-worker.ts',
     'share-worker': 'src/network/share-worker.ts',

@@ -1,5 +1,20 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+/** Processes that a process has started and that still run. */
+function childrenOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+}
+
+function statusOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return 'State:\tZ';
+  }
+}
 
 describe('Editing documents by a function', () => {
   let server: BuiltServer;
@@ -12,7 +27,11 @@ describe('Editing documents by a function', () => {
 
   before(async function () {
     this.timeout(120_000);
-    server = await startBuiltServer();
+    server = await startBuiltServer([], {
+      MEILI_SECRET: 'x',
+      GANNET_SECRET: 'x',
+      NODE_OPTIONS: '',
+    });
     const body = { editDocumentsByFunction: true };
     await server.call('PATCH', '/experimental-features', { body });
     const settings = { filterableAttributes: ['n', 'tags', 'id'] };
@@ -78,6 +97,58 @@ describe('Editing documents by a function', () => {
     await server.call('POST', `/tasks/cancel?uids=${uid}`);
     assert.equal((await server.ended(uid)).status, 'canceled');
     assert.equal(await count('n = 200000'), 0);
+  });
+
+  const FATAL = [
+    'let s="a"; for i in 0..28 { s += s; } s.replace("a","b");',
+    'let s = ""; s.pad(536870000,"b")',
+    'let s = "[0,0,0,0]"; s.pad(50_000_000, " "); parse_json(s)',
+    'let a = []; loop { a = [a, a, "x"]; }',
+  ];
+  for (const text of FATAL) {
+    it(`survives \`${text}\``, async () => {
+      const { pid } = server;
+      const task = await edit({ function: text });
+      assert.equal(task.error.code, 'edit_documents_by_function_error');
+      assert.equal((await server.call('GET', '/health')).json.status, 'available');
+      assert.equal(server.pid, pid);
+    });
+  }
+
+  /** Starts an edit that does not end, and waits until its function runs. @returns the process that runs it */
+  async function slowEdit(): Promise<{ taskUid: number; process: string }> {
+    const { json } = await server.call('POST', '/indexes/books/documents/edit', {
+      body: { function: 'let x = 0; while x < 200_000 { x += 1; } doc.n = x;' },
+    });
+    const { taskUid } = json;
+    while ((await server.call('GET', `/tasks/${taskUid}`)).json.status !== 'processing');
+    for (;;) {
+      const process = childrenOf(server.pid)[0];
+      if (process !== undefined) return { taskUid, process };
+    }
+  }
+
+  it('runs functions in a process with little memory and no secrets', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const { taskUid, process: child } = await slowEdit();
+    assert.match(readFileSync(`/proc/${child}/limits`, 'utf8'), /^Max data size +805306368 /m);
+    assert.match(readFileSync(`/proc/${child}/limits`, 'utf8'), /^Max core file size +0 /m);
+    const environment = readFileSync(`/proc/${child}/environ`, 'utf8');
+    assert.doesNotMatch(environment, /GANNET_|MEILI_|NODE_OPTIONS/);
+    await server.call('POST', `/tasks/cancel?uids=${taskUid}`);
+    assert.equal((await server.ended(taskUid)).status, 'canceled');
+    while (existsSync(`/proc/${child}`)) await delay(10);
+  });
+
+  it('leaves no process behind when the server is killed', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const { process: child } = await slowEdit();
+    await server.kill();
+    // It is gone, or waits for its end to be noticed.
+    while (existsSync(`/proc/${child}`) && !/^State:\tZ/m.test(statusOf(child))) await delay(10);
+    await server.restart();
+    await server.call('POST', '/tasks/cancel?statuses=processing,enqueued');
+    await server.idle();
   });
 
   it('refuses functions that do not compile or are too long', async () => {

@@ -98,6 +98,13 @@ describe('A turn of the event loop is short', function () {
       '202',
     ],
     [
+      ...(['a function of 98 KB', 'POST', '/indexes/a/documents/edit'] as const),
+      JSON.stringify({
+        function: `${'let f = |x| { '.repeat(90)}${'doc.a = 1; '.repeat(8000)}${'};'.repeat(90)}`,
+      }),
+      '202',
+    ],
+    [
       ...(['names of attributes', 'PUT', `${SETTINGS}/searchable-attributes`] as const),
       listOf(3.9 * MB, word),
       '400 invalid_settings_searchable_attributes',

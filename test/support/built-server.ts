@@ -17,8 +17,8 @@ export interface BuiltServer {
   ended(taskUid: number): Promise<any>;
   /** Waits until no task is left to be done. */
   idle(): Promise<void>;
-  /** Ends the process at once, as the system does when it takes it away. */
-  kill(): Promise<void>;
+  /** Ends the process at once, by default as the system does when it takes it away. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
   /** Starts the server again on the same data, at the same address. REQUIRES: its process has ended. */
   restart(): Promise<void>;
   /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
@@ -117,7 +117,7 @@ export async function startBuiltServer(
     get pid() {
       return child.pid!;
     },
-    kill: () => end('SIGKILL'),
+    kill: (signal = 'SIGKILL') => end(signal),
     async restart() {
       child = await start();
     },

@@ -42,8 +42,6 @@ import type {
   TaskRequest,
 } from '../../contract/tasks.ts';
 import { receiveUpload, UPLOAD_MEMORY_BYTES_MAX, type Upload } from '../body.ts';
-import { compileEdit } from '../../rhai/edit.ts';
-import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import { foreignNotEnabled, hasForeign } from '../../search/foreign-filter.ts';
 import { KnownWrites, originOf } from '../../network/origin.ts';
 import { PayloadReader } from '../../network/payload-reader.ts';
@@ -71,7 +69,7 @@ const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
 const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
 export function documentRoutes(dependencies: Dependencies): Route[] {
-  const { services, replication } = dependencies;
+  const { services, replication, checkFunction } = dependencies;
   const { indexes, tasks, features, foreign, networkDocuments } = services;
   const checkFilter = anyFilterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
@@ -455,7 +453,10 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
         if (!features.get().editDocumentsByFunction) {
           throw featureNotEnabled('Editing documents by a function', 'editDocumentsByFunction');
         }
-        checkFunction(edit.function, context !== null);
+        const fault = await checkFunction(edit.function, context !== null);
+        if (fault !== null) {
+          throw new ApiError('bad_request', `The function does not compile: ${fault}.`);
+        }
         if (edit.filter !== undefined && edit.filter !== null) await checkTaskFilter(edit.filter);
         return enqueue(
           { exchange },
@@ -484,15 +485,6 @@ function withoutDelimiter(query: string): string {
     .split('&')
     .filter((part) => !part.startsWith('csvDelimiter='))
     .join('&');
-}
-
-function checkFunction(text: string, withContext: boolean): void {
-  try {
-    compileEdit(text, withContext);
-  } catch (error) {
-    if (!(error instanceof ScriptSyntaxError)) throw error;
-    throw new ApiError('bad_request', `The function does not compile: ${error.message}.`);
-  }
 }
 
 /** Of a task. */

@@ -1,31 +1,41 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { once } from 'node:events';
-import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../base/thread.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
-import type { EditReply, EditWorkerData } from '../../rhai/worker.ts';
+import type { EditedPart } from '../../rhai/script-messages.ts';
+import {
+  type EditSession,
+  ScriptProcessError,
+  type ScriptProcesses,
+} from '../../rhai/script-process.ts';
 import { removeFile } from '../../store/payload-folder.ts';
 import type { RowOf } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import { replaceStep, runOnIndex } from './documents.ts';
+import type { Runner } from '../runners.ts';
 import { applySteps, type BatchTask, readTasks, type RunContext, type RunResult } from './run.ts';
 
-/** Bytes of documents in one message to the thread that edits: pages grow and shrink towards it. */
+/** Bytes of documents in one message to the process that edits: pages grow and shrink towards it. */
 const PAGE_BYTES = 2 ** 21;
 const PAGE_DOCUMENTS_MAX = 2000;
 const FIRST_PAGE_DOCUMENTS = 50;
 
-/** Heap of the thread that edits, MiB. A function that needs more fails. */
-const WORKER_HEAP_MB = 256;
-const WORKER_STACK_MB = 4;
+/** How long a function may run in all, over the documents of a task. */
+const TASK_MS_MAX = 3_600_000;
+
+/** Bytes of edited documents: so many times those of all documents read, or this many at least. */
+const GROWTH_MAX = 10;
+const EDITED_BYTES_MAX = 2 ** 30;
 
 /**
- * Edits the documents that match: they are read in pages, edited in a thread of its own, and what has changed is
+ * Edits the documents that match: they are read in pages, edited in a process of its own, and what has changed is
  * applied in one commit. When the function fails for one document nothing changes.
  */
-export async function runEdition(context: RunContext): Promise<RunResult> {
+export function editionRunner(scripts: ScriptProcesses): Runner {
+  return (context) => runEdition(context, scripts);
+}
+
+async function runEdition(context: RunContext, scripts: ScriptProcesses): Promise<RunResult> {
   const { batch, progress, cancel } = context;
   progress.enter(1, 'retrieving config', 0, 3);
   const [task] = await readTasks(context);
@@ -34,7 +44,7 @@ export async function runEdition(context: RunContext): Promise<RunResult> {
     progress.enter(1, 'computing document changes', 1, 3);
     const file = `${context.store.payloadFile(batch.uids[0]!)}.edited`;
     try {
-      const { edited, deleted } = await editDocuments(context, entry, row, file);
+      const { edited, deleted } = await editDocuments(context, scripts, entry, row, file);
       cancel.check();
       progress.enter(1, 'indexing', 2, 3);
       const steps = stepsOf(task!.uid, file, edited, deleted);
@@ -97,51 +107,81 @@ interface Edited {
 /** Writes the changed documents into a file. Rejects with `ApiError` or `BatchCanceled`. */
 async function editDocuments(
   context: RunContext,
+  scripts: ScriptProcesses,
   entry: IndexEntry,
   row: RowOf<'documentEdition'>,
   file: string,
 ): Promise<Edited> {
-  const { cancel, progress } = context;
-  const { primaryKey } = entry.summary;
-  const edited: Edited = { edited: 0, deleted: [] };
-  const thread = new EditThread({
-    functionText: row.function,
-    context: row.context === null ? null : JSON.stringify(row.context),
-    primaryKey: primaryKey ?? '',
-  });
+  const { cancel } = context;
   const output = createWriteStream(file);
-  const outputEnd = once(output, 'close');
+  const outputEnd = new Promise<void>((done) => output.once('close', done));
+  // Looked up in `errored` where it matters.
   output.on('error', () => {});
-  cancel.listen(() => thread.stop());
+  let session: EditSession | null = null;
   try {
-    let limit = FIRST_PAGE_DOCUMENTS;
-    let offset = 0;
-    let total = Infinity;
-    while (offset < total) {
-      const page = await pageOf(entry, row.filter, offset, limit);
-      total = totalOf(page);
-      const { ndjson, ...counts } = await thread.edit(page);
-      cancel.check();
-      edited.edited += counts.edited;
-      for (const id of counts.deleted) edited.deleted.push(id);
-      await written(output, ndjson);
-      offset += limit;
-      progress.enter(2, 'document', Math.min(offset, total), total);
-      limit = nextLimit(limit, page.length);
-    }
+    session = await scripts.open({
+      functionText: row.function,
+      context: row.context === null ? null : JSON.stringify(row.context),
+      primaryKey: entry.summary.primaryKey ?? '',
+    });
+    cancel.listen(() => session!.stop());
+    const edited = await editPages(context, session, entry, row.filter, { output, outputEnd });
     output.end();
     await outputEnd;
     if (output.errored !== null) throw output.errored;
     return edited;
   } catch (error) {
-    // A thread that was stopped fails whatever it was doing.
+    // A process that was stopped fails whatever it was doing.
     cancel.check();
-    throw error;
+    throw error instanceof ScriptProcessError && error.ofScript ? failure(error.message) : error;
   } finally {
     cancel.listen(null);
-    thread.stop();
+    session?.close();
     output.destroy();
   }
+}
+
+async function editPages(
+  { cancel, progress }: RunContext,
+  session: EditSession,
+  entry: IndexEntry,
+  filter: unknown,
+  { output, outputEnd }: { output: WriteStream; outputEnd: Promise<void> },
+): Promise<Edited> {
+  const edited: Edited = { edited: 0, deleted: [] };
+  const bytes = { read: 0, written: 0 };
+  let runMs = 0;
+  const take = (part: EditedPart): void => {
+    edited.edited += part.edited;
+    for (const id of part.deleted) edited.deleted.push(id);
+    bytes.written += part.ndjson.length;
+    if (part.ndjson.length > 0 && output.errored === null) output.write(part.ndjson);
+  };
+  let limit = FIRST_PAGE_DOCUMENTS;
+  let offset = 0;
+  let total = Infinity;
+  while (offset < total) {
+    const page = await pageOf(entry, filter, offset, limit);
+    cancel.check();
+    total = totalOf(page);
+    bytes.read += page.length;
+    const begun = performance.now();
+    await session.edit(page, take);
+    runMs += performance.now() - begun;
+    cancel.check();
+    if (runMs > TASK_MS_MAX) throw failure('It ran for more than an hour.');
+    if (bytes.written > Math.max(EDITED_BYTES_MAX, GROWTH_MAX * bytes.read)) {
+      throw failure(`It makes the documents more than ${GROWTH_MAX} times as long.`);
+    }
+    if (output.errored !== null) throw output.errored;
+    if (output.writableNeedDrain) {
+      await Promise.race([new Promise<void>((done) => output.once('drain', done)), outputEnd]);
+    }
+    offset += limit;
+    progress.enter(2, 'document', Math.min(offset, total), total);
+    limit = nextLimit(limit, page.length);
+  }
+  return edited;
 }
 
 function pageOf(
@@ -171,69 +211,6 @@ function totalOf(page: Buffer): number {
 function nextLimit(limit: number, bytes: number): number {
   const wanted = Math.floor((limit * PAGE_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(wanted, limit * 4, PAGE_DOCUMENTS_MAX));
-}
-
-async function written(output: WriteStream, bytes: Uint8Array): Promise<void> {
-  if (output.errored !== null) throw output.errored;
-  if (bytes.length > 0 && !output.write(bytes)) {
-    await Promise.race([once(output, 'drain'), once(output, 'close')]);
-  }
-}
-
-interface Waiting {
-  resolve: (reply: Extract<EditReply, { ok: true }>) => void;
-  reject: (error: unknown) => void;
-}
-
-/** The thread that a function runs in. One page at a time. */
-class EditThread {
-  readonly #worker: Worker;
-  #waiting: Waiting | null = null;
-  /** Why the thread takes no more pages. */
-  #end: Error | null = null;
-
-  constructor(workerData: EditWorkerData) {
-    const resourceLimits = { maxOldGenerationSizeMb: WORKER_HEAP_MB, stackSizeMb: WORKER_STACK_MB };
-    this.#worker = startThread(import.meta.url, './edit-worker.cjs', '../../rhai/worker.ts', {
-      ...{ workerData, resourceLimits },
-    });
-    this.#worker.on('message', (reply: EditReply) => {
-      if (reply.ok) this.#take()?.resolve(reply);
-      else this.#take()?.reject(reply.ofScript ? failure(reply.message) : new Error(reply.message));
-    });
-    this.#worker.on('error', (error: NodeJS.ErrnoException) => {
-      const outOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#close(outOfMemory ? failure('It needs too much memory.') : error);
-    });
-    this.#worker.on('exit', () =>
-      this.#close(new Error('the thread that edits documents has ended')),
-    );
-  }
-
-  /** Rejects with `ApiError` when the function fails. */
-  edit(page: Buffer): Promise<Extract<EditReply, { ok: true }>> {
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-      if (this.#end !== null) this.#take()!.reject(this.#end);
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread of Node
-      else this.#worker.postMessage({ page });
-    });
-  }
-
-  stop(): void {
-    void this.#worker.terminate();
-  }
-
-  #take(): Waiting | null {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    return waiting;
-  }
-
-  #close(error: Error): void {
-    this.#end ??= error;
-    this.#take()?.reject(this.#end);
-  }
 }
 
 function failure(reason: string): ApiError {

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS, type RequestLimits } from '../../../src/contract/limits
 import { ApiError } from '../../../src/contract/errors.ts';
 import { HttpMetrics } from '../../../src/http/metrics.ts';
 import { Phase } from '../../../src/http/phase.ts';
+import { compileEdit } from '../../../src/rhai/edit.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import { loadSocketLibrary } from '../../../src/http/socket-library.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
@@ -119,6 +120,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     answerBuffers: options.answerBuffers ?? new BufferPool(),
     checkPayload: options.checkPayload ?? countDocuments,
+    checkFunction: async (text, withContext) => {
+      try {
+        compileEdit(text, withContext);
+        return null;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
     checkFilter: checkFilterText,
     checkLargeFilter: async (filter) => checkFilterText(String(filter)),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { DocumentEditor } from '../../../src/rhai/edit.ts';
+import { DocumentEditor, type EditedDocuments } from '../../../src/rhai/edit.ts';
 import { ScriptError, ScriptSyntaxError } from '../../../src/rhai/errors.ts';
 import { EXPRESSIONS } from './expressions.ts';
 
@@ -31,10 +31,21 @@ function withResult(script: string): string {
   return `${functions.join(' ')} doc.r = { ${rest} };`;
 }
 
+/** All parts of what becomes of a page. */
+function edited(editor: DocumentEditor, page: string): EditedDocuments {
+  const all: EditedDocuments = { ndjson: '', edited: 0, deleted: [] };
+  for (const part of editor.parts(page)) {
+    all.ndjson += part.ndjson;
+    all.edited += part.edited;
+    all.deleted.push(...part.deleted);
+  }
+  return all;
+}
+
 /** The document that a script leaves. */
 function left(script: string, document: string, context: string | null = null): string {
   const editor = new DocumentEditor(script, context, 'id');
-  const { ndjson } = editor.page(`{"results":[${document}]}`);
+  const { ndjson } = edited(editor, `{"results":[${document}]}`);
   return ndjson.trimEnd();
 }
 
@@ -164,7 +175,7 @@ describe('edited documents', () => {
 
   it('are deleted when `doc` is unit', () => {
     const editor = new DocumentEditor('if doc.id != 2 { doc = () }', null, 'id');
-    const page = editor.page('{"results":[{"id":1},{"id":2},{"id":"x"}],"offset":0}');
+    const page = edited(editor, '{"results":[{"id":1},{"id":2},{"id":"x"}],"offset":0}');
     assert.deepEqual(page, { ndjson: '', edited: 0, deleted: ['1', 'x'] });
   });
 
@@ -187,7 +198,7 @@ describe('edited documents', () => {
     assert.throws(() => left('doc.x = context', '{"id":1}'), /no variable `context`/);
     const editor = new DocumentEditor('let c = context; c.push(1); doc.n = c.len();', '[0]', 'id');
     assert.equal(
-      editor.page('{"results":[{"id":1},{"id":2}]}').ndjson,
+      edited(editor, '{"results":[{"id":1},{"id":2}]}').ndjson,
       '{"id":1,"n":2}\n{"id":2,"n":2}\n',
     );
   });

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { loadAddon } from '../../../src/engine/addon.ts';
+import { ScriptProcessError, ScriptProcesses } from '../../../src/rhai/script-process.ts';
+import { ATTACKS } from './attacks.ts';
+
+describe('functions that want too much', function () {
+  this.timeout(120_000);
+
+  const scripts = new ScriptProcesses((pid, bytes) => loadAddon().limitProcess(pid, bytes));
+  after(() => scripts.close());
+
+  /** @returns why a function fails for a document, null when it does not */
+  async function failureOf(functionText: string): Promise<string | null> {
+    const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
+    try {
+      await session.edit(Buffer.from('{"results":[{"id":1}]}'), () => {});
+      return null;
+    } catch (error) {
+      assert.ok(error instanceof ScriptProcessError && error.ofScript, String(error));
+      return error.message;
+    } finally {
+      session.close();
+    }
+  }
+
+  for (const [name, script, failure] of ATTACKS) {
+    it(failure === null ? `get ${name}` : `do not get ${name}`, async () => {
+      const message = await failureOf(script);
+      if (failure === null) assert.equal(message, null);
+      else assert.match(message ?? 'it succeeds', failure);
+    });
+  }
+
+  it('are compiled elsewhere, however long they are', async () => {
+    const long = 'doc.a = 1; '.repeat(9000);
+    assert.equal(await scripts.check(long, false), null);
+    assert.match((await scripts.check(`${long}let x = ;`, false))!, /line 1, position 99009/);
+    const bad = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => scripts.check(`let x${n} = ;`, true)),
+    );
+    for (const fault of bad) assert.match(fault!, /is expected/);
+  });
+
+  it('end at once when they are stopped', async () => {
+    const functionText = 'loop { try { let x = 1; } catch { } }';
+    const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
+    const results = Array.from({ length: 10_000 }, (_, id) => ({ id }));
+    const edited = session.edit(Buffer.from(JSON.stringify({ results })), () => {});
+    session.stop();
+    await assert.rejects(edited, /It was stopped/);
+    session.close();
+    assert.equal(await failureOf('doc.a = 1'), null, 'the next one has another process');
+  });
+});

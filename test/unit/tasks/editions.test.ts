@@ -1,0 +1,49 @@
+/** On an engine in memory, with a process that edits only in name. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import type { EditSession, ScriptProcesses } from '../../../src/rhai/script-process.ts';
+import { editionRunner } from '../../../src/tasks/run/edit.ts';
+import { add, TestMachine } from '../../support/machine.ts';
+
+describe('Editing documents by a function', () => {
+  let test: TestMachine;
+  let session: EditSession;
+
+  beforeEach(async () => {
+    const scripts = { open: async () => session } as unknown as ScriptProcesses;
+    test = await TestMachine.open({ runners: { documentEdition: editionRunner(scripts) } });
+    await test.run(add('books', [{ id: 1 }]));
+  });
+  afterEach(() => test.remove());
+
+  it('fails when the edited documents cannot be written, and others run', async () => {
+    const ndjson = Buffer.from('{"id":1,"a":1}\n');
+    session = {
+      edit: async (_, onPart) => {
+        // The error of the file comes in a later turn.
+        await new Promise((done) => setTimeout(done, 20));
+        onPart({ ndjson, edited: 1, deleted: [] });
+      },
+      stop: () => {},
+      close: () => {},
+    };
+    // One of them would end the server.
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    mkdirSync(`${test.machine.taskStore.payloadFile(1)}.edited`);
+    const task = await test.run({
+      type: 'documentEdition',
+      indexUid: 'books',
+      function: '',
+      context: null,
+      filter: null,
+    });
+    assert.equal(task.status, 'failed');
+    assert.match(task.error!.message, /EISDIR/);
+    assert.deepEqual(await test.documents('books'), [{ id: 1 }]);
+    assert.equal((await test.run(add('books', [{ id: 2 }]))).status, 'succeeded');
+    process.off('unhandledRejection', note);
+    assert.deepEqual(unhandled, []);
+  });
+});
