@@ -2,25 +2,30 @@
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 /** Of lines of the log. */
-const TARGET: Schema = { type: 'string', minLength: 1, maxLength: 10_000, default: 'info' };
+const TARGET: Schema = {
+  type: ['string', 'null'],
+  minLength: 1,
+  maxLength: 10_000,
+  default: 'info',
+};
 
 export interface LogStreamBody {
-  mode?: 'human' | 'json';
-  target?: string;
+  mode?: 'human' | 'json' | null;
+  target?: string | null;
 }
 
 export const LOG_STREAM: Schema = {
   type: 'object',
   properties: {
     target: TARGET,
-    mode: { type: 'string', enum: ['human', 'json'], default: 'human' },
-    profileMemory: { type: 'boolean', default: false },
+    mode: { type: ['string', 'null'], enum: ['human', 'json'], default: 'human' },
+    profileMemory: { type: ['boolean', 'null'], default: false },
   },
   additionalProperties: false,
 };
 
 export interface LogLevelBody {
-  target?: string;
+  target?: string | null;
 }
 
 export const LOG_LEVEL: Schema = {
@@ -37,7 +42,7 @@ export interface ExportBody {
   url: string;
   apiKey?: string | null;
   payloadSize?: string | number | null;
-  indexes?: Record<string, { filter?: unknown; overrideSettings?: boolean }> | null;
+  indexes?: Record<string, { filter?: unknown; overrideSettings?: boolean | null }> | null;
 }
 
 export const EXPORT: Schema = {
@@ -67,7 +72,7 @@ export const EXPORT: Schema = {
         properties: {
           filter: {},
           overrideSettings: {
-            type: 'boolean',
+            type: ['boolean', 'null'],
             default: false,
             'x-code': 'invalid_export_index_override_settings',
           },

@@ -312,7 +312,7 @@ export interface Federation {
   facetsByIndex?: Record<string, string[] | null>;
   mergeFacets?: { maxValuesPerFacet?: number | null } | null;
   distinct?: string | null;
-  showPerformanceDetails?: boolean;
+  showPerformanceDetails?: boolean | null;
   personalize?: { userContext: string } | null;
 }
 
@@ -397,7 +397,10 @@ export const MULTI_SEARCH: Schema = {
           'x-key-code': 'invalid_multi_search_merge_facets',
         },
         distinct: SEARCH_PROPERTIES.distinct!,
-        showPerformanceDetails: flag('invalid_search_show_performance_details'),
+        showPerformanceDetails: {
+          ...flag('invalid_search_show_performance_details'),
+          type: ['boolean', 'null'],
+        },
         personalize: PERSONALIZE,
       },
       additionalProperties: false,

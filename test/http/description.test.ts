@@ -51,6 +51,42 @@ const BEYOND_SCHEMA = [
   /an empty filter would select every document/,
 ];
 
+/**
+ * Null in these is a fault with a code, as recorded from other servers of this API: their defaults are not null, or they
+ * stand inside a list of a setting.
+ */
+const NULL_REFUSED = new RegExp(
+  [
+    '(?:offset|limit|cropLength|cropMarker|highlightP(?:re|ost)Tag|matchingStrategy|retrieveVectors)$',
+    '(?:showMatchesPosition|showRankingScore|showRankingScoreDetails)$',
+    '(?:search|similar) \\.showPerformanceDetails$',
+    '(?:search|facet-search) (?:.*\\.)?hybrid\\.semanticRatio$',
+    'federation\\.facetsByIndex$',
+    'federationOptions\\.weight$',
+    '\\.rename$',
+    'edit \\.function$',
+    'POST /keys \\.uid$',
+    'webhooks/\\{uuid\\} \\.url$',
+    '\\[\\]\\.features(?:\\..*)?$',
+  ].join('|'),
+);
+
+/** Optional members whose type has no null. */
+function collectNullless(schema: JsonSchema, place: string, found: Set<string>): void {
+  const { properties = {}, required = [], items, additionalProperties, oneOf = [] } = schema;
+  for (const [name, member] of Object.entries(properties)) {
+    const types = [member.type ?? []].flat();
+    const isOptional = !required.includes(name) && member.not === undefined;
+    if (isOptional && types.length > 0 && !types.includes('null')) found.add(`${place}.${name}`);
+    collectNullless(member, `${place}.${name}`, found);
+  }
+  if (items !== undefined) collectNullless(items, `${place}[]`, found);
+  if (typeof additionalProperties === 'object') {
+    collectNullless(additionalProperties, `${place}.*`, found);
+  }
+  for (const option of oneOf) collectNullless(option, place, found);
+}
+
 describe('The description of the interface', function () {
   this.timeout(300_000);
   let server: BuiltServer;
@@ -116,9 +152,9 @@ describe('The description of the interface', function () {
     assert.ok(validate(JSON.parse(text)), `${what}: ${ajv.errorsText(validate.errors)}: ${text}`);
   }
 
-  function* operations(): Generator<[string, string, Operation]> {
+  function* operations(all = false): Generator<[string, string, Operation]> {
     for (const [path, methods] of Object.entries(description.paths)) {
-      if (LEFT_OUT.includes(path)) continue;
+      if (!all && LEFT_OUT.includes(path)) continue;
       for (const [method, operation] of Object.entries(methods)) {
         yield [method.toUpperCase(), path, operation];
       }
@@ -165,6 +201,15 @@ describe('The description of the interface', function () {
         assert.ok(isExplained || !BY_VALIDATION.test(message), `${what}: ${message}`);
       }
     }
+  });
+
+  it('takes null in every optional field but those whose null has a code of its own', () => {
+    const found = new Set<string>();
+    for (const [method, path, { requestBody }] of operations(true)) {
+      const schema = requestBody?.content['application/json']?.schema;
+      if (schema !== undefined) collectNullless(schema, `${method} ${path} `, found);
+    }
+    assert.deepEqual([...found].filter((field) => !NULL_REFUSED.test(field)).sort(), []);
   });
 
   it('is such that every status that it names appears', async () => {

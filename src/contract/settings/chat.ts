@@ -20,7 +20,7 @@ const SEARCH_PARAMETERS: Schema = {
     hybrid: {
       type: ['object', 'null'],
       properties: {
-        semanticRatio: { type: 'number', minimum: 0, maximum: 1, default: 0.5 },
+        semanticRatio: { type: ['number', 'null'], minimum: 0, maximum: 1, default: 0.5 },
         embedder: { type: 'string' },
       },
       required: ['embedder'],

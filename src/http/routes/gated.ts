@@ -32,7 +32,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
     if (!features.get()[feature]) throw featureNotEnabled(action, feature);
   }
 
-  function logFilter(target: string | undefined): LogFilter {
+  function logFilter(target: string | null | undefined): LogFilter {
     const filter = parseLogFilter(target ?? 'info');
     if (filter.ok) return filter.value;
     throw new ApiError('bad_request', `Invalid value at \`.target\`: ${filter.error}.`);
