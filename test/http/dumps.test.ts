@@ -115,6 +115,37 @@ describe('dumps', function () {
     });
   }
 
+  it('keep what was recorded of tasks: nanoseconds, batches, how long those of format 1 took', async function () {
+    const file = join(SHARED, 'v6_v1.13.0_batches_and_enqueued_tasks.dump');
+    const old = join(SHARED, 'v1_v0.20.0_movies_with_settings.dump');
+    if (!existsSync(file)) this.skip();
+    const first = await start('first', '--import-dump', file);
+    const task = await first.client.get<any>('/tasks/0');
+    const batch = await first.client.get<any>('/batches/0');
+    for (const { duration, startedAt, finishedAt } of [task, batch]) {
+      assert.equal(startedAt, '2025-02-04T10:14:43.559526162Z');
+      assert.equal(finishedAt, '2025-02-04T10:14:43.592428348Z');
+      assert.equal(duration, 'PT0.032902186S');
+    }
+    assert.equal(task.enqueuedAt, '2025-02-04T10:14:43.550379968Z');
+    assert.equal(task.batchUid, 0);
+    await settle(first.client);
+    // That of a task that waited is kept, and it began and ended here.
+    const waited = await first.client.get<any>('/tasks/2');
+    assert.equal(waited.status, 'succeeded');
+    assert.equal(waited.enqueuedAt, '2025-02-04T10:15:49.212484063Z');
+    assert.ok(waited.startedAt > '2025-02-05');
+    assert.ok(waited.batchUid > 1);
+
+    const second = await start('second', '--import-dump', old);
+    const settings = await second.client.get<any>('/tasks/1');
+    assert.equal(settings.duration, 'PT7.288826907S');
+    assert.equal(settings.finishedAt, '2021-09-08T09:34:48.171900Z');
+    assert.equal(settings.startedAt, '2021-09-08T09:34:40.883073093Z');
+    const { sortableAttributes } = await second.client.get<any>('/indexes/indexUID/settings');
+    assert.deepEqual(sortableAttributes, ['genres']);
+  });
+
   it('keep settings, documents, keys, features, network, webhooks and tasks, waiting ones too', async () => {
     key = KEY;
     const first = await start('first', '--experimental-max-number-of-batched-tasks', '1');
