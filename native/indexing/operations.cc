@@ -106,6 +106,8 @@ std::string_view Payloads::Hold(std::unique_ptr<Payload> payload) {
 }
 
 void Payloads::Read(uint64_t bytes) const {
+  // Documents that are read next may be far from each other.
+  bytes += kPageBytes;
   const uint64_t before = read_.fetch_add(bytes, std::memory_order_relaxed);
   if (before / kResidentBytes == (before + bytes) / kResidentBytes) return;
   for (const auto& payload : held_) payload->ReleasePages();
@@ -316,6 +318,7 @@ bool Operations::Add(const char* id_bytes, Operation operation) {
   for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
     TouchedDocument& document = touched_[slots_[at] - 1];
     if (document.id() != id) continue;
+    distinct_ += document.last < payload_first_ ? 1 : 0;
     operations_[document.last].next = number;
     document.last = number;
     const bool existed = document.exists;
@@ -327,6 +330,7 @@ bool Operations::Add(const char* id_bytes, Operation operation) {
   const bool existed = docid.has_value() && !deleted_.Contains(*docid);
   const bool exists =
       operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
+  ++distinct_;
   slots_[at] = static_cast<uint32_t>(touched_.size()) + 1;
   touched_.push_back({id_bytes, number, number, docid.value_or(kNone), docid.has_value(), exists});
   return existed;
@@ -391,20 +395,13 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
     dimensions_ = dimensions_before;
     return status;
   }
-  const size_t before = touched_.size();
+  payload_first_ = static_cast<uint32_t>(operations_.size());
+  distinct_ = 0;
   const Action action = update ? Action::kUpdate : Action::kReplace;
   for (size_t i = 0; i < entries.size(); ++i) {
     Add(entries[i].id, {entries[i].document, entries[i].size, kNone, action, skip_creation});
   }
-  // Distinct ids of this payload: new ones count once by construction, the others are looked at.
-  outcome.indexed = touched_.size() - before;
-  if (outcome.indexed != entries.size()) {
-    std::vector<std::string_view> ids;
-    for (size_t i = 0; i < entries.size(); ++i)
-      ids.emplace_back(entries[i].id + 2, LoadFixed<uint16_t>(entries[i].id));
-    std::sort(ids.begin(), ids.end());
-    outcome.indexed = static_cast<uint64_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
-  }
+  outcome.indexed = distinct_;
   return Status::Ok();
 }
 

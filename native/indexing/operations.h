@@ -38,8 +38,9 @@ class Payload {
 // Threads: `Hold` has one caller while nobody reads; `Read` any number.
 class Payloads {
  public:
-  // Bytes that are read between two times.
+  // Bytes of pages that are touched between two times.
   static constexpr uint64_t kResidentBytes = uint64_t{64} << 20;
+  static constexpr uint64_t kPageBytes = 4096;
 
   std::string_view Hold(std::unique_ptr<Payload> payload);
   // To be told of the bytes that were read. The bytes stay readable.
@@ -135,6 +136,9 @@ class Operations {
   std::vector<uint32_t> dimensions_;
   BlockVector<Operation> operations_;
   BlockVector<TouchedDocument> touched_;
+  // Of the payload that is added: its first operation, and how many documents it touches.
+  uint32_t payload_first_ = 0;
+  uint64_t distinct_ = 0;
   std::vector<uint32_t> slots_;  // hash table over touched_: number + 1
   std::vector<std::unique_ptr<char[]>> arena_;
   char* arena_at_ = nullptr;  // the free part of a block
