@@ -170,6 +170,27 @@ describe('Answers of other servers', () => {
     }
     assert.throws(() => parseAnswer(long('', 'x', 2_000_000, '')), SyntaxError);
   });
+
+  it('take at most 32 times the memory of their bytes', () => {
+    const count = 1_900_000;
+    for (const [begin, unit, end] of [
+      ['[', '{},', '0]'],
+      ['[', '[],', '0]'],
+      ['[', '[0],', '0]'],
+      ['[', '{"a":{}},', '0]'],
+      ['[', '0,', '0]'],
+      ['[', '0.5,', '0]'],
+      ['[', '"ab",', '0]'],
+    ] as const) {
+      const bytes = long(begin, unit, unit.length > 8 ? count / 2 : count, end);
+      const before = process.memoryUsage();
+      const value = parseAnswer(bytes);
+      const after = process.memoryUsage();
+      const taken = after.heapUsed + after.external - before.heapUsed - before.external;
+      assert.ok(taken <= 32 * bytes.length, `${unit}: ${taken / bytes.length} bytes a byte`);
+      assert.ok(Array.isArray(value));
+    }
+  });
 });
 
 describe('Parts that stay text', () => {
