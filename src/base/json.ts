@@ -419,6 +419,17 @@ export function plainNumbers(value: unknown): unknown {
   return value;
 }
 
+/** The JSON of a value with numbers as they were written: what `parseJson` with `exact` has read. */
+export function losslessText(value: unknown): string {
+  if (value instanceof JsonNumber) return value.text;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(losslessText).join(',')}]`;
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${losslessText(member)}`,
+  );
+  return `{${members.join(',')}}`;
+}
+
 /** What an id says: a string as it is, anything else as its JSON text. */
 export function exactText(value: unknown): string {
   if (typeof value === 'string') return value;

@@ -210,7 +210,7 @@ export const DELETE_BATCH: Schema = { type: 'array', items: {}, 'x-exact': true 
 
 export interface EditDocumentsBody {
   filter?: unknown;
-  context?: Record<string, unknown> | null;
+  context?: RawJson | null;
   function?: string;
 }
 
@@ -222,6 +222,7 @@ const EDIT_PROPERTIES: Record<string, Schema> = {
   context: {
     type: ['object', 'null'],
     'x-values-max': EDIT_CONTEXT_VALUES_MAX,
+    'x-lossless': true,
     'x-code': 'invalid_document_edition_context',
   },
   function: {
@@ -245,6 +246,7 @@ export const EDIT_DOCUMENTS_QUERY: Schema = {
     context: {
       type: 'object',
       'x-query': 'json-or-text',
+      'x-lossless': true,
       'x-code': 'invalid_document_edition_context',
     },
     function: { type: 'string', 'x-code': 'invalid_document_edition_function_filter' },

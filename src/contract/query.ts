@@ -8,7 +8,7 @@
  * - `json-or-text`: the value of the text as JSON, or the text itself when it is not JSON
  * - `date-after`, `date-before`: a moment in milliseconds; `*` removes the restriction
  */
-import { INTEGER_DOUBLE_MAX } from '../base/json.ts';
+import { INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
@@ -115,13 +115,7 @@ function reader(schema: Schema): Read {
     case 'sort-list':
       return sortReader(schema);
     case 'json-or-text':
-      return (text) => {
-        try {
-          return { value: JSON.parse(text) as unknown };
-        } catch {
-          return { value: text };
-        }
-      };
+      return schema['x-lossless'] === true ? losslessReader : jsonReader;
     case 'date-after':
       return dateReader(code, DAY_MS);
     case 'date-before':
@@ -129,6 +123,20 @@ function reader(schema: Schema): Read {
     default:
       return scalarReader(schema, code);
   }
+}
+
+function jsonReader(text: string): { value: unknown } {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return { value: text };
+  }
+}
+
+function losslessReader(text: string): { value: unknown } {
+  const { value } = jsonReader(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return { value: isObject ? new RawJson(text.trim()) : value };
 }
 
 function listReader(schema: Schema, readItem: Read, starred: boolean): Read {

@@ -8,7 +8,15 @@
  * schema, which is why this file walks the schema itself. A test compares both on what is valid.
  */
 import { CHARACTERS_OF_VALUE, countValues } from '../base/json-turns.ts';
-import { exactText, JsonNumber, parseJson, plainNumbers, shortJson } from '../base/json.ts';
+import {
+  exactText,
+  JsonNumber,
+  losslessText,
+  parseJson,
+  plainNumbers,
+  RawJson,
+  shortJson,
+} from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { suggest } from '../base/suggest.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
@@ -63,6 +71,8 @@ export interface Schema {
   'x-passed-on'?: boolean;
   /** On a property or at the top: ids. A number becomes the text that was sent, and so does what is no text in a list. */
   'x-exact'?: boolean;
+  /** On a property: an object with numbers of the user's, kept as its JSON (`RawJson`) with the text of each number. */
+  'x-lossless'?: boolean;
   /** How a query parameter is written; see `query.ts`. */
   'x-query'?:
     'comma-list' | 'star-list' | 'sort-list' | 'json-or-text' | 'date-after' | 'date-before';
@@ -119,20 +129,27 @@ interface Codes {
 export function validator<T>(schema: Schema): Validator<T> {
   const check = compile(schema);
   const whole = schema['x-exact'] === true;
-  const members = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
-    property['x-exact'] === true ? [name] : [],
-  );
+  const named = (keyword: 'x-exact' | 'x-lossless'): string[] =>
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      property[keyword] === true ? [name] : [],
+    );
+  const members = named('x-exact');
+  const lossless = named('x-lossless');
   const plain = (value: unknown): unknown => {
     if (whole) return exactTexts(value);
     const object = value as Record<string, unknown>;
     for (const name of members) {
       if (Object.hasOwn(object, name)) object[name] = exactTexts(object[name]);
     }
+    for (const name of lossless) {
+      if (typeof object[name] !== 'object' || object[name] === null) continue;
+      object[name] = new RawJson(losslessText(object[name]));
+    }
     return plainNumbers(value);
   };
   return {
     schema,
-    exact: whole || members.length > 0,
+    exact: whole || members.length + lossless.length > 0,
     validate(value) {
       const fault = check(value);
       return fault === null ? ok(plain(value) as T) : err(fault.toError());

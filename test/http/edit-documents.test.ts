@@ -43,6 +43,34 @@ describe('Editing documents by a function', () => {
   });
   after(() => server.close());
 
+  it('keeps the numbers of its context as they were written', async () => {
+    const raw = async (path: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${server.masterKey}` };
+      return (await fetch(server.url + path, { headers })).text();
+    };
+    const numbers = '"float":2.0,"list":[1.0,1],"id":12345678901234567890';
+    const fields = 'doc.float = context.float; doc.list = context.list; doc.big = context.id;';
+    const text = (long: string): string =>
+      `{"filter":"id = 7","function":"${fields}","context":{${numbers},"long":"${long}"}}`;
+    const inQuery = new URLSearchParams({
+      ...{ filter: 'id = 7', function: fields, context: `{${numbers}}` },
+    });
+    // A long body is read on a thread of its own.
+    for (const request of [{ text: text('') }, { text: text('x'.repeat(300_000)) }, null]) {
+      const task =
+        request === null
+          ? await server.finish('POST', `/indexes/books/documents/edit?${inQuery.toString()}`)
+          : await server.finish('POST', '/indexes/books/documents/edit', request);
+      assert.equal(task.status, 'succeeded');
+      const document = await raw('/indexes/books/documents/7');
+      assert.match(document, /"float":2\.0,"list":\[1\.0,1\],"big":12345678901234567890/);
+      for (const path of [`/tasks/${task.uid}`, `/batches/${task.batchUid}`]) {
+        assert.ok((await raw(path)).includes(`"context":{${numbers}`), path);
+      }
+      await server.finish('POST', '/indexes/books/documents', { body: [documents[7]] });
+    }
+  });
+
   it('edits, deletes and leaves alone, over many pages, and counts what it did', async () => {
     const task = await edit({
       function: 'if doc.n < 100 { doc = () } else if doc.n < 150 { doc.n += context.by; }',

@@ -1,4 +1,5 @@
 /** Every type of task, in the order in which messages list them. */
+import type { RawJson } from '../../base/json.ts';
 import { shortSize } from '../../base/size.ts';
 import { runsOf } from '../../base/uid-runs.ts';
 import { obfuscate } from '../embedders.ts';
@@ -60,7 +61,7 @@ interface EditionRequest {
   type: 'documentEdition';
   indexUid: string;
   function: string;
-  context: Record<string, unknown> | null;
+  context: RawJson | Record<string, unknown> | null;
   filter: unknown;
 }
 

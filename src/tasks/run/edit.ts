@@ -1,3 +1,4 @@
+import { jsonString } from '../../base/json.ts';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
@@ -121,7 +122,7 @@ async function editDocuments(
   try {
     session = await scripts.open({
       functionText: row.function,
-      context: row.context === null ? null : JSON.stringify(row.context),
+      context: row.context === null ? null : jsonString(row.context),
       primaryKey: entry.summary.primaryKey ?? '',
     });
     cancel.listen(() => session!.stop());
