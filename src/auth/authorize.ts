@@ -32,6 +32,8 @@ export interface Credentials {
 
 /** What an authorized caller may touch. */
 export interface Access {
+  /** Who it is, for whatever its requests take turns for: the uid of a key. */
+  readonly holder: string;
   /** null: every index. */
   readonly visible: IndexVisibility;
   /** Patterns of the indexes of a key; null: every index. A tenant token may cover fewer. */
@@ -48,6 +50,7 @@ export interface Access {
 }
 
 const FULL_ACCESS: Access = {
+  holder: 'master',
   visible: null,
   indexPatterns: null,
   throttle: null,
@@ -61,6 +64,7 @@ const FULL_ACCESS: Access = {
 class Principal implements Access {
   /** As it is stored: another object once the key has changed. */
   readonly record: KeyRecord;
+  readonly holder: string;
   readonly token: TenantToken | null;
   readonly #patterns: IndexPatterns;
   readonly #restricted: boolean;
@@ -74,6 +78,7 @@ class Principal implements Access {
 
   constructor(record: KeyRecord, token: TenantToken | null, throttle: Throttle | null) {
     this.record = record;
+    this.holder = record.uid;
     this.token = token;
     this.throttle = throttle;
     this.#patterns = new IndexPatterns(record.indexes);

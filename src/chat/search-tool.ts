@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import { RenderStopped } from '../embedding/render-pool.ts';
+import { RenderStopped } from '../embedding/render-thread.ts';
 import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
@@ -24,6 +24,8 @@ const ANSWER_BYTES_MAX = 32 * 2 ** 20;
 export interface ChatCaller {
   /** Of the request, for the log. */
   requestId: string;
+  /** Whose turn it is to render. */
+  requester: string;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. @returns the filter of its token, null for none */
@@ -42,9 +44,9 @@ export interface ChatServices {
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
   /** What an answer lists, read beside the event loop. */
-  hits(answer: Uint8Array, primaryKey: string | null): Promise<Hits>;
+  hits(caller: ChatCaller, answer: Uint8Array, primaryKey: string | null): Promise<Hits>;
   /** Renders documents, beside the event loop. */
-  texts(request: TextsRequest): Promise<RequestOutcome<string>>;
+  texts(caller: ChatCaller, request: TextsRequest): Promise<RequestOutcome<string>>;
   /** Throws `ApiError` when the filter does not parse. */
   checkFilter(filter: string): void;
 }
@@ -148,7 +150,7 @@ export async function runSearch(
   try {
     const answer = await services.search(indexUid, request, caller);
     const bytes = ownBytes(answer);
-    const hits = await services.hits(bytes, services.primaryKey(indexUid));
+    const hits = await services.hits(caller, bytes, services.primaryKey(indexUid));
     const text = await textOfHits(services, caller, indexUid, bytes, hits);
     return { text, sources: hits.documents, indexUid, failure: null };
   } catch (thrown) {
@@ -228,7 +230,7 @@ async function textOfHits(
   const settings = services.settings(uid);
   if (settings === undefined || hits.documents.length === 0) return '';
   const { documentTemplate, documentTemplateMaxBytes } = settings.chat;
-  const text = await services.texts({
+  const text = await services.texts(caller, {
     template: documentTemplate,
     bytesMax: documentTemplateMaxBytes,
     searchable: settings.searchableAttributes,

@@ -23,7 +23,8 @@ import { type EmbedCall, learnDimensions, type Provider } from './provider.ts';
 import { openProvider, type ProviderOptions, type ProviderParts } from './providers.ts';
 import { QueryCache } from './query-cache.ts';
 import type { RenderedEmbedder, RenderedRow, SearchScope } from './render.ts';
-import { RenderPool, RenderStopped } from './render-pool.ts';
+import { RenderPool } from './render-pool.ts';
+import { RenderStopped } from './render-thread.ts';
 
 /** Requests at once while indexing, and as many beside them for queries. */
 const REQUESTS_MAX = 40;
@@ -99,6 +100,8 @@ export class EmbeddingService {
   readonly #indexing = new ConcurrencyLimit(REQUESTS_MAX);
   readonly #searching = new ConcurrencyLimit(REQUESTS_MAX);
   readonly #cache: QueryCache;
+  readonly #embedderNames = new WeakMap<Embedder, string>();
+  #embeddersNamed = 0;
   /** Queries under way, by embedder and text. */
   readonly #asked = new Map<string, Promise<Float32Array>>();
 
@@ -297,6 +300,16 @@ export class EmbeddingService {
     return embedding!;
   }
 
+  /** Queries of an embedder take turns with those of others. */
+  #nameOf(embedder: Embedder): string {
+    let name = this.#embedderNames.get(embedder);
+    if (name === undefined) {
+      name = `queries ${++this.#embeddersNamed}`;
+      this.#embedderNames.set(embedder, name);
+    }
+    return name;
+  }
+
   async #queryInput(embedder: Embedder, scope: SearchScope): Promise<unknown> {
     const fragments = searchFragments(embedder);
     if (Object.keys(fragments).length === 0) {
@@ -305,9 +318,11 @@ export class EmbeddingService {
       }
       return scope.q ?? '';
     }
-    const fitting = await this.#renders.fit(fragments, scope).catch((error: unknown) => {
-      throw new EmbeddingError(`Search fragments: ${(error as Error).message}.`);
-    });
+    const fitting = await this.#renders
+      .fit(this.#nameOf(embedder), fragments, scope)
+      .catch((error: unknown) => {
+        throw new EmbeddingError(`Search fragments: ${(error as Error).message}.`);
+      });
     if (fitting.kind === 'one') return fitting.value;
     throw new EmbeddingError(
       fitting.kind === 'none'
@@ -319,7 +334,7 @@ export class EmbeddingService {
   async #shortenText(text: string, signal: AbortSignal | undefined): Promise<string | number[]> {
     signal?.throwIfAborted();
     const tokens = await this.#renders
-      .firstTokens(text, OPENAI_TOKENS_MAX)
+      .firstTokens('tokens', text, OPENAI_TOKENS_MAX)
       .catch((error: unknown) => {
         throw new EmbeddingError(
           `The tokens of a text cannot be counted: ${(error as Error).message}`,

@@ -1,10 +1,11 @@
 /**
- * The thread that renders, seen from the event loop. Started when it is first needed; ended when a job takes too long, as
- * only that stops a filter that does not come back, and when it has been idle.
+ * The threads that render. They are started when they are needed and ended when they have been idle. Requesters take turns,
+ * and none of them has all threads, so nobody waits for more than one job of somebody else.
  */
-import type { Worker } from 'node:worker_threads';
-import { startThread } from '../base/thread.ts';
+import { availableParallelism } from 'node:os';
+import { FairQueue } from '../base/fair-queue.ts';
 import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
+import type { RenderRequest } from './render-answer.ts';
 import type {
   Hits,
   RequestInput,
@@ -12,84 +13,101 @@ import type {
   RequestTemplate,
   TextsRequest,
 } from './render-request.ts';
-import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
+import { type RenderLimits, RenderStopped, RenderThread } from './render-thread.ts';
 
-/** For one job, from the end of the one before. A chunk of documents takes some milliseconds; each template is limited to half a second. */
-const JOB_MS_MAX = 20_000;
-const IDLE_MS_MAX = 60_000;
-const HEAP_MB_MAX = 512;
-
-/** Rendering was stopped: its message says why. */
-export class RenderStopped extends Error {
-  override readonly name = 'RenderStopped';
+export interface RenderPoolOptions extends RenderLimits {
+  threads: number;
 }
 
+const OPTIONS: RenderPoolOptions = {
+  threads: Math.min(4, Math.max(2, availableParallelism())),
+  jobMsMax: 20_000,
+  templateMsMax: 1_500,
+};
+const IDLE_MS_MAX = 60_000;
+
 interface Job {
+  requester: string;
+  request: RenderRequest & { job: number };
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
 export class RenderPool {
-  readonly #jobMsMax: number;
-  #worker: Worker | null = null;
-  /** The thread has loaded what it needs. */
-  #ready = false;
-  /** Ends the thread. Runs since the last answer, while there are jobs: each may take its time, waiting does not count. */
-  #watch: NodeJS.Timeout | null = null;
+  readonly #options: RenderPoolOptions;
+  /** With the requester of the job that each does, null for none. */
+  readonly #threads = new Map<RenderThread, string | null>();
+  readonly #waiting = new FairQueue<Job>();
   #idle: NodeJS.Timeout | null = null;
-  readonly #jobs = new Map<number, Job>();
   readonly #specs = new Map<number, RenderSpec>();
   #next = 1;
   #closed = false;
 
-  constructor(jobMsMax = JOB_MS_MAX) {
-    this.#jobMsMax = jobMsMax;
+  constructor(options: Partial<RenderPoolOptions> = {}) {
+    this.#options = { ...OPTIONS, ...options };
   }
 
   /** A renderer for the documents of one batch. */
   prepare(spec: RenderSpec): { render(chunk: Uint8Array): Promise<RenderedChunk>; close(): void } {
     const renderer = this.#next++;
     this.#specs.set(renderer, spec);
-    this.#worker?.postMessage({ kind: 'prepare', renderer, spec } satisfies RenderRequest);
     return {
       render: (chunk) =>
-        this.#run((job) => ({ kind: 'render', job, renderer, chunk })) as Promise<RenderedChunk>,
+        this.#run(`batch ${renderer}`, (job) => ({
+          ...{ kind: 'render', job, renderer, chunk },
+        })) as Promise<RenderedChunk>,
       close: () => {
         this.#specs.delete(renderer);
-        this.#worker?.postMessage({ kind: 'forget', renderer } satisfies RenderRequest);
+        for (const thread of this.#threads.keys()) thread.forget(renderer);
       },
     };
   }
 
-  fit(fragments: Record<string, { value: unknown }>, scope: SearchScope): Promise<FittingFragment> {
-    return this.#run((job) => ({ kind: 'fit', job, fragments, scope })) as Promise<FittingFragment>;
+  /** @param requester who takes turns with others, here and below */
+  fit(
+    requester: string,
+    fragments: Record<string, { value: unknown }>,
+    scope: SearchScope,
+  ): Promise<FittingFragment> {
+    return this.#run(requester, (job) => ({
+      ...{ kind: 'fit', job, fragments, scope },
+    })) as Promise<FittingFragment>;
   }
 
   /** The first tokens of a text (cl100k_base), or null when it has fewer. */
-  firstTokens(text: string, tokensMax: number): Promise<number[] | null> {
-    return this.#run((job) => ({ kind: 'tokens', job, text, tokensMax })) as Promise<
-      number[] | null
-    >;
+  firstTokens(requester: string, text: string, tokensMax: number): Promise<number[] | null> {
+    return this.#run(requester, (job) => ({
+      ...{ kind: 'tokens', job, text, tokensMax },
+    })) as Promise<number[] | null>;
   }
 
   /** Of one request. A renderer that had to be stopped has failed. @param input null: the template is only parsed */
-  forRequest(template: RequestTemplate, input: RequestInput | null): Promise<RequestOutcome> {
-    return this.#outcome((job) => ({ kind: 'request', job, template, input }));
+  forRequest(
+    requester: string,
+    template: RequestTemplate,
+    input: RequestInput | null,
+  ): Promise<RequestOutcome> {
+    return this.#outcome(requester, (job) => ({ kind: 'request', job, template, input }));
   }
 
   /** The documents of an answer of the engine as one text. */
-  texts(request: TextsRequest): Promise<RequestOutcome<string>> {
-    return this.#outcome((job) => ({ kind: 'texts', job, request }));
+  texts(requester: string, request: TextsRequest): Promise<RequestOutcome<string>> {
+    return this.#outcome(requester, (job) => ({ kind: 'texts', job, request }));
   }
 
   /** What an answer of the engine lists. Rejects with `RenderStopped`. */
-  hits(answer: Uint8Array, primaryKey: string | null): Promise<Hits> {
-    return this.#run((job) => ({ kind: 'hits', job, answer, primaryKey })) as Promise<Hits>;
+  hits(requester: string, answer: Uint8Array, primaryKey: string | null): Promise<Hits> {
+    return this.#run(requester, (job) => ({
+      ...{ kind: 'hits', job, answer, primaryKey },
+    })) as Promise<Hits>;
   }
 
-  async #outcome<T>(request: (job: number) => RenderRequest): Promise<RequestOutcome<T>> {
+  async #outcome<T>(
+    requester: string,
+    request: (job: number) => Job['request'],
+  ): Promise<RequestOutcome<T>> {
     try {
-      return (await this.#run(request)) as RequestOutcome<T>;
+      return (await this.#run(requester, request)) as RequestOutcome<T>;
     } catch (error) {
       if (!(error instanceof RenderStopped)) throw error;
       return { kind: 'failed', reason: error.message };
@@ -98,84 +116,75 @@ export class RenderPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#stop('the server is stopping');
+    const reason = 'the server is stopping';
+    for (const { reject } of this.#waiting.drain()) reject(new RenderStopped(reason));
+    await this.#stopAll(reason);
   }
 
-  #run(request: (job: number) => RenderRequest): Promise<unknown> {
+  #run(requester: string, request: (job: number) => Job['request']): Promise<unknown> {
     if (this.#closed) return Promise.reject(new RenderStopped('the server is stopping'));
-    const worker = this.#running();
-    const number = this.#next++;
     return new Promise((resolve, reject) => {
-      this.#jobs.set(number, { resolve, reject });
-      if (this.#watch === null) this.#watchJobs();
-      worker.ref();
-      worker.postMessage(request(number));
+      this.#waiting.push(requester, { requester, request: request(this.#next++), resolve, reject });
+      this.#dispatch();
     });
   }
 
-  #watchJobs(): void {
-    if (this.#watch !== null) clearTimeout(this.#watch);
-    this.#watch = null;
-    if (!this.#ready || this.#jobs.size === 0) return;
-    this.#watch = setTimeout(() => {
-      void this.#stop('rendering took too long and was stopped');
-    }, this.#jobMsMax);
-    this.#watch.unref();
+  /** Gives jobs to threads that have none. */
+  #dispatch(): void {
+    while (this.#waiting.size > 0) {
+      const thread = this.#freeThread();
+      if (thread === null) return;
+      const job = this.#waiting.take((requester) => this.#mayHaveThread(requester));
+      if (job === undefined) return;
+      void this.#give(thread === 'new' ? this.#newThread() : thread, job);
+    }
   }
 
-  #running(): Worker {
+  /** One that does nothing; `new`: one may be started; null: all work. */
+  #freeThread(): RenderThread | 'new' | null {
+    for (const [thread, requester] of this.#threads) if (requester === null) return thread;
+    return this.#threads.size < this.#options.threads ? 'new' : null;
+  }
+
+  #mayHaveThread(requester: string): boolean {
+    let count = 0;
+    for (const one of this.#threads.values()) if (one === requester) count++;
+    return count < Math.max(1, this.#options.threads - 1);
+  }
+
+  #newThread(): RenderThread {
+    const thread: RenderThread = new RenderThread(this.#options, () => {
+      this.#threads.delete(thread);
+      this.#dispatch();
+    });
+    return thread;
+  }
+
+  async #give(thread: RenderThread, { requester, request, resolve, reject }: Job): Promise<void> {
+    this.#threads.set(thread, requester);
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
-    if (this.#worker !== null) return this.#worker;
-    const worker = startThread(import.meta.url, './render-worker.cjs', './render-worker.ts', {
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
-    });
-    worker.on('message', (message: RenderAnswer | typeof READY) => {
-      if (this.#worker !== worker) return;
-      if (message !== READY) this.#end(message);
-      else this.#ready = true;
-      this.#watchJobs();
-    });
-    worker.on('error', (error) => {
-      if (this.#worker === worker) this.#fail(error);
-    });
-    this.#worker = worker;
-    for (const [renderer, spec] of this.#specs) {
-      worker.postMessage({ kind: 'prepare', renderer, spec } satisfies RenderRequest);
+    const spec = request.kind === 'render' ? (this.#specs.get(request.renderer) ?? null) : null;
+    try {
+      resolve(await thread.run(request, spec));
+    } catch (error) {
+      reject(error as Error);
     }
-    return worker;
+    // One that was stopped leaves when it has ended.
+    if (!thread.isEnding && this.#threads.has(thread)) this.#threads.set(thread, null);
+    this.#dispatch();
+    this.#restLater();
   }
 
-  #end(answer: RenderAnswer): void {
-    const job = this.#jobs.get(answer.job);
-    if (job === undefined) return;
-    this.#jobs.delete(answer.job);
-    if ('fault' in answer) job.reject(new Error(answer.fault));
-    else job.resolve(answer.value);
-    if (this.#jobs.size > 0) return;
-    this.#worker?.unref();
-    this.#idle = setTimeout(() => void this.#stop('idle'), IDLE_MS_MAX);
+  #restLater(): void {
+    if (this.#waiting.size > 0 || [...this.#threads.values()].some((one) => one !== null)) return;
+    this.#idle = setTimeout(() => void this.#stopAll('idle'), IDLE_MS_MAX);
     this.#idle.unref();
   }
 
-  /** The thread ended by itself: out of memory, or a fault of ours. */
-  #fail(error: Error): void {
-    this.#worker = null;
-    this.#rejectAll(new RenderStopped(`rendering was stopped: ${error.message}`));
-  }
-
-  async #stop(reason: string): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = null;
+  async #stopAll(reason: string): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
-    this.#rejectAll(new RenderStopped(reason));
-    await worker?.terminate();
-  }
-
-  #rejectAll(error: Error): void {
-    for (const job of this.#jobs.values()) job.reject(error);
-    this.#jobs.clear();
-    this.#ready = false;
-    this.#watchJobs();
+    this.#idle = null;
+    await Promise.all([...this.#threads.keys()].map((thread) => thread.stop(reason)));
   }
 }

@@ -1,5 +1,6 @@
-/** The thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
-import { parentPort } from 'node:worker_threads';
+/** A thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { watchRendering } from '../templates/liquid.ts';
 import { fitFragment, Renderer } from './render.ts';
 import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
 import { hitsForRequest, renderForRequest, textOf, textsForRequest } from './render-request.ts';
@@ -7,6 +8,14 @@ import { hitsForRequest, renderForRequest, textOf, textsForRequest } from './ren
 type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
 const renderers = new Map<number, Renderer>();
+
+// The number of the rendering under way, 0 between two.
+const rendering = new Int32Array(workerData as SharedArrayBuffer);
+let renderings = 0;
+watchRendering((isRendering) => {
+  renderings = (renderings % 0x7fff_ffff) + 1;
+  Atomics.store(rendering, 0, isRendering ? renderings : 0);
+});
 
 parentPort?.postMessage(READY);
 parentPort?.on('message', (request: RenderRequest) => {

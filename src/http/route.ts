@@ -34,6 +34,11 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly own: boolean;
 }
 
+/** Who takes turns with others for what is scarce: a key, at an address. To be called before the handler waits. */
+export function requesterOf({ access, exchange }: RequestContext): string {
+  return `${access.holder} ${exchange.remoteAddress()}`;
+}
+
 /** A JSON body: its schema, which is published too, and how what it lets through becomes a value. */
 export interface BodyParser<B> {
   readonly schema: Schema;

@@ -1,7 +1,7 @@
 /**
  * Liquid, as templates of documents and queries may use it. A template is input of a user: it reaches no file and no
- * prototype, and what it may take of time and memory is limited. One filter can still be slow within these limits, so
- * templates are rendered on a thread of their own (`embedding/render-pool.ts`), which is ended when it takes too long.
+ * prototype, and what it may take of time and memory is limited, also inside filters (`work-limit.ts`). Should one run
+ * away nevertheless, the thread that renders it is ended (`embedding/render-pool.ts`).
  */
 import {
   Context,
@@ -21,6 +21,7 @@ import {
 } from 'liquidjs';
 import { err, ok, type Result } from '../base/result.ts';
 import { textOf } from './value-text.ts';
+import { chargeComparison, limitFilters, WorkLimit } from './work-limit.ts';
 
 /** Characters of a template. */
 const TEMPLATE_LENGTH_MAX = 1_000_000;
@@ -147,7 +148,16 @@ class IfChangedTag extends Tag {
 
 /** Texts, numbers and null have no properties. */
 class ValueContext extends Context {
+  readonly work = new WorkLimit(RENDER_MS_MAX);
+
+  /** For each item that a filter looks at. */
+  override spawn(scope?: object): Context {
+    this.work.tick();
+    return super.spawn(scope);
+  }
+
   override readProperty(object: never, key: never): unknown {
+    this.work.tick();
     return typeof object === 'object' && object !== null
       ? super.readProperty(object, key)
       : undefined;
@@ -160,18 +170,47 @@ function bothFalse(left: unknown, right: unknown): boolean {
   return isFalse(toValue(left)) && isFalse(toValue(right));
 }
 
-const EQUALS = defaultOperators['==']!;
-type Comparison = (left: unknown, right: unknown, context: Context) => unknown;
+type Comparison = (left: unknown, right: unknown, context: Context) => Generator<unknown, boolean>;
 
-const OPERATORS: typeof defaultOperators = {
+function comparison(operator: string, isEqual?: boolean): Comparison {
+  const compare = defaultOperators[operator] as Comparison;
+  return function* (left, right, context) {
+    if (isEqual !== undefined && bothFalse(left, right)) return isEqual;
+    chargeComparison(workOf(context), operator, toValue(left), toValue(right));
+    return (yield compare(left, right, context)) as boolean;
+  };
+}
+
+const OPERATORS = {
   ...defaultOperators,
-  *'=='(left: unknown, right: unknown, context: Context) {
-    return bothFalse(left, right) || (yield (EQUALS as Comparison)(left, right, context));
-  },
-  *'!='(left: unknown, right: unknown, context: Context) {
-    return !bothFalse(left, right) && !(yield (EQUALS as Comparison)(left, right, context));
-  },
-};
+  '==': comparison('==', true),
+  '!=': comparison('!=', false),
+  '>': comparison('>'),
+  '<': comparison('<'),
+  '>=': comparison('>='),
+  '<=': comparison('<='),
+  contains: comparison('contains'),
+} as typeof defaultOperators;
+
+function workOf(context: unknown): WorkLimit {
+  return (context as ValueContext).work;
+}
+
+/** What a template writes, which counts as what it makes. */
+class LimitedEmitter implements Emitter {
+  buffer = '';
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  write(html: unknown): void {
+    const text = textOf(toValue(html));
+    this.#context.memoryLimit.use(text.length);
+    this.buffer += text;
+  }
+}
 
 let shared: Liquid | null = null;
 
@@ -185,7 +224,10 @@ function engine(): Liquid {
     strictVariables: true,
     strictFilters: true,
     operators: OPERATORS,
-    outputEscape: textOf,
+    outputEscape(this: { context: unknown }, value: unknown) {
+      workOf(this.context).chargeText(value);
+      return textOf(value);
+    },
     parseLimit: TEMPLATE_LENGTH_MAX,
     renderLimit: RENDER_MS_MAX,
     memoryLimit: RENDER_MEMORY_MAX,
@@ -196,11 +238,23 @@ function engine(): Liquid {
   for (const name of Object.keys(liquid.filters)) {
     if (!FILTERS.has(name)) liquid.unregisterFilter(name);
   }
+  limitFilters(liquid, workOf);
+  const { renderer } = liquid;
+  const renderTemplates = renderer.renderTemplates.bind(renderer);
+  renderer.renderTemplates = (templates, context, emitter = new LimitedEmitter(context)) =>
+    renderTemplates(templates, context, emitter);
   liquid.registerTag('if', PresenceIfTag);
   liquid.registerTag('unless', PresenceUnlessTag);
   liquid.registerTag('ifchanged', IfChangedTag);
   shared = liquid;
   return liquid;
+}
+
+/** Is called when a rendering begins, and when it has ended. For the thread that renders. */
+let onRendering: (isRendering: boolean) => void = () => {};
+
+export function watchRendering(listener: typeof onRendering): void {
+  onRendering = listener;
 }
 
 /** What a template says it cannot do. */
@@ -240,6 +294,7 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
     text,
     render(scope) {
       const variables = Object.assign(Object.create(null) as object, scope);
+      onRendering(true);
       try {
         const liquid = engine();
         const context = new ValueContext(variables, liquid.options, { sync: true }, { liquid });
@@ -247,6 +302,8 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
       } catch (error) {
         const missing = error instanceof Error && error.name === 'UndefinedVariableError';
         return err({ message: messageOf(error), missing });
+      } finally {
+        onRendering(false);
       }
     },
   });

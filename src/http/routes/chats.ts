@@ -28,6 +28,7 @@ import {
   bodyOf,
   json,
   NO_CONTENT,
+  requesterOf,
   route,
   STREAMED,
   type Reply,
@@ -90,16 +91,17 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       const request = { ...all, ids, retrieveVectors: false };
       return wholeListing(await indexes.documents.fetch(uid, request, onGone), dependencies.limits);
     },
-    hits: (answer, primaryKey) => dependencies.renders.hits(answer, primaryKey),
-    texts: (request) => dependencies.renders.texts(request),
+    hits: ({ requester }, answer, key) => dependencies.renders.hits(requester, answer, key),
+    texts: ({ requester }, request) => dependencies.renders.texts(requester, request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
 
   /** What the caller of a conversation may search: asked anew for each search. */
-  function callerOf({ requestId, access, exchange }: RequestContext): ChatCaller {
+  function callerOf(context: RequestContext): ChatCaller {
+    const { requestId, access, exchange } = context;
     const { authorization, legacyKey } = exchange.headers;
     return {
-      requestId,
+      ...{ requestId, requester: requesterOf(context) },
       accessible: () => indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
       checkSearch(uid) {
         const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);

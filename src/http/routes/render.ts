@@ -11,7 +11,7 @@ import {
 } from '../../contract/render.ts';
 import type { RequestInput, RequestTemplate } from '../../embedding/render-request.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type RequestContext, type Route } from '../route.ts';
+import { bodyOf, json, requesterOf, route, type RequestContext, type Route } from '../route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -87,8 +87,12 @@ export function renderRoutes({ services, renders }: Dependencies): Route[] {
   }
 
   /** @param input null: the template is only parsed */
-  async function rendered(template: RequestTemplate, input: RequestInput | null): Promise<unknown> {
-    const outcome = await renders.forRequest(template, input);
+  async function rendered(
+    requester: string,
+    template: RequestTemplate,
+    input: RequestInput | null,
+  ): Promise<unknown> {
+    const outcome = await renders.forRequest(requester, template, input);
     switch (outcome.kind) {
       case 'rendered':
         return outcome.value;
@@ -126,14 +130,15 @@ export function renderRoutes({ services, renders }: Dependencies): Route[] {
         if (fault !== null) throw fault;
         const template = templateOf(body.template);
         // Its faults come before those of the input.
-        await rendered(template, null);
+        const requester = requesterOf(context);
+        await rendered(requester, template, null);
         const wrongInput = inputFault(body, features.get());
         if (wrongInput !== null) throw wrongInput;
         const { input } = body;
         const given = input === undefined || input === null ? null : await inputOf(input);
         return json(200, {
           template: template.kind === 'text' ? template.text : template.value,
-          rendered: given === null ? null : await rendered(template, given),
+          rendered: given === null ? null : await rendered(requester, template, given),
         });
       },
     }),

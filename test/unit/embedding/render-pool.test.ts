@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
-import { textsForRequest } from '../../../src/embedding/render-request.ts';
+import {
+  type RequestInput,
+  type RequestTemplate,
+  textsForRequest,
+} from '../../../src/embedding/render-request.ts';
 import type { RenderSpec } from '../../../src/embedding/render.ts';
 
 const chunk = (...documents: unknown[]): Uint8Array => Buffer.from(JSON.stringify(documents));
@@ -61,7 +65,7 @@ describe('The thread that renders', () => {
   });
 
   it('is ended when a job takes too long, and goes on with the next', async () => {
-    pool = new RenderPool(1_500);
+    pool = new RenderPool({ jobMsMax: 1_500 });
     // Each rendering is limited, but not their number.
     const slow = '{% for i in (1..1000000) %}{% endfor %}{% for i in (1..1000000) %}{% endfor %}';
     const renderer = pool.prepare(spec(slow, { ignoreFaults: true }));
@@ -72,35 +76,91 @@ describe('The thread that renders', () => {
     assert.equal(outcome.kind, 'rows');
   });
 
+  const document = { kind: 'inlineDocument', document: {} } as const;
+  const text = (template: string) => ({ kind: 'text', text: template, bytesMax: 100 }) as const;
+  const endless = text(
+    '{% for i in (1..9999999) %}{% for j in (1..9999999) %}{% endfor %}{% endfor %}',
+  );
+
+  it('lets requesters take turns, and keeps a thread for the others', async () => {
+    const pool = new RenderPool({ threads: 2 });
+    try {
+      const ended: string[] = [];
+      const ask = async (requester: string, template: typeof endless): Promise<void> => {
+        const { kind } = await pool.forRequest(requester, template, document);
+        ended.push(`${requester} ${kind}`);
+      };
+      const all = Array.from({ length: 8 }, () => ask('a', endless));
+      all.push(ask('b', text('x')), ask('c', text('x')), ask('b', text('x')));
+      await Promise.all(all.slice(8));
+      assert.deepEqual(
+        ended.filter((one) => !one.startsWith('a')),
+        ['b rendered', 'c rendered', 'b rendered'],
+      );
+      assert.ok(ended.length <= 3 + 1, `${ended.length} have ended`);
+      await Promise.all(all);
+      assert.equal(ended.filter((one) => one === 'a failed').length, 8);
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('ends a template that runs away, and only that', async () => {
+    // The limits that the template has itself come later.
+    const pool = new RenderPool({ threads: 2, templateMsMax: 200 });
+    try {
+      const renderer = pool.prepare(spec('{{ doc.title }}'));
+      const documents = chunk({ id: 1, doc: { title: 'x' }, want: [[0, 1, []]] });
+      const outcomes = await Promise.all([
+        pool.forRequest('a', endless, document),
+        pool.forRequest('a', text('x'), document),
+        pool.forRequest('b', endless, document),
+        pool.forRequest('b', text('x'), document),
+        renderer.render(documents),
+      ]);
+      const stopped = { kind: 'failed', reason: 'rendering took too long and was stopped' };
+      const rendered = { kind: 'rendered', value: 'x' };
+      assert.deepEqual(outcomes.slice(0, 4), [stopped, rendered, stopped, rendered]);
+      assert.equal(outcomes[4].kind, 'rows');
+      assert.equal((await renderer.render(documents)).kind, 'rows', 'it is prepared again');
+    } finally {
+      await pool.close();
+    }
+  });
+
   it('finds the one fragment that fits a query', async () => {
     const fragments = {
       byText: { value: { text: '{{ q }}' } },
       byBreed: { value: "It's a {{ media.breed }}" },
       byName: { value: '{{ media.name }} is a dog' },
     };
-    assert.deepEqual(await pool.fit(fragments, { q: 'x' }), { kind: 'one', value: { text: 'x' } });
-    assert.deepEqual(await pool.fit(fragments, { media: { breed: 'labrador' } }), {
+    assert.deepEqual(await pool.fit('a', fragments, { q: 'x' }), {
+      kind: 'one',
+      value: { text: 'x' },
+    });
+    assert.deepEqual(await pool.fit('a', fragments, { media: { breed: 'labrador' } }), {
       kind: 'one',
       value: "It's a labrador",
     });
-    assert.deepEqual(await pool.fit(fragments, { media: { ticker: 'z' } }), { kind: 'none' });
-    assert.deepEqual(await pool.fit(fragments, { q: 'x', media: { name: 'y' } }), {
+    assert.deepEqual(await pool.fit('a', fragments, { media: { ticker: 'z' } }), { kind: 'none' });
+    assert.deepEqual(await pool.fit('a', fragments, { q: 'x', media: { name: 'y' } }), {
       kind: 'several',
       names: ['byText', 'byName'],
     });
   });
 
   it('counts tokens as cl100k_base has them', async () => {
-    assert.equal(await pool.firstTokens('short', 5), null);
-    assert.deepEqual(await pool.firstTokens('a a a a a a', 3), [64, 264, 264]);
-    assert.deepEqual(await pool.firstTokens('<|endoftext|>', 3), [27, 91, 8862]);
+    assert.equal(await pool.firstTokens('a', 'short', 5), null);
+    assert.deepEqual(await pool.firstTokens('a', 'a a a a a a', 3), [64, 264, 264]);
+    assert.deepEqual(await pool.firstTokens('a', '<|endoftext|>', 3), [27, 91, 8862]);
   });
 
   it('renders one template for a request, and tells what is wrong with it', async () => {
     const text = (template: string, bytesMax = Infinity) =>
       ({ kind: 'text', text: template, bytesMax }) as const;
     const document = { kind: 'inlineDocument', document: { a: 'née' } } as const;
-    const cases: [Parameters<RenderPool['forRequest']>, object][] = [
+    type Rendered = [RequestTemplate, RequestInput | null];
+    const cases: [Rendered, object][] = [
       [[text('<{{ doc.a }}>'), document], { kind: 'rendered', value: '<née>' }],
       [[text('{{ doc.a }}', 2), document], { kind: 'rendered', value: 'n' }],
       [[text('{{ doc.a }}'), null], { kind: 'rendered', value: null }],
@@ -120,12 +180,12 @@ describe('The thread that renders', () => {
       ],
     ];
     for (const [given, expected] of cases) {
-      assert.deepEqual(await pool.forRequest(...given), expected);
+      assert.deepEqual(await pool.forRequest('a', ...given), expected);
     }
     const kinds = [
-      await pool.forRequest(text('{% if %}'), null),
-      await pool.forRequest(text('{{ doc.b }}'), document),
-      await pool.forRequest(text('{{ doc.a }}'), { kind: 'search', q: 'x', media: null }),
+      await pool.forRequest('a', text('{% if %}'), null),
+      await pool.forRequest('a', text('{{ doc.b }}'), document),
+      await pool.forRequest('a', text('{{ doc.a }}'), { kind: 'search', q: 'x', media: null }),
     ].map(({ kind }) => kind);
     assert.deepEqual(kinds, ['unparsable', 'failed', 'failed']);
   });
@@ -142,14 +202,14 @@ describe('The thread that renders', () => {
       member: 'results' as const,
     };
     const order = { primaryKey: 'id', ids: ['3', '9', '1'] };
-    assert.deepEqual(await pool.texts({ ...request, order }), {
+    assert.deepEqual(await pool.texts('a', { ...request, order }), {
       kind: 'rendered',
       value: '3é\n1é',
     });
     const long = Buffer.from(
       JSON.stringify({ hits: Array.from({ length: 50 }, () => ({ t: 'é'.repeat(10_000) })) }),
     );
-    const outcome = await pool.texts({
+    const outcome = await pool.texts('a', {
       ...{ template: '{{ doc.t }}', bytesMax: 1e9, searchable: null },
       ...{ answer: long, member: 'hits', order: null },
     });
@@ -160,12 +220,12 @@ describe('The thread that renders', () => {
 
   it('reads what an answer lists, as far as it is handed on', async () => {
     const answer = (hits: object[]): Buffer => Buffer.from(JSON.stringify({ hits }));
-    const some = await pool.hits(answer([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
+    const some = await pool.hits('a', answer([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
     assert.deepEqual(some, { ids: ['7', 'b'], documents: ['{"id":7,"t":"é"}', '{"id":"b"}'] });
-    assert.equal((await pool.hits(answer([{ t: 1 }]), 'id')).ids, null);
-    assert.equal((await pool.hits(answer([{ id: 1 }]), null)).ids, null);
+    assert.equal((await pool.hits('a', answer([{ t: 1 }]), 'id')).ids, null);
+    assert.equal((await pool.hits('a', answer([{ id: 1 }]), null)).ids, null);
     const long = answer(Array.from({ length: 9 }, (_, id) => ({ id, t: 'x'.repeat(2 ** 17) })));
-    const { ids, documents } = await pool.hits(long, 'id');
+    const { ids, documents } = await pool.hits('a', long, 'id');
     assert.deepEqual([ids!.length, documents.length], [9, 7]);
   });
 

@@ -1,0 +1,211 @@
+/**
+ * What one rendering may cost. Every filter, comparison and output is charged by the size of what it touches before it
+ * runs, so none of them runs for longer than some hundred milliseconds, and the clock is read in between.
+ */
+import { type FilterImplOptions, type Liquid, toValue } from 'liquidjs';
+
+type FilterHandler = Extract<FilterImplOptions, (...given: never[]) => unknown>;
+
+/** A character costs one unit, about a nanosecond. */
+export const WORK_MAX = 100_000_000;
+/** An item that is copied, and one that is looked up, compared or hashed. */
+const ITEM = 10;
+const COMPARED_ITEM = 100;
+/** A character of a text that is cut into pieces. */
+const PIECE = 3;
+/** One conversion of a date format. */
+const CONVERSION = 500;
+/** Characters that a search for a text compares in the time of a unit; at worst it compares all pairs. */
+const COMPARED_CHARACTERS = 16;
+/** A number or a truth value as a text. */
+const SCALAR = 10;
+/** Steps between two looks at the clock. */
+const TICKS = 256;
+
+/** What is left for one rendering. */
+export class WorkLimit {
+  #left = WORK_MAX;
+  #ticks = 0;
+  readonly #deadline: number;
+
+  /** @param msMax from now on */
+  constructor(msMax: number) {
+    this.#deadline = performance.now() + msMax;
+  }
+
+  charge(units: number): void {
+    // Not less: NaN is too much.
+    if (!(units <= this.#left)) throw new Error('the template takes too much work');
+    this.#left -= units;
+    this.#checkClock();
+  }
+
+  /** A step inside a filter that walks a list. */
+  tick(): void {
+    if (++this.#ticks % TICKS === 0) this.#checkClock();
+  }
+
+  /**
+   * Charges for the text of a value, and the walk through it.
+   * @returns what was charged
+   */
+  chargeText(value: unknown): number {
+    if (typeof value === 'string') {
+      this.charge(value.length);
+      return value.length;
+    }
+    if (typeof value !== 'object' || value === null) {
+      this.charge(SCALAR);
+      return SCALAR;
+    }
+    const before = this.#left;
+    const open: unknown[] = [value];
+    while (open.length > 0) {
+      const one = open.pop();
+      if (typeof one === 'string') this.#spend(one.length);
+      else if (typeof one !== 'object' || one === null) this.#spend(SCALAR);
+      else if (Array.isArray(one)) {
+        this.#spend(one.length * ITEM);
+        for (const item of one) open.push(item);
+      } else {
+        for (const [key, member] of Object.entries(one)) {
+          this.#spend(key.length + ITEM);
+          open.push(member);
+        }
+      }
+    }
+    this.#checkClock();
+    return before - this.#left;
+  }
+
+  #spend(units: number): void {
+    if (units > this.#left) throw new Error('the template takes too much work');
+    this.#left -= units;
+  }
+
+  #checkClock(): void {
+    if (performance.now() > this.#deadline) throw new Error('template render limit exceeded');
+  }
+}
+
+/** Charges for a call with these values; `input` is what stands before the bar. */
+type Cost = (work: WorkLimit, input: unknown, args: readonly unknown[]) => void;
+
+/** Reads input and arguments as texts; `factor`: how many characters the result may have for each. */
+const text =
+  (factor = 1): Cost =>
+  (work, input, args) => {
+    work.charge(work.chargeText(input) * (factor - 1));
+    for (const arg of args) work.chargeText(arg);
+  };
+
+/** Searches the input for the first argument. */
+const search: Cost = (work, input, args) => {
+  const length = work.chargeText(input);
+  const [sought = 0] = args.map((arg) => work.chargeText(arg));
+  work.charge((length * sought) / COMPARED_CHARACTERS);
+};
+
+/** Cuts the input wherever the first argument is. */
+const cut: Cost = (work, input, args) => {
+  search(work, input, args);
+  work.charge(lengthOf(input) * PIECE);
+};
+
+/** Copies a list, or the lists that are arguments too. */
+const items: Cost = (work, input, args) => {
+  for (const value of [input, ...args]) {
+    work.charge(Array.isArray(value) ? value.length * ITEM : lengthOf(value));
+  }
+};
+
+/** Looks at each item of a list and compares what it finds with the second argument. */
+const lookups: Cost = (work, input, args) => {
+  const compared = args.length > 1 ? work.chargeText(args[1]) : 0;
+  work.charge(lengthOf(input) * (COMPARED_ITEM + compared));
+  work.chargeText(args[0]);
+};
+
+const sorting: Cost = (work, input, args) => {
+  const count = Math.max(2, lengthOf(input));
+  const steps = Math.log2(count);
+  work.charge(count * COMPARED_ITEM + (work.chargeText(input) * steps) / COMPARED_CHARACTERS);
+  for (const arg of args) work.chargeText(arg);
+};
+
+const COSTS: Readonly<Record<string, Cost>> = {
+  first: items,
+  last: items,
+  size: () => {},
+  default: () => {},
+  compact: items,
+  concat: items,
+  reverse: items,
+  slice: items,
+  uniq: (work, input) => work.charge(lengthOf(input) * COMPARED_ITEM + work.chargeText(input)),
+  map: lookups,
+  where: lookups,
+  sort: sorting,
+  sort_natural: sorting,
+  join: (work, input, args) => {
+    work.charge(work.chargeText(input) + lengthOf(input) * work.chargeText(args[0] ?? ' '));
+  },
+  split: cut,
+  // The library charges for the result, which it knows before it makes it.
+  replace: cut,
+  replace_first: search,
+  remove: cut,
+  remove_first: search,
+  escape: text(6),
+  escape_once: text(7),
+  newline_to_br: text(4),
+  url_encode: text(9),
+  url_decode: text(3),
+  strip_html: text(2),
+  truncatewords: text(1 + PIECE),
+  date: (work, input, args) => {
+    work.chargeText(input);
+    const [conversions = 1] = args.map((arg) => work.chargeText(arg));
+    work.charge((conversions + 1) * CONVERSION);
+  },
+};
+
+/** Of a list or a text; 0 for anything else. */
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
+}
+
+/** Makes every filter of the library charge `workOf` its context before it runs. */
+export function limitFilters(liquid: Liquid, workOf: (context: unknown) => WorkLimit): void {
+  for (const [name, filter] of Object.entries(liquid.filters)) {
+    const cost = COSTS[name] ?? text();
+    const run = typeof filter === 'function' ? filter : filter.handler;
+    const limited: FilterHandler = function (this, input: unknown, ...args: unknown[]) {
+      cost(workOf(this.context), toValue(input), args.map(toValue));
+      return run.call(this, input, ...args) as unknown;
+    };
+    const options: FilterImplOptions =
+      typeof filter === 'function' ? limited : { ...filter, handler: limited };
+    liquid.registerFilter(name, options);
+  }
+}
+
+/** Charges for a comparison of two values. */
+export function chargeComparison(
+  work: WorkLimit,
+  operator: string,
+  left: unknown,
+  right: unknown,
+): void {
+  if (operator === 'contains') {
+    if (Array.isArray(left)) lookups(work, left, ['', right]);
+    else search(work, left, [right]);
+  } else if (isLong(left) && isLong(right)) {
+    work.chargeText(left);
+    work.chargeText(right);
+  } else work.charge(1);
+}
+
+function isLong(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null);
+}
