@@ -14,12 +14,13 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 let editor: DocumentEditor | null = null;
 
-/** Resolves when the message is on its way, so that messages do not gather here. */
-function send(reply: ScriptReply): Promise<void> {
-  return new Promise((done) => process.send!(reply, () => done()));
+let goOn = (): void => {};
+
+function send(reply: ScriptReply): void {
+  process.send!(reply);
 }
 
-async function answer(request: ScriptRequest): Promise<ScriptReply> {
+async function answer(request: Exclude<ScriptRequest, { kind: 'next' }>): Promise<ScriptReply> {
   switch (request.kind) {
     case 'check':
       compileEdit(request.text, request.withContext);
@@ -29,7 +30,9 @@ async function answer(request: ScriptRequest): Promise<ScriptReply> {
       break;
     case 'page':
       for (const { ndjson, ...part } of editor!.parts(decoder.decode(request.page))) {
-        await send({ kind: 'part', ndjson: encoder.encode(ndjson), ...part });
+        const next = new Promise<void>((done) => (goOn = done));
+        send({ kind: 'part', ndjson: encoder.encode(ndjson), ...part });
+        await next;
       }
   }
   return { kind: 'done' };
@@ -52,5 +55,6 @@ lifeLine.on('error', () => process.exit(1));
 // Nobody reads the stacks of errors that a function throws and catches.
 Error.stackTraceLimit = 0;
 process.on('message', (request: ScriptRequest) => {
-  void answer(request).catch(failed).then(send);
+  if (request.kind === 'next') goOn();
+  else void answer(request).catch(failed).then(send);
 });

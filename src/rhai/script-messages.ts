@@ -5,9 +5,14 @@ export type ScriptRequest =
   /** What the pages that follow are edited by. `context`: JSON text. */
   | ({ kind: 'open' } & EditFunction)
   /** JSON text of an answer to `documents/fetch`, with vectors. */
-  | { kind: 'page'; page: Uint8Array };
+  | { kind: 'page'; page: Uint8Array }
+  /** The part is dealt with. */
+  | { kind: 'next' };
 
-/** Parts come before the end of a page: when they are large, and as a sign of life. */
+/**
+ * Parts come before the end of a page: when they are large, and as a sign of life. After each one the process waits for
+ * `next`, so that parts do not gather where they are written.
+ */
 export type ScriptReply =
   | ({ kind: 'part' } & EditedPart)
   | { kind: 'done' }

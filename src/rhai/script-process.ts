@@ -35,17 +35,22 @@ export class ScriptProcessError extends Error {
 /** Limits the private memory of a process; false where that cannot be. */
 export type LimitProcess = (pid: number, dataBytes: number) => boolean;
 
+/** Takes a part; the next one comes when it resolves. Nothing comes any more when it rejects. */
+export type TakePart = (part: EditedPart) => Promise<void>;
+
 interface Waiting {
   resolve: () => void;
-  reject: (error: ScriptProcessError) => void;
-  onPart: (part: EditedPart) => void;
+  reject: (error: Error) => void;
+  onPart: TakePart;
 }
 
 /** One process. It answers one request after the other. */
 class ScriptProcess {
   readonly #child: ChildProcess;
   #waiting: Waiting | null = null;
-  #end: ScriptProcessError | null = null;
+  #end: Error | null = null;
+  /** A part is being taken: the process waits. */
+  #isTaking = false;
   #watch: NodeJS.Timeout | null = null;
   #sign = { at: 0, cpuMs: 0 };
 
@@ -88,8 +93,8 @@ class ScriptProcess {
     return this.#end === null;
   }
 
-  /** Rejects with `ScriptProcessError`. REQUIRES: no other request is under way. */
-  ask(request: ScriptRequest, onPart: (part: EditedPart) => void = () => {}): Promise<void> {
+  /** Rejects with `ScriptProcessError`, or as `onPart` does. REQUIRES: no other request is under way. */
+  ask(request: ScriptRequest, onPart: TakePart = async () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) {
         reject(this.#end);
@@ -99,14 +104,18 @@ class ScriptProcess {
       this.#waiting = { resolve, reject, onPart };
       this.#noteSign();
       this.#watch = setInterval(() => this.#look(), WATCH_MS);
-      this.#child.send(request, (error) => {
-        if (error !== null) this.#fail(new ScriptProcessError(error.message, false));
-      });
+      this.#send(request);
+    });
+  }
+
+  #send(request: ScriptRequest): void {
+    this.#child.send(request, (error) => {
+      if (error !== null) this.#fail(new ScriptProcessError(error.message, false));
     });
   }
 
   /** The request under way fails. */
-  kill(reason: ScriptProcessError): void {
+  kill(reason: Error): void {
     this.#child.kill('SIGKILL');
     this.#fail(reason);
   }
@@ -125,7 +134,7 @@ class ScriptProcess {
   #take(reply: ScriptReply): void {
     this.#noteSign();
     if (reply.kind === 'part') {
-      this.#waiting?.onPart(reply);
+      void this.#takePart(reply);
       return;
     }
     const waiting = this.#settled();
@@ -133,7 +142,20 @@ class ScriptProcess {
     else waiting?.reject(new ScriptProcessError(reply.message, reply.ofScript));
   }
 
-  #fail(error: ScriptProcessError): void {
+  async #takePart(part: EditedPart): Promise<void> {
+    this.#isTaking = true;
+    try {
+      await this.#waiting?.onPart(part);
+      if (this.#end === null) this.#send({ kind: 'next' });
+    } catch (error) {
+      this.kill(error as Error);
+    } finally {
+      this.#isTaking = false;
+      this.#noteSign();
+    }
+  }
+
+  #fail(error: Error): void {
     this.#end ??= error;
     this.#settled()?.reject(this.#end);
   }
@@ -152,6 +174,7 @@ class ScriptProcess {
   }
 
   #look(): void {
+    if (this.#isTaking) return;
     const silentMs = performance.now() - this.#sign.at;
     const silentCpuMs = cpuMs(this.#child.pid) - this.#sign.cpuMs;
     if (silentCpuMs <= SILENT_CPU_MS_MAX && silentMs <= SILENT_MS_MAX) return;
@@ -161,8 +184,8 @@ class ScriptProcess {
 
 /** Edits pages of documents by one function. */
 export interface EditSession {
-  /** Rejects with `ScriptProcessError`. One page at a time. */
-  edit(page: Uint8Array, onPart: (part: EditedPart) => void): Promise<void>;
+  /** Rejects with `ScriptProcessError`, or as `onPart` does. One page at a time. */
+  edit(page: Uint8Array, onPart: TakePart): Promise<void>;
   /** Ends what is under way at once, which then rejects. */
   stop(): void;
   /** Gives the process back. */

@@ -151,12 +151,18 @@ async function editPages(
 ): Promise<Edited> {
   const edited: Edited = { edited: 0, deleted: [] };
   const bytes = { read: 0, written: 0 };
-  let runMs = 0;
-  const take = (part: EditedPart): void => {
+  let pagesMs = 0;
+  let begun = 0;
+  const runMs = (): number => pagesMs + (performance.now() - begun);
+  const take = async (part: EditedPart): Promise<void> => {
     edited.edited += part.edited;
     for (const id of part.deleted) edited.deleted.push(id);
     bytes.written += part.ndjson.length;
-    if (part.ndjson.length > 0 && output.errored === null) output.write(part.ndjson);
+    if (bytes.written > Math.max(EDITED_BYTES_MAX, GROWTH_MAX * bytes.read)) {
+      throw failure(`It makes the documents more than ${GROWTH_MAX} times as long.`);
+    }
+    if (runMs() > TASK_MS_MAX) throw failure('It ran for more than an hour.');
+    await written(output, part.ndjson, outputEnd);
   };
   let limit = FIRST_PAGE_DOCUMENTS;
   let offset = 0;
@@ -166,18 +172,10 @@ async function editPages(
     cancel.check();
     total = totalOf(page);
     bytes.read += page.length;
-    const begun = performance.now();
+    begun = performance.now();
     await session.edit(page, take);
-    runMs += performance.now() - begun;
+    pagesMs = runMs();
     cancel.check();
-    if (runMs > TASK_MS_MAX) throw failure('It ran for more than an hour.');
-    if (bytes.written > Math.max(EDITED_BYTES_MAX, GROWTH_MAX * bytes.read)) {
-      throw failure(`It makes the documents more than ${GROWTH_MAX} times as long.`);
-    }
-    if (output.errored !== null) throw output.errored;
-    if (output.writableNeedDrain) {
-      await Promise.race([new Promise<void>((done) => output.once('drain', done)), outputEnd]);
-    }
     offset += limit;
     progress.enter(2, 'document', Math.min(offset, total), total);
     limit = nextLimit(limit, page.length);
@@ -212,6 +210,16 @@ function totalOf(page: Buffer): number {
 function nextLimit(limit: number, bytes: number): number {
   const wanted = Math.floor((limit * PAGE_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(wanted, limit * 4, PAGE_DOCUMENTS_MAX));
+}
+
+async function written(
+  output: WriteStream,
+  bytes: Uint8Array,
+  outputEnd: Promise<void>,
+): Promise<void> {
+  if (output.errored !== null) throw output.errored;
+  if (bytes.length === 0 || output.write(bytes)) return;
+  await Promise.race([new Promise<void>((done) => output.once('drain', done)), outputEnd]);
 }
 
 function failure(reason: string): ApiError {

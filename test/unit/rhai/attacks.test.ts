@@ -13,7 +13,7 @@ describe('functions that want too much', function () {
   async function failureOf(functionText: string): Promise<string | null> {
     const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
     try {
-      await session.edit(Buffer.from('{"results":[{"id":1}]}'), () => {});
+      await session.edit(Buffer.from('{"results":[{"id":1}]}'), async () => {});
       return null;
     } catch (error) {
       assert.ok(error instanceof ScriptProcessError && error.ofScript, String(error));
@@ -41,11 +41,31 @@ describe('functions that want too much', function () {
     for (const fault of bad) assert.match(fault!, /is expected/);
   });
 
+  it('wait until what they made is written', async () => {
+    const functionText = 'let s = "a"; for i in 0..22 { s += s; } doc.s = s;';
+    const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
+    const results = Array.from({ length: 6 }, (_, id) => ({ id }));
+    let writing = 0;
+    let edited = 0;
+    await session.edit(Buffer.from(JSON.stringify({ results })), async (part) => {
+      assert.equal(writing++, 0, 'one part at a time');
+      edited += part.edited;
+      await new Promise((done) => setTimeout(done, 20));
+      writing--;
+    });
+    assert.equal(edited, 6);
+    const full = session.edit(Buffer.from(JSON.stringify({ results })), () =>
+      Promise.reject(new Error('the disk is full')),
+    );
+    await assert.rejects(full, /the disk is full/);
+    session.close();
+  });
+
   it('end at once when they are stopped', async () => {
     const functionText = 'loop { try { let x = 1; } catch { } }';
     const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
     const results = Array.from({ length: 10_000 }, (_, id) => ({ id }));
-    const edited = session.edit(Buffer.from(JSON.stringify({ results })), () => {});
+    const edited = session.edit(Buffer.from(JSON.stringify({ results })), async () => {});
     session.stop();
     await assert.rejects(edited, /It was stopped/);
     session.close();

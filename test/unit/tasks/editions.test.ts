@@ -22,7 +22,7 @@ describe('Editing documents by a function', () => {
       edit: async (_, onPart) => {
         // The error of the file comes in a later turn.
         await new Promise((done) => setTimeout(done, 20));
-        onPart({ ndjson, edited: 1, deleted: [] });
+        await onPart({ ndjson, edited: 1, deleted: [] });
       },
       stop: () => {},
       close: () => {},
@@ -45,5 +45,24 @@ describe('Editing documents by a function', () => {
     assert.equal((await test.run(add('books', [{ id: 2 }]))).status, 'succeeded');
     process.off('unhandledRejection', note);
     assert.deepEqual(unhandled, []);
+  });
+
+  it('fails when the documents get far too long, which is not written', async () => {
+    session = {
+      // Never touched, so that it takes no memory.
+      edit: (_, onPart) =>
+        onPart({ ndjson: Buffer.allocUnsafeSlow(2 ** 30 + 1), edited: 1, deleted: [] }),
+      stop: () => {},
+      close: () => {},
+    };
+    const task = await test.run({
+      type: 'documentEdition',
+      indexUid: 'books',
+      function: '',
+      context: null,
+      filter: null,
+    });
+    assert.match(task.error!.message, /more than 10 times as long/);
+    assert.deepEqual(await test.documents('books'), [{ id: 1 }]);
   });
 });
