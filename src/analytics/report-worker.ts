@@ -1,4 +1,6 @@
 /** The thread that adds up one report: it reads all that was recorded, which the event loop must not wait for. */
+import { jsonString } from '../base/json.ts';
+import { reportFloats } from '../contract/answers.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { IndexPatterns } from '../auth/patterns.ts';
 import { parseRows, type Grouping } from '../contract/analytics.ts';
@@ -83,5 +85,5 @@ function bodyOf(made: Report<object>): string {
   const shown = page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
   if (format === 'csv') return csvOf(shown, made.columns);
   const body = page === null ? { results: shown } : { results: shown, ...page, total: rows.length };
-  return JSON.stringify(body);
+  return jsonString(reportFloats(body));
 }

@@ -327,4 +327,28 @@ export const WORKSPACE_SETTINGS = object({
   prompts: mapOf(TEXT),
 });
 
-export const REPORT: Schema = OBJECT;
+const RATE = orNull(NUMBER);
+const REPORT_ROW = object(
+  { searches: COUNT },
+  {
+    indexUid: TEXT,
+    day: TEXT,
+    query: TEXT,
+    filter: orNull(TEXT),
+    searchesWithoutResults: COUNT,
+    meanHits: RATE,
+    clickedSearches: COUNT,
+    clicks: COUNT,
+    conversions: COUNT,
+    clickThroughRate: RATE,
+    conversionRate: RATE,
+    meanClickPosition: RATE,
+    latencyMs: object({ p50: RATE, p90: RATE, p95: RATE, p99: RATE }),
+  },
+);
+/** A report on searches and events, as JSON. */
+export const REPORT = object(
+  { results: listOf(REPORT_ROW) },
+  { offset: COUNT, limit: COUNT, total: COUNT },
+);
+export const reportFloats = floatsOf(REPORT);

@@ -63,10 +63,16 @@ function operation(route: Route): Json {
 
 const ERROR = { $ref: '#/components/responses/Error' };
 
-function success({ answer, answerType = 'application/json' }: Route): Json {
+function success({ answer, answerType = 'application/json', otherAnswerTypes = [] }: Route): Json {
   if (answer === undefined) return { description: 'Success' };
-  const schema = answer === 'text' ? { type: 'string' } : published(answer);
-  return { description: 'Success', content: { [answerType]: { schema } } };
+  const text = { schema: { type: 'string' } };
+  return {
+    description: 'Success',
+    content: {
+      [answerType]: answer === 'text' ? text : { schema: published(answer) },
+      ...Object.fromEntries(otherAnswerTypes.map((type) => [type, text])),
+    },
+  };
 }
 
 /** What a request can be answered with beside its success, as far as it follows from the declaration of its route. */

@@ -85,6 +85,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly answer?: Schema | 'text';
   /** Default: `application/json`. */
   readonly answerType?: string;
+  /** Types of text that a request may ask for instead. */
+  readonly otherAnswerTypes?: readonly string[];
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }
 

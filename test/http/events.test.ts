@@ -143,6 +143,8 @@ describe('Usage events and analytics', () => {
       [3, 1, 1, 1],
     );
     assert.equal(row.meanClickPosition, 2);
+    const { text } = await send('GET', '/analytics/top-searches');
+    assert.match(text, /"query":"bound".*"clickThroughRate":1\.0,.*"meanClickPosition":2\.0/);
     const ignored = await report('searches-without-clicks');
     assert.ok(!ignored.some(({ query }) => query === 'bound'));
   });

@@ -1,3 +1,4 @@
+import { REPORT } from '../../contract/answers.ts';
 import {
   FILTER_REPORT_QUERY,
   QUERY_REPORT_QUERY,
@@ -74,6 +75,8 @@ export function analyticsRoutes(dependencies: Dependencies): Route[] {
       summary,
       query: queryParser(kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY),
       success: 200,
+      answer: REPORT,
+      otherAnswerTypes: ['text/csv'],
       handle: (context) => {
         const { offset = 0, limit = 20, finalQueries = false } = context.query;
         return report(context, context.query, {
@@ -93,6 +96,8 @@ export function analyticsRoutes(dependencies: Dependencies): Route[] {
       summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
       query: queryParser(SUMMARY_QUERY),
       success: 200,
+      answer: REPORT,
+      otherAnswerTypes: ['text/csv'],
       handle: (context) =>
         report(context, context.query, {
           ...{ kind: 'summary', finalQueries: false, page: null },
