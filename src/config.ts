@@ -25,6 +25,7 @@ import {
   variableName,
   type Values,
 } from './base/options.ts';
+import { maskedUrl } from './base/secrets.ts';
 import { suggest } from './base/suggest.ts';
 import { readVariables, variable, variableNotices } from './base/variables.ts';
 import { err, ok, type Result } from './base/result.ts';
@@ -760,7 +761,7 @@ function logLevel(text: string): LogLevel {
 function webhook(given: Given): Config['webhook'] {
   const url = given.text('task-webhook-url');
   if (url === null) return null;
-  if (!URL.canParse(url)) bad('task-webhook-url', url, 'a URL');
+  if (!URL.canParse(url)) bad('task-webhook-url', maskedUrl(url), 'a URL');
   return { url, authorization: given.text('task-webhook-authorization-header') };
 }
 

@@ -1,5 +1,6 @@
 import { pino, type Logger as PinoLogger } from 'pino';
 import { err, ok, type Result } from './result.ts';
+import { withoutSecrets } from './secrets.ts';
 import { StderrWriter } from './stderr-writer.ts';
 
 export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
@@ -80,6 +81,17 @@ interface Sink {
   write(event: LogEvent): void;
 }
 
+/** What is logged of an error: other members may hold anything, such as a request with its headers. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? withoutSecrets(error) : error;
+  const { name, message, stack = '', code, cause } = error as Error & { code?: unknown };
+  return {
+    ...{ type: name, message: withoutSecrets(message), stack: withoutSecrets(stack) },
+    ...(['string', 'number'].includes(typeof code) ? { code } : {}),
+    ...(cause instanceof Error ? { cause: errorFields(cause) } : {}),
+  };
+}
+
 /** Where secrets may stand in what is logged. */
 const SECRETS = ['masterKey', 'apiKey', '*.apiKey', 'headers.authorization', '*.authorization'];
 
@@ -108,6 +120,7 @@ export class Logs {
         formatters: { level: (label) => ({ level: label }) },
         messageKey: 'message',
         errorKey: 'err',
+        serializers: { err: errorFields },
       },
       { write: (line: string) => this.#forward(line) },
     );
@@ -188,6 +201,7 @@ export class Logs {
 
   #forward(line: string): void {
     const { level, target, timestamp, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof fields.message === 'string') fields.message = withoutSecrets(fields.message);
     const event = {
       timestamp: String(timestamp),
       level: String(level),

@@ -1,5 +1,6 @@
 /** The server that a command talks to. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { maskedUrl } from '../base/secrets.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
 import { ApiPeer, jsonBody, type PeerRequest, RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundClient } from '../outbound/outbound-client.ts';
@@ -43,7 +44,7 @@ export interface FinishedTask {
 export function serverUrl(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    bad(name, text, 'a URL such as `http://127.0.0.1:7700`');
+    bad(name, maskedUrl(text), 'a URL such as `http://127.0.0.1:7700`');
   }
   return text;
 }

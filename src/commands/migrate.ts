@@ -1,5 +1,6 @@
 /** `gannet migrate`: everything of a running server into another one. */
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import { isMasked } from '../base/secrets.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import {
   type Command,
@@ -25,8 +26,8 @@ import { refuseSameServer } from './same-server.ts';
 import { TaskTally } from './task-tally.ts';
 
 const PAGE = 1000;
-/** How a server shows a secret that it does not tell. */
-const REDACTED = /X{3,}\.\.\.$/;
+/** A URL of which a part is masked. */
+const MASKED_PART = /X{3,6}\.\.\.(?:[:@&#]|$)/;
 
 const OPTIONS = {
   from: { kind: 'text', help: 'Address of the server to copy. Required.' },
@@ -372,9 +373,13 @@ export function withoutSecrets(value: unknown, path = ''): { value: unknown; sec
   const secrets: string[] = [];
   for (const [name, member] of Object.entries(value)) {
     const at = path === '' ? name : `${path}.${name}`;
-    if (name === 'apiKey' && typeof member === 'string' && REDACTED.test(member)) {
+    if (name === 'apiKey' && typeof member === 'string' && isMasked(member)) {
       secrets.push(at);
       continue;
+    }
+    // Of a URL the rest is kept; it does not work before its credentials are set.
+    if (path.startsWith('embedders') && typeof member === 'string' && MASKED_PART.test(member)) {
+      secrets.push(at);
     }
     const inner = withoutSecrets(member, at);
     kept[name] = inner.value;

@@ -1,6 +1,6 @@
 /** Chat workspaces and conversations: their bodies, defaults and how a change merges. */
 import { err, ok, type Result } from '../base/result.ts';
-import { obfuscate } from './embedders.ts';
+import { masked, maskedUrl, unmasked, unmaskedUrl } from '../base/secrets.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import type { Schema } from './schema.ts';
 
@@ -85,8 +85,11 @@ export const PATCH_CHAT_SETTINGS: Schema = {
     projectId: textOrNull('invalid_chat_completion_project_id', TEXT_LENGTH_MAX),
     apiVersion: textOrNull('invalid_chat_completion_api_version', TEXT_LENGTH_MAX),
     deploymentId: textOrNull('invalid_chat_completion_deployment_id', TEXT_LENGTH_MAX),
-    baseUrl: textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX),
-    apiKey: textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX),
+    baseUrl: {
+      ...textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX),
+      'x-secret': true,
+    },
+    apiKey: { ...textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX), 'x-secret': true },
     prompts: {
       type: ['object', 'null'],
       properties: Object.fromEntries(
@@ -121,6 +124,10 @@ export function changedWorkspace(
   { source, prompts, ...texts }: ChatSettingsChange,
 ): Result<ChatWorkspace, ApiError> {
   const changed: ChatWorkspace = { ...workspace, ...texts, prompts: { ...workspace.prompts } };
+  // What is shown of a secret stands for it.
+  if (typeof texts.apiKey === 'string') changed.apiKey = unmasked(texts.apiKey, workspace.apiKey);
+  if (typeof texts.baseUrl === 'string')
+    changed.baseUrl = unmaskedUrl(texts.baseUrl, workspace.baseUrl);
   if (source !== undefined) changed.source = source ?? 'openAi';
   if (prompts === null) changed.prompts = {};
   for (const [name, text] of Object.entries(prompts ?? {})) {
@@ -147,12 +154,13 @@ export function promptsOf({ prompts }: ChatWorkspace): ChatPrompts {
   return { ...DEFAULT_PROMPTS, ...prompts };
 }
 
-/** As the API shows it: the key is obfuscated. */
+/** As the API shows it: without credentials. */
 export function workspaceView(workspace: ChatWorkspace): Record<string, unknown> {
-  const { uid: _, apiKey, prompts: __, ...texts } = workspace;
+  const { uid: _, apiKey, baseUrl, prompts: __, ...texts } = workspace;
   return {
     ...texts,
-    apiKey: apiKey === null ? null : obfuscate(apiKey),
+    baseUrl: baseUrl === null ? null : maskedUrl(baseUrl),
+    apiKey: apiKey === null ? null : masked(apiKey),
     prompts: promptsOf(workspace),
   };
 }
@@ -173,6 +181,7 @@ export interface ChatCompletionRequest {
   messages: ChatMessage[];
   stream?: boolean | null;
   n?: number | null;
+  stream_options?: { include_usage?: boolean | null; [field: string]: unknown } | null;
   tools?: ChatTool[] | null;
   [field: string]: unknown;
 }
@@ -194,6 +203,11 @@ export const CHAT_COMPLETION: Schema = {
     },
     stream: { type: ['boolean', 'null'], default: true },
     n: { type: ['integer', 'null'] },
+    stream_options: {
+      type: ['object', 'null'],
+      properties: { include_usage: { type: ['boolean', 'null'] } },
+      additionalProperties: true,
+    },
     tools: {
       type: ['array', 'null'],
       items: {

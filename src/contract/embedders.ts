@@ -6,6 +6,16 @@
  */
 import { compareUtf8 } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
+import {
+  masked,
+  maskedHeaders,
+  maskedMembers,
+  maskedUrl,
+  unmasked,
+  unmaskedHeaders,
+  unmaskedMembers,
+  unmaskedUrl,
+} from '../base/secrets.ts';
 import { DEFAULT_DOCUMENT_TEMPLATE, parseFragment } from '../templates/document-template.ts';
 import { TAGS_MAX, tagsOf, templateFault } from '../templates/liquid.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
@@ -147,26 +157,32 @@ const FRAGMENTS: Schema = {
   },
 };
 
+const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
+
 function embedderSchema(nested: boolean): Schema {
   const properties: Record<string, Schema> = {
     source: { type: ['string', 'null'], enum: SOURCES },
     model: { type: ['string', 'null'] },
     revision: { type: ['string', 'null'] },
     pooling: { type: ['string', 'null'], enum: ['useModel', 'forceCls', 'forceMean'] },
-    apiKey: { type: ['string', 'null'] },
+    apiKey: SECRET_TEXT,
     dimensions: { type: ['integer', 'null'], minimum: 1, maximum: DIMENSIONS_MAX },
     binaryQuantized: { type: ['boolean', 'null'] },
     documentTemplate: { type: ['string', 'null'] },
     // 0 is a fault too; of one that comes without its template the task tells.
     documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
-    url: { type: ['string', 'null'] },
+    url: SECRET_TEXT,
     maxBatchTexts: { type: ['integer', 'null'], minimum: 1 },
     maxBatchBytes: { type: ['integer', 'null'], minimum: 1 },
     indexingFragments: FRAGMENTS,
     searchFragments: FRAGMENTS,
     request: {},
     response: {},
-    headers: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
+    headers: {
+      type: ['object', 'null'],
+      additionalProperties: { type: 'string', 'x-secret': true },
+      'x-secret': true,
+    },
     distribution: {
       type: ['object', 'null'],
       properties: { mean: RATIO, sigma: RATIO },
@@ -336,7 +352,7 @@ function checkValues(name: string, embedder: Embedder, isWhole: boolean): ApiErr
     }
   }
   if (typeof url === 'string' && !isUrl(url)) {
-    return fault(`\`.embedders.${name}.url\`: \`${url}\` is not an absolute URL.`);
+    return fault(`\`.embedders.${name}.url\`: \`${maskedUrl(url)}\` is not an absolute URL.`);
   }
   if (typeof documentTemplate === 'string') {
     const reason = templateFault(documentTemplate);
@@ -563,6 +579,7 @@ function mergeEmbedder(
       ),
     );
   }
+  if (stored !== undefined) change = withStoredSecrets(change, stored);
   const changesModel = change.model !== undefined && change.model !== base.model;
   if (changesModel && !Object.hasOwn(change, 'revision')) delete base.revision;
   for (const [field, value] of Object.entries(change)) {
@@ -659,38 +676,58 @@ export function inShownOrder(embedder: Embedder): Embedder {
   return ordered;
 }
 
-/**
- * What is shown of a secret; the number of bytes kept depends on its length, and the cut moves forward
- * to a character boundary.
- */
-export function obfuscate(secret: string): string {
-  const bytes = Buffer.from(secret);
-  if (bytes.length < 10) return 'XXX...';
-  const [kept, mask] =
-    bytes.length < 20 ? [2, 'XXXX...'] : bytes.length < 30 ? [3, 'XXXXX...'] : [5, 'XXXXXX...'];
-  let cut = kept;
-  while (cut < bytes.length && (bytes[cut]! & 0xc0) === 0x80) cut++;
-  return bytes.toString('utf8', 0, cut) + mask;
+/** The embedders as settings show them: without credentials, but for `headers`, which clients send back. */
+export function shownEmbedders(embedders: PartialEmbedders): PartialEmbedders {
+  return mapEmbedders(embedders, withoutKeys);
 }
 
-/** The embedders with their keys obfuscated, in nested ones too. Also takes partial objects. */
-export function obfuscateEmbedders(embedders: PartialEmbedders): PartialEmbedders {
+/** The same for details of tasks, without those in headers too. */
+export function reportedEmbedders(embedders: PartialEmbedders): PartialEmbedders {
+  return mapEmbedders(embedders, (embedder) => {
+    const shown = withoutKeys(embedder);
+    if (isGiven(shown.headers)) shown.headers = maskedHeaders(shown.headers as Headers);
+    return shown;
+  });
+}
+
+type Headers = Record<string, string>;
+
+function withoutKeys(embedder: Embedder): Embedder {
+  const shown = { ...embedder };
+  if (typeof shown.apiKey === 'string') shown.apiKey = masked(shown.apiKey);
+  if (typeof shown.url === 'string') shown.url = maskedUrl(shown.url);
+  if (shown.request !== undefined) shown.request = maskedMembers(shown.request);
+  return shown;
+}
+
+function mapEmbedders(
+  embedders: PartialEmbedders,
+  map: (embedder: Embedder) => Embedder,
+): PartialEmbedders {
+  const withParts = (embedder: Embedder): Embedder => {
+    const shown = map(embedder);
+    for (const part of PARTS) {
+      const nested = shown[part];
+      if (isEmbedder(nested)) shown[part] = map(nested);
+    }
+    return shown;
+  };
   return Object.fromEntries(
     Object.entries(embedders).map(([name, embedder]) => [
       name,
-      embedder === null ? null : obfuscateEmbedder(embedder),
+      embedder === null ? null : withParts(embedder),
     ]),
   );
 }
 
-function obfuscateEmbedder(embedder: Embedder): Embedder {
-  const shown = { ...embedder };
-  if (typeof shown.apiKey === 'string') shown.apiKey = obfuscate(shown.apiKey);
-  for (const part of PARTS) {
-    const nested = shown[part];
-    if (typeof nested === 'object' && nested !== null) {
-      shown[part] = obfuscateEmbedder(nested as Embedder);
-    }
-  }
-  return shown;
+/** A change in which what is shown of a stored secret is that secret. */
+function withStoredSecrets(change: Embedder, stored: Embedder): Embedder {
+  const { apiKey, url, request, headers } = change;
+  const secrets: Embedder = {};
+  if (typeof apiKey === 'string') secrets.apiKey = unmasked(apiKey, stored.apiKey);
+  if (typeof url === 'string') secrets.url = unmaskedUrl(url, stored.url);
+  if (isGiven(request)) secrets.request = unmaskedMembers(request, stored.request);
+  if (isGiven(headers))
+    secrets.headers = unmaskedHeaders(headers as Headers, (stored.headers ?? {}) as Headers);
+  return { ...change, ...secrets };
 }

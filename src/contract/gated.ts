@@ -51,10 +51,11 @@ export const EXPORT: Schema = {
     url: {
       type: 'string',
       format: 'http-url',
+      'x-secret': true,
       'x-code': 'invalid_export_url',
       'x-missing-code': 'invalid_export_url',
     },
-    apiKey: { type: ['string', 'null'], 'x-code': 'invalid_export_api_key' },
+    apiKey: { type: ['string', 'null'], 'x-secret': true, 'x-code': 'invalid_export_api_key' },
     payloadSize: {
       type: ['string', 'integer', 'null'],
       minimum: 0,

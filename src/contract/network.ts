@@ -1,5 +1,6 @@
 /** The network of instances: what `PATCH /network` takes, and how it merges with what is stored. */
 import { err, ok, type Result } from '../base/result.ts';
+import { maskedUrl, unmaskedUrl } from '../base/secrets.ts';
 import { ApiError } from './errors.ts';
 import type { Schema } from './schema.ts';
 
@@ -34,6 +35,8 @@ export interface NetworkPatch {
 /** Remotes that one request changes or removes. */
 const CHANGED_REMOTES_MAX = 1_000;
 
+const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
+
 export const PATCH_NETWORK: Schema = {
   type: 'object',
   properties: {
@@ -43,9 +46,9 @@ export const PATCH_NETWORK: Schema = {
       additionalProperties: {
         type: ['object', 'null'],
         properties: {
-          url: { type: ['string', 'null'], format: 'http-url', 'x-code': 'invalid_network_url' },
-          searchApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_search_api_key' },
-          writeApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_write_api_key' },
+          url: { ...SECRET_TEXT, format: 'http-url', 'x-code': 'invalid_network_url' },
+          searchApiKey: { ...SECRET_TEXT, 'x-code': 'invalid_network_search_api_key' },
+          writeApiKey: { ...SECRET_TEXT, 'x-code': 'invalid_network_write_api_key' },
         },
         additionalProperties: false,
       },
@@ -79,8 +82,9 @@ export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Netwo
       continue;
     }
     const before = remotes.get(name);
-    const url = change.url === undefined ? before?.url : change.url;
-    if (url === undefined || url === null) return err(noUrl(name, before !== undefined));
+    const given = change.url === undefined ? before?.url : change.url;
+    if (given === undefined || given === null) return err(noUrl(name, before !== undefined));
+    const url = unmaskedUrl(given, before?.url);
     const key = (field: 'searchApiKey' | 'writeApiKey'): string | null =>
       change[field] === undefined ? (before?.[field] ?? null) : change[field];
     remotes.set(name, { url, searchApiKey: key('searchApiKey'), writeApiKey: key('writeApiKey') });
@@ -98,6 +102,15 @@ export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Netwo
     remotes: Object.fromEntries(remotes),
     sharding: patch.sharding === undefined ? stored.sharding : (patch.sharding ?? false),
   });
+}
+
+/** As the API shows it. Whoever may read the network gets the keys of its remotes: clients send the object back. */
+export function networkView(network: Network): Network {
+  const remotes = Object.entries(network.remotes).map(([name, remote]) => [
+    name,
+    { ...remote, url: maskedUrl(remote.url) },
+  ]);
+  return { ...network, remotes: Object.fromEntries(remotes) as Network['remotes'] };
 }
 
 function noUrl(name: string, isKnown: boolean): ApiError {

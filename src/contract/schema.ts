@@ -17,6 +17,7 @@ import {
   RawJson,
   shortJson,
 } from '../base/json.ts';
+import { maskedUrl } from '../base/secrets.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { suggest } from '../base/suggest.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
@@ -65,6 +66,8 @@ export interface Schema {
   'x-ascending'?: readonly [string, string];
   /** Values inside it, with those inside these; so many characters (`CHARACTERS_OF_VALUE`) of a text count as one more. */
   'x-values-max'?: number;
+  /** The value can be a credential: errors do not repeat it. */
+  'x-secret'?: boolean;
   /** The value is checked elsewhere, after all other fields; here anything passes. */
   'x-checked-later'?: boolean;
   /** On a property: it is only passed on to the engine, and where it is long it may stay text (`RawJson`). */
@@ -202,7 +205,7 @@ export function compile(
   const inner = boundedCheck(schema, codes, checkOfKind(schema, codes));
   if (types === undefined) return inner;
   const accepts = acceptor(types);
-  return (value) => (accepts(value) ? inner(value) : wrongKind(codes.value, types, value));
+  return (value) => (accepts(value) ? inner(value) : wrongKind(codes.value, types, value, schema));
 }
 
 function boundedCheck(schema: Schema, codes: Codes, inner: Check): Check {
@@ -230,7 +233,7 @@ function oneOf(options: Schema[], codes: Codes): Check {
   const all = alternatives.flatMap(({ types }) => types);
   return (value) => {
     for (const { accepts, check } of alternatives) if (accepts(value)) return check(value);
-    return wrongKind(codes.value, all, value);
+    return wrongKind(codes.value, all, value, {});
   };
 }
 
@@ -304,14 +307,14 @@ const KIND_NAMES: Record<JsonType, string> = {
   object: 'an object',
 };
 
-function wrongKind(code: ErrorCode, types: JsonType[], value: unknown): Fault {
+function wrongKind(code: ErrorCode, types: JsonType[], value: unknown, schema: Schema): Fault {
   const names = [...new Set(types)].map((type) => KIND_NAMES[type]);
   const expected =
     names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+  const shown = schema['x-secret'] === true ? '' : `: \`${shortJson(value)}\``;
   return new Fault(
     code,
-    (at) =>
-      `Invalid value type${at}: expected ${expected}, but found ${kindOf(value)}: \`${shortJson(value)}\`.`,
+    (at) => `Invalid value type${at}: expected ${expected}, but found ${kindOf(value)}${shown}.`,
   );
 }
 
@@ -346,8 +349,13 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
     if (long !== null) return long;
     const rule = format(value);
     if (rule === null) return null;
-    return new Fault(code, (at) => `Invalid value${at}: ${shortJson(value)}; ${rule}.`);
+    return new Fault(code, (at) => `Invalid value${at}: ${shownText(schema, value)}${rule}.`);
   };
+}
+
+function shownText(schema: Schema, value: string): string {
+  if (schema.format === 'http-url') return `${shortJson(maskedUrl(value))}; `;
+  return schema['x-secret'] === true ? '' : `${shortJson(value)}; `;
 }
 
 function lengthCheck(

@@ -239,10 +239,14 @@ export function renderPartialSettings(partial: PartialSettings): Record<string, 
     Object.fromEntries(
       Object.entries(partial).map(([name, value]) => [
         name,
-        rendered(entryOf(name as SettingName), value),
+        reported(entryOf(name as SettingName), value),
       ]),
     ),
   );
+}
+
+function reported(entry: Setting, sent: unknown): unknown {
+  return isGiven(sent) && entry.report !== undefined ? entry.report(sent) : rendered(entry, sent);
 }
 
 function rendered(entry: Setting, value: unknown): unknown {

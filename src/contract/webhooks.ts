@@ -23,13 +23,15 @@ const PROPERTIES: Record<string, Schema> = {
   url: {
     type: 'string',
     format: 'http-url',
+    'x-secret': true,
     'x-code': 'invalid_webhook_url',
     'x-missing-code': 'invalid_webhook_url',
   },
   headers: {
     type: ['object', 'null'],
     propertyNames: { type: 'string', format: 'header-name' },
-    additionalProperties: { type: ['string', 'null'], format: 'header-value' },
+    additionalProperties: { type: ['string', 'null'], format: 'header-value', 'x-secret': true },
+    'x-secret': true,
     maxProperties: CHANGED_HEADERS_MAX,
     'x-code': 'invalid_webhook_headers',
   },

@@ -28,6 +28,8 @@ const TOO_LARGE =
 export interface Protocol {
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** As of `OutboundRequest`. */
+  bodySecrets?: unknown;
   /** Inputs of one request. */
   inputsMax: number;
   /** Bytes of the inputs of one request, or null for any number. A larger input goes alone. */
@@ -216,13 +218,13 @@ export class RequestProvider implements Provider {
     group: readonly unknown[],
     { signal, deadline = Infinity }: EmbedCall,
   ): Promise<Result<Float32Array[], AttemptError>> {
-    const { url, headers } = this.#protocol;
+    const { url, headers, bodySecrets } = this.#protocol;
     const place = placeOf(new URL(url));
     let answer: OutboundAnswer;
     try {
       answer = await this.#client.fetch(
         {
-          ...{ method: 'POST', url, headers, signal },
+          ...{ method: 'POST', url, headers, signal, bodySecrets },
           body: this.#protocol.body(group),
           timeoutMs: Math.min(this.#limits.timeoutMs, deadline - Date.now()),
         },
@@ -245,8 +247,9 @@ export class RequestProvider implements Provider {
     }
     const embeddings = this.#checked(json, group.length);
     if (embeddings.ok) return embeddings;
-    const said = this.#withoutSecrets(messageIn(json));
-    const message = `${place} answered what does not fit: ${embeddings.error}${said === '' ? '' : `. It says: ${said}`}`;
+    const said = shortened(answer.hide(messageIn(json)));
+    const why = answer.hide(embeddings.error);
+    const message = `${place} answered what does not fit: ${why}${said === '' ? '' : `. It says: ${said}`}`;
     return err(new AttemptError(message, { retried: false, status }));
   }
 
@@ -257,6 +260,10 @@ export class RequestProvider implements Provider {
       return err(`it has ${embeddings.value.length} embeddings for ${count} inputs`);
     }
     const expected = this.dimensions;
+    const tooLong = embeddings.value.find(({ length }) => length > DIMENSIONS_MAX);
+    if (tooLong !== undefined) {
+      return err(`an embedding has ${tooLong.length} dimensions, more than ${DIMENSIONS_MAX}`);
+    }
     const other = embeddings.value.find(({ length }) => expected !== null && length !== expected);
     if (other !== undefined) {
       return err(`an embedding has ${other.length} dimensions where ${expected} are expected`);
@@ -264,8 +271,8 @@ export class RequestProvider implements Provider {
     return embeddings;
   }
 
-  #refusal({ status, headers, body }: OutboundAnswer, place: string): AttemptError {
-    const said = this.#withoutSecrets(messageOf(body));
+  #refusal({ status, headers, body, hide }: OutboundAnswer, place: string): AttemptError {
+    const said = shortened(hide(messageOf(body)));
     const means = this.#protocol.explain(status) ?? meaningOf(status);
     const message =
       `${place} answered ${status}${means === null ? '' : ` (${means})`}` +
@@ -276,14 +283,6 @@ export class RequestProvider implements Provider {
       waitMs: retryAfterMs(headers['retry-after']),
       tooLarge: status === 413 || ((status === 400 || status === 422) && TOO_LARGE.test(said)),
     });
-  }
-
-  /** A provider may repeat a key that it refuses. */
-  #withoutSecrets(text: string): string {
-    const secrets = Object.values(this.#protocol.headers).flatMap((value) => value.split(' '));
-    return secrets
-      .filter((secret) => secret.length >= 4)
-      .reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
   }
 }
 
@@ -308,6 +307,11 @@ function meaningOf(status: number): string | null {
   }
 }
 
+/** Secrets are hidden before: half of one is one. */
+function shortened(said: string): string {
+  return said.slice(0, MESSAGE_LENGTH_MAX);
+}
+
 /** Providers say what is wrong under `error`, `message` or `detail`, inside each other or as plain text. */
 function messageOf(body: Buffer): string {
   const text = body.toString('utf8', 0, 64 * 1024);
@@ -315,18 +319,22 @@ function messageOf(body: Buffer): string {
   try {
     json = JSON.parse(text);
   } catch {
-    return text.trim().slice(0, MESSAGE_LENGTH_MAX);
+    return text.trim();
   }
-  return typeof json === 'string' ? json.slice(0, MESSAGE_LENGTH_MAX) : messageIn(json);
+  return typeof json === 'string' ? json : messageIn(json);
 }
 
-function messageIn(json: unknown): string {
-  if (Array.isArray(json)) return json.length === 0 ? '' : messageIn(json[0]);
+/** Levels in which a message is looked for. */
+const MESSAGE_DEPTH_MAX = 5;
+
+function messageIn(json: unknown, depth = 0): string {
+  if (depth > MESSAGE_DEPTH_MAX) return '';
+  if (Array.isArray(json)) return messageIn(json[0], depth + 1);
   if (typeof json !== 'object' || json === null) return '';
   for (const name of ['error', 'message', 'detail', 'msg', 'error_message']) {
     const value: unknown = (json as Record<string, unknown>)[name];
-    if (typeof value === 'string' && value !== '') return value.slice(0, MESSAGE_LENGTH_MAX);
-    const inside = messageIn(value);
+    if (typeof value === 'string' && value !== '') return value;
+    const inside = messageIn(value, depth + 1);
     if (inside !== '') return inside;
   }
   return '';

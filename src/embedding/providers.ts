@@ -146,6 +146,7 @@ function rest(embedder: Embedder): Protocol {
     ...sizes(embedder, request.repeats ? INPUTS_MAX : 1),
     url: String(embedder.url),
     headers,
+    bodySecrets: embedder.request,
     body: (inputs) => request.body(inputs),
     embeddings: (answer) => response.embeddings(answer),
     explain: () => null,

@@ -33,9 +33,17 @@ export class ExportTarget {
     }
   }
 
-  /** Throws `ApiError` when the target does not take it, after all attempts. */
-  async sendJson(method: PeerRequest['method'], path: string, value: unknown): Promise<void> {
-    await this.send(method, path, jsonBody(value));
+  /**
+   * Throws `ApiError` when the target does not take it, after all attempts.
+   * @param secrets what of the value can hold credentials
+   */
+  async sendJson(
+    method: PeerRequest['method'],
+    path: string,
+    value: unknown,
+    secrets?: unknown,
+  ): Promise<void> {
+    await this.send(method, path, { ...jsonBody(value), secrets });
   }
 
   /** The same. */

@@ -140,7 +140,7 @@ class Exporter {
     if (exists && !override) return;
     // As GET shows them, with secrets in clear.
     const complete = { ...renderSettings(settings, features), embedders: settings.embedders };
-    await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete);
+    await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete, settings.embedders);
   }
 
   /** While a payload is sent the next one is made. */

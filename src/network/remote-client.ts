@@ -236,7 +236,7 @@ function couldNotSend(reason: string): Retryable {
 }
 
 /** What a status that is no success means; null: it is one. */
-function refusalOf({ status, body }: OutboundAnswer): Error | null {
+function refusalOf({ status, body, hide }: OutboundAnswer): Error | null {
   if (status >= 200 && status < 300) return null;
   if (status === 401 || status === 403) {
     return new ApiError(
@@ -244,7 +244,7 @@ function refusalOf({ status, body }: OutboundAnswer): Error | null {
       `The remote refuses access (status ${status}); check its key in the network of this server.`,
     );
   }
-  const shown = body.toString('utf8', 0, 4 * SHOWN_MAX).slice(0, SHOWN_MAX);
+  const shown = hide(body.toString('utf8', 0, 8 * SHOWN_MAX)).slice(0, SHOWN_MAX);
   if (status >= 500) {
     return new Retryable(
       new ApiError('remote_remote_error', `The remote failed with status ${status}: ${shown}`),

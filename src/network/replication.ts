@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Network, Remote } from '../contract/network.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
-import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError } from '../outbound/outbound-error.ts';
 import { backoffMs, type RetryOptions, withRetries } from '../outbound/retry.ts';
 import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './origin.ts';
@@ -151,7 +151,7 @@ export class Replication {
         },
         { bytesMax: ANSWER_BYTES_MAX },
       );
-      return taskUidOf(answer.status, answer.body);
+      return taskUidOf(answer);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
@@ -174,9 +174,9 @@ export class Replication {
   }
 }
 
-function taskUidOf(status: number, body: Buffer): number {
+function taskUidOf({ status, body, hide }: OutboundAnswer): number {
   if (status < 200 || status > 299) {
-    const shown = body.toString('utf8').slice(0, SHOWN_MAX);
+    const shown = hide(body.toString('utf8', 0, 8 * SHOWN_MAX)).slice(0, SHOWN_MAX);
     throw new Refusal(`The remote answered with status ${status}: ${shown}`, status < 500);
   }
   try {

@@ -20,7 +20,7 @@ const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   readonly status: number;
-  /** Empty when it is no JSON object. */
+  /** Empty when it is no JSON object. Its texts are without the credentials of the request. */
   readonly body: Record<string, unknown>;
   /** Ms that the server asks to wait, or null. */
   readonly retryAfterMs: number | null;
@@ -50,6 +50,8 @@ export interface PeerOptions {
 
 export interface PeerBody {
   bytes: Buffer;
+  /** As of `OutboundRequest`. */
+  secrets?: unknown;
   headers: Readonly<Record<string, string>>;
 }
 
@@ -104,7 +106,9 @@ export class ApiPeer {
             ...body?.headers,
             ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
           },
-          ...(body === undefined ? {} : { body: idle.watched(body.bytes) }),
+          ...(body === undefined
+            ? {}
+            : { body: idle.watched(body.bytes), bodySecrets: body.secrets }),
           timeoutMs: REQUEST_MS_MAX,
           idleTimeoutMs: IDLE_MS,
           signal: idle.signal,
@@ -113,7 +117,8 @@ export class ApiPeer {
       );
       if (answer.status >= 200 && answer.status < 300) return answer.body;
       const retryAfterMs = waitAsked(answer.headers['retry-after']);
-      throw new RefusedRequest(answer.status, objectOf(answer.body), retryAfterMs);
+      const said = withoutSecrets(objectOf(answer.body), answer.hide);
+      throw new RefusedRequest(answer.status, said, retryAfterMs);
     } catch (error) {
       throw idle.isOver ? new OutboundError('timeout', `no progress for ${IDLE_MS} ms`) : error;
     } finally {
@@ -187,6 +192,19 @@ function waitAsked(header: string | string[] | undefined): number | null {
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
   const moment = Date.parse(text);
   return Number.isNaN(moment) ? null : Math.max(0, moment - Date.now());
+}
+
+/** Texts at the top, which are all that is shown. */
+function withoutSecrets(
+  body: Record<string, unknown>,
+  hide: (text: string) => string,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? hide(value) : value,
+    ]),
+  );
 }
 
 function objectOf(bytes: Buffer): Record<string, unknown> {

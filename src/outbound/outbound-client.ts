@@ -10,6 +10,7 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
+import { SecretFilter, unescaped } from '../base/secrets.ts';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.ts';
 import { type OutboundFailure, OutboundError, placeOf } from './outbound-error.ts';
 
@@ -41,6 +42,8 @@ export interface OutboundRequest {
   headers?: Readonly<Record<string, string>>;
   /** A stream or generator is sent as it is produced, in chunks, no faster than the other side reads. */
   body?: string | Uint8Array | Readable | AsyncIterable<Uint8Array>;
+  /** What of the body can hold credentials: settings of embedders, or the template of the body. */
+  bodySecrets?: unknown;
   /** Ms until the head of the answer is there; with `fetch` until all of it is. */
   timeoutMs: number;
   /** Ms that the body of the answer may pause. */
@@ -52,6 +55,8 @@ export interface OutboundRequest {
 export interface OutboundHead {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The beginning of a text of the answer, without the credentials of the request: whatever is shown goes through it. */
+  hide(text: string): string;
 }
 
 /** The body of `body` must be read to its end or destroyed: its connection is not free before. */
@@ -125,8 +130,8 @@ export class OutboundClient {
         }
         chunks.push(chunk);
       }
-      const { status, headers } = sent.stream;
-      return { status, headers, body: Buffer.concat(chunks, bytes) };
+      const { status, headers, hide } = sent.stream;
+      return { status, headers, hide, body: Buffer.concat(chunks, bytes) };
     } finally {
       sent.end();
       sent.stream.discard();
@@ -172,6 +177,7 @@ export class OutboundClient {
       const stream = {
         status: answer.statusCode,
         headers: answer.headers,
+        hide: hider(url, request),
         body: readBody(answer.body, place, ending.signal, release),
         discard: (): void => {
           release();
@@ -253,6 +259,12 @@ export class OutboundClient {
   };
 }
 
+/** Made when something is to be hidden: most answers are not shown. */
+function hider(url: URL, { headers = {}, bodySecrets }: OutboundRequest): (text: string) => string {
+  let filter: SecretFilter | null = null;
+  return (text) => (filter ??= new SecretFilter({ url, headers, body: bodySecrets })).hide(text);
+}
+
 function parseUrl(text: string | URL): URL {
   let url: URL | null = null;
   try {
@@ -278,15 +290,6 @@ function target(
   }
   headers['user-agent'] ??= 'gannet';
   return { origin: url.origin, headers };
-}
-
-/** Without `%` escapes; as it is where these are none. */
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** @param late takes a value that comes after the signal */

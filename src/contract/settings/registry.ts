@@ -5,7 +5,8 @@ import {
   EMBEDDERS,
   inShownOrder,
   mergeEmbedders,
-  obfuscateEmbedders,
+  reportedEmbedders,
+  shownEmbedders,
   type Embedders,
   type PartialEmbedders,
 } from '../embedders.ts';
@@ -207,7 +208,8 @@ export const SETTINGS = [
       ),
     check: checkPartialEmbedders,
     merge: mergeEmbedders,
-    render: obfuscateEmbedders,
+    render: shownEmbedders,
+    report: reportedEmbedders,
   }),
   setting({
     name: 'searchCutoffMs',

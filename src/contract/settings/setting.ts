@@ -53,8 +53,10 @@ export interface Setting<Name extends string = string, Value = unknown> {
   check?(given: unknown, features: FeatureSet): ApiError | null;
   /** The value to store. Refuses what only the stored value shows to be wrong. Default: `change` replaces `current`. */
   merge?(current: Value, change: unknown): Result<Value, ApiError>;
-  /** The value, complete or partial, without secrets. Default: as it is. */
+  /** The value as the routes of settings show it, without secrets. Default: as it is. */
   render?(value: unknown): unknown;
+  /** What was sent as details of tasks show it. Default: `render`. */
+  report?(sent: unknown): unknown;
 }
 
 /** Keeps the literal name and infers the type of the value. */

@@ -2,7 +2,7 @@
 import type { RawJson } from '../../base/json.ts';
 import { shortSize } from '../../base/size.ts';
 import { runsOf } from '../../base/uid-runs.ts';
-import { obfuscate } from '../embedders.ts';
+import { masked, maskedUrl } from '../../base/secrets.ts';
 import { type PartialSettings, renderPartialSettings } from '../settings.ts';
 import type { IndexVisibility, TaskDetails, TaskFilter } from '../tasks.ts';
 import { shownRulePatch, type SearchRulePatch } from '../search-rules.ts';
@@ -427,8 +427,8 @@ const exportType = taskType({
     row: (): ExportRequest => ({ type, url, apiKey, payloadSizeBytes, indexes }),
   }),
   details(row: ExportRequest): TaskDetails {
-    const details: TaskDetails = { url: row.url };
-    if (row.apiKey !== null) details.apiKey = obfuscate(row.apiKey);
+    const details: TaskDetails = { url: maskedUrl(row.url) };
+    if (row.apiKey !== null) details.apiKey = masked(row.apiKey);
     if (row.payloadSizeBytes !== null) details.payloadSize = shortSize(row.payloadSizeBytes);
     details.indexes = row.indexes;
     return details;

@@ -12,7 +12,7 @@ import {
   type LogLevelBody,
   type LogStreamBody,
 } from '../../contract/gated.ts';
-import { type NetworkPatch, PATCH_NETWORK } from '../../contract/network.ts';
+import { type NetworkPatch, networkView, PATCH_NETWORK } from '../../contract/network.ts';
 import type { TaskFilter, TaskView } from '../../contract/tasks.ts';
 import { originOf } from '../../network/origin.ts';
 import { shardOf } from '../../network/owner.ts';
@@ -136,7 +136,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       answer: NETWORK,
       handle: () => {
         need('network', 'Reading the network');
-        return json(200, network.get());
+        return json(200, networkView(network.get()));
       },
     }),
     route<unknown, NetworkPatch>({
@@ -150,7 +150,7 @@ export function gatedRoutes({ services, logs, network, replication }: Dependenci
       handle: async ({ body }) => {
         need('network', 'Changing the network');
         refuseWhileMoving();
-        return json(200, await network.patch(body));
+        return json(200, networkView(await network.patch(body)));
       },
     }),
     route({

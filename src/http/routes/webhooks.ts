@@ -1,6 +1,6 @@
 import { WEBHOOK, WEBHOOKS } from '../../contract/answers.ts';
 import { randomUUID } from 'node:crypto';
-import { obfuscate } from '../../contract/embedders.ts';
+import { maskedHeaders, maskedUrl, unmaskedHeaders, unmaskedUrl } from '../../base/secrets.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { HEADER_NAME, HEADER_VALUE, normalizeUuid } from '../../contract/formats.ts';
 import {
@@ -91,7 +91,7 @@ export function webhookRoutes({ webhooks }: Dependencies): Route[] {
         const record = editable(params.uuid!);
         const changed = {
           uuid: record.uuid,
-          url: body.url ?? record.url,
+          url: body.url === undefined ? record.url : unmaskedUrl(body.url, record.url),
           headers: mergedHeaders(record.headers, body.headers),
         };
         await webhooks.put(changed);
@@ -128,7 +128,7 @@ function mergedHeaders(
   if (change === undefined) return stored;
   if (change === null) return {};
   const merged = new Map(Object.entries(stored));
-  for (const [name, value] of Object.entries(change)) {
+  for (const [name, value] of Object.entries(unmaskedHeaders(change, stored))) {
     if (value === null) {
       merged.delete(name);
       continue;
@@ -149,21 +149,10 @@ function badHeader(reason: string): ApiError {
 }
 
 function view({ uuid, url, headers }: WebhookRecord): Record<string, unknown> {
-  const shown = Object.entries(headers).map(([name, value]) => [
-    name,
-    name.toLowerCase() === 'authorization' ? obfuscateCredential(value) : value,
-  ]);
   return {
     uuid,
     isEditable: uuid !== LAUNCH_WEBHOOK_UUID,
-    url,
-    headers: Object.fromEntries(shown),
+    url: maskedUrl(url),
+    headers: maskedHeaders(headers),
   };
-}
-
-function obfuscateCredential(value: string): string {
-  const scheme = 'Bearer ';
-  return value.startsWith(scheme)
-    ? scheme + obfuscate(value.slice(scheme.length))
-    : obfuscate(value);
 }

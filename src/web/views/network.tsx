@@ -273,7 +273,7 @@ function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Eleme
     <TextField
       label={label}
       hint={hint}
-      type={member === 'url' ? 'url' : 'text'}
+      type={member === 'url' ? 'url' : 'password'}
       required={member === 'url'}
       value={after[member] ?? ''}
       onInput={(text) => setAfter({ ...after, [member]: text === '' ? null : text })}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { obfuscate } from '../../../src/contract/embedders.ts';
+import { masked } from '../../../src/base/secrets.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { validator } from '../../../src/contract/schema.ts';
 import {
@@ -398,7 +398,7 @@ describe('Embedders', () => {
       ['012345678901234567890123456789', '01234XXXXXX...'],
       ['aé23456789', 'aéXXXX...'],
     ];
-    for (const [secret, shown] of cases) assert.equal(obfuscate(secret), shown, secret);
+    for (const [secret, shown] of cases) assert.equal(masked(secret), shown, secret);
   });
 });
 

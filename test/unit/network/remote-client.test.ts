@@ -19,7 +19,10 @@ function clientOf(...answers: (number | OutboundFailure)[]): {
       urls.push(url);
       const next = answers.length > 1 ? answers.shift()! : answers[0]!;
       if (typeof next === 'string') throw new OutboundError(next, `secret.example ${next}`);
-      return Promise.resolve({ status: next, headers: {}, body: Buffer.from('said') });
+      return Promise.resolve({
+        ...{ status: next, headers: {}, body: Buffer.from('said') },
+        hide: (text: string) => text,
+      });
     },
   } as unknown as OutboundClient;
   return { client: new RemoteClient(outbound, { wait: () => Promise.resolve() }), urls };
