@@ -14,16 +14,17 @@ import {
 } from '../contract/chats.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import {
+  CallCollector,
+  callMessage,
   type Chunk,
   type ErrorEvent,
-  forwarded,
   type ToolCall,
-  type ToolCallDelta,
   type Usage,
 } from './chunks.ts';
 import {
   completion,
   errorEvent,
+  includesUsage,
   ProviderError,
   providerError,
   requestBody,
@@ -40,10 +41,9 @@ import {
 
 /** Rounds of one conversation. */
 const ROUNDS_MAX = 20;
-/** Calls in one round, and characters of their arguments together. */
-const CALLS_MAX = 32;
-const ARGUMENTS_LENGTH_MAX = 2 ** 20;
-/** Characters that the searches of one conversation add to it: arguments and results. */
+/** Characters of what a model thinks before its calls of one round, which goes back to it. */
+const REASONING_LENGTH_MAX = 2 ** 20;
+/** Characters that the searches of one conversation add to it: calls, what was thought before them, and results. */
 const ADDED_LENGTH_MAX = 4 * 2 ** 20;
 /** Characters of the documents that are kept to be told at the end. */
 const ANSWER_SOURCES_LENGTH_MAX = 2 ** 20;
@@ -122,6 +122,8 @@ export class Conversation {
   readonly #answerSources = new Set<string>();
   #answerSourcesLength = 0;
   #addedLength = 0;
+  #lastUsage: Usage | null = null;
+  #usageReports = 0;
   #tool: unknown;
   readonly usage: ChatUsage = { searches: 0, promptTokens: 0, completionTokens: 0, totalTokens: 0 };
 
@@ -151,16 +153,15 @@ export class Conversation {
   async run(): Promise<void> {
     this.#tool = await searchTool(this.#services, this.#caller, promptsOf(this.#workspace));
     try {
-      let last: Chunk | null = null;
       for (let round = 0; round < ROUNDS_MAX; round++) {
         const ended = await this.#round();
-        last = ended.last;
         if (this.#signal.aborted) return;
         if (ended.calls.length === 0) {
-          await this.#reportAnswerSources(last);
+          await this.#reportAnswerSources(ended.last);
+          await this.#reportUsage(ended.last);
           return;
         }
-        await this.#handle(ended.calls, last);
+        await this.#handle(ended);
       }
       const message = `The model asked for searches in more than ${ROUNDS_MAX} rounds`;
       await this.#sink.send(errorEvent('tool_call_limit', message));
@@ -177,9 +178,11 @@ export class Conversation {
   }
 
   /** Passes the text of one answer on and collects its calls. */
-  async #round(): Promise<{ calls: ToolCall[]; last: Chunk }> {
+  async #round(): Promise<EndedRound> {
     const calls = new CallCollector();
+    let reasoning = '';
     let last: Chunk = {};
+    let usage: Usage | null = null;
     let finished = false;
     for await (const chunk of completion(
       this.#outbound,
@@ -187,42 +190,68 @@ export class Conversation {
       this.#body(),
       this.#signal,
     )) {
-      this.#count(chunk.usage);
-      const choice = chunk.choices?.[0];
+      // Of several reports of one answer the last one counts: each holds all so far.
+      usage = chunk.usage ?? usage;
+      const { choice, forwarded } = chunk;
       // Such as a usage report, or the content filter's results: never the end of a round.
-      if (choice === undefined) continue;
-      last = chunk;
-      const { finish_reason: reason = null, delta } = choice;
-      const { tool_calls: pieces } = delta ?? {};
-      if (pieces !== undefined && pieces !== null) calls.add(pieces);
-      if (reason !== null) finished = true;
+      if (choice === null) continue;
+      last = forwarded;
+      const { toolCalls: pieces, finishReason } = choice;
+      const surplus = calls.add(pieces);
+      if (surplus !== null) throw tooMuch(surplus);
+      // Without calls nobody needs it again, however long it is.
+      if (reasoning.length <= REASONING_LENGTH_MAX) reasoning += choice.reasoning;
+      if (finishReason !== null) finished = true;
       const ofCalls =
-        (pieces ?? []).length > 0 || reason === 'tool_calls' || (reason !== null && !calls.empty);
-      if (!ofCalls) await this.#sink.send(forwarded(chunk));
+        pieces.length > 0 ||
+        finishReason === 'tool_calls' ||
+        (finishReason !== null && !calls.empty);
+      if (!ofCalls) await this.#sink.send(forwarded);
     }
+    this.#count(usage);
     if (!finished && calls.empty && !this.#signal.aborted) {
       throw providerError('stream_ended', 'The stream of the provider ended too early');
     }
-    return { calls: calls.take(), last };
+    if (!calls.empty && reasoning.length > REASONING_LENGTH_MAX) {
+      throw tooMuch(`more than ${REASONING_LENGTH_MAX} characters of \`reasoning_content\``);
+    }
+    return { calls: calls.take(), reasoning, last };
   }
 
-  #count(usage: Usage | null | undefined): void {
-    if (usage === null || usage === undefined) return;
+  #count(usage: Usage | null): void {
+    if (usage === null) return;
+    this.#lastUsage = usage;
+    this.#usageReports++;
     this.usage.promptTokens += usage.prompt_tokens ?? 0;
     this.usage.completionTokens += usage.completion_tokens ?? 0;
     this.usage.totalTokens += usage.total_tokens ?? 0;
   }
 
-  async #handle(calls: readonly ToolCall[], last: Chunk): Promise<void> {
-    this.#messages.push({ role: 'assistant', tool_calls: calls.map(callMessage) });
+  /** The chunk that `stream_options.include_usage` asks for: what all rounds used. */
+  async #reportUsage(last: Chunk): Promise<void> {
+    if (this.#lastUsage === null || !includesUsage(this.#request.stream_options)) return;
+    const { promptTokens, completionTokens, totalTokens } = this.usage;
+    const sum: Usage = {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: totalTokens,
+    };
+    // Details of one round are not those of all.
+    const usage = this.#usageReports === 1 ? this.#lastUsage : sum;
+    await this.#sink.send({ ...this.#frame(last), choices: [], usage });
+  }
+
+  async #handle({ calls, reasoning, last }: EndedRound): Promise<void> {
+    this.#messages.push(assistantMessage(calls, reasoning));
+    this.#addedLength += reasoning.length;
     for (const call of calls) {
       if (this.#signal.aborted) return;
       const answer =
         call.name === SEARCH_TOOL
-          ? await this.#search(call, last)
+          ? await this.#search(call, reasoning, last)
           : `There is no function \`${call.name}\`; the only one is \`${SEARCH_TOOL}\`.`;
       this.#messages.push(toolMessage(answer, call.id));
-      this.#addedLength += call.arguments.length + answer.length;
+      this.#addedLength += call.length + answer.length;
       if (this.#addedLength > ADDED_LENGTH_MAX) {
         throw providerError(
           'tool_call_limit',
@@ -233,14 +262,14 @@ export class Conversation {
   }
 
   /** @returns the text for the model */
-  async #search(call: ToolCall, last: Chunk): Promise<string> {
+  async #search(call: ToolCall, reasoning: string, last: Chunk): Promise<string> {
     const { progress, sources, append } = this.#reports;
     if (progress) {
       const text = { function_arguments: call.arguments, function_parameters: call.arguments };
       await this.#report(last, PROGRESS, { call_id: call.id, function_name: call.name, ...text });
     }
     if (append) {
-      await this.#report(last, APPEND, { role: 'assistant', tool_calls: [callMessage(call)] });
+      await this.#report(last, APPEND, assistantMessage([call], reasoning));
     }
     this.usage.searches++;
     const ended = this.#caller.countSearch();
@@ -291,54 +320,40 @@ export class Conversation {
     const fn = { name, arguments: text };
     const toolCall = { index: 0, id: randomUUID(), type: 'function', function: fn };
     const delta = { role: 'assistant', tool_calls: [toolCall] };
-    await this.#sink.send({
+    const choices = [{ index: 0, delta, finish_reason: null }];
+    await this.#sink.send({ ...this.#frame(last), choices });
+  }
+
+  /** What chunks of our own have in common with the provider's. */
+  #frame(last: Chunk): Chunk {
+    return {
       id: last.id ?? '',
-      choices: [{ index: 0, delta, finish_reason: null }],
       created: last.created ?? Math.floor(Date.now() / 1000),
       model: last.model ?? this.#request.model,
       object: 'chat.completion.chunk',
-    });
+    };
   }
 }
 
-/** Puts calls together: the first piece of one has its id and name, later ones append to the arguments. */
-class CallCollector {
-  readonly #calls = new Map<number, ToolCall>();
-  #length = 0;
-
-  get empty(): boolean {
-    return this.#calls.size === 0;
-  }
-
-  add(pieces: readonly ToolCallDelta[]): void {
-    for (const [n, piece] of pieces.entries()) {
-      const index = piece.index ?? n;
-      let call = this.#calls.get(index);
-      if (call === undefined) {
-        if (this.#calls.size >= CALLS_MAX) throw tooMuch(`more than ${CALLS_MAX} calls`);
-        call = { id: piece.id ?? randomUUID(), name: '', arguments: '' };
-        this.#calls.set(index, call);
-      }
-      if (piece.function?.name) call.name ||= piece.function.name;
-      const text = piece.function?.arguments ?? '';
-      this.#length += text.length;
-      if (this.#length > ARGUMENTS_LENGTH_MAX)
-        throw tooMuch(`calls of more than ${ARGUMENTS_LENGTH_MAX} characters`);
-      call.arguments += text;
-    }
-  }
-
-  take(): ToolCall[] {
-    return [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);
-  }
+/** A round of the provider that has ended. */
+interface EndedRound {
+  calls: readonly ToolCall[];
+  /** What the model thought before its calls, for providers that want it back; empty: nothing. */
+  reasoning: string;
+  /** The last chunk with a choice. */
+  last: Chunk;
 }
 
 function tooMuch(what: string): ProviderError {
   return providerError('parser_error', `The provider sent ${what} in one round`);
 }
 
-function callMessage({ id, name, arguments: text }: ToolCall): unknown {
-  return { id, type: 'function', function: { name, arguments: text } };
+function assistantMessage(calls: readonly ToolCall[], reasoning: string): ChatMessage {
+  return {
+    role: 'assistant',
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    tool_calls: calls.map(callMessage),
+  };
 }
 
 function toolMessage(content: string, id: string): ChatMessage {

@@ -5,10 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { TextDecoder } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { excessIn } from '../base/json.ts';
 import type { ChatMessage, ChatWorkspace } from '../contract/chats.ts';
 import type { OutboundClient, OutboundStream } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
-import type { Chunk, ErrorBody, ErrorEvent } from './chunks.ts';
+import { type ErrorEvent, type ProviderChunk, readChunk } from './chunks.ts';
 
 /** Ms until the first byte of the answer; models may think long. */
 const HEAD_TIMEOUT_MS = 120_000;
@@ -26,6 +27,14 @@ const DEFAULT_URLS: Record<string, string> = {
 
 /** Models of OpenAI that know the role `system` and not `developer`. */
 const SYSTEM_ROLE_MODELS = /^(?:gpt-3\.5|gpt-4|gpt-4\.1|gpt-4\.5|gpt-4o|chatgpt-4o)(?:-|$)/;
+
+/** The error of a provider. */
+interface ErrorBody {
+  type?: unknown;
+  code?: unknown;
+  message?: unknown;
+  param?: unknown;
+}
 
 /** A failure of the provider, as the client is told. */
 export class ProviderError extends Error {
@@ -91,11 +100,17 @@ export function systemMessage(
   return { role: developer ? 'developer' : 'system', content };
 }
 
-/** The body without `stream` options that the source does not know. */
+/** OpenAI reports what it used to each; sources that may not know the option are asked where the client asks. */
 export function requestBody(workspace: ChatWorkspace, body: Record<string, unknown>): string {
-  const { stream_options: _, ...rest } = body;
-  const options = isOpenAi(workspace) ? { stream_options: { include_usage: true } } : {};
+  const { stream_options: given, ...rest } = body;
+  const wantsUsage = isOpenAi(workspace) || includesUsage(given);
+  const options = wantsUsage ? { stream_options: { include_usage: true } } : {};
   return JSON.stringify({ ...rest, stream: true, ...options });
+}
+
+/** @param options `stream_options` of a request */
+export function includesUsage(options: unknown): boolean {
+  return (options as { include_usage?: unknown } | null | undefined)?.include_usage === true;
 }
 
 /**
@@ -107,12 +122,12 @@ export async function* completion(
   workspace: ChatWorkspace,
   body: string,
   signal: AbortSignal,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<ProviderChunk> {
   const answer = await opened(outbound, workspace, body, signal);
   try {
     for await (const event of events(answer)) {
       if (event.data === '[DONE]') return;
-      yield parsedChunk(event.data);
+      yield parsedChunk(event.data, answer.hide);
     }
   } finally {
     answer.discard();
@@ -142,7 +157,7 @@ async function opened(
   const type = String(answer.headers['content-type'] ?? '');
   if (answer.status === 200 && type.toLowerCase().startsWith('text/event-stream')) return answer;
   try {
-    throw refusal(answer.status, await errorText(answer));
+    throw refusal(answer.status, await errorText(answer), answer.hide);
   } finally {
     answer.discard();
   }
@@ -169,8 +184,10 @@ async function errorText(answer: OutboundStream): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+type Hide = OutboundStream['hide'];
+
 /** An answer that is no stream. Errors stand under `error`, or, with Mistral, at the top. */
-function refusal(status: number, text: string): ProviderError {
+function refusal(status: number, text: string, hide: Hide): ProviderError {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -179,9 +196,9 @@ function refusal(status: number, text: string): ProviderError {
   }
   // Some wrap the object in a list.
   const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
-  const error = (first as { error?: unknown } | undefined)?.error ?? first;
-  if (isErrorBody(error)) return new ProviderError(eventOf(error));
-  if (typeof error === 'string') return providerError('unknown', error);
+  const error = (first as { error?: unknown } | null | undefined)?.error ?? first;
+  if (isErrorBody(error)) return new ProviderError(eventOf(error, hide));
+  if (typeof error === 'string') return providerError('unknown', hide(error));
   return providerError('reqwest_error', `The provider answered ${status} with what cannot be read`);
 }
 
@@ -191,21 +208,22 @@ function isErrorBody(value: unknown): value is ErrorBody {
   );
 }
 
+/** Numbers become text. What has members is not shown: no client expects it. */
 function textOrNull(value: unknown): string | null {
-  return value === undefined || value === null
-    ? null
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }
 
-function eventOf({ type, code, message, param }: ErrorBody): ErrorEvent {
-  const kind = typeof type === 'string' ? type : 'unknown';
+function eventOf({ type, code, message, param }: ErrorBody, hide: Hide): ErrorEvent {
+  const shown = (value: unknown): string | null => {
+    const text = textOrNull(value);
+    return text === null ? null : hide(text);
+  };
   return errorEvent(
-    kind,
-    textOrNull(message) ?? 'The provider reports an error',
-    textOrNull(code),
-    textOrNull(param),
+    typeof type === 'string' ? hide(type) : 'unknown',
+    shown(message) ?? 'The provider reports an error',
+    shown(code),
+    shown(param),
   );
 }
 
@@ -246,25 +264,33 @@ function decoded(decoder: TextDecoder, bytes: Buffer): string {
   }
 }
 
-function parsedChunk(data: string): Chunk {
+/** @param hide every text of the provider goes through it before it is shown */
+function parsedChunk(data: string, hide: Hide): ProviderChunk {
+  // One that is nested deeper could not be written again.
+  const excess = excessIn(Buffer.from(data));
+  if (excess !== null) throw badChunk(excess);
   let chunk: unknown;
   try {
     chunk = JSON.parse(data);
   } catch (error) {
-    throw providerError(
-      'json_deserialize_error',
-      `A chunk is not JSON: ${(error as Error).message}`,
-      'internal',
-    );
+    throw badChunk(`it is not JSON: ${hide((error as Error).message)}`);
   }
   if (typeof chunk !== 'object' || chunk === null || Array.isArray(chunk)) {
-    throw providerError('json_deserialize_error', 'A chunk is no JSON object', 'internal');
+    throw badChunk('it is no JSON object');
   }
-  const { error } = chunk as Chunk;
-  if (typeof error === 'string') throw providerError('unknown', error);
-  if (error !== undefined && error !== null) throw new ProviderError(eventOf(error));
-  if ((chunk as { object?: unknown }).object === 'error' && isErrorBody(chunk)) {
-    throw new ProviderError(eventOf(chunk));
-  }
-  return chunk as Chunk;
+  const { error, object } = chunk as { error?: unknown; object?: unknown };
+  if (typeof error === 'string' && error !== '') throw providerError('unknown', hide(error));
+  if (typeof error === 'object' && error !== null) throw new ProviderError(eventOf(error, hide));
+  if (object === 'error' && isErrorBody(chunk)) throw new ProviderError(eventOf(chunk, hide));
+  const read = readChunk(chunk as Record<string, unknown>);
+  if (!read.ok) throw badChunk(read.error);
+  return read.value;
+}
+
+function badChunk(reason: string): ProviderError {
+  return providerError(
+    'json_deserialize_error',
+    `A chunk of the provider cannot be used: ${reason}`,
+    'internal',
+  );
 }

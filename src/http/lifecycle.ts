@@ -335,7 +335,7 @@ export class Lifecycle {
     if (error.status === 413) pending.exchange.closes = true;
     this.#send(pending, {
       status: error.status,
-      body: JSON.stringify(error),
+      body: JSON.stringify(pending.route.openAiErrors === true ? openAiError(error) : error),
       headers: error.status === 503 ? [RETRY_AFTER] : [],
     });
   }
@@ -527,6 +527,13 @@ export function invalidContentType(received: string, accepted: string): ApiError
     'invalid_content_type',
     `The \`Content-Type\` \`${received}\` is not accepted here; accepted are ${accepted}.`,
   );
+}
+
+/** The error, and again as clients of OpenAI read it. */
+function openAiError(error: ApiError): object {
+  const body = error.toJSON();
+  const { message, type, code } = body;
+  return { ...body, error: { message, type, param: null, code } };
 }
 
 function hasNoBody({ headers }: Exchange): boolean {

@@ -80,6 +80,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly isSearch?: boolean;
   /** How many searches the body asks for. Absent: one. */
   searches?(body: B): number;
+  /** Errors also have the member that clients of OpenAI read. */
+  readonly openAiErrors?: boolean;
   readonly success: number;
   /** The body of a success; absent: none. `text`: no JSON. */
   readonly answer?: Schema | 'text';

@@ -100,6 +100,173 @@ describe('Conversational search', () => {
     );
   });
 
+  it('gives back to the provider what only the provider knows of a round with calls', async () => {
+    const thought = { google: { thought_signature: 'c2ln' } };
+    const first = {
+      ...{ index: 0, id: 'c1', type: 'function', extra_content: thought },
+      function: { name: '_meiliSearchInIndex', arguments: search('', 'alien'), strict: true },
+    };
+    const second = {
+      ...{ index: 0, id: 'c2', type: 'function' },
+      function: { name: '_meiliSearchInIndex', arguments: JSON.stringify(search('', 'heat')) },
+    };
+    const chunk = (delta: object): object => ({
+      id: 'c',
+      choices: [{ index: 0, delta, finish_reason: null }],
+    });
+    provider.script(
+      [
+        chunk({ role: 'assistant', reasoning_content: 'I should ' }) as any,
+        chunk({ reasoning_content: 'search.', tool_calls: [first] }) as any,
+        chunk({ tool_calls: [second] }) as any,
+        finish('tool_calls'),
+      ],
+      [say('Both.'), finish('stop')],
+    );
+    const tools = [
+      {
+        type: 'function',
+        function: { name: '_meiliAppendConversationMessage', parameters: {} },
+      },
+    ];
+    const stream = (await client.chat.completions.create(ask({ tools }))) as any;
+    const appended: any[] = [];
+    for await (const { choices } of stream) {
+      for (const { function: fn } of choices[0]?.delta.tool_calls ?? [])
+        appended.push(JSON.parse(fn.arguments));
+    }
+    const calls = [
+      {
+        ...{ id: 'c1', type: 'function', extra_content: thought },
+        function: {
+          name: '_meiliSearchInIndex',
+          arguments: JSON.stringify(search('', 'alien')),
+          strict: true,
+        },
+      },
+      { id: 'c2', type: 'function', function: second.function },
+    ];
+    const reasoning = { reasoning_content: 'I should search.' };
+    assert.deepEqual(provider.requests[1].messages.slice(-3), [
+      { role: 'assistant', ...reasoning, tool_calls: calls },
+      { role: 'tool', content: 'Alien', tool_call_id: 'c1' },
+      { role: 'tool', content: 'Heat', tool_call_id: 'c2' },
+    ]);
+    // A client that goes on with the conversation sends the same.
+    assert.deepEqual(
+      appended.filter(({ role }) => role === 'assistant'),
+      calls.map((call) => ({ role: 'assistant', ...reasoning, tool_calls: [call] })),
+    );
+  });
+
+  it('reports what it used to a client that asks for it, once', async () => {
+    const used = (prompt: number, answer: number): any => ({
+      ...{ id: 'u', choices: [] },
+      usage: {
+        ...{ prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer },
+        details: { cached: 1 },
+      },
+    });
+    const usages = async (options: object): Promise<any[]> => {
+      const found: any[] = [];
+      const stream = (await client.chat.completions.create(ask(options))) as any;
+      for await (const { usage, choices } of stream) if (usage) found.push({ usage, choices });
+      return found;
+    };
+    const asking = { stream_options: { include_usage: true } };
+    const one = [say('Done.'), finish('stop'), used(5, 2)];
+    provider.script(one, one, [call('c1', search()), finish('tool_calls'), used(3, 1)], one);
+    assert.deepEqual(await usages(asking), [{ usage: used(5, 2).usage, choices: [] }]);
+    assert.deepEqual(provider.requests[0].stream_options, asking.stream_options);
+    assert.deepEqual(await usages({}), []);
+    assert.ok(!('stream_options' in provider.requests[1]));
+    const sum = { prompt_tokens: 8, completion_tokens: 3, total_tokens: 11 };
+    assert.deepEqual(await usages(asking), [{ usage: sum, choices: [] }]);
+    const { status } = await server.call('POST', '/chats/films/chat/completions', {
+      body: ask({ stream_options: { include_usage: 'yes' } }),
+    });
+    assert.equal(status, 400);
+  });
+
+  it('refuses requests with the error that clients of OpenAI read', async () => {
+    const cases: [object, number, string][] = [
+      [ask({ n: 2 }), 501, 'unimplemented_multi_choice_chat_completions'],
+      [ask({ messages: 'x' }), 400, 'bad_request'],
+    ];
+    for (const [body, status, code] of cases) {
+      const refused: any = await client.chat.completions.create(body as any).then(
+        () => assert.fail('it was answered'),
+        (error: unknown) => error,
+      );
+      assert.deepEqual(
+        [refused.status, refused.code, refused.type],
+        [status, code, 'invalid_request'],
+      );
+      const { json } = await server.call('POST', '/chats/films/chat/completions', { body });
+      assert.ok(refused.message.includes(json.message), refused.message);
+      const { message, type, link } = json;
+      assert.deepEqual(json, {
+        message,
+        code,
+        type,
+        link,
+        error: { message, type, param: null, code },
+      });
+    }
+    const stranger = new OpenAI({
+      apiKey: 'x',
+      baseURL: `${server.url}/chats/films`,
+      maxRetries: 0,
+    });
+    const refused: any = await stranger.chat.completions
+      .create(ask())
+      .catch((error: unknown) => error);
+    assert.deepEqual([refused.status, refused.code], [403, 'invalid_api_key']);
+  });
+
+  it('ends with an error event after a chunk that is none, whatever is wrong with it', async () => {
+    const delta = (value: unknown): object => ({ choices: [{ index: 0, delta: value }] });
+    const chunks = [
+      ...[{ choices: [null] }, { choices: {} }, delta('x'), delta({ tool_calls: {} })],
+      ...[delta({ tool_calls: [null] }), delta({ tool_calls: [{ function: { arguments: [] } }] })],
+      ...[delta({ content: 7 }), delta({ tool_calls: [{ id: {} }] })],
+    ];
+    for (const chunk of chunks) {
+      provider.script([say('Begin'), chunk as any, say('never'), finish('stop')]);
+      const response = await fetch(`${server.url}/chats/films/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.masterKey}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(ask()),
+      });
+      const events = (await response.text()).trimEnd().split('\n\n').slice(-3);
+      assert.match(events[0]!, /Begin/);
+      assert.match(events[1]!, /"type":"json_deserialize_error"/, JSON.stringify(chunk));
+      assert.equal(events[2], 'data: [DONE]');
+    }
+  });
+
+  it('goes on after a usage that is none', async () => {
+    provider.script([
+      { choices: [], usage: { prompt_tokens: '5', completion_tokens: {}, total_tokens: [] } },
+      say('Done.'),
+      { choices: [], usage: 'all' } as any,
+      finish('stop'),
+    ]);
+    const more = { model: 'odd', stream_options: { include_usage: true } };
+    const stream = (await client.chat.completions.create(ask(more))) as any;
+    assert.equal(await textOf(stream), 'Done.');
+    const metrics = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: `Bearer ${server.masterKey}` },
+    });
+    assert.match(
+      await metrics.text(),
+      /gannet_chat_tokens_total\{workspace="films",model="odd"\} 0/,
+    );
+  });
+
   it('answers as a whole when the server allows it', async () => {
     provider.script(
       [call('c1', search()), finish('tool_calls')],

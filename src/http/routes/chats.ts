@@ -262,6 +262,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       method: 'POST',
       path: '/chats/:workspace/chat/completions',
       action: 'chatCompletions',
+      openAiErrors: true,
       summary: 'Answers a conversation from the documents, as a stream of events.',
       body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
       success: 200,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Chunk } from '../../../src/chat/chunks.ts';
+import type { Chunk, ProviderChunk } from '../../../src/chat/chunks.ts';
 import {
   completion,
   ProviderError,
@@ -18,9 +18,9 @@ const workspace = (more: Partial<ChatWorkspace>): ChatWorkspace => ({
 });
 const nobody = new AbortController().signal;
 
-async function all(chunks: AsyncIterable<Chunk>): Promise<Chunk[]> {
+async function all(chunks: AsyncIterable<ProviderChunk>): Promise<Chunk[]> {
   const list: Chunk[] = [];
-  for await (const chunk of chunks) list.push(chunk);
+  for await (const { forwarded } of chunks) list.push(forwarded);
   return list;
 }
 
@@ -183,7 +183,7 @@ describe('A chat provider', () => {
         answer = streaming(bytes.subarray(0, at), bytes.subarray(at));
         const list = await chunks();
         assert.deepEqual(ids(list), ['1', '2', '3'], `cut at ${at}`);
-        assert.equal(list[1]!.choices![0]!.delta.content, 'née 😀');
+        assert.deepEqual(list[1]!.choices![0]!['delta'], { content: 'née 😀' });
       }
       answer = streaming(...Array.from(bytes, (byte) => Buffer.from([byte])));
       assert.deepEqual(ids(await chunks()), ['1', '2', '3']);
@@ -245,6 +245,16 @@ describe('A chat provider', () => {
         { type: 'invalid', code: 'c', message: 'no' },
       ],
       ['no JSON', ['data: {"id":\n\n'], { type: 'json_deserialize_error', code: 'internal' }],
+      [
+        'a choice that is none',
+        ['data: {"choices":[null]}\n\n'],
+        { type: 'json_deserialize_error', code: 'internal' },
+      ],
+      [
+        'a chunk that is nested too deep',
+        [`data: {"choices":[{"delta":{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}}]}\n\n`],
+        { type: 'json_deserialize_error', code: 'internal' },
+      ],
       ['no object', ['data: [1]\n\n'], { type: 'json_deserialize_error', code: 'internal' }],
       ['no UTF-8', [Buffer.from([0xff, 0xfe])], { type: 'invalid_utf8_error', code: null }],
       [
@@ -280,8 +290,8 @@ describe('A chat provider', () => {
         response.write('data: {"id":"1"}\n\n');
         response.on('close', closed);
       };
-      for await (const { id } of completion(outbound, here, '{}', ending.signal)) {
-        assert.equal(id, '1');
+      for await (const chunk of completion(outbound, here, '{}', ending.signal)) {
+        assert.equal(chunk.forwarded.id, '1');
         break;
       }
       await left;
