@@ -203,6 +203,107 @@ describe('The description of the interface', function () {
     }
   });
 
+  it('describes responses to requests that ask for everything', async () => {
+    const headers = {
+      ...{ authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+      'meili-include-metadata': 'true',
+    };
+    const full = async (method: string, path: string, body?: object): Promise<any> => {
+      const template = path
+        .replace(/\?.*/, '')
+        .replace(/^\/indexes\/[\w-]+/, '/indexes/{index_uid}')
+        .replace(/documents\/\d+/, 'documents/{document_id}')
+        .replace(/dynamic-search-rules\/.+/, 'dynamic-search-rules/{uid}')
+        .replace(/^\/chats\/\w+/, '/chats/{workspace}');
+      const operation = description.paths[template]![method.toLowerCase()]!;
+      const answer = await ask(method, path, headers, body && JSON.stringify(body));
+      assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+      check(operation, `${method} ${path}`, answer);
+      return JSON.parse(answer.text);
+    };
+    const done = async (method: string, path: string, body?: object): Promise<void> => {
+      await server.ended((await full(method, path, body)).taskUid as number);
+    };
+    await done('PATCH', '/indexes/full/settings', {
+      filterableAttributes: ['id', 'size', 'kind', '_geo'],
+      sortableAttributes: ['size', '_geo'],
+      embedders: {
+        e: { source: 'userProvided', dimensions: 2, distribution: { mean: 1, sigma: 1 } },
+      },
+      chat: { searchParameters: { hybrid: { embedder: 'e', semanticRatio: 1 } } },
+      localizedAttributes: [{ attributePatterns: ['kind'], locales: ['eng'] }],
+      synonyms: { a: ['b'] },
+    });
+    await done('POST', '/indexes/full/documents?customMetadata=x', [
+      { id: 1, size: 1, kind: 'word', _geo: { lat: 1, lng: 2 }, _vectors: { e: [1, 0] } },
+      { id: 2, size: 2.5, kind: 'word', _geo: { lat: 1, lng: 3 }, _vectors: { e: [0, 1] } },
+    ]);
+    await full('GET', '/indexes/full/settings');
+    await full('GET', '/indexes/full/stats?showInternalDatabaseSizes=true');
+    await full('GET', '/stats?sizeFormat=human&showInternalDatabaseSizes=true');
+    const search = {
+      ...{ q: 'word', hybrid: { embedder: 'e', semanticRatio: 0.5 }, vector: [1, 0] },
+      ...{ retrieveVectors: true, showMatchesPosition: true, showRankingScore: true },
+      ...{ showRankingScoreDetails: true, attributesToHighlight: ['*'] },
+    };
+    const shown = { showPerformanceDetails: true, facets: ['*'] };
+    for (const window of [{ limit: 1 }, { page: 1 }]) {
+      await full('POST', '/indexes/full/search', { ...search, ...shown, ...window });
+      await full('POST', '/indexes/full/search', { sort: ['_geoPoint(1, 2):asc'], ...window });
+      for (const merging of [{}, { mergeFacets: {} }]) {
+        await full('POST', '/multi-search', {
+          federation: {
+            facetsByIndex: { full: ['*'] },
+            showPerformanceDetails: true,
+            ...window,
+            ...merging,
+          },
+          queries: [{ ...search, indexUid: 'full' }],
+        });
+      }
+    }
+    await full('POST', '/multi-search', { queries: [{ ...search, ...shown, indexUid: 'full' }] });
+    await full('POST', '/indexes/full/similar', {
+      ...{ id: 1, embedder: 'e', retrieveVectors: true, showRankingScore: true },
+      ...{ showRankingScoreDetails: true, showPerformanceDetails: true },
+    });
+    await full('POST', '/indexes/full/facet-search', { facetName: 'kind', facetQuery: 'w' });
+    await full('POST', '/indexes/full/documents/fetch', { retrieveVectors: true });
+    await full('GET', '/indexes/full/documents/1?retrieveVectors=true');
+    await full('POST', '/indexes/full/fields', {});
+    await done('PATCH', '/dynamic-search-rules/rule', {
+      ...{ description: 'd', precedence: 1, active: true },
+      conditions: { time: { start: '2024-01-01T00:00:00Z' }, query: { words: 'a' } },
+      actions: [{ selector: { indexUid: 'full', id: '1' }, action: { type: 'pin', position: 0 } }],
+    });
+    await full('POST', '/dynamic-search-rules', {});
+    await full('GET', '/dynamic-search-rules/rule');
+    await full('PATCH', '/chats/w/settings', { apiKey: 'secret', prompts: { system: 's' } });
+    await full('GET', '/chats');
+    await full('GET', '/chats/w/settings');
+    await full('POST', '/webhooks', { url: 'http://127.0.0.1:9/', headers: { a: 'b' } });
+    await full('GET', '/webhooks');
+    await full('PATCH', '/network', {
+      self: 'me',
+      remotes: { me: { url: 'http://127.0.0.1:9/', searchApiKey: 'k' } },
+    });
+    await full('GET', '/network');
+    await full('PATCH', '/network', { self: null, remotes: null });
+    await full('POST', '/render-template', {
+      template: { kind: 'inlineDocumentTemplate', inline: '{{ doc.id }}' },
+      input: { kind: 'indexDocument', indexUid: 'full', id: '1' },
+    });
+    await done('POST', '/swap-indexes', [{ indexes: ['full', 'movies'] }]);
+    await done('POST', '/indexes/movies/documents/edit', { function: 'doc.size = 2', context: {} });
+    await full('GET', '/tasks?limit=100');
+    await full('GET', '/batches?limit=100');
+    await full('GET', '/keys');
+    await full('GET', '/version');
+    await full('GET', '/analytics/top-searches');
+    await full('GET', '/analytics/top-filters');
+    await full('GET', '/analytics/summary?groupBy=day,index');
+  });
+
   it('takes null in every optional field but those whose null has a code of its own', () => {
     const found = new Set<string>();
     for (const [method, path, { requestBody }] of operations(true)) {
