@@ -14,6 +14,12 @@ import type { Exchange } from './exchange.ts';
 /** Documents up to this many bytes never touch a file. */
 export const UPLOAD_MEMORY_BYTES_MAX = 64 * 1024;
 
+/**
+ * Of an upload that is too large so many times the limit is taken in and dropped before it is refused: many clients look for
+ * an answer only when they have sent all, and the connection ends with it.
+ */
+const UPLOAD_DROPPED = 4;
+
 /** Bytes of an upload that may wait for the disk before the client is paused. */
 const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
 
@@ -185,8 +191,11 @@ export async function receiveUpload(
   files: UploadFiles,
 ): Promise<Upload> {
   const coding = requestCoding(exchange.headers.contentEncoding);
-  if (declaredTooLarge(exchange, coding, limit)) throw payloadTooLarge(limit);
-  const received = await receiveBytes(exchange, new UploadSink(files, limit, coding === null));
+  const dropped = UPLOAD_DROPPED * limit;
+  if (declaredTooLarge(exchange, coding, dropped)) throw payloadTooLarge(limit);
+  const sink = new UploadSink(files, limit, coding === null);
+  if (declaredTooLarge(exchange, coding, limit)) sink.refuse();
+  const received = await receiveBytes(exchange, sink, dropped);
   if (coding === null || ('bytes' in received && received.bytes.length === 0)) return received;
   try {
     const upload = await decodeUpload(received, coding, new UploadSink(files, limit, true));
@@ -201,9 +210,10 @@ export async function receiveUpload(
 }
 
 /** Rejects with an `ApiError`; never settles after an abort. */
-function receiveBytes(exchange: Exchange, sink: UploadSink): Promise<Upload> {
+function receiveBytes(exchange: Exchange, sink: UploadSink, dropped: number): Promise<Upload> {
   return new Promise((resolve, reject) => {
     let ended = false;
+    let received = 0;
     const fail = (error: unknown): void => {
       if (ended) return;
       ended = true;
@@ -226,8 +236,11 @@ function receiveBytes(exchange: Exchange, sink: UploadSink): Promise<Upload> {
     sink.onError = fail;
     exchange.receive((chunk, last) => {
       if (ended) return;
+      received += chunk.length;
       if (!sink.write(chunk)) exchange.pause();
-      if (last && !ended) finish();
+      if (ended || !(last || (sink.refusal !== null && received > dropped))) return;
+      if (sink.refusal === null) finish();
+      else fail(sink.refusal);
     });
   });
 }
@@ -248,6 +261,7 @@ async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink):
     failure ??= error;
     target.destroy();
   };
+  sink.onRefusal = () => sink.onError(sink.refusal);
   const stream = decoder(coding);
   stream.once('error', (error) => (failure ??= brokenCoding(coding, error.message)));
   try {
@@ -268,8 +282,11 @@ async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink):
 class UploadSink {
   /** Room again after `write` has returned false. */
   onRoom: () => void = () => {};
-  /** The disk failed or the limit is passed; nothing is taken in any more. */
+  /** The disk failed; nothing is taken in any more. */
   onError: (error: unknown) => void = () => {};
+  /** The limit is passed: what is written is dropped. */
+  refusal: ApiError | null = null;
+  onRefusal: () => void = () => {};
   readonly #files: UploadFiles;
   readonly #limit: number;
   readonly #durable: boolean;
@@ -300,8 +317,7 @@ class UploadSink {
     if (this.#closed) return true;
     this.#size += chunk.length;
     if (this.#size > this.#limit) {
-      this.#closed = true;
-      this.onError(payloadTooLarge(this.#limit));
+      this.refuse();
       return true;
     }
     if (this.#path === null) {
@@ -326,6 +342,14 @@ class UploadSink {
     // Once full, only the writer ends it: it is what calls `onRoom`, and chunks still come in meanwhile.
     this.#full ||= this.#waiting > UPLOAD_WAITING_BYTES_MAX;
     return !this.#full;
+  }
+
+  /** From now on everything is dropped; what was taken in goes with `discard`. */
+  refuse(): void {
+    this.#closed = true;
+    this.refusal ??= payloadTooLarge(this.#limit);
+    this.#memory = [];
+    this.onRefusal();
   }
 
   /** Resolves when all is in memory, or in the file. */

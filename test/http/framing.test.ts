@@ -51,7 +51,7 @@ describe('A request', () => {
   const tooLarge = gzipSync(Buffer.alloc(2_000_000, ' '));
   for (const [path, heads, body] of [
     ['/indexes/a/search', ['content-length: 200000000'], ''],
-    ['/indexes/a/documents', ['content-length: 200000000'], ''],
+    ['/indexes/a/documents', ['content-length: 500000000'], ''],
     ['/keys', ['content-encoding: gzip', `content-length: ${tooLarge.length}`], tooLarge],
   ] as const) {
     it(`to ${path} with a body that is too large ends its connection`, async () => {
@@ -65,6 +65,33 @@ describe('A request', () => {
       assert.match(answer, /payload_too_large/);
     });
   }
+
+  it('with documents that are too large is answered once all is sent, for clients that look no earlier', async () => {
+    const small = await startBuiltServer(['--http-payload-size-limit', '10MB']);
+    try {
+      for (const isChunked of [false, true]) {
+        const body = Buffer.alloc(39_000_000, ' ');
+        const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`;
+        const head = [
+          ...['POST /indexes/a/documents HTTP/1.1', 'host: x', 'content-type: application/json'],
+          ...[`authorization: Bearer ${small.masterKey}`, length],
+        ];
+        const start = isChunked ? `${body.length.toString(16)}\r\n` : '';
+        const end = isChunked ? '\r\n0\r\n\r\n' : '';
+        const socket = connect(Number(new URL(small.url).port), '127.0.0.1');
+        const text = `${head.join('\r\n')}\r\n\r\n${start}`;
+        const all = Buffer.concat([Buffer.from(text), body, Buffer.from(end)]);
+        await new Promise<void>((done, failed) => {
+          socket.write(all, (error) => (error ? failed(error) : done()));
+        });
+        let answer = '';
+        for await (const part of socket) answer += String(part);
+        assert.match(answer, /^HTTP\/1\.1 413 /);
+      }
+    } finally {
+      await small.close();
+    }
+  });
 
   it('with the same length twice, or in chunks, is answered', async () => {
     const auth = `authorization: Bearer ${server.masterKey}`;
