@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace gannet {
 namespace {
@@ -112,6 +114,15 @@ TEST(JsonNumber, ReadsBackToTheSameDouble) {
     ASSERT_EQ(end.ptr, text.data() + text.size()) << text;
     ASSERT_EQ(back, value) << text;
   }
+}
+
+TEST(JsonFloats, AreTheShortestThatReadBackAndLookLikeFractions) {
+  std::string out;
+  AppendJsonFloats(out, std::vector<float>{0.1f, -2, 1e-7f});
+  EXPECT_EQ(out, "[0.1,-2.0,1e-07]");
+  out.clear();
+  AppendJsonFloats(out, {});
+  EXPECT_EQ(out, "[]");
 }
 
 }  // namespace

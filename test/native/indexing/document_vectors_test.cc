@@ -60,17 +60,27 @@ struct NaiveDocument {
   std::map<std::string, Sent> kept;           // of other names
 };
 
-std::string RowsText(const std::vector<std::vector<std::string>>& rows, bool bits) {
+using Row = std::vector<std::string>;
+
+std::string RowsText(const std::vector<Row>& rows) {
   std::string out = "[";
-  for (const auto& row : rows) {
+  for (const Row& row : rows) {
     out += out.size() > 1 ? ",[" : "[";
-    for (size_t i = 0; i < row.size(); ++i) {
-      const bool positive = row[i][0] != '-' && row[i] != "0";
-      out += (i > 0 ? "," : "") + (bits ? std::string(positive ? "1" : "0") : row[i]);
-    }
+    for (size_t i = 0; i < row.size(); ++i) out += (i > 0 ? "," : "") + row[i];
     out += "]";
   }
   return out + "]";
+}
+
+// As an answer shows them: of bits only the signs, and every number as a fraction.
+std::vector<Row> ShownRows(std::vector<Row> rows, bool bits) {
+  for (Row& row : rows) {
+    for (std::string& number : row) {
+      if (bits) number = number[0] != '-' && number != "0" ? "1" : "0";
+      if (number.find_first_of(".e") == number.npos) number += ".0";
+    }
+  }
+  return rows;
 }
 
 Sent RandomSent(Random& random, int dimensions) {
@@ -102,7 +112,7 @@ Sent RandomSent(Random& random, int dimensions) {
     for (int j = 0; j < sent.dimensions; ++j)
       sent.rows.back().emplace_back(kNumbers[random() % std::size(kNumbers)]);
   }
-  std::string embeddings = RowsText(sent.rows, false);
+  std::string embeddings = RowsText(sent.rows);
   if (count == 1 && random() % 2 == 0) embeddings = embeddings.substr(1, embeddings.size() - 2);
   switch (random() % 6) {
     case 0:
@@ -286,7 +296,7 @@ class Naive {
           sent.given = !sent.rows.empty();
           sent.removed = sent.rows.empty();
           sent.dimensions = sent.given ? static_cast<int>(sent.rows[0].size()) : 0;
-          sent.json = "{\"regenerate\": false, \"embeddings\": " + RowsText(sent.rows, false) + "}";
+          sent.json = "{\"regenerate\": false, \"embeddings\": " + RowsText(sent.rows) + "}";
           document.kept[name] = sent;
         }
         document.entries.erase(entry);
@@ -302,7 +312,7 @@ class Naive {
     for (const auto& [name, embedder] : settings) {
       const auto found = document.entries.find(name);
       const NaiveEntry entry = found == document.entries.end() ? NaiveEntry{} : found->second;
-      members[name] = "{\"embeddings\":" + RowsText(entry.rows, embedder.bits) +
+      members[name] = "{\"embeddings\":" + RowsText(ShownRows(entry.rows, embedder.bits)) +
                       ",\"regenerate\":" + (entry.regenerate ? "true}" : "false}");
     }
     for (const auto& [name, sent] : document.kept) members[name] = KeptText(sent);

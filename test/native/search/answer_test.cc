@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 namespace gannet::search {
 namespace {
@@ -33,15 +32,6 @@ TEST(PageOf, IsHowTheSearchWasAsked) {
   EXPECT_TRUE(PageOf(request).numbered);
   EXPECT_EQ(PageOf(request).page, 2u);
   EXPECT_EQ(PageOf(request).per_page, 20u);
-}
-
-TEST(AppendVector, WritesTheShortestNumbersThatReadBack) {
-  std::string out;
-  AppendVector(std::vector<float>{0.1f, -2, 1e-7f}, out);
-  EXPECT_EQ(out, "[0.1,-2,1e-07]");
-  out.clear();
-  AppendVector({}, out);
-  EXPECT_EQ(out, "[]");
 }
 
 TEST(CheckAnswerSize, RefusesWhatIsLarger) {

@@ -532,7 +532,7 @@ TEST(FederatedSearchForMerging, TellsWhatHitsAreComparedByAlsoWhereItIsNotDispla
   const auto& values = first["weightedScoreValues"].items();
   ASSERT_EQ(values.size(), 4u);
   EXPECT_EQ(values[0]["weightedScore"].number(), 2);
-  EXPECT_EQ(values[1].text(), R"({"sort":{"asc":false,"value":1990}})");
+  EXPECT_EQ(values[1].text(), R"({"sort":{"asc":false,"value":1990.0}})");
   EXPECT_EQ(values[2]["geoSort"]["asc"].text(), "true");
   EXPECT_NEAR(values[2]["geoSort"]["distance"].number(), 111195, 1);
   EXPECT_EQ(values[3]["weightedScore"].number(), 2);
