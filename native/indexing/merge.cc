@@ -26,8 +26,6 @@ namespace {
 using index::SegmentView;
 using segment::ForwardWriter;
 
-constexpr uint32_t kNone = ~uint32_t{0};
-
 // The policy of ChooseMerge. Segments of the same size are joined four at a time, so that a bulk
 // load ends with few; when there are too many, sizes are joined that are close enough for the
 // smaller ones to grow markedly.
@@ -156,7 +154,7 @@ Status Merge::OrderDocuments() {
   for (;;) {
     // The source that continues, and where another one cuts in.
     size_t first = sources_.size();
-    uint64_t least = kNone, limit = uint64_t{1} << 32;
+    uint64_t least = ~uint32_t{0}, limit = uint64_t{1} << 32;
     for (size_t s = 0; s < sources_.size(); ++s) {
       const auto docids = docids_of(s);
       if (next[s] >= docids.size()) continue;

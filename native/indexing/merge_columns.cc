@@ -14,9 +14,9 @@ using segment::ColumnPart;
 using segment::ColumnReader;
 using segment::ColumnWriter;
 
-constexpr segment::ValueOrdinal kNone = ~segment::ValueOrdinal{0};
+constexpr segment::ValueOrdinal kNoValue = ~segment::ValueOrdinal{0};
 // Values or documents between two pauses.
-constexpr uint32_t kItemsPerPause = 1024;
+constexpr uint32_t kValuesPerPause = 1024;
 
 std::optional<DocId> FirstLive(const LiveList& list) {
   std::optional<DocId> first;
@@ -75,7 +75,7 @@ Status ColumnMerge::WalkValues(std::vector<Walk> walks, const ValueOf& value_of,
       lists.Add(postings);
     }
     for (Walk* walk : same) ++walk->at;
-    if (steps % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pause_(out.bytes()));
+    if (steps % kValuesPerPause == 0) GANNET_RETURN_IF_ERROR(pause_(out.bytes()));
   }
 }
 
@@ -85,7 +85,7 @@ Status ColumnMerge::WriteLists(ColumnWriter& out) {
   std::vector<Walk> numbers, strings;
   for (uint32_t s = 0; s < sources_.size(); ++s) {
     if (sources_[s].column == nullptr) continue;
-    new_values_[s].assign(column(s).value_count(), kNone);
+    new_values_[s].assign(column(s).value_count(), kNoValue);
     numbers.push_back({s, 0, column(s).number_count()});
     strings.push_back({s, column(s).number_count(), column(s).value_count()});
   }
@@ -165,7 +165,7 @@ void ColumnMerge::WriteDocOffsets(ColumnWriter& out) const {
     for (uint32_t i = 0; i < run.count; ++i) {
       if (own != nullptr) end += own->ValueCount(run.local + i);
       offsets.push_back(end);
-      if (offsets.size() < kItemsPerPause) continue;
+      if (offsets.size() < kValuesPerPause) continue;
       out.Append(ColumnPart::kDocOffsets, BytesOf(offsets));
       offsets.clear();
     }
@@ -189,14 +189,14 @@ Status ColumnMerge::WriteCodes(ColumnWriter& out) {
       bool any = false, known = true;
       const auto put_value = [&](ValueOrdinal value) {
         any = true;
-        known &= value < new_values.size() && new_values[value] != kNone;
+        known &= value < new_values.size() && new_values[value] != kNoValue;
         if (known) put(new_values[value] + (single ? 1 : 0));
       };
       if (own != nullptr) own->ForEachValue(run.local + i, put_value);
       if (!known) return Status::Corruption("a column of a segment is damaged");
       if (any) valued_.push_back(docids_[done]);
       if (single && !any) put(0);
-      if (done % kItemsPerPause != 0) continue;
+      if (done % kValuesPerPause != 0) continue;
       out.Append(ColumnPart::kCodes, codes);
       codes.clear();
       GANNET_RETURN_IF_ERROR(pause_(out.bytes()));

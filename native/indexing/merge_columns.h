@@ -87,7 +87,7 @@ class ColumnMerge {
   Pause pause_;
 
   std::vector<std::vector<ValueOrdinal>>
-      new_values_;  // by source, then value; kNone where no live document has it
+      new_values_;  // by source, then value; kNoValue where no live document has it
   ValueOrdinal value_count_ = 0;
   std::vector<double> numbers_;
   std::vector<Taken> strings_;

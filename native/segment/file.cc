@@ -17,9 +17,9 @@ namespace gannet::segment {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
-constexpr uint32_t kVersion = 6;
-constexpr size_t kHeaderBytes = 16;
-constexpr size_t kFooterBytes = 40;
+constexpr uint32_t kFileVersion = 6;
+constexpr size_t kFileHeaderBytes = 16;
+constexpr size_t kFileFooterBytes = 40;
 // Written together, at multiples of it: so file systems that can keep them in a large page of the
 // processor, and a search, which jumps about in them, spends less time on finding pages.
 constexpr size_t kWriteBytes = 2 << 20;
@@ -66,7 +66,7 @@ Result<std::unique_ptr<SegmentFileWriter>> SegmentFileWriter::Create(const std::
 SegmentFileWriter::SegmentFileWriter(int descriptor, std::string path)
     : descriptor_(descriptor), path_(std::move(path)) {
   std::string header(kMagic, sizeof(kMagic));
-  PutFixed<uint32_t>(header, kVersion);
+  PutFixed<uint32_t>(header, kFileVersion);
   PutFixed<uint32_t>(header, 0);
   Append(header);
 }
@@ -170,7 +170,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   const bool known = fstat(descriptor, &status) == 0;
   const uint64_t size = known ? static_cast<uint64_t>(status.st_size) : 0;
   const Status damaged = Status::Corruption("the segment file " + path + " is damaged");
-  if (size < kHeaderBytes + kFooterBytes) {
+  if (size < kFileHeaderBytes + kFileFooterBytes) {
     close(descriptor);
     return damaged;
   }
@@ -185,18 +185,18 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   // Hints: where they fail, reading is merely slower.
   madvise(map, size, MADV_RANDOM);
   file->Advise(size - std::min(size, size / kTailShare + kPageBytes), size);
-  const char* footer = file->data_ + size - kFooterBytes;
+  const char* footer = file->data_ + size - kFileFooterBytes;
   const auto body = LoadFixed<uint64_t>(footer), blocks = LoadFixed<uint64_t>(footer + 8),
              count = LoadFixed<uint64_t>(footer + 16), sum = LoadFixed<uint64_t>(footer + 24);
   if (std::memcmp(footer + 32, kMagic, sizeof(kMagic)) != 0 ||
       std::memcmp(file->data_, kMagic, sizeof(kMagic)) != 0) {
     return damaged;
   }
-  if (LoadFixed<uint32_t>(file->data_ + 8) != kVersion) {
+  if (LoadFixed<uint32_t>(file->data_ + 8) != kFileVersion) {
     return Status::Corruption("the segment file " + path + " is of another version");
   }
   if (body > size || body % 8 != 0 || blocks != (body + kBlockBytes - 1) / kBlockBytes ||
-      count > (1 << 20) || body + blocks * 8 + count * 24 + kFooterBytes != size) {
+      count > (1 << 20) || body + blocks * 8 + count * 24 + kFileFooterBytes != size) {
     return damaged;
   }
   const std::string_view tail(file->data_ + body, blocks * 8 + count * 24);
@@ -213,7 +213,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
     file->sections_.push_back(section);
   }
   // The header is not part of a section, so nothing else would look at it.
-  if (check == HeaderCheck::kNow && !file->CheckBlocks(0, kHeaderBytes)) return damaged;
+  if (check == HeaderCheck::kNow && !file->CheckBlocks(0, kFileHeaderBytes)) return damaged;
   return file;
 }
 

@@ -15,7 +15,7 @@
 namespace gannet::search {
 namespace {
 
-struct Answer {
+struct PlainAnswer {
   std::vector<DocId> hits;
   uint64_t total = 0;
   std::set<DocId> candidates;
@@ -40,7 +40,7 @@ class NaiveSearch {
     }
   }
 
-  Answer Run() {
+  PlainAnswer Run() {
     std::vector<const NaiveDocument*> all;
     for (const auto& [docid, document] : documents_) {
       all.push_back(document);
@@ -107,7 +107,7 @@ class NaiveSearch {
   std::optional<std::string> distinct_;
   uint64_t most_, offset_ = 0, end_ = 0, seen_ = 0;
   std::map<DocId, const NaiveDocument*> documents_;
-  Answer answer_;
+  PlainAnswer answer_;
 };
 
 TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
@@ -185,7 +185,7 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
         }
       }
       const auto distinct = request.distinct ? request.distinct : setting;
-      const Answer expected =
+      const PlainAnswer expected =
           NaiveSearch(documents, request, criteria, distinct, at_least, most).Run();
       std::string said = "rules " + listed + " filter " + request.filter + " distinct " +
                          distinct.value_or("-") + " sort";

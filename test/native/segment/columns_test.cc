@@ -33,7 +33,7 @@ struct NaiveColumn {
   }
 };
 
-struct Shape {
+struct ColumnShape {
   uint32_t documents, distinct, values_max;
   bool numbers, strings;
 };
@@ -52,7 +52,7 @@ Value ValueAt(const ColumnReader& column, ValueOrdinal value) {
   return std::string(column.string(value - column.number_count()));
 }
 
-void Compare(const Shape& shape, std::mt19937_64& random) {
+void CompareColumns(const ColumnShape& shape, std::mt19937_64& random) {
   const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
   NaiveColumn expected;
   FieldColumnBuilder builder;
@@ -129,7 +129,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
 
 TEST(Columns, SayWhatPlainMapsSay) {
   std::mt19937_64 random(TestSeed());
-  const Shape shapes[] = {
+  const ColumnShape shapes[] = {
       {0, 1, 1, true, false},         {1, 1, 1, true, false},
       {300, 40, 1, true, false},      {300, 40, 1, false, true},
       {300, 40, 1, true, true},       {500, 130, 4, true, false},
@@ -137,10 +137,10 @@ TEST(Columns, SayWhatPlainMapsSay) {
       {2'000, 2'000, 3, true, true},  {25'000, 90'000, 1, true, false},
       {12'000, 9'000, 3, true, true},
   };
-  for (const Shape& shape : shapes) {
+  for (const ColumnShape& shape : shapes) {
     SCOPED_TRACE(testing::Message() << shape.documents << " documents, " << shape.distinct
                                     << " values, up to " << shape.values_max);
-    ASSERT_NO_FATAL_FAILURE(Compare(shape, random));
+    ASSERT_NO_FATAL_FAILURE(CompareColumns(shape, random));
   }
 }
 
