@@ -1,7 +1,7 @@
 /**
- * What happens to every request, in this order (HEAD is GET whose body stays here): preflight, route, authorization, query parameters, body
- * (content type, size, syntax, fields), form of the index uid, handler. Each step may answer; all errors
- * leave through `fail`.
+ * What happens to every request, in this order: length of the head, preflight, route, authorization, query parameters,
+ * body (content type, size, syntax, fields), form of the index uid, handler. HEAD is GET whose body stays here. Each step
+ * may answer; all errors leave through `fail`.
  */
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
