@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { pauser } from '../base/pauser.ts';
+import { countOf } from './count.ts';
 import { areScoreValues, type Scored, type ScoreValue } from './score-values.ts';
 
 /** A hit of an answer. */
@@ -76,11 +77,11 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
         await scanner.arrayInTurns(() => answer.hits.push(readHit(scanner)));
         break;
       case 'processingTimeMs':
-        answer.processingTimeMs = numberOf(scanner);
+        answer.processingTimeMs = countOf(scanner.value());
         break;
       case 'estimatedTotalHits':
       case 'totalHits':
-        answer.total = numberOf(scanner);
+        answer.total = countOf(scanner.value());
         break;
       case 'furtherDistinctKeys': {
         const further: FurtherHit[] = [];
@@ -140,7 +141,7 @@ function isInner(value: unknown): value is InnerFederation {
   return (
     typeof inner.indexUid === 'string' &&
     Number.isSafeInteger(inner.queriesPosition) &&
-    typeof inner.weightedRankingScore === 'number' &&
+    Number.isFinite(inner.weightedRankingScore) &&
     ['string', 'undefined'].includes(typeof inner.documentKey) &&
     (inner.distinctKeys === undefined || areTexts(inner.distinctKeys)) &&
     areScoreValues(inner.weightedScoreValues)
@@ -162,12 +163,6 @@ function furtherOf(value: unknown): FurtherHit {
   throw new MalformedJson('no keys of a hit');
 }
 
-function numberOf(scanner: JsonScanner): number {
-  const value = scanner.value();
-  if (typeof value !== 'number' || value < 0) throw new MalformedJson('not a count');
-  return value;
-}
-
 function objectOf(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
@@ -183,7 +178,7 @@ async function readFacets(
   const members = new Set<string>();
   await scanner.objectInTurns(async (member) => {
     members.add(member);
-    if (member === 'candidates') counts.candidates = numberOf(scanner);
+    if (member === 'candidates') counts.candidates = countOf(scanner.value());
     if (member === 'stats') counts.stats = statsOf(scanner.value());
     if (member !== 'distribution') return;
     await scanner.objectInTurns(async (attribute) => {
@@ -202,9 +197,7 @@ function byName<T>(): Record<string, T> {
 
 function countsOf(value: unknown): Record<string, number> {
   const counts = objectOf(value);
-  for (const count of Object.values(counts)) {
-    if (typeof count !== 'number') throw new MalformedJson('not a count');
-  }
+  Object.values(counts).forEach(countOf);
   return counts as Record<string, number>;
 }
 
@@ -212,8 +205,8 @@ function statsOf(value: unknown): FacetCounts['stats'] {
   const stats: FacetCounts['stats'] = byName();
   for (const [name, range] of Object.entries(objectOf(value))) {
     const { min, max } = objectOf(range);
-    if (typeof min !== 'number' || typeof max !== 'number') throw new MalformedJson('not a range');
-    stats[name] = { min, max };
+    if (!Number.isFinite(min) || !Number.isFinite(max)) throw new MalformedJson('not a range');
+    stats[name] = { min: min as number, max: max as number };
   }
   return stats;
 }

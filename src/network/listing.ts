@@ -1,6 +1,7 @@
 /** Listings of documents of several servers, merged without making their documents. */
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
+import { countOf } from './count.ts';
 import { normalized } from './merge-facets.ts';
 import { compareSorts } from './score-values.ts';
 
@@ -18,7 +19,7 @@ export async function readListing(bytes: Buffer): Promise<ListingAnswer> {
   let hasResults = false;
   const scanner = new JsonScanner(bytes);
   await scanner.objectInTurns(async (name) => {
-    if (name === 'total') total = Number(scanner.value());
+    if (name === 'total') total = countOf(scanner.value());
     if (name !== 'results') return;
     hasResults = true;
     await scanner.arrayInTurns(() => {
@@ -28,7 +29,7 @@ export async function readListing(bytes: Buffer): Promise<ListingAnswer> {
     });
   });
   scanner.end();
-  if (!hasResults || !(total >= 0)) throw new MalformedJson('no listing of documents');
+  if (!hasResults || total < 0) throw new MalformedJson('no listing of documents');
   return { documents, total };
 }
 

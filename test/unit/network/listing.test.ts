@@ -64,7 +64,14 @@ describe('The order of a listing', () => {
   });
 
   it('needs an answer that is a listing', async () => {
-    for (const bad of ['{}', '{"results":[1],"total":1}', '{"results":[]}', '[]', '{"total":']) {
+    for (const bad of [
+      '{}',
+      '{"results":[1],"total":1}',
+      '{"results":[]}',
+      '[]',
+      '{"total":',
+      '{"results":[],"total":0.5}',
+    ]) {
       await assert.rejects(readListing(Buffer.from(bad)), MalformedJson, bad);
     }
     const { documents, total } = await readListing(Buffer.from('{"results":[{"a":1}],"total":9}'));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { type AnsweredHit, readFederatedAnswer } from '../../../src/network/federated-answer.ts';
+import { readFacetHits } from '../../../src/network/facet-hits.ts';
 import { keyOfText } from '../../../src/network/document-key.ts';
 import {
   facetsJson,
@@ -172,11 +173,30 @@ describe('An answer of another server', () => {
       { hits: [], ...total, furtherDistinctKeys: [['a']] },
       { hits: [], ...total, furtherDistinctKeys: [[1, 2]] },
       { hits: [], ...total, facetsByIndex: { a: { distribution: { f: { v: 'x' } }, stats: {} } } },
+      // What is shown as an integer must be one.
+      { hits: [], ...total, facetsByIndex: { a: { distribution: { f: { v: 0.5 } }, stats: {} } } },
+      { hits: [], ...total, processingTimeMs: 1.5 },
+      { hits: [], estimatedTotalHits: 1.5 },
+      { hits: [], estimatedTotalHits: 1e300 },
     ]) {
       await assert.rejects(read(bad), MalformedJson, JSON.stringify(bad));
     }
     await assert.rejects(readFederatedAnswer(Buffer.from([0xff, 0xfe])), MalformedJson);
     await assert.rejects(readFederatedAnswer(Buffer.from('{"hits":[]} x')), MalformedJson);
+    const endless =
+      '{"hits":[],"totalHits":0,"facetsByIndex":{"a":{"distribution":{},"stats":{"f":{"min":1,"max":1e999}}}}}';
+    await assert.rejects(readFederatedAnswer(Buffer.from(endless)), MalformedJson);
+  });
+});
+
+describe('Values of a facet of another server', () => {
+  it('have counts that are integers', () => {
+    const answer = (count: unknown): Buffer =>
+      Buffer.from(JSON.stringify({ facetHits: [{ value: 'a', count }] }));
+    assert.deepEqual(readFacetHits(answer(2)), { a: 2 });
+    for (const bad of [1.5, -1, 1e300, '1', null]) {
+      assert.throws(() => readFacetHits(answer(bad)), MalformedJson, String(bad));
+    }
   });
 });
 
