@@ -186,6 +186,10 @@ export function published(schema: Schema): Json {
   return {
     ...schema,
     ...(format === undefined ? {} : { format: undefined, ...PUBLISHED_FORMS[format] }),
+    // A parameter of a query string is absent rather than null.
+    ...(schema.default === null && types.length > 0 && !types.includes('null')
+      ? { default: undefined }
+      : {}),
     ...(names !== undefined && types.includes('null') ? { enum: [...names, null] } : {}),
     ...(types.includes('integer')
       ? { minimum: schema.minimum ?? INTEGER_MIN, maximum: schema.maximum ?? INTEGER_MAX }

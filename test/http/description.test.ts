@@ -203,6 +203,18 @@ describe('The description of the interface', function () {
     }
   });
 
+  it('has defaults that satisfy their schemas', () => {
+    const visit = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      if (Object.hasOwn(value, 'type') && Object.hasOwn(value, 'default')) {
+        const { default: given, ...schema } = value as { default: unknown };
+        assert.ok(ajv.validate(schema, given), `${JSON.stringify(value)}: ${ajv.errorsText()}`);
+      }
+      Object.values(value).forEach(visit);
+    };
+    visit(description.paths);
+  });
+
   it('describes responses to requests that ask for everything', async () => {
     const headers = {
       ...{ authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
