@@ -31,8 +31,12 @@ function canBeCredential(name: string, value: string): boolean {
 
 // --- Views ------------------------------------------------------------------------------------------
 
-/** The number of bytes kept depends on the length of the secret; the cut moves forward to a character boundary. */
+/**
+ * The number of bytes kept depends on the length of the secret; the cut moves forward to a character boundary. What is
+ * masked already stays so.
+ */
 export function masked(secret: string): string {
+  if (isMasked(secret)) return secret;
   const bytes = Buffer.from(secret);
   if (bytes.length < 10) return 'XXX...';
   const [kept, mask] =
@@ -44,7 +48,7 @@ export function masked(secret: string): string {
 
 /** Whether a text is one that {@link masked} makes. */
 export function isMasked(text: string): boolean {
-  return /X{3,6}\.\.\.$/.test(text);
+  return /^.{0,5}?X{3,6}\.\.\.$/su.test(text);
 }
 
 export function maskedHeaders(headers: Texts): Record<string, string> {

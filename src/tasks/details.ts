@@ -1,3 +1,5 @@
+import { maskedUrl } from '../base/secrets.ts';
+import { type PartialEmbedders, reportedEmbedders } from '../contract/embedders.ts';
 import { SHOWN_IN_BATCH, type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
 
@@ -14,6 +16,16 @@ export function detailsOf(
   nameOf: (index: number) => string | null,
 ): TaskDetails | null {
   return taskTypeEntry(row.type).details(row, { status, result }, nameOf);
+}
+
+/** Stored details of a batch: those of older versions, and those that a dump brings, may hold credentials. */
+export function reportedDetails(details: TaskDetails): TaskDetails {
+  const { embedders, url } = details;
+  const shown = { ...details };
+  if (typeof embedders === 'object' && embedders !== null)
+    shown.embedders = reportedEmbedders(embedders as PartialEmbedders);
+  if (typeof url === 'string') shown.url = maskedUrl(url);
+  return shown;
 }
 
 /** The details of the tasks of a batch as one. */

@@ -11,7 +11,7 @@ import {
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { detailsOf } from './details.ts';
+import { detailsOf, reportedDetails } from './details.ts';
 
 /** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */
 
@@ -74,11 +74,12 @@ export function taskView(store: TaskStore, uid: number): TaskView | undefined {
 }
 
 export function batchView(uid: number, row: BatchRow): BatchView {
+  const details = reportedDetails(row.details);
   return {
     uid,
     progress: null,
     // Stored without the distinction. Those of a change of settings are settings, whatever else is in the batch.
-    details: row.stats.types.settingsUpdate === undefined ? row.details : withFloats(row.details),
+    details: row.stats.types.settingsUpdate === undefined ? details : withFloats(details),
     stats: row.stats,
     ...endedDates(row.startedAt, row.finishedAt, row.exactDates),
     batchStrategy: row.strategy,

@@ -66,6 +66,21 @@ describe('What is shown of a credential', () => {
     });
   });
 
+  it('stays as it is when it is shown again', () => {
+    for (const secret of [
+      'short',
+      'ten-bytes!',
+      '0123456789abcdef0123',
+      'x'.repeat(40),
+      'ééééééé',
+    ]) {
+      assert.equal(masked(masked(secret)), masked(secret));
+    }
+    assert.equal(masked('a long secret XXX...'), 'a lXXXXX...');
+    const url = 'https://user:password@h/x?key=0123456789abcdef0123&v=2';
+    assert.equal(maskedUrl(maskedUrl(url)), maskedUrl(url));
+  });
+
   it('in a text of our own', () => {
     assert.equal(
       withoutSecrets('GET https://u:p@h/x?key=1 with Bearer 0123456789, then "http://h/y" failed'),

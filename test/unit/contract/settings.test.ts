@@ -426,6 +426,48 @@ describe('The setting foreignKeys', () => {
   });
 });
 
+describe('Embedders that are sent back as they are shown', () => {
+  const rest = {
+    ...{ source: 'rest', url: 'https://user:password@h/x?key=0123456789', apiKey: 'a-secret-key' },
+    headers: { 'X-Key': 'another-secret' },
+    request: { input: '{{text}}', options: { token: 'a-third-secret' } },
+    response: { data: '{{embedding}}' },
+  };
+  const composite = {
+    source: 'composite',
+    searchEmbedder: { ...rest, apiKey: 'key-of-searches' },
+    indexingEmbedder: rest,
+  };
+  const stored = merged(null, { embedders: { one: rest, both: composite } });
+  const shown = renderSettings(stored, ALL_FEATURES)['embedders'] as Record<string, any>;
+
+  it('stay as they are', () => {
+    assert.doesNotMatch(JSON.stringify(shown), /password|0123456789|a-secret|a-third|key-of/);
+    assert.deepEqual(shown['both'].searchEmbedder.headers, rest.headers);
+    assert.deepEqual(merged(stored, { embedders: shown }), stored);
+    const reported = renderPartialSettings(
+      canonical({ embedders: { one: rest, both: composite } }),
+    );
+    assert.doesNotMatch(JSON.stringify(reported), /password|0123456789|secret|key-of/);
+    assert.deepEqual(merged(stored, { embedders: reported['embedders'] }), stored);
+  });
+
+  it('keep their secrets where something else changes, of another source too', () => {
+    const changed = merged(stored, {
+      embedders: { one: { ...shown['one'], url: shown['one'].url.replace('/x', '/y') } },
+    });
+    assert.equal(changed.embedders['one']!['url'], 'https://user:password@h/y?key=0123456789');
+    const openAi = { source: 'openAi', apiKey: shown['one'].apiKey };
+    assert.equal(
+      merged(stored, { embedders: { one: openAi } }).embedders['one']!['apiKey'],
+      rest.apiKey,
+    );
+    const far = { ...shown['one'], url: shown['one'].url.replace('@h/', '@elsewhere/') };
+    const moved = merged(stored, { embedders: { one: far } }).embedders['one']!;
+    assert.equal(moved['url'], far.url);
+  });
+});
+
 describe('The setting embedders', () => {
   const rest = {
     source: 'rest',

@@ -271,3 +271,24 @@ describe('times of tasks', () => {
     assert.equal(exact.startedAt, '2025-03-01T09:30:12.345000Z');
   });
 });
+
+describe('details of a batch that are stored with credentials', () => {
+  it('are shown without them', () => {
+    const rest = { apiKey: '0123456789abcdef', headers: { 'X-Key': 'k' }, url: 'http://u:p@h/' };
+    const view = batchView(0, {
+      details: {
+        ...{ url: 'http://u:p@h/x', apiKey: '01XXXX...' },
+        embedders: { e: rest, c: { searchEmbedder: rest }, gone: null },
+      },
+      stats: { types: {} },
+      ...{ startedAt: 0, finishedAt: 1 },
+    } as unknown as Parameters<typeof batchView>[1]);
+    const shown = {
+      ...{ apiKey: '01XXXX...', headers: { 'X-Key': 'XXX...' }, url: 'http://XXX...:XXX...@h/' },
+    };
+    assert.deepEqual(view.details, {
+      ...{ url: 'http://XXX...:XXX...@h/x', apiKey: '01XXXX...' },
+      embedders: { e: shown, c: { searchEmbedder: shown }, gone: null },
+    });
+  });
+});
