@@ -1,23 +1,27 @@
-import { parseAnswer } from '../base/json.ts';
-import { MalformedJson } from '../base/json-scanner.ts';
+import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
+import { pauser } from '../base/pauser.ts';
 import { countOf } from './count.ts';
+import type { ValueCounts } from './federated-answer.ts';
 
-/** Counts by value of an answer to a search for values of a facet. Throws `MalformedJson`. */
-export function readFacetHits(body: Buffer): Record<string, number> {
-  const counts: [string, number][] = [];
-  for (const { value, count } of hitsOf(body)) {
-    if (typeof value !== 'string') throw new MalformedJson('not a facet value');
-    counts.push([value, countOf(count)]);
-  }
-  return Object.fromEntries(counts);
+/** The values and their counts in an answer to a search for values of a facet. Throws `MalformedJson`. */
+export async function readFacetHits(body: Buffer): Promise<ValueCounts> {
+  const counts: [value: string, count: number][] = [];
+  const pause = pauser();
+  const scanner = new JsonScanner(body);
+  let hasHits = false;
+  await scanner.objectInTurns(async (name) => {
+    if (name !== 'facetHits') return;
+    hasHits = true;
+    await scanner.arrayInTurns(() => counts.push(hitOf(scanner.value())));
+    await pause();
+  });
+  scanner.end();
+  if (!hasHits) throw new MalformedJson('no answer to a facet search');
+  return counts;
 }
 
-function hitsOf(body: Buffer): { value?: unknown; count?: unknown }[] {
-  try {
-    const { facetHits } = parseAnswer(body) as { facetHits?: unknown };
-    if (Array.isArray(facetHits)) return facetHits as { value?: unknown; count?: unknown }[];
-  } catch {
-    // Told below.
-  }
-  throw new MalformedJson('no answer to a facet search');
+function hitOf(hit: unknown): [value: string, count: number] {
+  const { value, count } = (hit ?? {}) as { value?: unknown; count?: unknown };
+  if (typeof value === 'string') return [value, countOf(count)];
+  throw new MalformedJson('not a facet value');
 }

@@ -20,9 +20,12 @@ export interface AnsweredHit extends Scored {
 /** What a hit behind the end of the list shares with others. */
 export type FurtherHit = Pick<AnsweredHit, 'position' | 'distinctKeys'>;
 
+/** Pairs: an object with as many members takes long to make, and to read. */
+export type ValueCounts = readonly (readonly [value: string, count: number])[];
+
 export interface FacetCounts {
-  /** By attribute and value. */
-  distribution: Record<string, Record<string, number>>;
+  /** By attribute. */
+  distribution: Record<string, ValueCounts>;
   stats: Record<string, { min: number; max: number }>;
   /** Documents that were counted; null: not told. */
   candidates: number | null;
@@ -182,8 +185,7 @@ async function readFacets(
     if (member === 'stats') counts.stats = statsOf(scanner.value());
     if (member !== 'distribution') return;
     await scanner.objectInTurns(async (attribute) => {
-      counts.distribution[attribute] = countsOf(scanner.value());
-      await pause();
+      counts.distribution[attribute] = await readCounts(scanner, pause);
     });
   });
   if (members.has('distribution') && members.has('stats')) return counts;
@@ -195,10 +197,16 @@ function byName<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>;
 }
 
-function countsOf(value: unknown): Record<string, number> {
-  const counts = objectOf(value);
-  Object.values(counts).forEach(countOf);
-  return counts as Record<string, number>;
+async function readCounts(
+  scanner: JsonScanner,
+  pause: ReturnType<typeof pauser>,
+): Promise<ValueCounts> {
+  const counts: [value: string, count: number][] = [];
+  await scanner.objectInTurns(async (value) => {
+    counts.push([value, countOf(scanner.value())]);
+    await pause();
+  });
+  return counts;
 }
 
 function statsOf(value: unknown): FacetCounts['stats'] {

@@ -1,8 +1,9 @@
 /** Facets of several servers, counted together. */
 import { compareUtf8, jsonString } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
+import { sortInTurns } from '../base/sort-in-turns.ts';
 import { facetStatsFloats } from '../contract/answers.ts';
-import type { FacetCounts } from './federated-answer.ts';
+import type { FacetCounts, ValueCounts } from './federated-answer.ts';
 
 export interface FacetOrder {
   /** Of the values of an attribute: the most frequent first, else by value. */
@@ -31,9 +32,6 @@ interface Keyed extends Counted {
   number: number | null;
 }
 
-/** Values that are put in order at once. */
-const SORTED_AT_ONCE = 2000;
-
 /** Up to so many documents the engine puts numbers in the order of their text, above by value. */
 const TEXT_ORDER_DOCUMENTS_MAX = 3000;
 
@@ -43,7 +41,7 @@ const TEXT_ORDER_DOCUMENTS_MAX = 3000;
  * @param byText numbers as well as texts
  */
 export async function mergeValues(
-  parts: readonly Readonly<Record<string, number>>[],
+  parts: readonly ValueCounts[],
   byCount: boolean,
   valuesMax: number,
   byText = false,
@@ -51,7 +49,7 @@ export async function mergeValues(
   const merged = new Map<string, Keyed>();
   const pause = pauser();
   for (const part of parts) {
-    for (const [value, count] of Object.entries(part)) {
+    for (const [value, count] of part) {
       const key = normalized(value);
       const known = merged.get(key);
       if (known === undefined) merged.set(key, { value, count, key, number: numberOf(key) });
@@ -64,14 +62,8 @@ export async function mergeValues(
     const kinds = Number(a.number === null) - Number(b.number === null);
     return kinds || b.count - a.count || compareKeyed(b, a, false);
   };
-  const values = [...merged.values()];
-  const step = Math.max(SORTED_AT_ONCE, Math.min(valuesMax, values.length));
-  let first: Keyed[] = [];
-  for (let from = 0; from < values.length; from += step) {
-    first = [...first, ...values.slice(from, from + step)].sort(compare).slice(0, valuesMax);
-    await pause();
-  }
-  return first.map(({ value, count }) => ({ value, count }));
+  const ordered = await sortInTurns([...merged.values()], compare);
+  return ordered.slice(0, valuesMax).map(({ value, count }) => ({ value, count }));
 }
 
 /** As facet values are compared: trimmed, decomposed, in lower case. */
@@ -113,23 +105,30 @@ export async function mergeFacets(
 }
 
 /** Several indexes; what is spelled alike is one value, and values of equal place are in the order of their text. */
-export function joinFacets(parts: readonly MergedFacets[], order: FacetOrder): MergedFacets {
+export async function joinFacets(
+  parts: readonly MergedFacets[],
+  order: FacetOrder,
+): Promise<MergedFacets> {
   const attributes = new Set(parts.flatMap(({ values }) => [...values.keys()]));
-  const values = [...attributes].sort(compareUtf8).map((attribute): [string, Counted[]] => {
+  const joined = new Map<string, Counted[]>();
+  const pause = pauser();
+  for (const attribute of [...attributes].sort(compareUtf8)) {
     const counts = new Map<string, number>();
     for (const part of parts) {
       for (const { value, count } of part.values.get(attribute) ?? []) {
         counts.set(value, (counts.get(value) ?? 0) + count);
+        await pause();
       }
     }
     const byCount = order.byCount(attribute);
-    const ordered = [...counts]
-      .map(([value, count]) => ({ value, count }))
-      .sort((a, b) => (byCount ? b.count - a.count : 0) || compareUtf8(a.value, b.value));
-    return [attribute, ordered.slice(0, order.valuesMax)];
-  });
+    const ordered = await sortInTurns(
+      [...counts].map(([value, count]) => ({ value, count })),
+      (a, b) => (byCount ? b.count - a.count : 0) || compareUtf8(a.value, b.value),
+    );
+    joined.set(attribute, ordered.slice(0, order.valuesMax));
+  }
   return {
-    values: new Map(values),
+    values: joined,
     stats: widest(parts.map(({ stats }) => Object.fromEntries(stats))),
   };
 }
@@ -151,16 +150,22 @@ function widest(
 }
 
 /** JSON of `distribution` and of `stats`, which keep the order of the values. */
-export function facetsJson({ values, stats }: MergedFacets): {
+export async function facetsJson({ values, stats }: MergedFacets): Promise<{
   distribution: string;
   stats: string;
-} {
-  const distribution = [...values].map(([attribute, counted]) => {
-    const members = counted.map(({ value, count }) => `${JSON.stringify(value)}:${count}`);
-    return `${JSON.stringify(attribute)}:{${members.join(',')}}`;
-  });
+}> {
+  const pause = pauser();
+  let distribution = '';
+  for (const [attribute, counted] of values) {
+    distribution += `${distribution === '' ? '' : ','}${JSON.stringify(attribute)}:{`;
+    for (const [n, { value, count }] of counted.entries()) {
+      distribution += `${n === 0 ? '' : ','}${JSON.stringify(value)}:${count}`;
+      await pause();
+    }
+    distribution += '}';
+  }
   return {
-    distribution: `{${distribution.join(',')}}`,
+    distribution: `{${distribution}}`,
     stats: jsonString(facetStatsFloats(Object.fromEntries(stats))),
   };
 }

@@ -351,7 +351,7 @@ export class NetworkSearch {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
     }
     if (hasFacets) {
-      const { distribution, stats } = facetsJson(await this.#facetsOf(uid, merged.answers));
+      const { distribution, stats } = await facetsJson(await this.#facetsOf(uid, merged.answers));
       parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
     }
     parts.push(`,"requestUid":"${uuidV7()}"`);
@@ -462,14 +462,16 @@ export class NetworkSearch {
     for (const uid of uids) merged.push(await this.#facetsOf(uid, answers));
     const { mergeFacets: merging } = federation;
     if (merging === null || merging === undefined) {
-      const members = merged.map((facets, n) => {
-        const { distribution, stats } = facetsJson(facets);
-        return `${JSON.stringify(uids[n])}:{"distribution":${distribution},"stats":${stats}}`;
-      });
+      const members: string[] = [];
+      for (const [n, facets] of merged.entries()) {
+        const { distribution, stats } = await facetsJson(facets);
+        const uid = JSON.stringify(uids[n]);
+        members.push(`${uid}:{"distribution":${distribution},"stats":${stats}}`);
+      }
       return [`,"facetsByIndex":{${members.join(',')}}`];
     }
-    const { distribution, stats } = facetsJson(
-      joinFacets(merged, {
+    const { distribution, stats } = await facetsJson(
+      await joinFacets(merged, {
         byCount: (attribute) => uids.some((uid) => this.#isByCount(uid, attribute)),
         valuesMax: merging.maxValuesPerFacet ?? Infinity,
       }),

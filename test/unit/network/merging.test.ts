@@ -205,7 +205,7 @@ describe('Facets of several servers', () => {
     const parts = [
       { Action: 2, '10': 1, drama: 1 },
       { action: 3, '9': 1 },
-    ];
+    ].map((counts): [string, number][] => Object.entries(counts));
     assert.deepEqual(await mergeValues(parts, false, 3), [
       { value: '9', count: 1 },
       { value: '10', count: 1 },
@@ -221,14 +221,14 @@ describe('Facets of several servers', () => {
 
   it('keep the order of the values in JSON, and the widest range', async () => {
     const part = (values: Record<string, number>, min: number, max: number) => ({
-      distribution: { n: values },
+      distribution: { n: Object.entries(values) },
       stats: { n: { min, max } },
       candidates: null,
     });
     const order = { byCount: () => true, valuesMax: 10 };
     const parts = [part({ '1': 1, b: 3 }, 1, 1), part({ b: 1, '2': 2, a: 5 }, 2, 2)];
     const merged = await mergeFacets(parts, order);
-    assert.deepEqual(facetsJson(merged), {
+    assert.deepEqual(await facetsJson(merged), {
       distribution: '{"n":{"2":2,"1":1,"a":5,"b":4}}',
       stats: '{"n":{"min":1.0,"max":2.0}}',
     });
@@ -241,7 +241,7 @@ describe('Facets of several servers', () => {
 
   it('put numbers in the order of their text, as the engine does, where there are few documents', async () => {
     const part = (candidates: number | null) => ({
-      ...{ distribution: { n: { '2': 1, '10': 1 } }, stats: {}, candidates },
+      ...{ distribution: { n: Object.entries({ '2': 1, '10': 1 }) }, stats: {}, candidates },
     });
     const order = { byCount: () => false, valuesMax: 1 };
     const first = async (...counts: (number | null)[]) =>
@@ -253,15 +253,17 @@ describe('Facets of several servers', () => {
 
   it('of several indexes are joined as they are spelled, those of equal place in the order of their text', async () => {
     const part = (values: Record<string, number>) =>
-      mergeFacets([{ distribution: { n: values }, stats: {}, candidates: 1 }], {
+      mergeFacets([{ distribution: { n: Object.entries(values) }, stats: {}, candidates: 1 }], {
         byCount: () => true,
         valuesMax: 10,
       });
     const parts = [await part({ b: 2, '1': 2 }), await part({ B: 2, c: 4 })];
-    const joined = (byCount: boolean, valuesMax: number) =>
-      facetsJson(joinFacets(parts, { byCount: () => byCount, valuesMax })).distribution;
-    assert.equal(joined(true, 3), '{"n":{"c":4,"1":2,"B":2}}');
-    assert.equal(joined(false, 3), '{"n":{"1":2,"B":2,"b":2}}');
+    const joined = async (byCount: boolean, valuesMax: number) => {
+      const facets = await joinFacets(parts, { byCount: () => byCount, valuesMax });
+      return (await facetsJson(facets)).distribution;
+    };
+    assert.equal(await joined(true, 3), '{"n":{"c":4,"1":2,"B":2}}');
+    assert.equal(await joined(false, 3), '{"n":{"1":2,"B":2,"b":2}}');
   });
 
   it(`of many values are the first of one sorted list, and other work comes between (seed ${SEED})`, async () => {
@@ -279,7 +281,7 @@ describe('Facets of several servers', () => {
         return isText(a) === 0 ? Number(b[0]) - Number(a[0]) : a[0] < b[0] ? 1 : -1;
       })
       .slice(0, 12_000);
-    const parts = [0, 1].map((rest) => Object.fromEntries(values.filter((_, n) => n % 2 === rest)));
+    const parts = [0, 1].map((rest) => values.filter((_, n) => n % 2 === rest));
     let turns = 0;
     let isDone = false;
     const counting = (async () => {
@@ -296,6 +298,44 @@ describe('Facets of several servers', () => {
       wanted.map(([value, of]) => ({ value, count: of })),
     );
     assert.ok(turns > 3, `${turns} turns`);
+  });
+
+  it('of 200,000 values hold the event loop for a part of what it takes to read them at once', async () => {
+    const distribution = (values: Record<string, number>): Buffer => {
+      const facetsByIndex = { a: { distribution: { f: values }, stats: {} } };
+      return Buffer.from(JSON.stringify({ hits: [], totalHits: 0, facetsByIndex }));
+    };
+    const values = Array.from({ length: 200_000 }, (_, n): [string, number] => [
+      `Value ${(n * 7919) % 200_000}`,
+      n % 100,
+    ]);
+    const bytes = distribution(Object.fromEntries(values));
+    const cpuMs = (): number => process.cpuUsage().user / 1000;
+    const begin = cpuMs();
+    for (const [value] of Object.entries(
+      JSON.parse(bytes.toString()).facetsByIndex.a.distribution.f,
+    ))
+      value.normalize('NFKD').toLowerCase();
+    const plain = cpuMs() - begin;
+    let longest = 0;
+    let last = cpuMs();
+    let isDone = false;
+    const watching = (async () => {
+      while (!isDone) {
+        await new Promise((resolve) => setImmediate(resolve));
+        longest = Math.max(longest, cpuMs() - last);
+        last = cpuMs();
+      }
+    })();
+    const { facetsByIndex } = await readFederatedAnswer(bytes);
+    const order = { byCount: () => true, valuesMax: Infinity };
+    const merged = await mergeFacets([facetsByIndex['a']!], order);
+    const joined = await joinFacets([merged, merged], order);
+    const text = (await facetsJson(joined)).distribution;
+    isDone = true;
+    await watching;
+    assert.equal(Object.keys(JSON.parse(text).f).length, 200_000);
+    assert.ok(longest < plain, `${longest} ms, all at once ${plain} ms`);
   });
 
   it('of an answer have any name', async () => {
