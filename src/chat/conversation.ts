@@ -151,8 +151,11 @@ export class Conversation {
 
   /** Runs to the end. Failures of the provider are events; rejects for faults of the server only. */
   async run(): Promise<void> {
-    this.#tool = await searchTool(this.#services, this.#caller, promptsOf(this.#workspace));
     try {
+      this.#tool = await this.#services.describing.run(
+        () => searchTool(this.#services, this.#caller, promptsOf(this.#workspace)),
+        this.#signal,
+      );
       for (let round = 0; round < ROUNDS_MAX; round++) {
         const ended = await this.#round();
         if (this.#signal.aborted) return;

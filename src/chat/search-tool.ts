@@ -5,6 +5,7 @@ import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { RenderStopped } from '../embedding/render-thread.ts';
+import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
@@ -37,6 +38,8 @@ export interface ChatCaller {
 
 /** What chat needs of the rest of the server. */
 export interface ChatServices {
+  /** Lets few conversations at a time read what their model is told of the indexes. */
+  readonly describing: ConcurrencyLimit;
   settings(uid: string): SettingsObject | undefined;
   primaryKey(uid: string): string | null;
   /** The finished answer of a search, as JSON. */

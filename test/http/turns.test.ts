@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { Turns } from '../support/turns.ts';
+import { startChatProvider } from './support/chat-provider.ts';
 
 const PARSES = 5;
 
@@ -152,6 +153,63 @@ describe('A turn of the event loop is short', function () {
       assert.ok(ms < plainMs, `${ms} ms, a parse ${plainMs} ms`);
     });
   }
+
+  it('when 500 conversations begin at once', async () => {
+    const provider = await startChatProvider();
+    try {
+      const documents = Array.from({ length: 200 }, (_, id) => ({ id, g: `v${id}`, h: id }));
+      const settings = { filterableAttributes: ['g', 'h'] };
+      for (let n = 0; n < 30; n++) {
+        await server.call('PATCH', `/indexes/chat${n}/settings`, { body: settings });
+        await server.call('POST', `/indexes/chat${n}/documents`, { body: documents });
+      }
+      await server.idle();
+      const workspace = { source: 'vLlm', baseUrl: provider.url, apiKey: 'k' };
+      await server.call('PATCH', '/chats/w/settings', { body: workspace });
+      const ask = async (): Promise<number> => {
+        const messages = [{ role: 'user', content: 'x' }];
+        const answer = await fetch(`${server.url}/chats/w/chat/completions`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${server.masterKey}`,
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({ model: 'm', stream: true, messages }),
+        });
+        await answer.text();
+        return answer.status;
+      };
+      await ask();
+      turns.take();
+      const statuses = await Promise.all(Array.from({ length: 500 }, ask));
+      await server.call('GET', '/health');
+      await server.call('GET', '/health');
+      const ms = turns.take();
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.ok(ms < plainMs, `${ms} ms, a parse ${plainMs} ms`);
+    } finally {
+      await provider.close();
+    }
+  });
+
+  it('when 3,000 API keys are listed, and one is made', async () => {
+    const body = { actions: ['search'], indexes: ['*'], expiresAt: null };
+    for (let n = 0; n < 30; n++) {
+      const made = Array.from({ length: 100 }, () => server.call('POST', '/keys', { body }));
+      for (const { status } of await Promise.all(made)) assert.equal(status, 201);
+    }
+    const requests = [
+      ['GET', '/keys?limit=100000', '200'],
+      ['POST', '/keys', '201'],
+      ['GET', `/keys/${'a'.repeat(64)}`, '404 api_key_not_found'],
+    ] as const;
+    for (const [method, path, outcome] of requests) {
+      const text = method === 'POST' ? JSON.stringify(body) : undefined;
+      const [ms, answered] = await longest(method, path, text);
+      assert.equal(answered, outcome);
+      assert.ok(ms < plainMs, `${method} ${path}: ${ms} ms, a parse ${plainMs} ms`);
+    }
+  });
 
   it('and settings of any length are read as they were sent, beside other requests', async () => {
     const lists = [100, 3_000, 5_000, 20_000, 40_000].map((count) =>

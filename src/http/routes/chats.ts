@@ -20,6 +20,7 @@ import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
 import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
+import { ConcurrencyLimit } from '../../outbound/concurrency-limit.ts';
 import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange, ReplyStream } from '../exchange.ts';
@@ -39,6 +40,9 @@ import { page } from './indexes.ts';
 
 /** Conversations at once. */
 const CONVERSATIONS_MAX = 500;
+
+/** Conversations that read what their model is told of the indexes; all at once would hold the event loop. */
+const DESCRIBED_AT_ONCE = 4;
 
 /** A comment is sent after so long without an event, so that nobody between takes the connection for dead. */
 const KEEP_ALIVE_MS = 15_000;
@@ -76,6 +80,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
   }
 
   const chatServices: ChatServices = {
+    describing: new ConcurrencyLimit(DESCRIBED_AT_ONCE),
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
     search: (uid, request, { requestId, onGone }) =>
