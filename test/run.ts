@@ -9,8 +9,9 @@
  * Exit status: 0 when nothing failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { type MochaRun, runMocha, type TestTime } from './support/mocha-pool.ts';
 
 interface Outcome {
   passed: number;
@@ -29,10 +30,41 @@ interface Ended {
 /** Where the addon is built; the C++ tests link the same engine. */
 const NATIVE_BUILD = 'build';
 const CORES = String(availableParallelism());
-const HTTP = 'test/http/**/*.test.ts';
-const GOLDEN = 'test/golden/**/*.test.ts';
+const GOLDEN = 'test/golden/';
 const RELEASE = 'test/release/release.test.ts';
-const MOCHA = 'node_modules/mocha/bin/mocha.js';
+const CLIENTS = 'test/clients/clients.test.ts';
+
+/** Files and folders that `npm run test:more` runs: servers killed again and again, random histories, browsers, clients. */
+const LONG: readonly string[] = [
+  'test/browser/',
+  CLIENTS,
+  'test/http/embedding-histories.test.ts',
+  'test/http/kill/',
+  'test/http/network-rebalance-kills.test.ts',
+  'test/http/network-rebalance.test.ts',
+  'test/oracle/',
+  'test/release/node-versions.test.ts',
+];
+/** C++ tests of the same kind. */
+const LONG_NATIVE =
+  'Adjacency.BlocksBeyondWhatIsHeldInMemory:VerifyTest.FindsContentThatMakesNoSenseThoughItsChecksumsAreRight';
+
+const begins = (file: string, starts: readonly string[]): boolean =>
+  starts.some((start) => file.startsWith(start));
+
+/** Files of tests, but for those that have a step of their own. */
+function testFiles(wanted: (file: string) => boolean): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .map((file) => `test/${file}`)
+    .filter((file) => file.endsWith('.test.ts') && !begins(file, [GOLDEN, RELEASE]))
+    .filter(wanted)
+    .toSorted();
+}
+
+const goldenFiles = (): string[] =>
+  readdirSync(GOLDEN)
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => GOLDEN + file);
 
 const STEPS: Record<string, () => Promise<Outcome>> = {
   build: () => check('npm', ['run', '--silent', 'build']),
@@ -42,8 +74,8 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   format: async () =>
     together(await check('npm', ['run', '--silent', 'format:check']), await cppFormat()),
   unit: () => unitTests(),
-  native: () => nativeTests(),
   golden: () => goldenTests(),
+  native: () => nativeTests([`--gtest_filter=-${LONG_NATIVE}`]),
 };
 
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
@@ -58,10 +90,12 @@ const CPU_FILTER =
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE]),
+  long: () => mocha(testFiles((file) => begins(file, LONG))),
+  'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
   // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
   // With those that take long.
-  clients: () => mocha(['test/clients/clients.test.ts'], { ...process.env, GANNET_CLIENTS: 'all' }),
+  clients: () => mocha([CLIENTS], { ...process.env, GANNET_CLIENTS: 'all' }),
   oracle: () =>
     nativeTests(['--gtest_filter=*Oracle.*'], {
       GANNET_COMPARISONS: COMPARISONS,
@@ -149,17 +183,18 @@ function outcome(ended: Ended, counts: Outcome, begin?: RegExp): Outcome {
   return { ...counts, failed: Math.max(1, counts.failed), report: reportOf(ended, begin) };
 }
 
-async function mocha(args: readonly string[], env = process.env): Promise<Outcome> {
-  return outcomeOfMocha(await run(process.execPath, [MOCHA, ...args], env));
+async function mocha(files: readonly string[], env = process.env): Promise<Outcome> {
+  return outcomeOfMocha(await runMocha(files, [], env));
 }
 
-function outcomeOfMocha(ended: Ended): Outcome {
-  const counts = {
-    passed: count(ended.text, /^ +(\d+) passing/gm),
-    failed: count(ended.text, /^ +(\d+) failing/gm),
-    skipped: count(ended.text, /^ +(\d+) pending/gm),
-  };
-  return outcome(ended, counts, /^ +\d+ failing/gm);
+function outcomeOfMocha(runs: readonly MochaRun[]): Outcome {
+  times.push(...runs.flatMap((one) => one.tests));
+  return runs
+    .map(({ ok, passed, failed, skipped: pending, text }) => ({
+      ...{ passed, failed, skipped: pending },
+      ...(ok ? {} : { report: reportOf({ ok, text }, /^ +\d+ failing/gm) }),
+    }))
+    .reduce(together, NOTHING);
 }
 
 /** Why the C++ tests cannot run here, or how their build failed; null when they are built. */
@@ -181,33 +216,23 @@ async function buildNativeTests(): Promise<Outcome | null> {
   return built.ok ? null : failure(built);
 }
 
-/** They wait for servers most of the time, so they run beside the others; what those print comes after them. */
+/** With the recorded answers, when these are asked for as well: they take longest, so they begin first. */
 async function unitTests(): Promise<Outcome> {
-  const without = [HTTP, GOLDEN, RELEASE].flatMap((files) => ['--exclude', files]);
-  const others = run(
-    process.execPath,
-    [MOCHA, 'test/**/*.test.ts', ...without],
-    process.env,
-    false,
+  const golden = stepsOfRun.includes('golden') ? goldenFiles() : [];
+  const runs = await runMocha(
+    testFiles((file) => !begins(file, LONG)),
+    golden,
   );
-  if (stepsOfRun.includes('golden')) goldenRun = others.then(() => runGolden());
-  const http = await mocha([HTTP]);
-  const ended = await others;
-  process.stdout.write(ended.text);
-  return together(http, outcomeOfMocha(ended));
+  const isGolden = ({ given }: MochaRun): boolean => begins(given[0]!, [GOLDEN]);
+  if (golden.length > 0) goldenRuns = runs.filter(isGolden);
+  return outcomeOfMocha(runs.filter((one) => !isGolden(one)));
 }
 
-/** Begins when the step `unit` leaves a core to it; what it prints comes in its turn. */
-let goldenRun: Promise<Ended> | undefined;
-
-function runGolden(): Promise<Ended> {
-  return run(process.execPath, [MOCHA, GOLDEN], process.env, false);
-}
+/** Those of the step `unit`. */
+let goldenRuns: MochaRun[] | undefined;
 
 async function goldenTests(): Promise<Outcome> {
-  const ended = await (goldenRun ??= runGolden());
-  process.stdout.write(ended.text);
-  return outcomeOfMocha(ended);
+  return outcomeOfMocha((goldenRuns ??= await runMocha([], goldenFiles())));
 }
 
 /** Under way while other steps wait for servers. */
@@ -226,15 +251,47 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
     if (!variant.ok) return failure(variant);
   }
   const shards = await Promise.all(
-    Array.from({ length: availableParallelism() }, (_, shard) =>
-      run(program, ['--gtest_brief=1', ...options], {
-        ...env,
-        GTEST_TOTAL_SHARDS: CORES,
-        GTEST_SHARD_INDEX: String(shard),
-      }),
-    ),
+    Array.from({ length: availableParallelism() }, async (_, shard) => {
+      const file = `${NATIVE_BUILD}/native-times-${shard}.json`;
+      const ended = await run(
+        program,
+        ['--gtest_brief=1', `--gtest_output=json:${file}`, ...options],
+        {
+          ...env,
+          GTEST_TOTAL_SHARDS: CORES,
+          GTEST_SHARD_INDEX: String(shard),
+        },
+      );
+      times.push(...nativeTimes(file));
+      return ended;
+    }),
   );
   return shards.map(outcomeOfShard).reduce(together);
+}
+
+/** What a C++ test took, as GoogleTest writes it down. */
+interface NativeTest {
+  name: string;
+  classname: string;
+  file: string;
+  /** Seconds, with an `s`. */
+  time: string;
+}
+
+/** Nothing when the program ended before it wrote its file. */
+function nativeTimes(file: string): TestTime[] {
+  if (!existsSync(file)) return [];
+  const { testsuites } = JSON.parse(readFileSync(file, 'utf8')) as {
+    testsuites: { testsuite: NativeTest[] }[];
+  };
+  rmSync(file);
+  return testsuites.flatMap(({ testsuite }) =>
+    testsuite.map(({ classname, name, file: source, time }) => ({
+      title: `${classname}.${name}`,
+      file: source,
+      ms: Number.parseFloat(time) * 1000,
+    })),
+  );
 }
 
 /** Minutes of random requests to a server with the addon under AddressSanitizer. */
@@ -292,6 +349,20 @@ function together(a: Outcome, b: Outcome): Outcome {
   };
 }
 
+const NOTHING: Outcome = { passed: 0, failed: 0, skipped: 0 };
+
+/** Of every test that ran. */
+const times: TestTime[] = [];
+const SLOWEST = 10;
+
+function slowest(): string {
+  const rows = times
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST)
+    .map(({ title, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${title}`);
+  return `The slowest tests:\n${rows.join('\n')}`;
+}
+
 /** The names of the steps of this run. */
 const stepsOfRun: readonly string[] =
   process.argv.length > 2 ? process.argv.slice(2) : Object.keys(STEPS);
@@ -311,7 +382,7 @@ async function main(): Promise<void> {
     const { passed, failed, skipped, report } = await step();
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     rows.push(
-      `${name.padEnd(8)} ${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ` +
+      `${name.padEnd(11)} ${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ` +
         `${String(skipped).padStart(4)} skipped ${seconds.padStart(7)} s`,
     );
     total.passed += passed;
@@ -323,6 +394,7 @@ async function main(): Promise<void> {
     if (name === 'build' && stepsOfRun.includes('native')) nativeBuild = buildNativeTests();
   }
   if (reports.length > 0) console.log(`\n${reports.join('\n')}`);
+  if (times.length > 0) console.log(`\n${slowest()}`);
   console.log(`\n${rows.join('\n')}`);
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   process.exitCode = total.failed > 0 ? 1 : 0;

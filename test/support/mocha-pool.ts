@@ -1,0 +1,96 @@
+/** Runs files of tests in several processes at once, and tells what each test took. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TestTime {
+  title: string;
+  file: string;
+  ms: number;
+}
+
+export interface MochaRun {
+  /** The files it was asked to run. */
+  given: readonly string[];
+  /** The process ended as it should, and no test failed. */
+  ok: boolean;
+  passed: number;
+  failed: number;
+  skipped: number;
+  /** What it printed. */
+  text: string;
+  tests: TestTime[];
+  /** Milliseconds by file, hooks included. */
+  files: Readonly<Record<string, number>>;
+}
+
+const MOCHA = 'node_modules/mocha/bin/mocha.js';
+const REPORTER = 'test/support/timed-reporter.cjs';
+/** A process takes a second to start, so it runs many files; there are enough processes that none is left alone at the end. */
+const SHARES_PER_CORE = 4;
+
+/**
+ * @param alone files that take so long that each has a process of its own; they begin first
+ * @param env of the tests
+ */
+export async function runMocha(
+  files: readonly string[],
+  alone: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<MochaRun[]> {
+  const cores = availableParallelism();
+  const waiting = [...alone.map((file) => [file]), ...shares(files, cores * SHARES_PER_CORE)];
+  const runs: MochaRun[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const run = await oneProcess(next, env);
+      process.stdout.write(run.text);
+      runs.push(run);
+    }
+  };
+  await Promise.all(Array.from({ length: cores }, work));
+  return runs;
+}
+
+/** Files dealt out by size, so that each share is about as much to do. */
+function shares(files: readonly string[], count: number): string[][] {
+  const bySize = files.toSorted((a, b) => statSync(b).size - statSync(a).size);
+  const dealt = Array.from({ length: count }, (_, share) =>
+    bySize.filter((_file, at) => at % count === share),
+  );
+  return dealt.filter((share) => share.length > 0);
+}
+
+function oneProcess(files: readonly string[], env: NodeJS.ProcessEnv): Promise<MochaRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'gannet-mocha-'));
+  const times = join(folder, 'times.json');
+  const argv = [MOCHA, '--reporter', REPORTER, ...files];
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, argv, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, GANNET_TEST_TIMES: times },
+    });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (status) => {
+      resolve({ given: files, ok: status === 0, text, ...readTimes(times, status) });
+      rmSync(folder, { recursive: true });
+    });
+  });
+}
+
+type Times = Pick<MochaRun, 'passed' | 'failed' | 'skipped' | 'tests' | 'files'>;
+
+/** A process that ended before its report, or without success in spite of it, has failed. */
+function readTimes(file: string, status: number | null): Times {
+  let times: Times;
+  try {
+    times = JSON.parse(readFileSync(file, 'utf8')) as Times;
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0, tests: [], files: {} };
+  }
+  return status === 0 ? times : { ...times, failed: Math.max(1, times.failed) };
+}
