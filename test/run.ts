@@ -11,6 +11,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { type MochaRun, runMocha, type TestTime } from './support/mocha-pool.ts';
 
 interface Outcome {
@@ -91,6 +92,7 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE]),
   long: () => mocha(testFiles((file) => begins(file, LONG))),
+  alone: () => compiledAlone(),
   'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
   // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
@@ -267,6 +269,44 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
     }),
   );
   return shards.map(outcomeOfShard).reduce(together);
+}
+
+interface CompileCommand {
+  directory: string;
+  command: string;
+  file: string;
+}
+
+/** Whether each file of the engine includes what it uses: the build compiles several as one, node-gyp each by itself. */
+async function compiledAlone(): Promise<Outcome> {
+  if (!existsSync(`${NATIVE_BUILD}/generated`)) {
+    return skipped('the files of the engine, each by itself', 'there is no build by cmake');
+  }
+  const folder = `${NATIVE_BUILD}/alone`;
+  const cmake = ['node_modules/cmake-js/bin/cmake-js', 'configure', '-O', folder];
+  const options = [`--CDNODE_EXE=${process.execPath}`, '--CDGANNET_UNITY=OFF'];
+  const configured = await run(process.execPath, [...cmake, ...options], process.env, false);
+  if (!configured.ok) return failure(configured);
+  const commands = (
+    JSON.parse(readFileSync(`${folder}/compile_commands.json`, 'utf8')) as CompileCommand[]
+  ).filter(({ file }) => file.startsWith(resolve('native')));
+  const faults: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = commands.shift(); next !== undefined; next = commands.shift()) {
+      // What is generated is there already.
+      const command = `cd '${next.directory}' && ${next.command}`
+        .replaceAll(resolve(folder, 'generated'), resolve(NATIVE_BUILD, 'generated'))
+        .replaceAll('-I generated', `-I ${resolve(NATIVE_BUILD, 'generated')}`)
+        .replace(/ -o \S+ /, ' -fsyntax-only ');
+      const ended = await run('sh', ['-c', command], process.env, false);
+      if (!ended.ok) faults.push(ended.text);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  console.log(`${faults.length} files that do not compile by themselves`);
+  return faults.length === 0
+    ? { passed: 1, failed: 0, skipped: 0 }
+    : { passed: 0, failed: 1, skipped: 0, report: faults.join('\n') };
 }
 
 /** What a C++ test took, as GoogleTest writes it down. */
