@@ -62,6 +62,12 @@ function entryOf(name: SettingName): Setting<SettingName> {
   return SETTING_ENTRIES.find((entry) => entry.name === name)!;
 }
 
+/** Those that this program knows; dumps may hold others. */
+export function knownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
+  return Object.fromEntries(known.map(({ name }) => [name, given[name]]));
+}
+
 /** Body of PATCH /settings to canonical form: keys in the order of GET. */
 export function parseSettings(body: unknown): Result<PartialSettings, ApiError> {
   const checked = WHOLE.validate(body);

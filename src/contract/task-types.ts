@@ -1,6 +1,7 @@
 /** What follows from the entries of `task-types/registry.ts`. */
 import type { ExactDates, TaskNetwork } from './tasks.ts';
 import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
+import type { DumpForm } from './task-types/dump-form.ts';
 import type { InBatch, TaskTypeEntry } from './task-types/task-type.ts';
 
 type Entries = (typeof TASK_TYPE_ENTRIES)[number];
@@ -41,6 +42,11 @@ const BY_NAME = new Map<string, TaskTypeEntry<TaskType>>(
 export function taskTypeEntry(type: TaskType): TaskTypeEntry<TaskType> {
   return BY_NAME.get(type)!;
 }
+
+/** How a task is read from a dump, by the name that the dump gives to what was asked. */
+export const READ_FROM_DUMP = new Map(
+  [...BY_NAME.values()].flatMap(({ dump }) => Object.entries(dump.read)),
+) as ReadonlyMap<string, DumpForm<TaskRequest>['read'][string]>;
 
 /** The types that run before anything on an index, in the order of their turns. */
 export const TYPES_BY_TURN: readonly { type: TaskType; take: 'all' | 'highest' | 'lowest' }[] = [

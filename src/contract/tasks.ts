@@ -3,12 +3,9 @@ import type { ErrorBody } from './errors.ts';
 import type { TaskType } from './task-types.ts';
 
 export { TASK_TYPES, type TaskRequest, type TaskType } from './task-types.ts';
-export type {
-  DocumentMethod,
-  ExportRequest,
-  IndexSwapPair,
-  TaskPayload,
-} from './task-types/registry.ts';
+export type { DocumentMethod, TaskPayload } from './task-types/documents.ts';
+export type { IndexSwapPair } from './task-types/indexes.ts';
+export type { ExportRequest } from './task-types/server.ts';
 
 export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];

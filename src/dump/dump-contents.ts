@@ -3,7 +3,7 @@ import { excessIn } from '../base/json.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { DumpError } from './dump-error.ts';
 import type { DumpVersion } from './dump-layout.ts';
-import { textOf } from './dump-values.ts';
+import { textOf } from '../contract/task-types/dump-form.ts';
 import { firstIndexSettings, legacySettings } from './legacy-settings.ts';
 
 /** Least and greatest format that is read. */

@@ -1,7 +1,7 @@
 /** Tasks and updates of the formats 1 to 5, turned into lines of the newest one. */
 import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { DumpVersion } from './dump-layout.ts';
-import { textOf } from './dump-values.ts';
+import { textOf } from '../contract/task-types/dump-form.ts';
 import { firstSettings, legacySettings } from './legacy-settings.ts';
 
 type Json = Record<string, unknown>;

@@ -26,7 +26,7 @@ import { RATE_LIMIT, type RateLimit, rateLimitOf } from '../contract/rate-limits
 import { validator } from '../contract/schema.ts';
 import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
 import type { DumpContents } from './dump-contents.ts';
-import { textOf } from './dump-values.ts';
+import { textOf } from '../contract/task-types/dump-form.ts';
 
 type Json = Record<string, unknown>;
 

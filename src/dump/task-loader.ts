@@ -9,7 +9,7 @@ import { PayloadFolder } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import { newTask } from '../tasks/new-task.ts';
-import { dateOf, exactDates } from './dump-values.ts';
+import { dateOf, exactDates } from './dump-dates.ts';
 import { type DumpContents, parseObject } from './dump-contents.ts';
 import { DumpError } from './dump-error.ts';
 import { legacyTask } from './legacy-tasks.ts';

@@ -1,5 +1,5 @@
 import { type TaskType, TYPES_BY_TURN } from '../contract/task-types.ts';
-import { RULES_INDEX_UID } from '../contract/task-types/registry.ts';
+import { RULES_INDEX_UID } from '../contract/task-types/search-rules.ts';
 import type { PendingTask } from './task.ts';
 
 /** Which tasks run together next, and why not more. Everything here is pure. */

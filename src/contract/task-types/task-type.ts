@@ -1,9 +1,10 @@
 /**
  * What a type of task is: one entry of the registry. What is stored of a task, its details, which tasks it runs with,
- * which indexes it concerns, and how cancelation treats it follow from it. What a batch does is in
+ * which indexes it concerns, how dumps hold it, and how cancelation treats it follow from it. What a batch does is in
  * `tasks/runners.ts`.
  */
 import type { IndexVisibility, TaskDetails, TaskFilter, TaskStatus } from '../tasks.ts';
+import type { DumpForm, NameOf } from './dump-form.ts';
 
 /**
  * Bits that the columns of a task hold beside its row, so that tasks can be batched without reading rows. Stored
@@ -75,9 +76,6 @@ export interface Progressed {
   readonly result: number | null;
 }
 
-/** Uid of an index by its number. */
-export type NameOf = (index: number) => string | null;
-
 /**
  * @typeParam Request what routes ask for; never: the type is known, and stored nowhere yet
  * @typeParam Row what is stored, as JSON; holds no index uid that a swap could change
@@ -109,6 +107,7 @@ export interface TaskTypeEntry<Name extends string = string, Request = unknown, 
   readonly foundByAllIndexes?: boolean;
   /** The row with other numbers of indexes. */
   renumbered?(row: Row, to: (index: number) => number): Row;
+  readonly dump: DumpForm<Request, Row>;
 }
 
 /** Keeps the literal name; `Request` and `Row` are given by the methods. */
@@ -127,7 +126,8 @@ export function reservedType<const Name extends string>(
   const unused = (): never => {
     throw new Error(`tasks of type ${name} are not made here`);
   };
-  return { name, code, batching, draft: unused, details: () => null };
+  const dump = { write: unused, read: {} };
+  return { name, code, batching, draft: unused, details: () => null, dump };
 }
 
 export const ALONE: Batching = { kind: () => 'alone' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readContents } from '../../../src/dump/dump-contents.ts';
-import { dateOf } from '../../../src/dump/dump-values.ts';
+import { dateOf } from '../../../src/dump/dump-dates.ts';
 import { dimensionsIn, statesOf } from '../../../src/dump/embedder-dimensions.ts';
 import {
   firstIndexSettings,

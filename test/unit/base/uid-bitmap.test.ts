@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decodeUids, encodeUids } from '../../../src/dump/task-bitmap.ts';
+import { decodeUids, encodeUids } from '../../../src/base/uid-bitmap.ts';
 import { mulberry } from '../../support/random.ts';
 
 describe('sets of task uids in dumps', () => {

@@ -1,21 +1,6 @@
-/** Members of the JSON of dumps, each of them null when it is something else. */
+/** Dates of tasks and batches as dumps hold them. */
 import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { ExactDates } from '../contract/tasks.ts';
-import { SETTING_ENTRIES } from '../contract/settings.ts';
-
-export function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-export function numberOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
-/** Formats may hold settings that this program does not know; they are left out. */
-export function knownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
-  return Object.fromEntries(known.map(({ name }) => [name, given[name]]));
-}
 
 /** The dates of a task or batch of which milliseconds with microseconds would lose something; undefined: none. */
 export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates | undefined {

@@ -1,0 +1,245 @@
+/** Types of tasks on indexes as a whole. */
+import type { TaskDetails } from '../tasks.ts';
+import { numberOf, type ReadTask, textOf } from './dump-form.ts';
+import { ALONE, type TaskDraft, taskType } from './task-type.ts';
+
+interface IndexCreationRequest {
+  type: 'indexCreation';
+  indexUid: string;
+  primaryKey: string | null;
+}
+
+type IndexCreationRow = Omit<IndexCreationRequest, 'indexUid'>;
+
+export const indexCreation = taskType({
+  name: 'indexCreation',
+  code: 5,
+  batching: ALONE,
+  inBatch: { primaryKey: 'first' },
+  draft: ({ indexUid, ...row }: IndexCreationRequest): TaskDraft<IndexCreationRow> => ({
+    indexUid,
+    row: () => row,
+  }),
+  details: ({ primaryKey }: IndexCreationRow) => ({ primaryKey }),
+  dump: {
+    write: ({ primaryKey }: IndexCreationRow) => ({
+      type: { indexCreation: { primary_key: primaryKey } },
+      details: { IndexInfo: { primary_key: primaryKey } },
+    }),
+    read: {
+      indexCreation: ({ indexUid, content }): ReadTask<IndexCreationRequest> => ({
+        request: { type: 'indexCreation', indexUid, primaryKey: textOf(content.primary_key) },
+      }),
+    },
+  },
+});
+
+interface IndexDeletionRequest {
+  type: 'indexDeletion';
+  indexUid: string;
+}
+
+interface IndexDeletionRow {
+  type: 'indexDeletion';
+}
+
+export const indexDeletion = taskType({
+  name: 'indexDeletion',
+  code: 6,
+  batching: { kind: () => 'indexDeletion' },
+  counts: true,
+  inBatch: { deletedDocuments: 'sum' },
+  draft: ({ type, indexUid }: IndexDeletionRequest): TaskDraft<IndexDeletionRow> => ({
+    indexUid,
+    row: () => ({ type }),
+  }),
+  details: (_row: IndexDeletionRow, { result }) => ({ deletedDocuments: result }),
+  dump: {
+    write: (_row: IndexDeletionRow, { details }) => ({
+      type: 'indexDeletion',
+      details: { ClearAll: { deleted_documents: details.deletedDocuments } },
+    }),
+    read: {
+      indexDeletion: ({ indexUid, details }): ReadTask<IndexDeletionRequest> => ({
+        request: { type: 'indexDeletion', indexUid },
+        result: numberOf(details.deleted_documents),
+      }),
+    },
+  },
+});
+
+interface IndexUpdateRequest {
+  type: 'indexUpdate';
+  indexUid: string;
+  primaryKey?: string;
+  newUid?: string;
+}
+
+interface IndexUpdateRow {
+  type: 'indexUpdate';
+  primaryKey: string | null;
+  /** The uids are those of the request, for the details; `target` is the number of the new one. */
+  rename?: { oldUid: string; newUid: string; target: number };
+}
+
+export const indexUpdate = taskType({
+  name: 'indexUpdate',
+  code: 7,
+  batching: ALONE,
+  inBatch: { primaryKey: 'first' },
+  draft(request: IndexUpdateRequest): TaskDraft<IndexUpdateRow> {
+    const { type, primaryKey = null, newUid, indexUid } = request;
+    if (newUid === undefined) return { indexUid, row: () => ({ type, primaryKey }) };
+    return {
+      indexUid,
+      alsoIndexes: newUid === indexUid ? [] : [newUid],
+      row: ({ numberOf }) => ({
+        type,
+        primaryKey,
+        rename: { oldUid: indexUid, newUid, target: numberOf(newUid) },
+      }),
+    };
+  },
+  details({ primaryKey, rename }: IndexUpdateRow): TaskDetails {
+    if (rename === undefined) return { primaryKey };
+    return { primaryKey, oldIndexUid: rename.oldUid, newIndexUid: rename.newUid };
+  },
+  indexesIn: ({ rename }: IndexUpdateRow) => (rename === undefined ? [] : [rename.target]),
+  renumbered: (row: IndexUpdateRow, to) =>
+    row.rename === undefined
+      ? row
+      : { ...row, rename: { ...row.rename, target: to(row.rename.target) } },
+  dump: {
+    write: ({ primaryKey, rename }: IndexUpdateRow) => ({
+      type: {
+        indexUpdate: {
+          primary_key: primaryKey,
+          ...(rename === undefined ? {} : { uid: rename.newUid }),
+        },
+      },
+      details: {
+        IndexInfo: {
+          primary_key: primaryKey,
+          ...(rename === undefined
+            ? {}
+            : { new_index_uid: rename.newUid, old_index_uid: rename.oldUid }),
+        },
+      },
+    }),
+    read: {
+      indexUpdate({ indexUid, content, details }): ReadTask<IndexUpdateRequest> {
+        const request: IndexUpdateRequest = { type: 'indexUpdate', indexUid };
+        const primaryKey = textOf(content.primary_key);
+        const newUid =
+          textOf(content.uid) ?? textOf(content.new_index_uid) ?? textOf(details.new_index_uid);
+        if (primaryKey !== null) request.primaryKey = primaryKey;
+        if (newUid !== null) {
+          request.newUid = newUid;
+          request.indexUid = textOf(details.old_index_uid) ?? indexUid;
+        }
+        return { request };
+      },
+    },
+  },
+});
+
+export interface IndexSwapPair {
+  indexes: [string, string];
+  rename: boolean;
+}
+
+interface IndexSwapRequest {
+  type: 'indexSwap';
+  swaps: IndexSwapPair[];
+}
+
+interface IndexSwapRow {
+  type: 'indexSwap';
+  /** Pairs of index numbers. */
+  swaps: { pair: [number, number]; rename: boolean }[];
+}
+
+export const indexSwap = taskType({
+  name: 'indexSwap',
+  code: 8,
+  batching: ALONE,
+  inBatch: { swaps: 'concatenated' },
+  draft: ({ type, swaps }: IndexSwapRequest): TaskDraft<IndexSwapRow> => ({
+    indexUid: null,
+    alsoIndexes: swaps.flatMap(({ indexes }) => indexes),
+    row: ({ numberOf }) => ({
+      type,
+      swaps: swaps.map(({ indexes: [a, b], rename }) => ({
+        pair: [numberOf(a), numberOf(b)],
+        rename,
+      })),
+    }),
+  }),
+  details: ({ swaps }: IndexSwapRow, _progressed, nameOf) => ({
+    swaps: swaps.map(({ pair, rename }) => ({ indexes: pair.map(nameOf), rename })),
+  }),
+  indexesIn: ({ swaps }: IndexSwapRow) => swaps.flatMap(({ pair }) => pair),
+  foundByAllIndexes: true,
+  renumbered: (row: IndexSwapRow, to): IndexSwapRow => ({
+    ...row,
+    swaps: row.swaps.map(({ pair: [a, b], rename }) => ({ pair: [to(a), to(b)], rename })),
+  }),
+  dump: {
+    write({ swaps: pairs }: IndexSwapRow, { nameOf }) {
+      const swaps = pairs.map(({ pair, rename }) => ({ indexes: pair.map(nameOf), rename }));
+      return { type: { indexSwap: { swaps } }, details: { IndexSwap: { swaps } } };
+    },
+    read: {
+      indexSwap({ content }): ReadTask<IndexSwapRequest> {
+        const swaps = Array.isArray(content.swaps)
+          ? (content.swaps as Record<string, unknown>[])
+          : [];
+        return {
+          request: {
+            type: 'indexSwap',
+            swaps: swaps.map(({ indexes, rename }) => ({
+              indexes: (indexes as unknown[]).map(String) as [string, string],
+              rename: rename === true,
+            })),
+          },
+        };
+      },
+    },
+  },
+});
+
+interface CompactionRequest {
+  type: 'indexCompaction';
+  indexUid: string;
+}
+
+export const indexCompaction = taskType({
+  name: 'indexCompaction',
+  code: 15,
+  batching: { turn: 4, take: 'lowest' },
+  draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),
+  // The sizes are part of the outcome.
+  details: (): TaskDetails => ({}),
+  dump: {
+    write: (_row: Omit<CompactionRequest, 'indexUid'>, { indexUid, details }) => ({
+      type: { indexCompaction: { index_uid: indexUid } },
+      details: {
+        IndexCompaction: {
+          index_uid: indexUid,
+          pre_compaction_size: details.preCompactionSize ?? null,
+          post_compaction_size: details.postCompactionSize ?? null,
+        },
+      },
+    }),
+    read: {
+      indexCompaction({ indexUid, details }): ReadTask<CompactionRequest> {
+        const [before, after] = [details.pre_compaction_size, details.post_compaction_size];
+        const sizes = { preCompactionSize: before, postCompactionSize: after };
+        return {
+          request: { type: 'indexCompaction', indexUid },
+          ...(textOf(before) === null || textOf(after) === null ? {} : { details: sizes }),
+        };
+      },
+    },
+  },
+});
