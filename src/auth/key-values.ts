@@ -1,7 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { KeyRecord } from '../contract/keys.ts';
 import type { KeyStore } from '../store/key-store.ts';
-import { keyValue } from './keys.ts';
+
+/** HMAC-SHA-256 of the uid under the master key, 64 lower-case hexadecimal digits. */
+export function keyValue(masterKey: string, uid: string): string {
+  return createHmac('sha256', masterKey).update(uid).digest('hex');
+}
 
 const VALUE = /^[0-9a-f]{64}$/;
 

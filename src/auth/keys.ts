@@ -1,5 +1,5 @@
 /** API keys as the API knows them: secret values, defaults, creation and change. */
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { err, ok, type Result } from '../base/result.ts';
@@ -17,11 +17,6 @@ import type { KeyValues } from './key-values.ts';
 
 /** Least length of a master key in production, bytes. */
 export const MASTER_KEY_BYTES_MIN = 16;
-
-/** HMAC-SHA-256 of the uid under the master key, 64 lower-case hexadecimal digits. */
-export function keyValue(masterKey: string, uid: string): string {
-  return createHmac('sha256', masterKey).update(uid).digest('hex');
-}
 
 /** 32 random bytes as URL-safe base64 without padding, 43 characters. */
 export function generateMasterKey(): string {

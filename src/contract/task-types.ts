@@ -1,5 +1,5 @@
 /** What follows from the entries of `task-types/registry.ts`. */
-import type { ExactDates, TaskNetwork } from './tasks.ts';
+import type { ExactDates, TaskNetwork } from './task-types/fields.ts';
 import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
 import type { DumpForm } from './task-types/dump-form.ts';
 import type { InBatch, TaskTypeEntry } from './task-types/task-type.ts';

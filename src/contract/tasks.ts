@@ -1,24 +1,21 @@
 import type { JsonFloat } from '../base/json.ts';
 import type { ErrorBody } from './errors.ts';
+import type { FilterOfTasks, TaskDetails, TaskNetwork, TaskStatus } from './task-types/fields.ts';
 import type { TaskType } from './task-types.ts';
 
+export {
+  type ExactDates,
+  type IndexVisibility,
+  TASK_STATUSES,
+  TASK_UID_MAX,
+  type TaskDetails,
+  type TaskNetwork,
+  type TaskStatus,
+} from './task-types/fields.ts';
 export { TASK_TYPES, type TaskRequest, type TaskType } from './task-types.ts';
 export type { DocumentMethod, TaskPayload } from './task-types/documents.ts';
 export type { IndexSwapPair } from './task-types/indexes.ts';
 export type { ExportRequest } from './task-types/server.ts';
-
-export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
-
-/** Greatest uid of a task or batch. */
-export const TASK_UID_MAX = 4_294_967_295;
-
-export type TaskDetails = Record<string, unknown>;
-
-/** Of a write in a network: what became of it elsewhere, or where it comes from. */
-export type TaskNetwork =
-  | { remotes: Record<string, { task_uid: number } | { error: string }> }
-  | { origin: { remoteName: string; taskUid: number } };
 
 /** A task as the API shows it. Keys in this order; dates are RFC 3339 in UTC. */
 export interface TaskView {
@@ -38,13 +35,6 @@ export interface TaskView {
   finishedAt: string | null;
   network?: TaskNetwork;
   customMetadata?: string;
-}
-
-/** Dates of an import that milliseconds cannot hold exactly: RFC 3339 in UTC, with nanoseconds. */
-export interface ExactDates {
-  enqueuedAt?: string;
-  startedAt?: string;
-  finishedAt?: string;
 }
 
 /** The body of a 202. Keys in this order. */
@@ -92,35 +82,13 @@ export interface TaskPage<T> {
   next: number | null;
 }
 
-/** Absent: no condition. An empty list matches nothing. Conditions are joined by AND, list elements by OR. */
-export interface TaskFilter {
-  uids?: number[];
-  batchUids?: number[];
-  canceledBy?: number[];
-  types?: TaskType[];
-  statuses?: TaskStatus[];
-  indexUids?: string[];
-  /** Milliseconds; strict comparisons. */
-  afterEnqueuedAt?: number;
-  beforeEnqueuedAt?: number;
-  afterStartedAt?: number;
-  beforeStartedAt?: number;
-  afterFinishedAt?: number;
-  beforeFinishedAt?: number;
-}
+export type TaskFilter = FilterOfTasks<TaskType>;
 
 export interface TaskPaging {
   limit: number;
   from: number | null;
   reverse: boolean;
 }
-
-/**
- * `null` when the caller may see every index; otherwise whether it may see the index of that uid.
- * Global tasks are shown only to callers whose visibility is null (an indexSwap also when all its
- * indexes are visible).
- */
-export type IndexVisibility = null | ((indexUid: string) => boolean);
 
 /**
  * ISO 8601 with days and seconds only: the fraction has the fewest of 3, 6 or 9 digits that are exact.

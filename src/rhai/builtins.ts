@@ -3,7 +3,6 @@
  * and function pointers. A method call and a call in the style of a function reach the same one: what stands before the
  * dot is the first argument.
  */
-import type { Run } from './compile.ts';
 import { fail } from './errors.ts';
 import { charge, chargeItems, chargeText } from './meter.ts';
 import { at, binaryOperation, clamp, isIn, placeOf } from './operators.ts';
@@ -23,6 +22,7 @@ import {
   boundedLength,
   boundedArray,
   boundedMap,
+  type Cell,
   Char,
   compare,
   copyOf,
@@ -48,9 +48,17 @@ import {
  * @returns the value; `self` is what the first argument has become, undefined when it is the same value. Arrays and maps
  * change where they are.
  */
-export type Builtin = (args: Value[], run: Run) => { value: Value; self: Value | undefined };
+/** The run that a function of the language is called in. */
+export interface Caller {
+  /** Calls a function pointer. `self`: what `this` is, if anything. */
+  callPointer(pointer: Value, args: Value[], self?: Cell | null): Value;
+  /** Functions of the script, as `name/parameters`. */
+  readonly script: { readonly functions: { has(name: string): boolean } };
+}
 
-type Pure = (args: Value[], run: Run) => Value;
+export type Builtin = (args: Value[], run: Caller) => { value: Value; self: Value | undefined };
+
+type Pure = (args: Value[], run: Caller) => Value;
 type Variants = Partial<Record<Kind | 'any', Pure | Builtin>>;
 
 const TABLE = new Map<string, Builtin>();
@@ -749,7 +757,7 @@ define('zip', {
 // Arrays with functions.
 
 /** Calls a function for an item: with its index too when the function takes it, as `this` when it takes nothing. */
-function callFor(run: Run, pointer: Value, item: Value, n: number): Value {
+function callFor(run: Caller, pointer: Value, item: Value, n: number): Value {
   const closure = pointer instanceof FnPtr ? pointer.closure : null;
   const own = closure === null && pointer instanceof FnPtr ? paramsOf(run, pointer) : null;
   const params = (closure?.fn as { params: number } | undefined)?.params ?? own ?? 1;
@@ -759,13 +767,13 @@ function callFor(run: Run, pointer: Value, item: Value, n: number): Value {
   return run.callPointer(pointer, free >= 2 ? [copyOf(item), BigInt(n)] : [copyOf(item)]);
 }
 
-function paramsOf(run: Run, pointer: FnPtr): number | null {
+function paramsOf(run: Caller, pointer: FnPtr): number | null {
   for (const params of [1, 2, 0])
     if (run.script.functions.has(`${pointer.name}/${params}`)) return params;
   return null;
 }
 
-function isWanted(run: Run, wanted: Value, item: Value, n: number): boolean {
+function isWanted(run: Caller, wanted: Value, item: Value, n: number): boolean {
   if (wanted instanceof FnPtr) return callFor(run, wanted, item, n) === true;
   return equal(item, wanted);
 }
@@ -912,7 +920,7 @@ function natural(a: Value, b: Value): number {
   return order === null ? fail('Only an array of values of one type can be sorted') : order || 0;
 }
 
-function byFunction(run: Run, pointer: Value): (a: Value, b: Value) => number {
+function byFunction(run: Caller, pointer: Value): (a: Value, b: Value) => number {
   return (a, b) => {
     const order = run.callPointer(pointer, [copyOf(a), copyOf(b)]);
     if (typeof order === 'boolean') return order ? -1 : 1;

@@ -74,7 +74,7 @@ export class Run {
       fail(`The function takes ${fn.params} arguments, not ${args.length}`);
     }
     if (++this.depth > LIMITS.callDepth) {
-      throw new ScriptError(`Calls are nested deeper than ${LIMITS.callDepth}`, undefined, true);
+      throw new ScriptError(`Calls are nested deeper than ${LIMITS.callDepth}`, true);
     }
     charge(1);
     const frame: Frame = { run: this, cells: [], self };
@@ -287,7 +287,7 @@ class Compiler {
         return (frame) => {
           const thrown = value(frame);
           const text = toText(thrown).slice(0, MESSAGE_LENGTH) || 'nothing';
-          throw new ScriptError(`The function threw ${text}`, thrown).at(node.at);
+          throw new ThrownValue(`The function threw ${text}`, thrown).at(node.at);
         };
       }
       case 'try':
@@ -392,7 +392,7 @@ class Compiler {
         const caught = asScriptError(error);
         if (caught.fatal) throw caught;
         charge(CATCH_UNITS);
-        if (slot >= 0) frame.cells[slot] = { v: caught.value ?? describe(caught) };
+        if (slot >= 0) frame.cells[slot] = { v: valueOf(caught) };
         return handler(frame);
       }
     };
@@ -822,7 +822,7 @@ export function asScriptError(error: unknown): ScriptError {
   if (error instanceof Signal) throw error;
   if (error instanceof RangeError) {
     // The stack or a string of the platform came to its end.
-    return new ScriptError(`A limit was reached: ${error.message}`, undefined, true);
+    return new ScriptError(`A limit was reached: ${error.message}`, true);
   }
   throw error;
 }
@@ -835,8 +835,19 @@ function located<T>(at: Position, work: () => T): T {
   }
 }
 
-/** What `catch` gets of an error of the language. */
-function describe(error: ScriptError): Value {
+/** An error of the statement `throw`. */
+class ThrownValue extends ScriptError {
+  readonly value: Value;
+
+  constructor(message: string, value: Value) {
+    super(message);
+    this.value = value;
+  }
+}
+
+/** What `catch` gets: the value thrown, or the description of an error of the language or of `throw ()`. */
+function valueOf(error: ScriptError): Value {
+  if (error instanceof ThrownValue && error.value !== null) return error.value;
   const map = new ObjectMap();
   map.set('error', 'ErrorRuntime');
   map.set('message', error.message);

@@ -1,5 +1,3 @@
-import type { Value } from './values.ts';
-
 export interface Position {
   /** From 1. */
   line: number;
@@ -18,15 +16,12 @@ export class ScriptSyntaxError extends Error {
 
 /** An error while a script runs. */
 export class ScriptError extends Error {
-  /** What `throw` threw; undefined for errors of the language itself. */
-  readonly value: Value | undefined;
   /** A script cannot catch it: a limit was reached. */
   readonly fatal: boolean;
   position: Position | null = null;
 
-  constructor(message: string, value?: Value, fatal = false) {
+  constructor(message: string, fatal = false) {
     super(message);
-    this.value = value;
     this.fatal = fatal;
   }
 

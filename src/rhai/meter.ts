@@ -48,10 +48,10 @@ export function charge(units: number): void {
 }
 
 function look(): void {
-  if (left < 0) throw new ScriptError(`More than ${UNITS_MAX} operations`, undefined, true);
+  if (left < 0) throw new ScriptError(`More than ${UNITS_MAX} operations`, true);
   nextLook = left - UNITS_PER_LOOK;
   if (usedMs() > endMs) {
-    throw new ScriptError(`It ran for more than ${RUN_MS_MAX / 1000} s`, undefined, true);
+    throw new ScriptError(`It ran for more than ${RUN_MS_MAX / 1000} s`, true);
   }
 }
 

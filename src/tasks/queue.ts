@@ -202,7 +202,7 @@ export class TaskQueue {
       'filter' in request &&
       'visible' in request
     ) {
-      if (this.#store.count(request.filter, request.visible) > 0) return;
+      if (this.#store.count(request.filter as TaskFilter, request.visible) > 0) return;
     }
     throw new ApiError(
       'no_space_left_on_device',

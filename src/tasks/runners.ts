@@ -14,17 +14,9 @@ import {
   runIndexDeletion,
   runIndexUpdate,
 } from './run/indexes.ts';
-import type { BatchTask, RunContext, RunResult } from './run/run.ts';
+import type { BatchTask, Runner, RunResult } from './run/run.ts';
 import { runSettings } from './run/settings.ts';
 import { runSwap } from './run/swap.ts';
-
-/**
- * Runs a batch. It tells its progress in the context, looks at `cancel` wherever it can stop, and gives way to other
- * work of the thread every few milliseconds. It resolves to the ends of all tasks, which the scheduler makes durable in
- * one transaction; it rejects with `BatchCanceled` when it has stopped and nothing has changed, and with any other error
- * to fail all tasks.
- */
-export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
 
 /** A kind that is missing here fails its tasks with `internal`. */
 export const RUNNERS: Partial<Record<BatchKind, Runner>> = {

@@ -27,9 +27,16 @@ import { changedSizes } from './measures.ts';
 import type { Shard } from '../network/owner.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
-import { allFailed, CancelSwitch, readTask, type RunContext, type RunResult } from './run/run.ts';
+import {
+  allFailed,
+  CancelSwitch,
+  readTask,
+  type RunContext,
+  type Runner,
+  type RunResult,
+} from './run/run.ts';
 import { recoverDocuments } from './run/documents.ts';
-import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
+import { RECOVERIES, RUNNERS } from './runners.ts';
 import { taskView } from './view.ts';
 
 /** At this many tasks the oldest finished ones are deleted, this many at once. */

@@ -6,7 +6,8 @@
 import { writeSync } from 'node:fs';
 import type { TaskRequest } from '../../src/contract/tasks.ts';
 import type { BatchKind } from '../../src/tasks/batcher.ts';
-import { type Runner, RUNNERS } from '../../src/tasks/runners.ts';
+import { RUNNERS } from '../../src/tasks/runners.ts';
+import type { Runner } from '../../src/tasks/run/run.ts';
 import { TestMachine } from './machine.ts';
 
 const [dir, death, requests] = process.argv.slice(2) as [string, string, string];

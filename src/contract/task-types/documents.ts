@@ -1,6 +1,6 @@
 /** Types of tasks that change documents. */
 import type { RawJson } from '../../base/json.ts';
-import type { TaskDetails } from '../tasks.ts';
+import type { TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, textOf } from './dump-form.ts';
 import { ALONE, FLAG, type TaskDraft, taskType } from './task-type.ts';
 

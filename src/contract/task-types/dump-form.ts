@@ -4,7 +4,7 @@
  * common is in `dump/write-task.ts` and `dump/read-task.ts`.
  */
 import type { RawJson } from '../../base/json.ts';
-import type { TaskDetails } from '../tasks.ts';
+import type { TaskDetails } from './fields.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 /** Types of tasks on indexes as a whole. */
-import type { TaskDetails } from '../tasks.ts';
+import type { TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, textOf } from './dump-form.ts';
 import { ALONE, type TaskDraft, taskType } from './task-type.ts';
 

@@ -1,13 +1,13 @@
 /** Types of tasks on other tasks. */
 import { decodeUids, encodeUids } from '../../base/uid-bitmap.ts';
 import { fromRuns, runsOf } from '../../base/uid-runs.ts';
-import type { IndexVisibility, TaskDetails, TaskFilter } from '../tasks.ts';
+import type { FilterOfTasks, IndexVisibility, TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, type TaskLine, textOf } from './dump-form.ts';
 import { type TaskDraft, taskType } from './task-type.ts';
 
 interface OnTasksRequest<Name> {
   type: Name;
-  filter: TaskFilter;
+  filter: FilterOfTasks<string>;
   /** `?` and the raw query string. */
   originalFilter: string;
   visible: IndexVisibility;

@@ -1,6 +1,6 @@
 /** Types of tasks on dynamic search rules. */
 import { type SearchRulePatch, shownRulePatch } from '../search-rules.ts';
-import type { TaskDetails } from '../tasks.ts';
+import type { TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, textOf } from './dump-form.ts';
 import { ALONE, taskType } from './task-type.ts';
 

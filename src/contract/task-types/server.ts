@@ -1,7 +1,7 @@
 /** Types of tasks on all that the server holds. */
 import { shortSize } from '../../base/size.ts';
 import { masked, maskedUrl } from '../../base/secrets.ts';
-import type { TaskDetails } from '../tasks.ts';
+import type { TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, type TaskLine, textOf } from './dump-form.ts';
 import { type TaskDraft, taskType } from './task-type.ts';
 

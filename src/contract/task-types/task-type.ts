@@ -3,7 +3,7 @@
  * which indexes it concerns, how dumps hold it, and how cancelation treats it follow from it. What a batch does is in
  * `tasks/runners.ts`.
  */
-import type { IndexVisibility, TaskDetails, TaskFilter, TaskStatus } from '../tasks.ts';
+import type { FilterOfTasks, IndexVisibility, TaskDetails, TaskStatus } from './fields.ts';
 import type { DumpForm, NameOf } from './dump-form.ts';
 
 /**
@@ -66,7 +66,7 @@ export interface DraftContext {
   /** Number that stands for an index uid in rows, so that a swap of indexes changes no row. */
   numberOf(indexUid: string): number;
   /** Uids of the tasks that match now and are visible, ascending. */
-  matching(filter: TaskFilter, visible: IndexVisibility): number[];
+  matching(filter: FilterOfTasks<string>, visible: IndexVisibility): number[];
 }
 
 /** How far a task is, as far as its details depend on it. */

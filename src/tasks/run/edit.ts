@@ -13,8 +13,14 @@ import { removeFile } from '../../store/payload-folder.ts';
 import type { RowOf } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import { replaceStep, runOnIndex } from './documents.ts';
-import type { Runner } from '../runners.ts';
-import { applySteps, type BatchTask, readTasks, type RunContext, type RunResult } from './run.ts';
+import {
+  applySteps,
+  type BatchTask,
+  readTasks,
+  type RunContext,
+  type Runner,
+  type RunResult,
+} from './run.ts';
 
 /** Bytes of documents in one message to the process that edits: pages grow and shrink towards it. */
 const PAGE_BYTES = 2 ** 21;

@@ -9,14 +9,19 @@ import {
   embeddingChanges,
 } from '../../embedding/embedder-state.ts';
 import { EmbeddingError } from '../../embedding/embedding-error.ts';
-import { TemplateFault } from '../../embedding/embedding-service.ts';
+import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
+import { type EmbeddingService, TemplateFault } from '../../embedding/embedding-service.ts';
 import type { BatchProgress } from '../../engine/native.ts';
-import type { RunContext } from './run.ts';
 
 /** Complete settings as the engine keeps them, with what is known of the embedders. */
 export type StoredSettings = Readonly<Record<string, unknown>>;
 
-type Context = Pick<RunContext, 'embedding' | 'embedderRequests' | 'cancel'>;
+/** Of the context that a batch is run with. */
+interface Context {
+  readonly embedding: EmbeddingService | null;
+  readonly embedderRequests: EmbedderRequests;
+  readonly cancel: { readonly signal: AbortSignal };
+}
 
 /** Embeds the documents that the engine hands out while it applies a batch. */
 export interface DocumentEmbedding {

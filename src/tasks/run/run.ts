@@ -54,6 +54,14 @@ export interface RunResult {
   discard?: IndexEntry[];
 }
 
+/**
+ * Runs a batch. It tells its progress in the context, looks at `cancel` wherever it can stop, and gives way to other
+ * work of the thread every few milliseconds. It resolves to the ends of all tasks, which the scheduler makes durable in
+ * one transaction; it rejects with `BatchCanceled` when it has stopped and nothing has changed, and with any other error
+ * to fail all tasks.
+ */
+export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
+
 /** Asks a running batch to stop. It may still finish. */
 export class CancelSwitch {
   #on = false;

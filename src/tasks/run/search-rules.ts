@@ -10,8 +10,7 @@ import {
 import type { RowOf } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import { bytesOf, type RuleDraft, type RuleStore } from '../../store/rule-store.ts';
-import type { Runner } from '../runners.ts';
-import { readTask, succeeded } from './run.ts';
+import { readTask, type Runner, succeeded } from './run.ts';
 
 /**
  * Changes and deletes rules, one task after the other. The rules are stored together before the tasks end; a crash

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { Authorizer } from '../../../src/auth/authorize.ts';
-import { createDefaultKeys, generateMasterKey, keyValue } from '../../../src/auth/keys.ts';
+import { keyValue } from '../../../src/auth/key-values.ts';
+import { createDefaultKeys, generateMasterKey } from '../../../src/auth/keys.ts';
 import { IndexPatterns } from '../../../src/auth/patterns.ts';
 import { RememberedPrincipals } from '../../../src/auth/remembered-principals.ts';
 import {
