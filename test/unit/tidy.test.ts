@@ -84,6 +84,7 @@ const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[
   [/^undici/, ['outbound']],
   [/^tar-stream/, ['archive']],
   [/^liquidjs/, ['templates']],
+  [/^jsonwebtoken/, ['auth']],
   [/^js-tiktoken/, ['embedding']],
   [/^preact/, ['web']],
   [/^cli-progress/, ['commands']],

@@ -424,6 +424,7 @@ describe('A tenant token', () => {
     };
     const good = { searchRules: ['*'], apiKeyUid: UID };
     assert.equal(code(sign(good), 'search', 'm'), 'ok');
+    assert.equal(code(sign({ ...good, nbf: 4102444800 }), 'search', 'm'), 'ok', 'no other date');
     const seconds = clock.now() / 1000;
     assert.equal(
       code(sign({ ...good, exp: seconds }), 'search', 'm'),
@@ -443,6 +444,7 @@ describe('A tenant token', () => {
       ['bad pattern', sign({ ...good, searchRules: ['*a'] })],
       ['no index', sign({ ...good, searchRules: [] })],
       ['tampered', `${sign(good).slice(0, -2)}AA`],
+      ['no signature', sign(good).replace(/[^.]*$/, '')],
       ['not a token', 'a.b.c'],
     ];
     for (const [name, token] of bad)
