@@ -1,5 +1,6 @@
 /** What a search by meaning needs of its index. */
 import { ApiError, featureNotEnabled } from './errors.ts';
+import type { AnyFields } from './embedders/fields.ts';
 import type { FeatureSet } from './features.ts';
 import type { SearchRequest } from './search.ts';
 import type { SettingsObject } from './settings.ts';
@@ -51,8 +52,8 @@ export function vectorFault(
   if (hasMedia && !features.multimodal) {
     return featureNotEnabled('Searching with `media`', 'multimodal');
   }
-  const { dimensions } = settings.embedders[embedder]!;
-  if (hasVector && typeof dimensions === 'number' && vector!.length !== dimensions) {
+  const { dimensions }: AnyFields = settings.embedders[embedder]!;
+  if (hasVector && dimensions !== undefined && vector!.length !== dimensions) {
     return new ApiError(
       'invalid_vector_dimensions',
       `\`vector\` has ${vector!.length} dimensions, but the embedder \`${embedder}\` expects ${dimensions}.`,

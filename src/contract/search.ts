@@ -1,5 +1,5 @@
 /** Search, multi-search, facet search, similar documents: parameters as types and schemas. */
-import { DIMENSIONS_MAX } from './embedders.ts';
+import { DIMENSIONS_MAX } from './embedders/fields.ts';
 import { LOCALES } from './locales.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 

@@ -2,7 +2,8 @@
  * What the documents of a dump tell of embedders: how many dimensions their embeddings have. Settings need not say, and
  * no provider is asked during an import.
  */
-import type { Embedders } from '../contract/embedders.ts';
+import type { AnyFields } from '../contract/embedders/fields.ts';
+import type { Embedders } from '../contract/embedders/sources.ts';
 import {
   type EmbedderStates,
   indexingFragments,
@@ -48,8 +49,8 @@ function lengthOf(given: unknown): number | null {
 export function statesOf(embedders: Embedders, found: Dimensions): EmbedderStates {
   const states: EmbedderStates = {};
   for (const [name, embedder] of Object.entries(embedders)) {
-    const dimensions = Number(embedder.dimensions ?? found[name] ?? 0);
-    if (dimensions === 0) continue;
+    const { dimensions = found[name] }: AnyFields = embedder;
+    if (dimensions === undefined) continue;
     const names = Object.keys(indexingFragments(embedder));
     states[name] =
       names.length === 0 ? { dimensions } : { dimensions, fragments: numberFragments(names) };

@@ -3,7 +3,16 @@
  * of settings means for the embeddings that are stored.
  */
 import { compareUtf8 } from '../base/json.ts';
-import type { Embedder, Embedders } from '../contract/embedders.ts';
+import type { AnyFields, FieldName, Fragments } from '../contract/embedders/fields.ts';
+import {
+  type ComputedEmbedder,
+  type Embedder,
+  type Embedders,
+  indexingPart,
+  searchPart,
+  type SimpleEmbedder,
+  sourceOf,
+} from '../contract/embedders/sources.ts';
 
 /** Key of the states among the stored settings. */
 export const EMBEDDER_STATES = 'embedderStates';
@@ -17,27 +26,17 @@ export interface EmbedderState {
 
 export type EmbedderStates = Record<string, EmbedderState>;
 
-/** The part of an embedder that embeds documents, and the part that embeds queries. */
-export function indexingPart(embedder: Embedder): Embedder {
-  return embedder.source === 'composite' ? (embedder.indexingEmbedder as Embedder) : embedder;
-}
-
-export function searchPart(embedder: Embedder): Embedder {
-  return embedder.source === 'composite' ? (embedder.searchEmbedder as Embedder) : embedder;
-}
-
-export function computes(embedder: Embedder): boolean {
+/** Whether embeddings are made here, of documents and of queries. */
+export function computes(embedder: Embedder): embedder is ComputedEmbedder {
   return embedder.source !== 'userProvided';
 }
 
-type Fragments = Record<string, { value: unknown }>;
-
 export function indexingFragments(embedder: Embedder): Fragments {
-  return (indexingPart(embedder).indexingFragments ?? {}) as Fragments;
+  return (indexingPart(embedder) as AnyFields).indexingFragments ?? {};
 }
 
 export function searchFragments(embedder: Embedder): Fragments {
-  return (searchPart(embedder).searchFragments ?? {}) as Fragments;
+  return (searchPart(embedder) as AnyFields).searchFragments ?? {};
 }
 
 /** Fragments keep their number; new ones get, in the order of their names, the smallest that are free. */
@@ -57,26 +56,23 @@ export function numberFragments(
   return Object.fromEntries(numbers);
 }
 
-/** What decides about the embeddings themselves. Another url of OpenAI leads to the same models. */
+/** What decides about the embeddings themselves. */
 function identity(embedder: Embedder): string {
-  const { source, model, revision, pooling, request, response, url, dimensions } =
-    indexingPart(embedder);
-  const openAi = source === 'openAi';
-  return JSON.stringify([
-    ...[source, model, revision, pooling, request, response],
-    ...[openAi ? null : url, openAi ? dimensions : null],
-  ]);
+  return JSON.stringify(identifying(indexingPart(embedder), []));
 }
 
 /** What the dimensions and the agreement of the parts of a composite embedder depend on. */
 export function setUpIdentity(embedder: Embedder): string {
   const parts = [indexingPart(embedder), searchPart(embedder)];
-  return JSON.stringify([
-    embedder.source,
-    ...parts.map(({ source, model, revision, pooling, request, response, url, dimensions }) => [
-      ...[source, model, revision, pooling, request, response, url, dimensions],
-    ]),
-  ]);
+  const fields = parts.map((part) => identifying(part, ['url', 'dimensions']));
+  return JSON.stringify([embedder.source, ...fields]);
+}
+
+/** The source, and the fields by which it tells models apart. */
+function identifying(embedder: SimpleEmbedder, more: readonly FieldName[]): unknown {
+  const fields: Partial<Record<FieldName, unknown>> = embedder;
+  const names = [...sourceOf(embedder.source).identifiedBy, ...more];
+  return [embedder.source, ...names.map((name) => fields[name])];
 }
 
 /**
@@ -114,15 +110,14 @@ export function embeddingChanges(
 }
 
 function rendersOtherwise(before: Embedder, after: Embedder, searchableChanged: boolean): boolean {
-  const old = indexingPart(before);
-  const now = indexingPart(after);
   if (JSON.stringify(indexingFragments(before)) !== JSON.stringify(indexingFragments(after))) {
     return true;
   }
-  const template = String(now.documentTemplate ?? '');
+  const old: AnyFields = indexingPart(before);
+  const now: AnyFields = indexingPart(after);
   return (
     old.documentTemplate !== now.documentTemplate ||
-    Number(old.documentTemplateMaxBytes) < Number(now.documentTemplateMaxBytes) ||
-    (searchableChanged && template.includes('is_searchable'))
+    (old.documentTemplateMaxBytes ?? 0) < (now.documentTemplateMaxBytes ?? 0) ||
+    (searchableChanged && now.documentTemplate?.includes('is_searchable') === true)
   );
 }

@@ -3,7 +3,15 @@
  * rendered and embedded in chunks, and queries are embedded for searches.
  */
 import { compareUtf8 } from '../base/json.ts';
-import type { Embedder, Embedders } from '../contract/embedders.ts';
+import type { PartEmbedder } from '../contract/embedders/composite.ts';
+import type { AnyFields } from '../contract/embedders/fields.ts';
+import {
+  type ComputedEmbedder,
+  type Embedder,
+  type Embedders,
+  indexingPart,
+  searchPart,
+} from '../contract/embedders/sources.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { chunkAnswer } from './chunk-answer.ts';
@@ -12,10 +20,8 @@ import {
   computes,
   type EmbedderStates,
   indexingFragments,
-  indexingPart,
   numberFragments,
   searchFragments,
-  searchPart,
   setUpIdentity,
 } from './embedder-state.ts';
 import { EmbeddingError } from './embedding-error.ts';
@@ -136,7 +142,7 @@ export class EmbeddingService {
       const old = before.embedders[name];
       const state = before.states[name];
       if (!computes(embedder)) {
-        states[name] = { dimensions: Number(embedder.dimensions) };
+        states[name] = { dimensions: embedder.dimensions };
         continue;
       }
       const known =
@@ -159,7 +165,7 @@ export class EmbeddingService {
     return states;
   }
 
-  async #setUp(name: string, embedder: Embedder, { signal }: BatchCall): Promise<number> {
+  async #setUp(name: string, embedder: ComputedEmbedder, { signal }: BatchCall): Promise<number> {
     // Requests to set an embedder up are not counted.
     const call: EmbedCall = { signal, limit: this.#indexing };
     try {
@@ -177,11 +183,12 @@ export class EmbeddingService {
     { embedders, states, searchableAttributes }: BatchEmbedders,
     call: BatchCall,
   ): BatchEmbedding {
-    const names = Object.keys(embedders)
-      .filter((name) => computes(embedders[name]!))
-      .toSorted(compareUtf8);
-    const providers = names.map((name) => {
-      const provider = openProvider(indexingPart(embedders[name]!), this.#parts);
+    const computed = Object.entries(embedders)
+      .filter((entry): entry is [string, ComputedEmbedder] => computes(entry[1]))
+      .toSorted(([a], [b]) => compareUtf8(a, b));
+    const names = computed.map(([name]) => name);
+    const providers = computed.map(([name, embedder]) => {
+      const provider = openProvider(indexingPart(embedder), this.#parts);
       provider.dimensions = states[name]?.dimensions ?? provider.dimensions;
       if (provider.dimensions === null) {
         throw new EmbeddingError(
@@ -193,7 +200,9 @@ export class EmbeddingService {
     const renderer = this.#renders.prepare({
       searchable: searchableAttributes,
       ignoreFaults: this.#options.ignoreTemplateFailures,
-      embedders: names.map((name) => renderedEmbedder(embedders[name]!, states[name]?.fragments)),
+      embedders: computed.map(([name, embedder]) =>
+        renderedEmbedder(embedder, states[name]?.fragments),
+      ),
     });
     const texts = { embedded: 0, total: 0 };
     return {
@@ -289,7 +298,7 @@ export class EmbeddingService {
   }
 
   async #ask(
-    part: Embedder,
+    part: PartEmbedder,
     dimensions: number | null,
     input: unknown,
     deadline: number,
@@ -400,13 +409,12 @@ function renderedEmbedder(
   embedder: Embedder,
   known: Readonly<Record<string, number>> | undefined,
 ): RenderedEmbedder {
-  const { documentTemplate, documentTemplateMaxBytes } = indexingPart(embedder);
+  const { documentTemplate, documentTemplateMaxBytes }: AnyFields = indexingPart(embedder);
   const fragments = indexingFragments(embedder);
   const numbers = known ?? numberFragments(Object.keys(fragments));
   const names = Object.keys(fragments).toSorted((a, b) => numbers[a]! - numbers[b]!);
   if (names.length === 0) {
-    const bytesMax = Number(documentTemplateMaxBytes);
-    return { kind: 'template', template: String(documentTemplate), bytesMax };
+    return { kind: 'template', template: documentTemplate!, bytesMax: documentTemplateMaxBytes! };
   }
   return {
     kind: 'fragments',

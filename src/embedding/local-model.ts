@@ -2,7 +2,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Embedder } from '../contract/embedders.ts';
 import { EmbeddingError } from './embedding-error.ts';
 import type { EmbedAnswer, EmbedRequest } from './local-model-process.ts';
 import {
@@ -13,6 +12,7 @@ import {
   poolingOf,
 } from './model-files.ts';
 import type { EmbedCall, Provider } from './provider.ts';
+import type { LocalEmbedder } from './providers.ts';
 
 const IDLE_MS_MAX = 300_000;
 /** Texts of one request to the process: queries wait for no more than these. */
@@ -52,17 +52,12 @@ export class LocalModels {
     this.#options = options;
   }
 
-  open({ model, revision, pooling }: Embedder): Provider {
+  open({ model, revision, pooling }: LocalEmbedder): Provider {
     let files: Promise<ModelFiles> | null = null;
     const provider: Provider = {
       dimensions: null,
       embed: async (inputs, call) => {
-        files ??= modelFiles(
-          String(model),
-          revision as string | undefined,
-          this.#options,
-          call.signal,
-        );
+        files ??= modelFiles(model, revision, this.#options, call.signal);
         const found = await files.catch((error: unknown) => {
           files = null;
           throw error;
@@ -79,7 +74,7 @@ export class LocalModels {
         );
         if (other !== undefined) {
           throw new EmbeddingError(
-            `The model \`${String(model)}\` gives ${other.length} dimensions where ${provider.dimensions} are expected`,
+            `The model \`${model}\` gives ${other.length} dimensions where ${provider.dimensions} are expected`,
           );
         }
         return embeddings;

@@ -5,7 +5,8 @@
 import { setMaxListeners } from 'node:events';
 import { ExcessiveJson, parseAnswer } from '../base/json.ts';
 import { err, type Result } from '../base/result.ts';
-import { DIMENSIONS_MAX } from '../contract/embedders.ts';
+import { DIMENSIONS_MAX } from '../contract/embedders/fields.ts';
+import type { Protocol } from '../contract/embedders/protocol.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError, placeOf } from '../outbound/outbound-error.ts';
@@ -24,23 +25,6 @@ const NUMBER_BYTES = 32;
 /** What refuses a request for its size, if its status does not say so. */
 const TOO_LARGE =
   /too (?:large|long|big|many)|(?:maximum|max) (?:batch|input|request|payload|number)|exceed|batch size/i;
-
-export interface Protocol {
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  /** As of `OutboundRequest`. */
-  bodySecrets?: unknown;
-  /** Inputs of one request. */
-  inputsMax: number;
-  /** Bytes of the inputs of one request, or null for any number. A larger input goes alone. */
-  bytesMax: number | null;
-  body(inputs: readonly unknown[]): string;
-  embeddings(answer: unknown): Result<Float32Array[], string>;
-  /** What a status means to this provider. */
-  explain(status: number): string | null;
-  /** A request was refused with 400: what goes instead of each of its inputs alone. null: nothing does. */
-  shorten: ((input: unknown, signal: AbortSignal | undefined) => Promise<unknown>) | null;
-}
 
 export interface RequestLimits {
   timeoutMs: number;

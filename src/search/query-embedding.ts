@@ -1,6 +1,5 @@
 /** Between searches and embedders: queries that come without a vector. */
 import { ApiError } from '../contract/errors.ts';
-import type { Embedder } from '../contract/embedders.ts';
 import { EMBEDDER_STATES, type EmbedderStates } from '../embedding/embedder-state.ts';
 import { EmbeddingError } from '../embedding/embedding-error.ts';
 import type { EmbeddingService } from '../embedding/embedding-service.ts';
@@ -13,7 +12,7 @@ export function queryEmbedding(
 ): EmbedQuery {
   return async (uid, name, { q, media }, deadline) => {
     const entry = registry.get(uid);
-    const embedder = entry?.settings.embedders[name] as Embedder | undefined;
+    const embedder = entry?.settings.embedders[name];
     if (entry === undefined || embedder === undefined) {
       throw new ApiError('invalid_search_embedder', `The index has no embedder \`${name}\`.`);
     }

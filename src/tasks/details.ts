@@ -1,5 +1,6 @@
 import { maskedUrl } from '../base/secrets.ts';
-import { type PartialEmbedders, reportedEmbedders } from '../contract/embedders.ts';
+import type { GivenEmbedders } from '../contract/embedders/check.ts';
+import { reportedEmbedders } from '../contract/embedders/shown.ts';
 import { SHOWN_IN_BATCH, type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
 
@@ -23,7 +24,7 @@ export function reportedDetails(details: TaskDetails): TaskDetails {
   const { embedders, url } = details;
   const shown = { ...details };
   if (typeof embedders === 'object' && embedders !== null)
-    shown.embedders = reportedEmbedders(embedders as PartialEmbedders);
+    shown.embedders = reportedEmbedders(embedders as GivenEmbedders);
   if (typeof url === 'string') shown.url = maskedUrl(url);
   return shown;
 }

@@ -7,6 +7,9 @@ export const DEFAULT_DOCUMENT_TEMPLATE =
   '{% for field in fields %}{% if field.is_searchable and field.value != nil %}' +
   '{{ field.name }}: {{ field.value }}\n{% endif %}{% endfor %}';
 
+/** Of the text that a template makes, unless a setting says otherwise. */
+export const DEFAULT_TEMPLATE_BYTES_MAX = 400;
+
 /** Parts of a document that no template sees. */
 const HIDDEN = ['_vectors', '_geo', '_geojson'];
 

@@ -1,6 +1,9 @@
 import { err, ok } from '../../base/result.ts';
 import { templateFault } from '../../templates/liquid.ts';
-import { DEFAULT_DOCUMENT_TEMPLATE, DEFAULT_TEMPLATE_BYTES_MAX } from '../embedders.ts';
+import {
+  DEFAULT_DOCUMENT_TEMPLATE,
+  DEFAULT_TEMPLATE_BYTES_MAX,
+} from '../../templates/document-template.ts';
 import { ApiError } from '../errors.ts';
 import type { Schema } from '../schema.ts';
 import { fieldsOf, inOrder, isGiven, isObject, mergeFields, setting, TEXTS } from './setting.ts';

@@ -1,16 +1,7 @@
 /** Every setting of an index, in the order of GET /settings. */
 import { ok } from '../../base/result.ts';
-import {
-  checkPartialEmbedders,
-  EMBEDDERS,
-  inShownOrder,
-  mergeEmbedders,
-  reportedEmbedders,
-  shownEmbedders,
-  type Embedders,
-  type PartialEmbedders,
-} from '../embedders.ts';
 import { chat } from './chat.ts';
+import { embedders } from './embedders.ts';
 import { faceting } from './faceting.ts';
 import { filterableAttributes } from './filterable-attributes.ts';
 import { localizedAttributes } from './localized-attributes.ts';
@@ -188,29 +179,7 @@ export const SETTINGS = [
     merge: (current: { maxTotalHits: number }, change: object) =>
       ok(mergeFields(current, change, { maxTotalHits: 1000 })),
   }),
-  setting({
-    name: 'embedders',
-    explanation:
-      'Models that turn documents and queries into vectors, so that a search finds what means the same. Embeddings come from a provider, a model on this machine, or with the documents.',
-    methods: ['PATCH'],
-    code: 'invalid_settings_embedders',
-    schema: EMBEDDERS,
-    touches: ['vectors'],
-    initial: (): Embedders => ({}),
-    canonical: (sent: PartialEmbedders) =>
-      sortedKeys(
-        Object.fromEntries(
-          Object.entries(sent).map(([name, embedder]) => [
-            name,
-            embedder === null ? null : inShownOrder(embedder),
-          ]),
-        ),
-      ),
-    check: checkPartialEmbedders,
-    merge: mergeEmbedders,
-    render: shownEmbedders,
-    report: reportedEmbedders,
-  }),
+  embedders,
   setting({
     name: 'searchCutoffMs',
     explanation:

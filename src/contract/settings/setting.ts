@@ -79,7 +79,7 @@ export const FLAG: Schema = { type: ['boolean', 'null'] };
 
 // --- Forms --------------------------------------------------------------------------------------------
 
-export function isGiven(value: unknown): boolean {
+export function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 

@@ -1,5 +1,5 @@
 /** Between batches and embedders: what a batch embeds, and what a change of settings means for embeddings. */
-import type { Embedders } from '../../contract/embedders.ts';
+import type { Embedders } from '../../contract/embedders/sources.ts';
 import { ApiError } from '../../contract/errors.ts';
 import {
   computes,

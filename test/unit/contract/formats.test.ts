@@ -14,7 +14,7 @@ import { LOCALES } from '../../../src/contract/locales.ts';
 import { sortFault } from '../../../src/contract/sort.ts';
 import { isoDuration } from '../../../src/contract/tasks.ts';
 import { templateFault } from '../../../src/templates/liquid.ts';
-import { DEFAULT_DOCUMENT_TEMPLATE } from '../../../src/contract/embedders.ts';
+import { DEFAULT_DOCUMENT_TEMPLATE } from '../../../src/templates/document-template.ts';
 
 describe('Formats', () => {
   it('of index uids, index patterns and document ids', () => {

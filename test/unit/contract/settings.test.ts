@@ -41,6 +41,11 @@ function merged(stored: SettingsObject | null, ...bodies: unknown[]): SettingsOb
   }, stored ?? defaultSettings());
 }
 
+/** All fields of an embedder, whatever its source. */
+function embedderIn({ embedders }: SettingsObject, name: string): Record<string, any> {
+  return embedders[name]!;
+}
+
 function taskFailure(stored: SettingsObject | null, body: unknown): string | undefined {
   const outcome = mergeSettings(stored, canonical(body));
   return outcome.ok ? undefined : outcome.error.code;
@@ -327,7 +332,8 @@ describe('Embedders', () => {
       'documentTemplate',
       'documentTemplateMaxBytes',
     ]);
-    assert.equal(embedders.b!.model, 'text-embedding-3-small');
+    assert.ok(embedders.b?.source === 'openAi');
+    assert.equal(embedders.b.model, 'text-embedding-3-small');
     assert.deepEqual(Object.keys(embedders.a!), [
       'source',
       'model',
@@ -456,14 +462,14 @@ describe('Embedders that are sent back as they are shown', () => {
     const changed = merged(stored, {
       embedders: { one: { ...shown['one'], url: shown['one'].url.replace('/x', '/y') } },
     });
-    assert.equal(changed.embedders['one']!['url'], 'https://user:password@h/y?key=0123456789');
+    assert.equal(embedderIn(changed, 'one')['url'], 'https://user:password@h/y?key=0123456789');
     const openAi = { source: 'openAi', apiKey: shown['one'].apiKey };
     assert.equal(
-      merged(stored, { embedders: { one: openAi } }).embedders['one']!['apiKey'],
+      embedderIn(merged(stored, { embedders: { one: openAi } }), 'one')['apiKey'],
       rest.apiKey,
     );
     const far = { ...shown['one'], url: shown['one'].url.replace('@h/', '@elsewhere/') };
-    const moved = merged(stored, { embedders: { one: far } }).embedders['one']!;
+    const moved = embedderIn(merged(stored, { embedders: { one: far } }), 'one');
     assert.equal(moved['url'], far.url);
   });
 });
@@ -544,13 +550,13 @@ describe('The setting embedders', () => {
 
   it('merges parts field by field, but the one for searching is replaced whole', () => {
     const before = merged(null, { embedders: { e: composite } });
-    const { searchEmbedder, indexingEmbedder } = before.embedders.e!;
+    const { searchEmbedder, indexingEmbedder } = embedderIn(before, 'e');
     assert.deepEqual(Object.keys(searchEmbedder as object), [
       ...['source', 'url', 'request', 'response', 'headers'],
     ]);
     assert.equal((indexingEmbedder as Record<string, unknown>).documentTemplateMaxBytes, 400);
     const change = { embedders: { e: { indexingEmbedder: { documentTemplate: 'new' } } } };
-    const after = merged(before, change).embedders.e!;
+    const after = embedderIn(merged(before, change), 'e');
     assert.deepEqual(after.indexingEmbedder, {
       ...(indexingEmbedder as object),
       documentTemplate: 'new',
@@ -575,7 +581,7 @@ describe('The setting embedders', () => {
     const again = merged(merged(plain, { embedders: { e: fragments } }), {
       embedders: { e: back },
     });
-    assert.equal(again.embedders.e!.documentTemplate, 'y');
+    assert.equal(embedderIn(again, 'e').documentTemplate, 'y');
   });
 
   it('fails where the outcome does not fit together', () => {

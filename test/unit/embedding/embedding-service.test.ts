@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { EmbeddingService } from '../../../src/embedding/embedding-service.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import type { PartEmbedder } from '../../../src/contract/embedders/composite.ts';
 import { EmbeddingProvider, wordEmbedding } from '../../support/embedding-provider.ts';
+import { storedEmbedder } from '../../support/stored-embedder.ts';
 
 describe('The embedding of a query', () => {
   let provider: EmbeddingProvider;
@@ -34,11 +36,12 @@ describe('The embedding of a query', () => {
     return new EmbeddingService(client, options, () => assert.fail());
   }
 
-  const embedder = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
-    ...{ source: 'rest', url: `${provider.url}/rest/one`, dimensions: 4 },
-    ...{ request: { input: '{{text}}' }, response: { embedding: '{{embedding}}' } },
-    ...more,
-  });
+  const embedder = (more: Record<string, unknown> = {}): PartEmbedder =>
+    storedEmbedder({
+      ...{ source: 'rest', url: `${provider.url}/rest/one`, dimensions: 4 },
+      ...{ request: { input: '{{text}}' }, response: { embedding: '{{embedding}}' } },
+      ...more,
+    });
   const ask = (q: string, more: Record<string, unknown> = {}, ms = 5_000): Promise<Float32Array> =>
     service.embedQuery({
       ...{ embedder: embedder(more), dimensions: 4, scope: { q } },
@@ -135,7 +138,7 @@ describe('The embedding of a query', () => {
 
   it('is made by the search part of a composite embedder', async () => {
     const composite = {
-      source: 'composite',
+      source: 'composite' as const,
       searchEmbedder: embedder({ url: `${provider.url}/rest/one?search` }),
       indexingEmbedder: embedder(),
     };

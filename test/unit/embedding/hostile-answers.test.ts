@@ -6,6 +6,7 @@ import { openProvider } from '../../../src/embedding/providers.ts';
 import { ConcurrencyLimit } from '../../../src/outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { mulberry } from '../../support/random.ts';
+import { storedEmbedder } from '../../support/stored-embedder.ts';
 
 const SEED = Number(process.env['GANNET_SEED'] ?? 1);
 const RIGHT = [0.5, -1, 0, 2e-3];
@@ -70,12 +71,15 @@ async function embedded(
         hide: (said: string) => said,
       }),
   } as unknown as OutboundClient;
-  const provider = openProvider(dimensions === null ? embedder : { ...embedder, dimensions }, {
-    client,
-    options: { timeoutMs: 1000, waitMsMax: 0, openAiKey: null, ollamaUrl: null },
-    shortenText: (whole) => Promise.resolve(whole),
-    localModel: () => assert.fail(),
-  });
+  const provider = openProvider(
+    storedEmbedder(dimensions === null ? embedder : { ...embedder, dimensions }),
+    {
+      client,
+      options: { timeoutMs: 1000, waitMsMax: 0, openAiKey: null, ollamaUrl: null },
+      shortenText: (whole) => Promise.resolve(whole),
+      localModel: () => assert.fail(),
+    },
+  );
   const call = { limit: new ConcurrencyLimit(1) };
   if (dimensions === null) await learnDimensions(provider, call);
   return provider.embed(['a text'], call);

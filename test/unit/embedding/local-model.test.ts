@@ -24,6 +24,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
 }
 
 describe('A model that runs here', () => {
+  const huggingFace = { source: 'huggingFace', pooling: 'useModel' } as const;
   const call = { limit: new ConcurrencyLimit(1) };
   let client: OutboundClient;
   let folder: string;
@@ -84,7 +85,7 @@ describe('A model that runs here', () => {
       ['owner/name', /cannot be downloaded/],
     ];
     for (const [model, message] of cases) {
-      const work = models.open({ source: 'huggingFace', model }).embed(['x'], call);
+      const work = models.open({ ...huggingFace, model }).embed(['x'], call);
       await assert.rejects(
         work,
         (error) => error instanceof EmbeddingError && message.test(error.message),
@@ -98,7 +99,7 @@ describe('A model that runs here', () => {
       writeFileSync(join(folder, name), '{}');
     }
     const { signal } = new AbortController();
-    const provider = models.open({ source: 'huggingFace', model: folder });
+    const provider = models.open({ ...huggingFace, model: folder });
     const work = provider.embed(['x'], { ...call, signal });
     await assert.rejects(work, EmbeddingError);
     assert.equal(getEventListeners(signal, 'abort').length, 0);
@@ -108,7 +109,7 @@ describe('A model that runs here', () => {
     for (const name of ['config.json', 'tokenizer.json', 'model.onnx']) {
       writeFileSync(join(folder, name), '{}');
     }
-    const provider = models.open({ source: 'huggingFace', model: folder });
+    const provider = models.open({ ...huggingFace, model: folder });
     const late = provider.embed(['x'], { ...call, deadline: Date.now() - 1 });
     await assert.rejects(late, /was busy for too long/);
   });

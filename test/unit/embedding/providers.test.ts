@@ -11,6 +11,7 @@ import {
   type Misbehaviour,
   wordEmbedding,
 } from '../../support/embedding-provider.ts';
+import { storedEmbedder } from '../../support/stored-embedder.ts';
 
 const OPTIONS: ProviderOptions = {
   timeoutMs: 5_000,
@@ -40,7 +41,7 @@ describe('A provider of embeddings', () => {
     embedder: Record<string, unknown>,
     options: Partial<ProviderOptions> = {},
   ): Provider {
-    return openProvider(embedder, {
+    return openProvider(storedEmbedder(embedder), {
       client,
       options: { ...OPTIONS, ...options },
       shortenText: async (text) => (text.length > 1000 ? [1, 2, 3] : text),

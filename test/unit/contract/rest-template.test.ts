@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { RequestTemplate, ResponseTemplate } from '../../../src/embedding/rest-template.ts';
+import {
+  RequestTemplate,
+  ResponseTemplate,
+} from '../../../src/contract/embedders/rest-template.ts';
 import { mulberry } from '../../support/random.ts';
 
 type Json = unknown;

@@ -1,15 +1,64 @@
 /**
- * The templates of a REST embedder: what a request looks like, and where its answer holds the embeddings. Their form has
- * been checked with the setting (`contract/embedders.ts`).
+ * The templates of a REST embedder: what a request looks like, and where its answer holds the embeddings. `scanTemplate`
+ * checks their form when the setting is given; the classes rely on that.
  */
-import { err, ok, type Result } from '../base/result.ts';
-import { editDistance } from '../base/suggest.ts';
+import { err, ok, type Result } from '../../base/result.ts';
+import { editDistance } from '../../base/suggest.ts';
+import { embeddingOf } from './protocol.ts';
 
+/** Placeholders of a text and of a fragment in requests. */
+export const TEXT = '{{text}}';
+export const FRAGMENT = '{{fragment}}';
+export const EMBEDDING = '{{embedding}}';
 const REPEAT = '{{..}}';
-const EMBEDDING = '{{embedding}}';
 const EDIT_DISTANCE_MAX = 2;
 
 type Path = readonly (string | number)[];
+
+/** Counts the value placeholders and checks where the repetition mark stands. */
+export function scanTemplate(
+  template: unknown,
+  placeholders: readonly string[],
+): Result<{ repeats: boolean }, string> {
+  const placeholder = placeholders[0]!;
+  let repeats = 0;
+
+  function count(value: unknown, repeated: boolean): Result<number, string> {
+    if (placeholders.includes(value as string)) return ok(1);
+    if (value === REPEAT) return err(`\`"${REPEAT}"\` may only be the second item of an array`);
+    if (Array.isArray(value)) {
+      if (value[1] === REPEAT) {
+        if (repeated) return err(`\`"${REPEAT}"\` stands inside a repeated item`);
+        repeats++;
+        const inside = count(value[0], true);
+        if (!inside.ok) return inside;
+        return inside.value === 1
+          ? ok(1)
+          : err(`the item before \`"${REPEAT}"\` must hold \`"${placeholder}"\` exactly once`);
+      }
+      return sum(value, repeated);
+    }
+    if (typeof value === 'object' && value !== null) return sum(Object.values(value), repeated);
+    return ok(0);
+  }
+
+  function sum(values: unknown[], repeated: boolean): Result<number, string> {
+    let total = 0;
+    for (const value of values) {
+      const part = count(value, repeated);
+      if (!part.ok) return part;
+      total += part.value;
+    }
+    return ok(total);
+  }
+
+  const total = count(template, false);
+  if (!total.ok) return total;
+  if (total.value === 0) return err(`the placeholder \`"${placeholder}"\` is missing`);
+  if (total.value > 1) return err(`the placeholder \`"${placeholder}"\` occurs more than once`);
+  if (repeats > 1) return err(`\`"${REPEAT}"\` occurs more than once`);
+  return ok({ repeats: repeats === 1 });
+}
 
 export class RequestTemplate {
   readonly #template: unknown;
@@ -144,20 +193,4 @@ function placeOf(path: Path, first = 'answer'): string {
     (place, key) => place + (typeof key === 'number' ? `[${key}]` : `.${key}`),
     first,
   );
-}
-
-/** An embedding as it is stored, or why `value` is none. */
-export function embeddingOf(value: unknown, place: string): Result<Float32Array, string> {
-  if (!Array.isArray(value)) return err(`\`${place}\` is not a list of numbers`);
-  if (value.length === 0) return err(`\`${place}\` is empty`);
-  const embedding = new Float32Array(value.length);
-  for (let i = 0; i < value.length; i++) {
-    const number: unknown = value[i];
-    // Single precision is checked, not what came: 1e39 is beyond it.
-    if (typeof number === 'number') embedding[i] = number;
-    if (typeof number !== 'number' || !Number.isFinite(embedding[i])) {
-      return err(`\`${place}[${i}]\` is not a number`);
-    }
-  }
-  return ok(embedding);
 }

@@ -1,0 +1,164 @@
+/**
+ * The fields of embedders. A field means the same to every source that takes it; which source takes which is declared with
+ * the source.
+ */
+import type { Schema } from '../schema.ts';
+
+/** Of an embedding; `kDimensionsMax` of the engine. */
+export const DIMENSIONS_MAX = 65_536;
+
+export type Fragments = Record<string, { value: unknown }>;
+
+/** How the similarities of a model are spread. A search shifts them so that the mean becomes a score of 0.5. */
+export interface Distribution {
+  mean: number;
+  sigma: number;
+}
+
+export interface EmbedderFields {
+  model: string;
+  revision: string;
+  pooling: 'useModel' | 'forceCls' | 'forceMean';
+  apiKey: string;
+  dimensions: number;
+  binaryQuantized: boolean;
+  documentTemplate: string;
+  documentTemplateMaxBytes: number;
+  url: string;
+  maxBatchTexts: number;
+  maxBatchBytes: number;
+  indexingFragments: Fragments;
+  searchFragments: Fragments;
+  request: unknown;
+  response: unknown;
+  headers: Record<string, string>;
+  distribution: Distribution;
+}
+
+/** The embedders that a composite one consists of. */
+export const PARTS = ['searchEmbedder', 'indexingEmbedder'] as const;
+export type Part = (typeof PARTS)[number];
+
+export type FieldName = keyof EmbedderFields | Part;
+
+/** What a request gives, and what is merged of it: the values have been checked, but nothing must be there. */
+export type GivenEmbedder = { source?: string | null } & {
+  [Name in keyof EmbedderFields]?: EmbedderFields[Name] | null;
+} & { [Name in Part]?: GivenEmbedder | null };
+
+/** Any embedder, seen as one that may have every field. */
+export type AnyFields = Readonly<Partial<EmbedderFields>>;
+
+/** Fields that a source takes: `default` if the stored embedder always has it, because the source has a default. */
+export type FieldRules = Readonly<Partial<Record<FieldName, 'required' | 'default' | 'optional'>>>;
+
+type FieldsWith<Rules, Rule> = {
+  [Name in keyof Rules]: Rules[Name] extends Rule ? Name : never;
+}[keyof Rules];
+
+/** The stored embedder of a source. */
+export type EmbedderOf<Source extends string, Rules> = { source: Source } & {
+  [Name in FieldsWith<Rules, 'required' | 'default'> & keyof EmbedderFields]: EmbedderFields[Name];
+} & {
+  [
+    Name in (FieldsWith<Rules, 'optional'> & keyof EmbedderFields) | CommonField
+  ]?: EmbedderFields[Name];
+};
+
+/** Every source takes them. */
+export const COMMON_FIELDS = ['distribution', 'binaryQuantized'] as const;
+type CommonField = (typeof COMMON_FIELDS)[number];
+
+const TEXT: Schema = { type: ['string', 'null'] };
+const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
+const COUNT: Schema = { type: ['integer', 'null'], minimum: 1 };
+const RATIO: Schema = { type: 'number', minimum: 0, maximum: 1 };
+const FRAGMENTS: Schema = {
+  type: ['object', 'null'],
+  additionalProperties: {
+    type: ['object', 'null'],
+    properties: { value: {} },
+    required: ['value'],
+    additionalProperties: false,
+  },
+};
+
+/** In the order in which an embedder is shown, but for the parts, which stand before `distribution` there. */
+const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
+  model: TEXT,
+  revision: TEXT,
+  pooling: { type: ['string', 'null'], enum: ['useModel', 'forceCls', 'forceMean'] },
+  apiKey: SECRET_TEXT,
+  dimensions: { ...COUNT, maximum: DIMENSIONS_MAX },
+  binaryQuantized: { type: ['boolean', 'null'] },
+  documentTemplate: TEXT,
+  // 0 is refused too: by the task when the template is not given with it.
+  documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
+  url: SECRET_TEXT,
+  maxBatchTexts: COUNT,
+  maxBatchBytes: COUNT,
+  indexingFragments: FRAGMENTS,
+  searchFragments: FRAGMENTS,
+  request: {},
+  response: {},
+  headers: {
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string', 'x-secret': true },
+    'x-secret': true,
+  },
+  distribution: {
+    type: ['object', 'null'],
+    properties: { mean: RATIO, sigma: RATIO },
+    required: ['mean', 'sigma'],
+    additionalProperties: false,
+  },
+};
+
+function embedderSchema(sources: readonly string[], more: Record<string, Schema>): Schema {
+  const source: Schema = { type: ['string', 'null'], enum: sources };
+  const properties = { source, ...FIELD_SCHEMAS, ...more };
+  return { type: ['object', 'null'], properties, additionalProperties: false };
+}
+
+/** Of the setting `embedders`. */
+export function embeddersSchema(sources: readonly string[]): Schema {
+  const part = embedderSchema(sources, {});
+  const parts = Object.fromEntries(PARTS.map((name) => [name, part]));
+  return { type: ['object', 'null'], additionalProperties: embedderSchema(sources, parts) };
+}
+
+const SHOWN_ORDER: readonly string[] = [
+  'source',
+  ...Object.keys(FIELD_SCHEMAS).filter((name) => name !== 'distribution'),
+  ...PARTS,
+  'distribution',
+];
+
+/** The fields of an embedder that is given or stored, in the order in which they are shown. */
+export function inShownOrder<E extends object>(embedder: E): E {
+  const fields = embedder as Record<string, unknown>;
+  const shown = SHOWN_ORDER.filter((name) => Object.hasOwn(fields, name)).map((name) => {
+    const value = fields[name];
+    return [name, isPart(name) && isEmbedder(value) ? inShownOrder(value) : value];
+  });
+  return Object.fromEntries(shown) as E;
+}
+
+export function isPart(field: string): field is Part {
+  return (PARTS as readonly string[]).includes(field);
+}
+
+export function isEmbedder(value: unknown): value is GivenEmbedder {
+  return typeof value === 'object' && value !== null;
+}
+
+export function fragmentCount(fragments: object | null | undefined): number {
+  return Object.values(fragments ?? {}).filter((fragment) => fragment !== null).length;
+}
+
+export function hasFragments({
+  indexingFragments,
+  searchFragments,
+}: Pick<GivenEmbedder, 'indexingFragments' | 'searchFragments'>): boolean {
+  return fragmentCount(indexingFragments) + fragmentCount(searchFragments) > 0;
+}

@@ -1,0 +1,8 @@
+import { embedderSource } from './source.ts';
+
+/** Embeddings come with the documents and the queries. */
+export const userProvided = embedderSource({
+  name: 'userProvided',
+  fields: { dimensions: 'required' },
+  identifiedBy: [],
+});

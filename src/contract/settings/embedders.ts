@@ -1,0 +1,34 @@
+/**
+ * Which models make vectors of documents and queries. What is stored of an embedder is its effective form: the source and
+ * its defaults are written out.
+ */
+import { checkPartialEmbedders, type GivenEmbedders } from '../embedders/check.ts';
+import { embeddersSchema, inShownOrder } from '../embedders/fields.ts';
+import { mergeEmbedders } from '../embedders/merge.ts';
+import { reportedEmbedders, shownEmbedders } from '../embedders/shown.ts';
+import { type Embedders, SOURCES } from '../embedders/sources.ts';
+import { setting, sortedKeys } from './setting.ts';
+
+export const embedders = setting({
+  name: 'embedders',
+  explanation:
+    'Models that turn documents and queries into vectors, so that a search finds what means the same. Embeddings come from a provider, a model on this machine, or with the documents.',
+  methods: ['PATCH'],
+  code: 'invalid_settings_embedders',
+  schema: embeddersSchema(SOURCES.map(({ name }) => name)),
+  touches: ['vectors'],
+  initial: (): Embedders => ({}),
+  canonical: (sent: GivenEmbedders) =>
+    sortedKeys(
+      Object.fromEntries(
+        Object.entries(sent).map(([name, embedder]) => [
+          name,
+          embedder === null ? null : inShownOrder(embedder),
+        ]),
+      ),
+    ),
+  check: checkPartialEmbedders,
+  merge: mergeEmbedders,
+  render: shownEmbedders,
+  report: reportedEmbedders,
+});
