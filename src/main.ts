@@ -385,7 +385,7 @@ function dependencies(
   { native, scripts, embedding, machine, keys, features }: Parts,
   shared: Shared,
 ): Dependencies {
-  const { logs, answerBuffers, outbound } = shared;
+  const { logs, outbound } = shared;
   const { store, queue, registry, searchRules, network } = machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -412,14 +412,10 @@ function dependencies(
   });
   const search = new EnrichedSearch(
     new NetworkSearch(
-      new Search(
-        registry,
-        searchQueue,
-        enabled,
-        answerBuffers,
-        queryEmbedding(registry, embedding),
-        { ...config.limits, queriesAtOnce: availableParallelism() },
-      ),
+      new Search(registry, searchQueue, enabled, queryEmbedding(registry, embedding), {
+        ...config.limits,
+        queriesAtOnce: availableParallelism(),
+      }),
       {
         fanOut,
         documents: networkDocuments,

@@ -41,6 +41,7 @@ constexpr size_t kCopiedBytesMax = 64 << 10;  // also in src/base/buffer-pool.ts
 struct Environment {
   std::shared_ptr<Channel> channel;
   Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
+  Napi::FunctionReference make_answer;  // empty: not made yet
   std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>>
       gone_flags;  // of the searches under way, by ticket
 };
@@ -339,21 +340,84 @@ Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// search, facetSearch, similar: a handle and a request in, a body out.
-template <Result<std::string> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
+Napi::Value ToNumber(Napi::Env env, uint64_t number) {
+  return Napi::Number::New(env, static_cast<double>(number));
+}
+
+Napi::Value ToNumbers(Napi::Env env, const std::vector<uint32_t>& numbers) {
+  auto array = Napi::Uint32Array::New(env, numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.Data());
+  return array;
+}
+
+// Makes an EngineAnswer of src/engine/native.ts. One call of a function costs less than to create
+// its objects member by member from here.
+constexpr const char* kMakeAnswer =
+    "(bytes, processingTimeMs, degraded, totalHits) => "
+    "({ bytes, head: { processingTimeMs, degraded, totalHits } })";
+
+Napi::Value ToSearchAnswer(Napi::Env env, search::Answer& answer) {
+  search::AnswerHead& known = answer.head;
+  Napi::FunctionReference& make = env.GetInstanceData<Environment>()->make_answer;
+  if (make.IsEmpty()) make = Napi::Persistent(env.RunScript(kMakeAnswer).As<Napi::Function>());
+  const Napi::Value made =
+      make.Call({ToAnswer(env, answer.body), ToNumber(env, known.processing_time_ms),
+                 Napi::Boolean::New(env, known.degraded),
+                 known.total_hits ? ToNumber(env, *known.total_hits) : env.Null()});
+  if (known.hit_spans.empty() && known.hit_queries.empty() && !known.needs_vector) return made;
+  auto head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
+  if (!known.hit_spans.empty()) head.Set("hitSpans", ToNumbers(env, known.hit_spans));
+  if (!known.hit_queries.empty()) head.Set("hitQueries", ToNumbers(env, known.hit_queries));
+  if (known.needs_vector) head.Set("needsVector", Hold(env, std::move(known.needs_vector)));
+  return made;
+}
+
+// search, facetSearch, similar: a handle and a request in, an answer out.
+template <Result<search::Answer> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<std::string>(
+  return Async<search::Answer>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
         if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         return Execute(*open->index, request, caller);
       },
-      ToAnswer);
+      ToSearchAnswer);
+}
+
+using PendingHandle = std::shared_ptr<search::PendingSearch>;
+
+// The search is used up.
+Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Napi::External<PendingHandle>>().Data();
+  if (!held) {
+    MakeError(info.Env(), Status::Internal("the search was resumed or dropped already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  std::optional<std::vector<float>> vector;
+  if (info[1].IsTypedArray()) {
+    const auto numbers = info[1].As<Napi::Float32Array>();
+    vector.emplace(numbers.Data(), numbers.Data() + numbers.ElementLength());
+  }
+  const uint64_t started = MonotonicMicroseconds();
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [pending = std::move(held), vector = std::move(vector),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() mutable -> Result<search::Answer> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        return pending->Resume(std::move(vector), caller);
+      },
+      ToSearchAnswer);
+}
+
+Napi::Value DropSearch(const Napi::CallbackInfo& info) {
+  info[0].As<Napi::External<PendingHandle>>().Data()->reset();
+  return info.Env().Undefined();
 }
 
 constexpr uint64_t kListingPartBytes = 256 << 10;
@@ -424,16 +488,16 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   }
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<std::string>(
+  return Async<search::Answer>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
         if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         std::vector<index::Index*> indexes;
         for (const auto& one : open) indexes.push_back(one->index.get());
         return search::ExecuteFederatedSearch(indexes, request, caller);
       },
-      ToAnswer);
+      ToSearchAnswer);
 }
 
 Napi::Value GetDocument(const Napi::CallbackInfo& info) {
@@ -877,6 +941,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("indexFields", IndexFields);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);
+  add("resumeSearch", ResumeSearch);
+  add("dropSearch", DropSearch);
   add("similar", Query<search::ExecuteSimilar>);
   add("fetchDocuments", FetchDocuments);
   add("federatedSearch", FederatedSearch);

@@ -43,21 +43,34 @@ Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
                          "bad_request");
 }
 
-Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, std::string& out) {
+void SetTimes(const Caller& caller, uint64_t cutoff_ms, AnswerHead& head) {
+  head.processing_time_ms = caller.elapsed_ms();
+  head.degraded = head.processing_time_ms >= cutoff_ms;
+}
+
+Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, AnswerHead& head,
+                  std::string& out) {
   if (page.empty()) return Status::Ok();
   HitWriter writer(run);
   for (const PlacedHit& placed : page) {
     if (&placed != &page[0]) out += ',';
+    const size_t begin = out.size();
     GANNET_RETURN_IF_ERROR(writer.Append(placed, {}, out));
+    if (run.request().hit_spans) AppendSpan(begin, out.size(), head);
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
   }
   return Status::Ok();
 }
 
-Result<std::string> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
-                                 size_t pin_count, const json::Value& request,
-                                 const Caller& caller) {
+void AppendSpan(size_t begin, size_t end, AnswerHead& head) {
+  head.hit_spans.push_back(static_cast<uint32_t>(begin));
+  head.hit_spans.push_back(static_cast<uint32_t>(end));
+}
+
+Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
+                            size_t pin_count, const json::Value& request, const Caller& caller) {
   const SearchRequest& wanted = run.request();
+  AnswerHead head;
   std::string out;
   out.reserve(16 << 10);
   out += '{';
@@ -67,16 +80,18 @@ Result<std::string> SearchAnswer(const SearchRun& run, const std::vector<PlacedH
     out += ',';
   }
   out += "\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendHits(run, page, out));
+  GANNET_RETURN_IF_ERROR(AppendHits(run, page, head, out));
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
   if (wanted.retrieve_vectors && run.query_vector() != nullptr) {
     out += ",\"queryVector\":";
     AppendJsonFloats(out, *run.query_vector());
   }
-  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
   const uint64_t most = run.snapshot().settings->max_total_hits;
-  AppendPage(PageOf(wanted), std::min(run.total() + pin_count, most), out);
+  head.total_hits = std::min(run.total() + pin_count, most);
+  SetTimes(caller, CutoffMs(run.snapshot()), head);
+  AppendNumber("processingTimeMs", head.processing_time_ms, out);
+  AppendPage(PageOf(wanted), *head.total_hits, out);
   if (const auto count = SemanticHitCount(run, page, pin_count > 0))
     AppendNumber("semanticHitCount", *count, out);
   GANNET_RETURN_IF_ERROR(AppendFacetsOf(run, out));
@@ -88,11 +103,11 @@ Result<std::string> SearchAnswer(const SearchRun& run, const std::vector<PlacedH
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return out;
+  return Answer{std::move(out), std::move(head)};
 }
 
-Result<std::string> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
-                                      const Caller& caller) {
+Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
+                                 const Caller& caller) {
   const std::optional<std::string> query = request["facetQuery"].is_string()
                                                ? std::optional(request["facetQuery"].string())
                                                : std::nullopt;
@@ -106,11 +121,13 @@ Result<std::string> FacetSearchAnswer(const SearchRun& run, const json::Value& r
   } else {
     out += "null";
   }
-  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  AnswerHead head;
+  SetTimes(caller, CutoffMs(run.snapshot()), head);
+  AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return out;
+  return Answer{std::move(out), std::move(head)};
 }
 
 PageMembers PageOf(const SearchRequest& request) {

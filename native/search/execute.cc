@@ -120,6 +120,11 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   return list;
 }
 
+bool EnoughWords(const SearchRequest& request, const RankedList& words, Window window) {
+  return !request.hybrid->min_score &&
+         WordsAreEnough(words.hits(), request.hybrid->ratio, window.end);
+}
+
 // A search by words and by vectors. The words come first: a thread that is alone looks at the
 // vectors only if they are needed.
 RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
@@ -138,8 +143,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
       return;
     }
     words = Rank(snapshot, halves.words, all, deadline);
-    enough = words.ok() && !request.hybrid->min_score &&
-             WordsAreEnough((*words)->hits(), request.hybrid->ratio, window.end);
+    enough = words.ok() && EnoughWords(request, **words, window);
   });
   GANNET_RETURN_IF_ERROR(words.status());
   GANNET_RETURN_IF_ERROR(semantic.status());
@@ -178,6 +182,27 @@ void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   }
 }
 
+Result<Answer> PageAnswer(const SearchRun& run, const std::vector<PinnedDocument>& pins,
+                          const json::Value& request, const Caller& caller) {
+  return SearchAnswer(run, PlaceHits(run.hits(), pins, run.window()), pins.size(), request, caller);
+}
+
+Result<Answer> FacetAnswer(const SearchRun& run, const std::vector<PinnedDocument>& /*pins*/,
+                           const json::Value& request, const Caller& caller) {
+  return FacetSearchAnswer(run, request, caller);
+}
+
+// What a run ends with, or is suspended as.
+Result<Answer> AnswerOrPending(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
+                               std::string_view request_json, const json::Value& request,
+                               PendingSearch::Finish finish, const Caller& caller) {
+  if (!run->needs_vector()) return finish(*run, pins, request, caller);
+  Answer answer;
+  answer.head.needs_vector = std::make_shared<PendingSearch>(std::move(run), std::move(pins),
+                                                             request_json, finish, caller);
+  return answer;
+}
+
 }  // namespace
 
 RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
@@ -191,8 +216,42 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
   return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
 }
 
-Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json,
-                                  const Caller& caller) {
+Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
+                 const GoneFlag& gone) {
+  SearchRequest request = run.request();
+  request.vector = vector;
+  request.gone = gone;
+  const Window window = run.window();
+  ListResult semantic(nullptr);
+  if (vector) {
+    semantic = Rank(run.list().snapshot, HalvesOf(request, *run.snapshot().settings).semantic,
+                    {{0, window.end}, true}, DeadlineOf(run.snapshot(), request));
+    GANNET_RETURN_IF_ERROR(semantic.status());
+  }
+  const bool words_only = !vector || EnoughWords(request, run.list(), window);
+  HybridResult merged = MergeHalves(request, {from_start ? 0 : window.begin, window.end},
+                                    run.list(), semantic->get(), words_only);
+  run.Complete(std::move(vector), std::move(*semantic), std::move(merged));
+  return Status::Ok();
+}
+
+PendingSearch::PendingSearch(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
+                             std::string_view request_json, Finish finish, const Caller& caller)
+    : run_(std::move(run)),
+      pins_(std::move(pins)),
+      request_json_(request_json),
+      finish_(finish),
+      taken_us_(MonotonicMicroseconds() - caller.started_us) {}
+
+Result<Answer> PendingSearch::Resume(std::optional<std::vector<float>> vector,
+                                     const Caller& caller) {
+  const Caller whole(caller.started_us - taken_us_, caller.gone);
+  GANNET_RETURN_IF_ERROR(AddVector(*run_, std::move(vector), !pins_.empty(), caller.gone));
+  return finish_(*run_, pins_, json::Value::Parse(request_json_), whole);
+}
+
+Result<Answer> ExecuteSearch(index::Index& index, std::string_view request_json,
+                             const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.needs_candidates = !request.facets.empty();
@@ -202,20 +261,17 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
   GANNET_ASSIGN_OR_RETURN(auto run,
                           RunSearch(std::move(snapshot), std::move(request), !pins.empty()));
-  if (run->needs_vector()) return std::string();
-  const std::vector<PlacedHit> page = PlaceHits(run->hits(), pins, run->window());
-  return SearchAnswer(*run, page, pins.size(), object, caller);
+  return AnswerOrPending(std::move(run), std::move(pins), request_json, object, PageAnswer, caller);
 }
 
-Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
-                                       const Caller& caller) {
+Result<Answer> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
+                                  const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.gone = caller.gone;
   WantCandidatesOnly(request, object["exhaustiveFacetCount"].boolean());
   GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(index.snapshot(), std::move(request)));
-  if (run->needs_vector()) return std::string();
-  return FacetSearchAnswer(*run, object, caller);
+  return AnswerOrPending(std::move(run), {}, request_json, object, FacetAnswer, caller);
 }
 
 }  // namespace gannet::search

@@ -13,8 +13,8 @@
 
 namespace gannet::search {
 
-Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
-                                           std::string_view request_json, const Caller& caller) {
+Result<Answer> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
+                                      std::string_view request_json, const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   const FederatedRequest request = FederatedRequest::FromJson(object);
   GANNET_ASSIGN_OR_RETURN(Federation federation, PlanFederation(request, indexes, caller.gone));

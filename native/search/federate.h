@@ -7,11 +7,11 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "index/index.h"
+#include "search/answer.h"
 #include "search/caller.h"
 
 namespace gannet::search {
@@ -19,10 +19,10 @@ namespace gannet::search {
 // request  JSON of EngineFederatedRequest (src/search/plan.ts)
 // indexes  the one of each query, then those that `otherIndexes` of the request names: their facet
 //          lists are checked, nothing is searched in them
-// The result is the response body. Errors of a query carry its position in front of the message,
+// Errors of a query carry its position in front of the message,
 // errors of a facet list its index.
 // Threads: starts some of its own when there are several queries; all end before it returns.
-Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
-                                           std::string_view request, const Caller& caller);
+Result<Answer> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
+                                      std::string_view request, const Caller& caller);
 
 }  // namespace gannet::search

@@ -128,6 +128,7 @@ constexpr Parameter kParameters[] = {
     {"retrieveVectors", READ(retrieve_vectors, value.boolean())},
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
+    {"hitSpans", READ(hit_spans, value.boolean())},
     {"answerBytesMax", READ(answer_bytes_max, request.format.bytes_max = value.integer())},
 };
 #undef READ
@@ -158,8 +159,12 @@ Window SearchRequest::PageWindow(uint64_t most) const {
   return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};
 }
 
+uint64_t CutoffMs(const index::Snapshot& snapshot) {
+  return snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault);
+}
+
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
-  return Deadline::In(snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault), request.gone);
+  return Deadline::In(CutoffMs(snapshot), request.gone);
 }
 
 }  // namespace gannet::search

@@ -69,6 +69,7 @@ struct SearchRequest {
   bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
   std::vector<Pin> pins;        // in the order of precedence
   uint64_t answer_bytes_max = UINT64_MAX;
+  bool hit_spans = false;  // of AnswerHead
 
   // What the engine adds.
   // Documents that are not ranked: they stand elsewhere. May be null.
@@ -94,6 +95,8 @@ struct SearchRequest {
   Window PageWindow(uint64_t most) const;
 };
 
+// Milliseconds that a search has.
+uint64_t CutoffMs(const index::Snapshot& snapshot);
 // When a search that begins now must end.
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request);
 

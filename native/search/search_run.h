@@ -15,7 +15,7 @@
 
 namespace gannet::search {
 
-// Immutable. Lifetime: hits borrow from the run.
+// Immutable but for Complete. Lifetime: hits borrow from the run.
 class SearchRun {
  public:
   // window  the places of the page; hits are of these, or of the first place on
@@ -29,8 +29,16 @@ class SearchRun {
         window_(window),
         list_(std::move(words)),
         semantic_(std::move(semantic)),
-        needs_vector_(!merged) {
-    merged_ = merged ? std::move(*merged) : HybridResult();
+        merged_(merged ? std::move(*merged) : HybridResult()),
+        needs_vector_(!merged) {}
+
+  // What `needs_vector` ends with: a vector, or none, and the lists merged.
+  void Complete(std::optional<std::vector<float>> vector, std::unique_ptr<RankedList> semantic,
+                HybridResult merged) {
+    request_.vector = std::move(vector);
+    semantic_ = std::move(semantic);
+    merged_ = std::move(merged);
+    needs_vector_ = false;
   }
 
   const SearchRequest& request() const { return request_; }
@@ -43,7 +51,7 @@ class SearchRun {
   // Of candidates, capped.
   uint64_t total() const { return merged_ ? merged_->total : list_->total; }
   // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there
-  // are no hits. Ask again with a vector or `without_vector`.
+  // are no hits yet (AddVector).
   bool needs_vector() const { return needs_vector_; }
   // Hits that vectors have found; none: the search was made by words alone, and was to be.
   std::optional<uint64_t> semantic_hit_count() const {

@@ -37,19 +37,21 @@ Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
   return documents.Contains(*found) ? found : std::nullopt;
 }
 
-Result<std::string> SimilarAnswer(const SearchRun& run, const std::string& id,
-                                  const Caller& caller) {
+Result<Answer> SimilarAnswer(const SearchRun& run, const std::string& id, const Caller& caller) {
+  AnswerHead head;
   std::string out;
   out.reserve(16 << 10);
   out += "{\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendHits(run, PlaceHits(run.hits(), {}, run.window()), out));
+  GANNET_RETURN_IF_ERROR(AppendHits(run, PlaceHits(run.hits(), {}, run.window()), head, out));
   out += "],\"id\":";
   AppendJsonString(out, id);
-  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  head.total_hits = run.total();
+  SetTimes(caller, CutoffMs(run.snapshot()), head);
+  AppendNumber("processingTimeMs", head.processing_time_ms, out);
   AppendPage(PageOf(run.request()), run.total(), out);
   out += '}';
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return out;
+  return Answer{std::move(out), std::move(head)};
 }
 
 }  // namespace
@@ -92,8 +94,8 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
   return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
 }
 
-Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request_json,
-                                   const Caller& caller) {
+Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request_json,
+                              const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.gone = caller.gone;

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "index/index.h"
+#include "search/answer.h"
 #include "search/caller.h"
 #include "search/request.h"
 #include "search/search_run.h"
@@ -26,7 +27,6 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
 // The result is the response body.
 // Invalid, with the code as detail: not_found_similar_id, invalid_similar_embedder,
 // invalid_similar_filter.
-Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request,
-                                   const Caller& caller);
+Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request, const Caller& caller);
 
 }  // namespace gannet::search

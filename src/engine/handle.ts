@@ -7,6 +7,7 @@ import type {
   BatchOutcome,
   BatchProgress,
   DocumentStream,
+  EngineAnswer,
   EngineText,
   IndexState,
   ListingPart,
@@ -70,7 +71,7 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
   }
 
-  search(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+  search(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
     return this.track(
       cancelable(this.#native, onGone, (ticket) =>
         this.#native.search(this.#handle, request, ticket),
@@ -78,7 +79,7 @@ export class IndexHandle {
     );
   }
 
-  facetSearch(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+  facetSearch(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
     return this.track(
       cancelable(this.#native, onGone, (ticket) =>
         this.#native.facetSearch(this.#handle, request, ticket),
@@ -86,7 +87,7 @@ export class IndexHandle {
     );
   }
 
-  similar(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+  similar(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
     return this.track(
       cancelable(this.#native, onGone, (ticket) =>
         this.#native.similar(this.#handle, request, ticket),

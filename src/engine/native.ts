@@ -40,11 +40,18 @@ export interface NativeAddon {
   /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
   indexFields(handle: number): string;
 
+  /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to its answer, or to what it needs. */
+  search(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
   /**
-   * Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON), or
-   * to no bytes: a hybrid search whose words alone are not good enough needs `vector` or `withoutVector`.
+   * Ends a search that needs a vector. It is used up by this, or by `dropSearch`; it does not need its index any more.
+   * @param vector null: there is none, words have to do
    */
-  search(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
+  resumeSearch(
+    search: PendingSearch,
+    vector: Float32Array | null,
+    ticket?: number,
+  ): Promise<EngineAnswer>;
+  dropSearch(search: PendingSearch): void;
   /**
    * Nobody waits any more for the search or the listing that was given this ticket, a number of 32 bits but 0: it ends
    * soon, with whatever it has or with code `canceled`. Nothing happens when it has ended.
@@ -54,11 +61,11 @@ export interface NativeAddon {
    * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; behind them come the
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
-  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<Buffer>;
+  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<EngineAnswer>;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
-  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
-  /** `request`: JSON of {@link EngineSimilarRequest}. Resolves to the response body. */
-  similar(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
+  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  /** `request`: JSON of {@link EngineSimilarRequest}. */
+  similar(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
   /** `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body. */
   fetchDocuments(handle: number, request: EngineText, ticket?: number): Promise<ListingPart>;
   /** Resolves to the next part. A `rest` is used up by this, or by `dropRest`; it does not need its index any more. */
@@ -166,6 +173,33 @@ export interface NativeAddon {
 
 /** JSON, as a string or as UTF-8. */
 export type EngineText = string | Buffer;
+
+export interface EngineAnswer {
+  /** The response body, JSON. */
+  bytes: Buffer;
+  head: AnswerHead;
+}
+
+/** What is known of an answer besides its bytes. */
+export interface AnswerHead {
+  /** Whole milliseconds. */
+  processingTimeMs: number;
+  /** The time was up before all was done. */
+  degraded: boolean;
+  /** As far as hits can be reached. null: the answer has no total. */
+  totalHits: number | null;
+  /** Where the request asks for `hitSpans`: of each hit its first byte and the byte behind it. Absent without hits. */
+  hitSpans?: Uint32Array;
+  /** With them, for a federated search: of each hit its query. */
+  hitQueries?: Uint32Array;
+  /** The search has not ended, and there are no bytes: a hybrid search whose words alone are not good enough. */
+  needsVector?: PendingSearch;
+}
+
+/** A search that waits for its vector. */
+export interface PendingSearch {
+  readonly pendingSearch: unique symbol;
+}
 
 export interface ListingPart {
   bytes: Buffer;

@@ -7,7 +7,8 @@ import type { FetchRequest } from '../contract/documents.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import type {
   FacetSearchRequest,
-  MultiSearchRequest,
+  Federation,
+  MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
@@ -23,6 +24,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
+import type { Answer } from '../search/answer.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 
@@ -134,8 +136,6 @@ export interface SearchContext {
   includeMetadata: boolean;
   /** The header `Meili-Proxy-Search` was sent: another server of the network asks. */
   isProxied: boolean;
-  /** Takes the answer to each query of a multi-search that is not merged. */
-  onAnswer?(position: number, answer: Buffer, durationMs: number): void;
   /** The listener is called when the client goes away before it has its answer. */
   onGone(listener: () => void): void;
   /**
@@ -148,11 +148,18 @@ export interface SearchContext {
 }
 
 export interface SearchService {
-  /** Each resolves to the finished response body. `params` is validated and has its tenant filter. */
-  search(uid: string, params: SearchRequest, context: SearchContext): Promise<Buffer>;
-  multiSearch(params: MultiSearchRequest, context: SearchContext): Promise<Buffer>;
-  facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Buffer>;
-  similar(uid: string, params: SimilarRequest, context: SearchContext): Promise<Buffer>;
+  /** Each resolves to the finished response body and what is known of it. `params` is validated and has its tenant filter. */
+  search(uid: string, params: SearchRequest, context: SearchContext): Promise<Answer>;
+  /** The queries of a multi-search, each by itself. */
+  separate(queries: readonly MultiSearchQuery[], context: SearchContext): Promise<Answer[]>;
+  /** The same, merged into one list. */
+  federated(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    context: SearchContext,
+  ): Promise<Answer>;
+  facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Answer>;
+  similar(uid: string, params: SimilarRequest, context: SearchContext): Promise<Answer>;
   /** The searches that run and that wait, how many may wait, and how many since the start their time limit has cut. */
   load(): { running: number; waiting: number; waitingMax: number; degraded: number };
 }

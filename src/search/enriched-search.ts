@@ -4,10 +4,13 @@
  */
 import type {
   FacetSearchRequest,
-  MultiSearchRequest,
+  Federation,
+  MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
+import type { EngineAnswer } from '../engine/native.ts';
+import type { Answer } from './answer.ts';
 import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import { Steps } from './performance-details.ts';
@@ -40,65 +43,91 @@ export class EnrichedSearch {
     return pins.length === 0 ? {} : { pins };
   }
 
-  async search(uid: string, params: SearchRequest, caller: EnrichedCaller): Promise<Buffer> {
+  async search(uid: string, params: SearchRequest, caller: EnrichedCaller): Promise<Answer> {
     const { showPerformanceDetails, ...plain } = params;
     const steps = new Steps(showPerformanceDetails === true);
     const filter = await steps.time('resolve filter', () =>
       this.#foreign.filter(uid, plain.filter, caller),
     );
     const request = { ...plain, filter, ...this.#pinsOf(uid, plain, caller) };
-    const answer = await steps.time('engine', () => this.#search.search(uid, request, caller));
-    const whole = await steps.time('hydrate', () =>
-      this.#foreign.hydrate(answer, uid, [uid], caller),
+    const hitSpans = this.#foreign.needsHits([uid]);
+    const answer = await steps.time('engine', () =>
+      this.#search.search(uid, request, { ...caller, hitSpans }),
     );
-    return steps.added(whole);
+    const [whole] = await steps.time('hydrate', () =>
+      this.#hydrated([answer], hitSpans, [[uid]], caller),
+    );
+    return steps.added(whole!);
   }
 
-  async multiSearch(params: MultiSearchRequest, caller: EnrichedCaller): Promise<Buffer> {
-    const request = await this.#foreign.queries(params, caller);
-    const uids = request.queries.map(({ indexUid }) => indexUid);
-    const { federation } = request;
-    if (federation === null || federation === undefined) {
-      const shown = request.queries.map(
-        ({ showPerformanceDetails }) => showPerformanceDetails === true,
-      );
-      const queries = request.queries.map((query, n) => ({
-        ...withoutDetails(query),
-        ...this.#pinsOf(query.indexUid, params.queries[n]!, caller),
-      }));
-      const steps = new Steps(shown.includes(true));
-      const answer = await steps.time('engine', () =>
-        this.#search.multiSearch({ ...request, queries }, caller),
-      );
-      return steps.addedToResults(await this.#foreign.hydrate(answer, null, uids, caller), shown);
-    }
+  #hydrated(
+    answers: Answer[],
+    hasSpans: boolean,
+    uids: readonly string[][],
+    caller: EnrichedCaller,
+  ): Promise<Answer[]> {
+    return hasSpans ? this.#foreign.hydrate(answers, uids, caller) : Promise.resolve(answers);
+  }
+
+  /** Each query by itself. */
+  async separate(given: readonly MultiSearchQuery[], caller: EnrichedCaller): Promise<Answer[]> {
+    const resolved = await this.#foreign.queries(given, caller);
+    const shown = resolved.map(({ showPerformanceDetails }) => showPerformanceDetails === true);
+    const queries = resolved.map((query, n) => ({
+      ...withoutDetails(query),
+      ...this.#pinsOf(query.indexUid, given[n]!, caller),
+    }));
+    const uids = queries.map(({ indexUid }) => [indexUid]);
+    const hitSpans = this.#foreign.needsHits(uids.flat());
+    const steps = new Steps(shown.includes(true));
+    const answers = await steps.time('engine', () =>
+      this.#search.separate(queries, { ...caller, hitSpans }),
+    );
+    const whole = await this.#hydrated(answers, hitSpans, uids, caller);
+    return whole.map((answer, n) => (shown[n] === true ? steps.added(answer) : answer));
+  }
+
+  /** Queries merged into one list. */
+  async federated(
+    given: readonly MultiSearchQuery[],
+    federation: Federation,
+    caller: EnrichedCaller,
+  ): Promise<Answer> {
+    const resolved = await this.#foreign.queries(given, caller);
+    const uids = resolved.map(({ indexUid }) => indexUid);
     const { showPerformanceDetails, ...plain } = federation;
     const steps = new Steps(showPerformanceDetails === true);
-    const queries = asksOthers(request)
-      ? request.queries
-      : request.queries.map((query, n) => ({
+    const queries = asksOthers(resolved)
+      ? resolved
+      : resolved.map((query, n) => ({
           ...query,
-          ...this.#pinsOf(query.indexUid, params.queries[n]!, caller),
+          ...this.#pinsOf(query.indexUid, given[n]!, caller),
         }));
-    const merged = { ...request, queries, federation: plain };
-    const answer = await steps.time('engine', () => this.#search.multiSearch(merged, caller));
-    const whole = await steps.time('hydrate', () =>
-      this.#foreign.hydrate(answer, null, uids, caller),
+    const hitSpans = this.#foreign.needsHits(uids);
+    const answer = await steps.time('engine', () =>
+      this.#search.federated(queries, plain, { ...caller, hitSpans }),
     );
-    return steps.added(whole);
+    const [whole] = await steps.time('hydrate', () =>
+      this.#hydrated([answer], hitSpans, [uids], caller),
+    );
+    return steps.added(whole!);
   }
 
   async facetSearch(
     uid: string,
     params: FacetSearchRequest,
     caller: EnrichedCaller,
-  ): Promise<Buffer> {
+  ): Promise<EngineAnswer> {
     const filter = await this.#foreign.filter(uid, params.filter, caller);
     const request = filter === params.filter ? params : { ...params, filter };
     return this.#search.facetSearch(uid, request, caller);
   }
 
-  async similar(uid: string, params: SimilarRequest, caller: EnrichedCaller): Promise<Buffer> {
+  async similar(
+    uid: string,
+    params: SimilarRequest,
+    caller: EnrichedCaller,
+  ): Promise<EngineAnswer> {
     const { showPerformanceDetails, ...plain } = params;
     const steps = new Steps(showPerformanceDetails === true);
     const filter = await this.#foreign.filter(uid, plain.filter, caller);

@@ -9,8 +9,9 @@ import { fieldView } from '../contract/fields.ts';
 import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { MultiSearchRequest } from '../contract/search.ts';
+import type { MultiSearchQuery } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import type { AnswerHead } from '../engine/native.ts';
 import {
   checkForeignSyntax,
   foreignNotEnabled,
@@ -18,7 +19,8 @@ import {
   hasForeign,
   resolvedFilter,
 } from './foreign-filter.ts';
-import { hydrated, type Hydrator } from './hydration.ts';
+import type { Answer } from './answer.ts';
+import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
 import { ofQuery } from './search-service.ts';
 
@@ -130,23 +132,34 @@ export class ForeignSearch {
     });
   }
 
-  /** An answer with the documents that its hits refer to. `uid`: of the hits, null when each tells its own. */
-  hydrate(
-    answer: Buffer,
-    uid: string | null,
-    uids: readonly string[],
+  /** Whether hits of these indexes may refer to documents of others. */
+  needsHits(uids: readonly string[]): boolean {
+    return (
+      this.#services.features().foreignKeys && uids.some((uid) => this.#keysOf(uid).length > 0)
+    );
+  }
+
+  /**
+   * Answers with the documents that their hits refer to, which `hitSpans` of their heads tell.
+   * @param uids of each answer: those of its queries
+   */
+  async hydrate(
+    answers: readonly Answer[],
+    uids: readonly (readonly string[])[],
     caller: ForeignCaller,
-  ): Promise<Buffer> {
-    const { foreignKeys } = this.#services.features();
-    if (!foreignKeys || uids.every((one) => this.#keysOf(one).length === 0))
-      return Promise.resolve(answer);
+  ): Promise<Answer[]> {
+    const placed = answers.map(({ bytes, head }, n) => ({
+      bytes,
+      hits: placedHits(head, uids[n]!),
+    }));
     const hydrator: Hydrator = {
       keysOf: (one) => this.#keysOf(one),
       documents: (foreign, ids) => this.#documents(foreign, ids, caller),
       bytesMax: this.#services.limits.answerBytes,
       tooLarge: () => answerTooLarge(this.#services.limits),
     };
-    return hydrated(answer, uid, hydrator);
+    const bodies = await hydrated(placed, hydrator);
+    return answers.map((answer, n) => ({ ...answer, bytes: bodies[n]! }));
   }
 
   async #documents(
@@ -174,18 +187,31 @@ export class ForeignSearch {
   }
 
   /** Every filter of a multi-search, in place of what was sent. */
-  async queries(request: MultiSearchRequest, caller: ForeignCaller): Promise<MultiSearchRequest> {
-    if (!request.queries.some(({ filter }) => hasForeign(filter))) return request;
-    const queries: MultiSearchRequest['queries'] = [];
-    for (const [n, query] of request.queries.entries()) {
+  async queries(
+    given: readonly MultiSearchQuery[],
+    caller: ForeignCaller,
+  ): Promise<readonly MultiSearchQuery[]> {
+    if (!given.some(({ filter }) => hasForeign(filter))) return given;
+    const queries: MultiSearchQuery[] = [];
+    for (const [n, query] of given.entries()) {
       try {
         queries.push({ ...query, filter: await this.filter(query.indexUid, query.filter, caller) });
       } catch (error) {
         throw ofQuery(error, n);
       }
     }
-    return { ...request, queries };
+    return queries;
   }
+}
+
+/** @param uids the index of each query */
+function placedHits({ hitSpans, hitQueries }: AnswerHead, uids: readonly string[]): PlacedHit[] {
+  const spans = hitSpans ?? new Uint32Array();
+  return Array.from({ length: spans.length / 2 }, (_, n) => ({
+    indexUid: uids[hitQueries?.[n] ?? 0]!,
+    begin: spans[2 * n]!,
+    end: spans[2 * n + 1]!,
+  }));
 }
 
 /** Of a document that has the field: engine and listing know it as its primary key. */

@@ -25,42 +25,74 @@ export interface Hydrator {
   tooLarge(): ApiError;
 }
 
-/**
- * Lets other work of the thread go on from time to time.
- * @param indexUid of the hits, where a hit does not say it itself. Resolves to the finished answer
- */
+/** A body, and where its hits stand in it. */
+export interface HydratedAnswer {
+  bytes: Buffer;
+  hits: readonly PlacedHit[];
+}
+
+/** A hit in the bytes of an answer. */
+export interface PlacedHit extends Span {
+  indexUid: string;
+}
+
+/** The finished bodies. Lets other work of the thread go on from time to time. */
 export async function hydrated(
-  answer: Buffer,
-  indexUid: string | null,
+  answers: readonly HydratedAnswer[],
   hydrator: Hydrator,
-): Promise<Buffer> {
-  const text = answer.toString();
+): Promise<Buffer[]> {
   const pause = pauser();
   const references = new Map<string, Reference[]>();
-  for (const [uid, hits] of hitLists(text, indexUid)) {
-    const keys = hydrator.keysOf(uid);
-    for (const hit of hits) {
-      collect(text, hit, keys, references);
+  const all: HitText[][] = [];
+  for (const { bytes, hits } of answers) {
+    const texts: HitText[] = [];
+    all.push(texts);
+    for (const { indexUid, begin, end } of hits) {
+      const hit: HitText = {
+        begin,
+        end,
+        text: bytes.toString('utf8', begin, end),
+        places: new Map(),
+      };
+      collect(hit, hydrator.keysOf(indexUid), references);
+      texts.push(hit);
       await pause();
     }
   }
-  const replacements = new Map<number, Replacement>();
   for (const [uid, places] of references) {
     const ids = [...new Set(places.map(({ id }) => id))];
     if (ids.length > IDS_MAX) throw hydrator.tooLarge();
     const documents = await hydrator.documents(uid, ids);
     if (documents === undefined) throw indexNotFound(uid);
     if (documents === null) continue;
-    for (const { id, begin, end } of places) {
-      replacements.set(begin, { begin, end, document: documents.get(id) ?? '{}' });
+    for (const { id, begin, end, hit } of places) {
+      hit.places.set(begin, { begin, end, document: documents.get(id) ?? '{}' });
     }
   }
-  if (replacements.size === 0) return answer;
-  return replaced(text, [...replacements.values()], hydrator);
+  const bodies: Buffer[] = [];
+  let bytesLeft = hydrator.bytesMax;
+  for (const [n, { bytes }] of answers.entries()) {
+    const parts: Buffer[] = [];
+    for await (const part of replaced(bytes, all[n]!)) {
+      bytesLeft -= part.length;
+      if (bytesLeft < 0) throw hydrator.tooLarge();
+      parts.push(part);
+    }
+    bodies.push(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+  }
+  return bodies;
 }
 
-/** An id in a hit. */
+/** An object of hits. */
+interface HitText extends Span {
+  text: string;
+  /** By their begin: of two keys that name one place the last one counts. */
+  places: Map<number, Replacement>;
+}
+
+/** An id in the text of a hit. */
 interface Reference extends Span {
+  hit: HitText;
   id: string;
 }
 
@@ -68,59 +100,32 @@ interface Replacement extends Span {
   document: string;
 }
 
-async function replaced(
-  text: string,
-  replacements: Replacement[],
-  { bytesMax, tooLarge }: Hydrator,
-): Promise<Buffer> {
-  replacements.sort((a, b) => a.begin - b.begin);
+/** The pieces of a body with the documents in place of their ids. */
+async function* replaced(
+  bytes: Buffer,
+  hits: readonly HitText[],
+): AsyncGenerator<Buffer, undefined> {
   const pause = pauser();
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  let piece = '';
-  const flush = (): void => {
-    const part = Buffer.from(piece);
-    bytes += part.length;
-    if (bytes > bytesMax) throw tooLarge();
-    parts.push(part);
-    piece = '';
-  };
   let at = 0;
-  for (const { begin, end, document } of replacements) {
-    piece += text.slice(at, begin) + document;
+  for (const { begin, end, text, places } of hits) {
+    if (places.size === 0) continue;
+    yield bytes.subarray(at, begin);
     at = end;
-    if (piece.length < PIECE_LENGTH) continue;
-    flush();
+    yield Buffer.from(withDocuments(text, [...places.values()]));
     await pause();
   }
-  piece += text.slice(at);
-  flush();
-  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+  yield bytes.subarray(at);
 }
 
-const PIECE_LENGTH = 256 * 1024;
-
-/** The hits of one search, or of several. */
-function* hitLists(text: string, indexUid: string | null): Generator<[string, Span[]]> {
-  const body = membersAt(text, 0);
-  const results = member(body, 'results');
-  if (results !== undefined) {
-    for (const result of elementsAt(text, results.begin)) {
-      const single = membersAt(text, result.begin);
-      const uid = stringAt(text, member(single, 'indexUid')!);
-      yield [uid, elementsAt(text, member(single, 'hits')!.begin)];
-    }
-    return;
+function withDocuments(text: string, places: Replacement[]): string {
+  places.sort((a, b) => a.begin - b.begin);
+  let whole = '';
+  let at = 0;
+  for (const { begin, end, document } of places) {
+    whole += text.slice(at, begin) + document;
+    at = end;
   }
-  const hits = elementsAt(text, member(body, 'hits')!.begin);
-  if (indexUid !== null) {
-    yield [indexUid, hits];
-    return;
-  }
-  for (const hit of hits) {
-    const federation = member(membersAt(text, hit.begin), '_federation')!;
-    yield [stringAt(text, member(membersAt(text, federation.begin), 'indexUid')!), [hit]];
-  }
+  return whole + text.slice(at);
 }
 
 function member(members: readonly Member[], wanted: string): Member | undefined {
@@ -129,59 +134,64 @@ function member(members: readonly Member[], wanted: string): Member | undefined 
 
 /** References by foreign index; an index is there as well when no hit refers to it. */
 function collect(
-  text: string,
-  hit: Span,
+  hit: HitText,
   keys: readonly ForeignKey[],
   references: Map<string, Reference[]>,
 ): void {
   if (keys.length === 0) return;
-  const members = membersAt(text, hit.begin);
+  const { text } = hit;
+  const members = membersAt(text, 0);
   const formatted = member(members, '_formatted');
   const formattedMembers = formatted === undefined ? null : membersAt(text, formatted.begin);
   for (const { foreignIndexUid, fieldName } of keys) {
     const found = references.get(foreignIndexUid) ?? [];
     references.set(foreignIndexUid, found);
-    collectIn(text, members, fieldName, found);
-    if (formattedMembers !== null) collectIn(text, formattedMembers, fieldName, found);
+    const add = (id: string, { begin, end }: Span): void => {
+      found.push({ hit, id, begin, end });
+    };
+    collectIn(text, members, fieldName, add);
+    if (formattedMembers !== null) collectIn(text, formattedMembers, fieldName, add);
   }
 }
+
+type AddReference = (id: string, place: Span) => void;
 
 /** The ids at a path below an object: dots lead into objects, lists are followed. */
 function collectIn(
   text: string,
   members: readonly Member[],
   path: string,
-  found: Reference[],
+  add: AddReference,
 ): void {
   const own = member(members, path);
   if (own !== undefined) {
-    collectIds(text, own, found);
+    collectIds(text, own, add);
     return;
   }
   for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) {
     const inner = member(members, path.slice(0, dot));
-    if (inner !== undefined) collectBelow(text, inner, path.slice(dot + 1), found);
+    if (inner !== undefined) collectBelow(text, inner, path.slice(dot + 1), add);
   }
 }
 
-function collectBelow(text: string, { begin }: Span, path: string, found: Reference[]): void {
-  if (text[begin] === '{') collectIn(text, membersAt(text, begin), path, found);
+function collectBelow(text: string, { begin }: Span, path: string, add: AddReference): void {
+  if (text[begin] === '{') collectIn(text, membersAt(text, begin), path, add);
   else if (text[begin] === '[')
-    for (const item of elementsAt(text, begin)) collectBelow(text, item, path, found);
+    for (const item of elementsAt(text, begin)) collectBelow(text, item, path, add);
 }
 
 const INTEGER = /^-?\d+$/;
 
 /** Texts and integers are ids; lists are followed. */
-function collectIds(text: string, value: Span, found: Reference[]): void {
+function collectIds(text: string, value: Span, add: AddReference): void {
   const { begin, end } = value;
   const first = text[begin]!;
   if (first === '[') {
-    for (const item of elementsAt(text, begin)) collectIds(text, item, found);
+    for (const item of elementsAt(text, begin)) collectIds(text, item, add);
   } else if (first === '"') {
-    found.push({ begin, end, id: stringAt(text, value) });
+    add(stringAt(text, value), value);
   } else if (first !== '{') {
     const written = text.slice(begin, end);
-    if (INTEGER.test(written)) found.push({ begin, end, id: String(BigInt(written)) });
+    if (INTEGER.test(written)) add(String(BigInt(written)), value);
   }
 }

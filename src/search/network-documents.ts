@@ -11,7 +11,7 @@ import type { OnGone } from '../engine/handle.ts';
 import type { HeldAnswers } from '../network/answer-memory.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
-import { joined } from './answer-bytes.ts';
+import { joined } from './answer.ts';
 import { type Documents, wholeListing } from './index-service.ts';
 
 export interface NetworkDocumentServices {

@@ -10,12 +10,12 @@ import type {
   FacetSearchRequest,
   Federation,
   MultiSearchQuery,
-  MultiSearchRequest,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
 import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../contract/search-kind.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import type { AnswerHead, EngineAnswer } from '../engine/native.ts';
 import {
   type AnsweredHit,
   type FacetCounts,
@@ -34,7 +34,7 @@ import {
 } from '../network/merge-facets.ts';
 import { KeptHits, type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
 import { pauser } from '../base/pauser.ts';
-import { joined } from './answer-bytes.ts';
+import { type Answer, headOf, joined } from './answer.ts';
 import type { NetworkDocuments } from './network-documents.ts';
 import { keyOfText } from '../network/document-key.ts';
 import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
@@ -80,6 +80,12 @@ interface Merged {
   isSemantic: boolean;
 }
 
+/** What was searched for a query, by one server. */
+interface PlacedMetadata {
+  position: number;
+  entry: { queryUid?: string };
+}
+
 const LIMIT_DEFAULT = 20;
 /** Of separate searches. */
 const AT_ONCE = 4;
@@ -103,7 +109,7 @@ export class NetworkSearch {
     return this.#search.load();
   }
 
-  async search(uid: string, params: SearchRequest, caller: NetworkCaller): Promise<Buffer> {
+  async search(uid: string, params: SearchRequest, caller: NetworkCaller): Promise<Answer> {
     const { useNetwork, ...plain } = params;
     if (useNetwork !== true) return this.#search.search(uid, plain, caller);
     try {
@@ -121,7 +127,7 @@ export class NetworkSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: NetworkCaller,
-  ): Promise<Buffer> {
+  ): Promise<EngineAnswer> {
     const { useNetwork, ...plain } = params;
     const { fanOut } = this.#services;
     if (useNetwork !== true) {
@@ -134,7 +140,11 @@ export class NetworkSearch {
   }
 
   /** Values of a facet of the whole network. */
-  async #facetHits(uid: string, params: FacetSearchRequest, caller: Holding): Promise<Buffer> {
+  async #facetHits(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: Holding,
+  ): Promise<EngineAnswer> {
     const { fanOut, settings } = this.#services;
     const begun = performance.now();
     const request = await this.#search.embedded(uid, params);
@@ -143,7 +153,7 @@ export class NetworkSearch {
         ? () =>
             this.#search
               .facetSearch(uid, request, { ...caller, forMerging: true })
-              .then(readFacetHits)
+              .then(({ bytes }) => readFacetHits(bytes))
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       readFacetHits,
@@ -158,7 +168,7 @@ export class NetworkSearch {
     const { facetQuery = null } = params;
     const processingTimeMs = Math.floor(performance.now() - begun);
     const answer = { facetHits, facetQuery, processingTimeMs, remoteErrors: errors };
-    return Buffer.from(JSON.stringify(answer));
+    return { bytes: Buffer.from(JSON.stringify(answer)), head: headOf(processingTimeMs) };
   }
 
   /** The same question to all other servers. */
@@ -175,7 +185,7 @@ export class NetworkSearch {
     uid: string,
     params: SimilarRequest,
     caller: NetworkCaller & { tenantFilter: (uid: string) => unknown },
-  ): Promise<Buffer> {
+  ): Promise<EngineAnswer> {
     const { useNetwork, ...plain } = params;
     if (useNetwork !== true) return this.#search.similar(uid, plain, caller);
     return this.#holding(caller, (holding) =>
@@ -188,7 +198,7 @@ export class NetworkSearch {
     params: Omit<SimilarRequest, 'useNetwork'>,
     tenantFilter: unknown,
     caller: Holding,
-  ): Promise<Buffer> {
+  ): Promise<EngineAnswer> {
     const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
     const begun = performance.now();
     const vectors = await this.#services.documents.embeddings(
@@ -224,25 +234,31 @@ export class NetworkSearch {
     const page = vectors.length === 0 ? [] : others.slice(offset, offset + limit);
     const total = merged.total - (merged.page.some(isTarget) ? 1 : 0);
     const totalMax = this.#services.settings(uid)?.pagination.maxTotalHits ?? Infinity;
+    const head = headOf(Math.floor(performance.now() - begun), Math.min(total, totalMax));
     const parts = [
-      ...hitParts(page, () => null),
-      `],"id":${JSON.stringify(id)},"processingTimeMs":${Math.floor(performance.now() - begun)}`,
-      `,"limit":${limit},"offset":${offset},"estimatedTotalHits":${Math.min(total, totalMax)}`,
+      ...hitParts('{"hits":[', page, () => null, head),
+      `],"id":${JSON.stringify(id)},"processingTimeMs":${head.processingTimeMs}`,
+      `,"limit":${limit},"offset":${offset},"estimatedTotalHits":${head.totalHits}`,
       `,"remoteErrors":${JSON.stringify(merged.errors)}}`,
     ];
-    return joined(parts, this.#services.limits);
+    return { bytes: joined(parts, this.#services.limits), head };
   }
 
-  async multiSearch(params: MultiSearchRequest, caller: NetworkCaller): Promise<Buffer> {
-    const { queries, federation } = params;
+  separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Answer[]> {
+    return queries.some(({ useNetwork }) => useNetwork === true)
+      ? this.#separate(queries, caller)
+      : this.#search.separate(queries, caller);
+  }
+
+  async federated(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    caller: NetworkCaller,
+  ): Promise<Answer> {
     const { fanOut } = this.#services;
-    if (federation === null || federation === undefined) {
-      return queries.some(({ useNetwork }) => useNetwork === true)
-        ? this.#separate(queries, caller)
-        : this.#search.multiSearch(params, caller);
-    }
-    if (!asksOthers(params)) {
-      if (!caller.isProxied || !fanOut.isOn) return this.#search.multiSearch(params, caller);
+    if (!asksOthers(queries)) {
+      if (!caller.isProxied || !fanOut.isOn)
+        return this.#search.federated(queries, federation, caller);
       const placed = queries.map((query, n) => ({
         query,
         position: query.federationOptions?.queryPosition ?? n,
@@ -257,24 +273,26 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: Holding,
-  ): Promise<Buffer> {
+  ): Promise<Answer> {
     const window = windowOf(federation);
     const merged = await this.#merged(queries, federation, window, caller);
     const metadata = caller.includeMetadata ? this.#metadataOf(merged) : null;
-    const parts = [...hitParts(merged.page, federationOf)];
-    parts.push(`],"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
+    const head = headOf(slowest(merged), window.total(merged.total));
+    const parts = hitParts('{"hits":[', merged.page, federationOf, head);
+    parts.push(`],"processingTimeMs":${head.processingTimeMs},${window.describe(merged.total)}`);
     parts.push(...this.#vectorParts(merged));
     parts.push(...(await this.#facetParts(merged, federation)));
     parts.push(`,"requestUid":"${uuidV7()}"`);
-    if (metadata !== null) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
+    if (metadata !== null)
+      parts.push(`,"metadata":${JSON.stringify(metadata.map(({ entry }) => entry))}`);
     parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return joined(parts, this.#services.limits);
+    return answered(joined(parts, this.#services.limits), head, metadata);
   }
 
   /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
-  async #separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Buffer> {
+  async #separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Answer[]> {
     const { limits } = this.#services;
-    const results: Buffer[] = [];
+    const results: Answer[] = [];
     let bytesLeft = limits.answerBytes;
     let failed = queries.length;
     let failure: unknown;
@@ -291,7 +309,7 @@ export class NetworkSearch {
         try {
           const result = await this.#one(queries[position]!, caller);
           results[position] = result;
-          bytesLeft -= result.length;
+          bytesLeft -= result.bytes.length;
           if (bytesLeft < 0) fail(position, answerTooLarge(limits));
         } catch (error) {
           fail(position, renamed(error, `Inside \`.queries[${position}]\`: `));
@@ -300,18 +318,21 @@ export class NetworkSearch {
     };
     await Promise.all(Array.from({ length: Math.min(queries.length, AT_ONCE) }, runSome));
     if (failed < queries.length) throw failure;
-    const parts = results.flatMap((result, n) => (n === 0 ? [result] : [',', result]));
-    return joined(['{"results":[', ...parts, ']}'], limits);
+    return results;
   }
 
   /** A result of separate searches. */
-  async #one(query: MultiSearchQuery, caller: NetworkCaller): Promise<Buffer> {
+  async #one(query: MultiSearchQuery, caller: NetworkCaller): Promise<Answer> {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
     if (useNetwork === true) {
-      return this.#holding(caller, (holding) => this.#whole(indexUid, params, holding, indexUid));
+      const begun = performance.now();
+      const answer = await this.#holding(caller, (holding) =>
+        this.#whole(indexUid, params, holding, indexUid),
+      );
+      return { ...answer, durationMs: performance.now() - begun };
     }
-    const answer = await this.#search.multiSearch({ queries: [{ ...params, indexUid }] }, caller);
-    return answer.subarray(answer.indexOf('[') + 1, answer.lastIndexOf(']'));
+    const [answer] = await this.#search.separate([{ ...params, indexUid }], caller);
+    return answer!;
   }
 
   /**
@@ -323,7 +344,7 @@ export class NetworkSearch {
     params: SearchRequest,
     caller: Holding,
     shownUid?: string,
-  ): Promise<Buffer> {
+  ): Promise<Answer> {
     // Pins are those of one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
     const made = await this.#search.embedded(uid, unpinned);
@@ -341,12 +362,13 @@ export class NetworkSearch {
     const merged = await this.#merged(queries, federation, window, caller, halvesOf(query));
     const metadata = caller.includeMetadata ? this.#metadataOf(merged)[0] : undefined;
     const shown = caller.hidesOrigin === true ? (): null => null : federationOf;
-    const parts = [...hitParts(merged.page, shown)];
-    if (shownUid !== undefined) parts[0] = `{"indexUid":${JSON.stringify(shownUid)},"hits":[`;
+    const head = headOf(slowest(merged), window.total(merged.total));
+    const named = shownUid === undefined ? '' : `"indexUid":${JSON.stringify(shownUid)},`;
+    const parts = hitParts(`{${named}"hits":[`, merged.page, shown, head);
     parts.push(`],"query":${JSON.stringify(query.q ?? '')}`);
     const vector = merged.answers.map(({ answer }) => answer.queryVectors['0']).find(Boolean);
     if (vector !== undefined) parts.push(`,"queryVector":${jsonString(queryVectorFloats(vector))}`);
-    parts.push(`,"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
+    parts.push(`,"processingTimeMs":${head.processingTimeMs},${window.describe(merged.total)}`);
     if (merged.isSemantic) {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
     }
@@ -355,9 +377,13 @@ export class NetworkSearch {
       parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
     }
     parts.push(`,"requestUid":"${uuidV7()}"`);
-    if (metadata !== undefined) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
+    if (metadata !== undefined) parts.push(`,"metadata":${JSON.stringify(metadata.entry)}`);
     parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return joined(parts, this.#services.limits);
+    return answered(
+      joined(parts, this.#services.limits),
+      head,
+      metadata === undefined ? null : [metadata],
+    );
   }
 
   /** Asks this server and others at the same time, and merges what they answer. */
@@ -391,7 +417,9 @@ export class NetworkSearch {
       ]),
     );
     const { here: own, ...others } = await fanOut.askBeside(
-      here.length === 0 ? null : () => this.#scored(here, inner, caller).then(readFederatedAnswer),
+      here.length === 0
+        ? null
+        : () => this.#scored(here, inner, caller).then(({ bytes }) => readFederatedAnswer(bytes)),
       questions,
       readFederatedAnswer,
       caller.held,
@@ -415,31 +443,31 @@ export class NetworkSearch {
     placed: readonly PlacedQuery[],
     federation: Federation,
     caller: NetworkCaller,
-  ): Promise<Buffer> {
+  ): Promise<Answer> {
     const queries = placed.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
       const { remote: _remote, ...options } = federationOptions ?? {};
       return { ...plain, federationOptions: { ...options, queryPosition: position } };
     });
     try {
-      return await this.#search.multiSearch(
-        { federation, queries },
-        { ...caller, forMerging: true },
-      );
+      return await this.#search.federated(queries, federation, { ...caller, forMerging: true });
     } catch (error) {
       throw atPosition(error, placed);
     }
   }
 
   /** What was searched, in the order of the queries: for each of them and each server that answered. */
-  #metadataOf({ answers }: Merged): object[] {
+  #metadataOf({ answers }: Merged): PlacedMetadata[] {
     const entries = answers.flatMap(({ name, queries, answer }) =>
       queries.map(({ position }, n) => ({
         position,
-        entry: { ...answer.metadata?.[n], ...(name === null ? {} : { remote: name }) },
+        entry: {
+          ...(answer.metadata?.[n] as PlacedMetadata['entry']),
+          ...(name === null ? {} : { remote: name }),
+        },
       })),
     );
-    return entries.sort((a, b) => a.position - b.position).map(({ entry }) => entry);
+    return entries.sort((a, b) => a.position - b.position);
   }
 
   *#vectorParts({ page, answers, isSemantic }: Merged): Generator<string, undefined> {
@@ -501,14 +529,17 @@ interface Window {
   end: number;
   /** What each server is asked for: its list up to the end of the window. */
   whole(): Federation;
+  /** Hits that can be reached. */
+  total(found: number): number;
   /** Members of the answer. */
-  describe(total: number): string;
+  describe(found: number): string;
 }
 
 /** @param totalMax of the index; hits behind it are not shown */
 function windowOf(federation: Federation, totalMax = Infinity): Window {
   const page = federation.page ?? null;
   const hitsPerPage = federation.hitsPerPage ?? null;
+  const total = (found: number): number => Math.min(found, totalMax);
   if (page === null && hitsPerPage === null) {
     const { offset = 0, limit = LIMIT_DEFAULT } = federation;
     const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
@@ -516,8 +547,9 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
       from: offset,
       end: Math.min(end, totalMax),
       whole: () => ({ offset: 0, limit: limit === 0 ? 0 : end }),
-      describe: (total) =>
-        `"limit":${limit},"offset":${offset},"estimatedTotalHits":${Math.min(total, totalMax)}`,
+      total,
+      describe: (found) =>
+        `"limit":${limit},"offset":${offset},"estimatedTotalHits":${total(found)}`,
     };
   }
   const number = page ?? 1;
@@ -527,8 +559,9 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
     from: Math.max(0, end - size),
     end: Math.min(end, totalMax),
     whole: () => ({ page: 1, hitsPerPage: end }),
-    describe: (total) => {
-      const shown = Math.min(total, totalMax);
+    total,
+    describe: (found) => {
+      const shown = total(found);
       const pages = size === 0 ? 0 : Math.ceil(shown / size);
       return `"hitsPerPage":${size},"page":${number},"totalPages":${pages},"totalHits":${shown}`;
     },
@@ -568,7 +601,7 @@ async function mergedPage(
 }
 
 /** Whether a query names a remote, or asks the whole network. */
-export function asksOthers({ queries }: MultiSearchRequest): boolean {
+export function asksOthers(queries: readonly MultiSearchQuery[]): boolean {
   return queries.some(
     ({ useNetwork, federationOptions }) =>
       useNetwork === true || (federationOptions?.remote ?? null) !== null,
@@ -633,31 +666,58 @@ function atPosition(error: unknown, placed: readonly PlacedQuery[]): unknown {
   return new ApiError(error.code, message, error.status);
 }
 
-function* hitParts(
+/** The beginning of an answer, up to its last hit. The head learns where the hits stand. */
+function hitParts(
+  opening: string,
   page: readonly MergedHit<ServerAnswer>[],
   federation: (merged: MergedHit<ServerAnswer>) => string | null,
-): Generator<Buffer | string, undefined> {
-  yield '{"hits":[';
+  head: AnswerHead,
+): (Buffer | string)[] {
+  const parts: (Buffer | string)[] = [opening];
+  const spans = new Uint32Array(2 * page.length);
+  let at = Buffer.byteLength(opening);
   for (const [n, merged] of page.entries()) {
-    if (n > 0) yield ',';
-    const { before, after } = merged.hit;
-    const text = federation(merged);
-    if (text !== null) {
-      yield before;
-      yield text;
-      yield after;
-      continue;
+    if (n > 0) {
+      parts.push(',');
+      at++;
     }
-    // The member goes with one comma beside it.
-    const name = before.lastIndexOf('"_federation"');
-    const comma = before.lastIndexOf(',', name);
-    const isFirst = before.subarray(0, name).toString().trim() === '{';
-    yield isFirst ? before.subarray(0, name) : before.subarray(0, comma);
-    const follows = after.indexOf(',');
-    yield isFirst && follows >= 0 && after.subarray(0, follows).toString().trim() === ''
-      ? after.subarray(follows + 1)
-      : after;
+    spans[2 * n] = at;
+    for (const part of hitTexts(merged, federation(merged))) {
+      parts.push(part);
+      at += Buffer.byteLength(part);
+    }
+    spans[2 * n + 1] = at;
   }
+  head.hitSpans = spans;
+  head.hitQueries = Uint32Array.from(page, ({ hit }) => hit.position);
+  return parts;
+}
+
+function hitTexts(
+  { hit: { before, after } }: MergedHit<ServerAnswer>,
+  federation: string | null,
+): (Buffer | string)[] {
+  if (federation !== null) return [before, federation, after];
+  // The member goes with one comma beside it.
+  const name = before.lastIndexOf('"_federation"');
+  const comma = before.lastIndexOf(',', name);
+  const isFirst = before.subarray(0, name).toString().trim() === '{';
+  const follows = after.indexOf(',');
+  return [
+    isFirst ? before.subarray(0, name) : before.subarray(0, comma),
+    isFirst && follows >= 0 && after.subarray(0, follows).toString().trim() === ''
+      ? after.subarray(follows + 1)
+      : after,
+  ];
+}
+
+function answered(bytes: Buffer, head: AnswerHead, metadata: PlacedMetadata[] | null): Answer {
+  if (metadata === null) return { bytes, head };
+  const queryUids: string[] = [];
+  for (const { position, entry } of metadata) {
+    if (entry.queryUid !== undefined) queryUids[position] ??= entry.queryUid;
+  }
+  return { bytes, head, queryUids };
 }
 
 function federationOf({ hit, server }: MergedHit<ServerAnswer>): string {

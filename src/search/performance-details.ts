@@ -25,48 +25,11 @@ export class Steps {
   }
 
   /** The answer, a JSON object, with the member `performanceDetails` behind the others. */
-  added(answer: Buffer): Buffer {
+  added<T extends { bytes: Buffer }>(answer: T): T {
     if (!this.#shown) return answer;
-    return Buffer.concat([
-      answer.subarray(0, -1),
-      Buffer.from(`,"performanceDetails":${this.#details()}}`),
-    ]);
+    const details = Buffer.from(`,"performanceDetails":${this.#details()}}`);
+    return { ...answer, bytes: Buffer.concat([answer.bytes.subarray(0, -1), details]) };
   }
-
-  /** The same in those results of several searches that are asked for it. */
-  addedToResults(answer: Buffer, shown: readonly boolean[]): Buffer {
-    if (!this.#shown) return answer;
-    const details = Buffer.from(`,"performanceDetails":${this.#details()}`);
-    const parts: Buffer[] = [];
-    let from = 0;
-    for (const [n, end] of endsOfResults(answer).entries()) {
-      parts.push(answer.subarray(from, end));
-      if (shown[n] === true) parts.push(details);
-      from = end;
-    }
-    parts.push(answer.subarray(from));
-    return Buffer.concat(parts);
-  }
-}
-
-/** Of `{"results":[...]}`: the places of the closing braces of its elements. */
-function endsOfResults(answer: Buffer): number[] {
-  const ends: number[] = [];
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < answer.length; at++) {
-    const byte = answer[at]!;
-    if (inString) {
-      if (byte === 0x5c) at++;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x7b || byte === 0x5b) depth++;
-    else if (byte === 0x7d || byte === 0x5d) {
-      depth--;
-      if (depth === 2 && byte === 0x7d) ends.push(at);
-    }
-  }
-  return ends;
 }
 
 function durationText(ms: number): string {

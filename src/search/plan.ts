@@ -54,6 +54,8 @@ export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, E
   metadata?: SearchMetadata;
   /** A larger response is refused. */
   answerBytesMax?: number;
+  /** The head tells where hits stand. */
+  hitSpans?: boolean;
 }
 
 export interface SearchMetadata {
@@ -73,6 +75,7 @@ export interface EngineFederatedRequest {
   metadata?: SearchMetadata[];
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
+  hitSpans?: boolean;
   /** Hits tell what they are compared by, and which are one, with hits of other servers. */
   forMerging?: boolean;
 }
@@ -106,7 +109,7 @@ export interface PlanContext {
 /** What a request gets besides the parameters of the client. */
 type SearchExtras = Pick<
   EngineSearchRequest,
-  'requestUid' | 'indexUid' | 'metadata' | 'answerBytesMax'
+  'requestUid' | 'indexUid' | 'metadata' | 'answerBytesMax' | 'hitSpans'
 >;
 
 export function planSearch(
@@ -161,7 +164,7 @@ export function planFederated(
   context: PlanContext,
   more: Pick<
     EngineFederatedRequest,
-    'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax' | 'forMerging'
+    'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax' | 'forMerging' | 'hitSpans'
   >,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {

@@ -95,6 +95,10 @@ export class SearchQueue {
     return this.#waiting.length;
   }
 
+  get permits(): number {
+    return this.#options.permits;
+  }
+
   get waitingMax(): number {
     return this.#options.waitingMax;
   }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { BufferPool } from '../base/buffer-pool.ts';
 import { jsonText } from '../base/json-turns.ts';
 import { pauser } from '../base/pauser.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
@@ -8,13 +7,14 @@ import type { FeatureSet } from '../contract/features.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import type {
   FacetSearchRequest,
+  Federation,
   MultiSearchQuery,
-  MultiSearchRequest,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
 import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../contract/limits.ts';
 import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
+import type { EngineAnswer } from '../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { answerOf, fromEngine } from '../engine/errors.ts';
 import {
@@ -26,17 +26,18 @@ import {
   type SearchMetadata,
   withEngineText,
 } from './plan.ts';
-import { engineMsOf } from './engine-time.ts';
+import type { Answer } from './answer.ts';
 import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
+import { SuspendedSearches } from './suspended-searches.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
   includeMetadata: boolean;
   /** Hits of a federated search, or values of a facet, will be merged with those of other servers. */
   forMerging?: boolean;
+  /** Heads tell where hits stand. */
+  hitSpans?: boolean;
   onGone: OnGone;
-  /** Takes the answer to each query of a multi-search that is not merged; the bytes stay those of the caller. */
-  onAnswer?(position: number, answer: Buffer, durationMs: number): void;
 }
 
 export interface SearchLoad {
@@ -62,16 +63,24 @@ export type EmbedQuery = (
   deadline: number,
 ) => Promise<Float32Array>;
 
+/** A search of one index. */
+interface Asked<T> {
+  uid: string;
+  /** The index, each time that it is looked at. Throws when it is not there. */
+  find(): IndexEntry;
+  params: T;
+}
+
 const CUTOFF_MS_DEFAULT = 1500;
 
-/** Searches of one or many indexes. Each method resolves to the finished response body. */
+/** Searches of one or many indexes. */
 export class Search {
   readonly #registry: IndexRegistry;
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
-  readonly #answerBuffers: BufferPool;
   readonly #limits: SearchLimits;
   readonly #embedQuery: EmbedQuery;
+  readonly #suspended: SuspendedSearches;
   /** Searches whose time was up before all of them was done. */
   #degraded = 0;
 
@@ -79,7 +88,6 @@ export class Search {
     registry: IndexRegistry,
     queue: SearchQueue,
     features: () => FeatureSet,
-    answerBuffers: BufferPool,
     embedQuery: EmbedQuery,
     limits: SearchLimits = { ...DEFAULT_LIMITS, queriesAtOnce: 1 },
   ) {
@@ -87,40 +95,61 @@ export class Search {
     this.#registry = registry;
     this.#queue = queue;
     this.#features = features;
-    this.#answerBuffers = answerBuffers;
     this.#embedQuery = embedQuery;
+    this.#suspended = new SuspendedSearches(registry.native, queue.permits);
   }
 
-  search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Buffer> {
+  search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Answer> {
     return this.#queue.run((turn) => {
-      const entry = this.#entry(uid);
-      const requestUid = uuidV7();
-      const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry, params) } : {};
-      const { answerBytes: answerBytesMax } = this.#limits;
-      const more = { requestUid, answerBytesMax, ...metadata };
-      return this.#withVector(turn, uid, params, (vector) => {
-        const request = planSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) =>
-          this.#entry(uid).handle.search(text, caller.onGone),
-        );
-      }).then((answer) => this.#counted(answer, [uid]));
+      const find = (): IndexEntry => this.#entry(uid);
+      const more = { answerBytesMax: this.#limits.answerBytes };
+      return this.#one(turn, { uid, find, params }, more, caller);
     }, caller.onGone);
   }
 
-  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
+  /** A search of one index, which has a permit. */
+  async #one(
+    turn: Turn,
+    asked: Asked<SearchRequest>,
+    extras: { answerBytesMax: number; indexUid?: string },
+    caller: SearchCaller,
+  ): Promise<Answer> {
+    const { uid, find, params } = asked;
+    const entry = find();
+    const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : null;
+    const more = {
+      ...extras,
+      requestUid: uuidV7(),
+      ...(metadata === null ? {} : { metadata }),
+      ...(caller.hitSpans === true ? { hitSpans: true } : {}),
+    };
+    const answer = await this.#withVector(turn, asked, caller, (vector) => {
+      const request = planSearch(params, this.#features(), more, vector);
+      return withEngineText(request, (text) => find().handle.search(text, caller.onGone));
+    });
+    if (answer.head.degraded) this.#degraded++;
+    return metadata === null ? answer : { ...answer, queryUids: [metadata.queryUid] };
+  }
+
+  facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: SearchCaller,
+  ): Promise<EngineAnswer> {
     const merging = caller.forMerging === true ? { forMerging: true } : {};
     return this.#queue.run((turn) => {
       const { answerBytes: answerBytesMax } = this.#limits;
-      const ask = (vector?: QueryVector): Promise<Buffer> => {
+      const find = (): IndexEntry => this.#entry(uid);
+      const ask = (vector?: QueryVector): Promise<EngineAnswer> => {
         const more = { answerBytesMax, ...merging };
         const request = planFacetSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) =>
-          this.#entry(uid).handle.facetSearch(text, caller.onGone),
-        );
+        return withEngineText(request, (text) => find().handle.facetSearch(text, caller.onGone));
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
-      return every ? answerOf(uid, ask()) : this.#withVector(turn, uid, params, ask);
+      return every
+        ? answerOf(uid, ask())
+        : this.#withVector(turn, { uid, find, params }, caller, ask);
     }, caller.onGone);
   }
 
@@ -128,7 +157,7 @@ export class Search {
     uid: string,
     params: SimilarRequest,
     caller: SearchCaller & { tenantFilter: (uid: string) => unknown },
-  ): Promise<Buffer> {
+  ): Promise<EngineAnswer> {
     return this.#queue.run(() => {
       const { answerBytes: answerBytesMax } = this.#limits;
       const filter = caller.tenantFilter(uid);
@@ -147,33 +176,34 @@ export class Search {
    */
   async #withVector(
     turn: Turn,
-    uid: string,
-    params: VectorRequest,
-    ask: (vector?: QueryVector) => Promise<Buffer>,
-  ): Promise<Buffer> {
+    { uid, find, params }: Asked<VectorRequest>,
+    { onGone }: SearchCaller,
+    ask: (vector?: QueryVector) => Promise<EngineAnswer>,
+  ): Promise<EngineAnswer> {
     if (!needsVector(params)) return answerOf(uid, ask());
     const deadline = this.#deadlineOf(uid);
-    if (searchKind(params) === 'hybrid') {
-      const answer = await answerOf(uid, ask());
-      if (answer.length > 0) return answer;
-    }
-    const vector = await turn.away(() => this.#vectorOf(uid, params, deadline));
-    return answerOf(uid, ask(vector));
+    const embed = (): Promise<QueryVector> =>
+      turn.away(() => this.#vectorOf(uid, params, deadline));
+    if (searchKind(params) !== 'hybrid') return answerOf(uid, ask(await embed()));
+    const first = await answerOf(uid, ask());
+    const pending = first.head.needsVector;
+    if (pending === undefined) return first;
+    const { result: vector, search } = await this.#suspended.during(pending, onGone, async () => {
+      const made = await embed();
+      // It may have been deleted meanwhile.
+      find();
+      return made;
+    });
+    if (search === null) return answerOf(uid, ask(vector));
+    const { native } = this.#registry;
+    const rest = cancelable(native, onGone, (ticket) =>
+      native.resumeSearch(search, vector instanceof Float32Array ? vector : null, ticket),
+    );
+    return answerOf(uid, rest.catch(rethrow));
   }
 
   #deadlineOf(uid: string): number {
-    return Date.now() + this.#cutoffMsOf(uid);
-  }
-
-  #cutoffMsOf(uid: string): number {
-    return this.#registry.get(uid)?.settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT;
-  }
-
-  /** The answer, counted when the engine took all the time that it has: it stops then, with what it knows. */
-  #counted(answer: Buffer, uids: readonly string[]): Buffer {
-    const cutoffMs = Math.min(...uids.map((uid) => this.#cutoffMsOf(uid)));
-    if ((engineMsOf(answer) ?? 0) >= cutoffMs) this.#degraded++;
-    return answer;
+    return Date.now() + (this.#registry.get(uid)?.settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT);
   }
 
   /** Undefined where the engine needs none. */
@@ -202,15 +232,21 @@ export class Search {
     return { running, waiting, waitingMax, degraded: this.#degraded };
   }
 
-  /** Merged into one list all queries together take one permit; else each takes its own turn. */
-  multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
-    const { queries, federation } = params;
-    return federation === undefined || federation === null
-      ? this.#queue.runSeveral((run) => this.#separate(queries, caller, run), caller.onGone)
-      : this.#queue.run(
-          (turn) => this.#federated(turn, queries, federation, caller),
-          caller.onGone,
-        );
+  /** Searches of one request, each of which takes its own turn. */
+  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]> {
+    return this.#queue.runSeveral((run) => this.#separate(queries, caller, run), caller.onGone);
+  }
+
+  /** Queries whose hits are merged into one list; together they take one permit. */
+  federated(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    caller: SearchCaller,
+  ): Promise<Answer> {
+    return this.#queue.run(
+      (turn) => this.#federated(turn, queries, federation, caller),
+      caller.onGone,
+    );
   }
 
   /**
@@ -221,8 +257,8 @@ export class Search {
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
     run: RunSearch,
-  ): Promise<Buffer> {
-    const answers: Buffer[] = [];
+  ): Promise<Answer[]> {
+    const answers: Answer[] = [];
     let bytesLeft = this.#limits.answerBytes;
     let failed = queries.length;
     let failure: unknown;
@@ -243,7 +279,7 @@ export class Search {
         try {
           const answer = await run(search);
           answers[position] = answer;
-          bytesLeft -= answer.length;
+          bytesLeft -= answer.bytes.length;
           if (bytesLeft < 0) throw answerTooLarge(this.#limits);
         } catch (error) {
           fail(position, error);
@@ -254,15 +290,7 @@ export class Search {
     const atOnce = Math.min(queries.length, this.#limits.queriesAtOnce);
     await Promise.all(Array.from({ length: atOnce }, runSome));
     if (failed < queries.length) throw failure;
-    const parts: Buffer[] = [RESULTS_OPEN];
-    for (const answer of answers) {
-      if (parts.length > 1) parts.push(COMMA);
-      parts.push(answer);
-    }
-    parts.push(RESULTS_CLOSE);
-    const body = Buffer.concat(parts);
-    for (const part of parts) this.#answerBuffers.giveBack(part);
-    return body;
+    return answers;
   }
 
   async #ofMany(
@@ -271,24 +299,14 @@ export class Search {
     position: number,
     answerBytesMax: number,
     caller: SearchCaller,
-  ): Promise<Buffer> {
+  ): Promise<Answer> {
     const { indexUid, federationOptions: _, ...params } = query;
-    const entry = this.#entryOfQuery(indexUid, position);
-    const metadata = caller.includeMetadata
-      ? { metadata: metadataOf(indexUid, entry, params) }
-      : {};
-    const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
-    const { onAnswer } = caller;
-    const startedAt = onAnswer === undefined ? 0 : performance.now();
+    const find = (): IndexEntry => this.#entryOfQuery(indexUid, position);
+    const begun = performance.now();
+    const asked = { uid: indexUid, find, params };
     try {
-      const answer = await this.#withVector(turn, indexUid, params, (vector) => {
-        const request = planSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) =>
-          this.#entryOfQuery(indexUid, position).handle.search(text, caller.onGone),
-        );
-      });
-      onAnswer?.(position, answer, performance.now() - startedAt);
-      return this.#counted(answer, [indexUid]);
+      const answer = await this.#one(turn, asked, { indexUid, answerBytesMax }, caller);
+      return { ...answer, durationMs: performance.now() - begun };
     } catch (error) {
       throw ofQuery(error, position);
     }
@@ -297,9 +315,9 @@ export class Search {
   async #federated(
     turn: Turn,
     queries: readonly MultiSearchQuery[],
-    federation: NonNullable<MultiSearchRequest['federation']>,
+    federation: Federation,
     caller: SearchCaller,
-  ): Promise<Buffer> {
+  ): Promise<Answer> {
     const vectors = await this.#vectorsOf(turn, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
@@ -308,12 +326,13 @@ export class Search {
     );
     const others = otherIndexes.map((uid) => this.#entryOfFacets(uid));
     const metadata = caller.includeMetadata
-      ? { metadata: queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query)) }
-      : {};
+      ? queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query))
+      : null;
     const { answerBytes: answerBytesMax } = this.#limits;
     const more = {
       ...{ requestUid: uuidV7(), answerBytesMax, otherIndexes },
-      ...metadata,
+      ...(metadata === null ? {} : { metadata }),
+      ...(caller.hitSpans === true ? { hitSpans: true } : {}),
       ...(caller.forMerging === true ? { forMerging: true } : {}),
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
@@ -332,7 +351,10 @@ export class Search {
       const answer = await cancelable(native, caller.onGone, (ticket) =>
         native.federatedSearch(numbers, text, ticket),
       );
-      return this.#counted(answer, [...queried]);
+      if (answer.head.degraded) this.#degraded++;
+      return metadata === null
+        ? answer
+        : { ...answer, queryUids: metadata.map(({ queryUid }) => queryUid) };
     } catch (error) {
       throw fromEngine(error);
     } finally {
@@ -381,9 +403,9 @@ function needsVector(params: VectorRequest): boolean {
   return searchKind(params) !== 'words' && !isGiven(params.vector);
 }
 
-const RESULTS_OPEN = Buffer.from('{"results":[');
-const COMMA = Buffer.from(',');
-const RESULTS_CLOSE = Buffer.from(']}');
+function rethrow(error: unknown): never {
+  throw fromEngine(error);
+}
 
 /** The error of one of several queries, with its position in front. */
 export function ofQuery(error: unknown, position: number): Error {

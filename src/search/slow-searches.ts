@@ -7,12 +7,14 @@ import type { Logger } from '../base/logger.ts';
 import { toApiError } from '../contract/errors.ts';
 import type {
   FacetSearchRequest,
-  MultiSearchRequest,
+  Federation,
+  MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
 import type { EnrichedCaller, EnrichedSearch } from './enriched-search.ts';
-import { engineMsOf } from './engine-time.ts';
+import type { EngineAnswer } from '../engine/native.ts';
+import type { Answer } from './answer.ts';
 
 /** Characters of a query that are told. */
 const QUERY_LENGTH_MAX = 200;
@@ -34,7 +36,7 @@ export class SlowSearches {
     this.#log = log;
   }
 
-  search(uid: string, params: SearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
+  search(uid: string, params: SearchRequest, caller: IdentifiedCaller): Promise<Answer> {
     return this.#watched(
       'search',
       caller,
@@ -43,19 +45,33 @@ export class SlowSearches {
     );
   }
 
-  multiSearch(params: MultiSearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
-    const { queries, federation } = params;
-    const told = (): object => ({
-      queries: queries.length,
-      indexes: [...new Set(queries.map(({ indexUid }) => indexUid))].slice(0, 10),
-      federated: (federation ?? null) !== null,
-    });
-    return this.#watched('multi-search', caller, told, () =>
-      this.#search.multiSearch(params, caller),
+  separate(queries: readonly MultiSearchQuery[], caller: IdentifiedCaller): Promise<Answer[]> {
+    return this.#watched(
+      'multi-search',
+      caller,
+      () => askedOf(queries, false),
+      () => this.#search.separate(queries, caller),
     );
   }
 
-  facetSearch(uid: string, params: FacetSearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
+  federated(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    caller: IdentifiedCaller,
+  ): Promise<Answer> {
+    return this.#watched(
+      'multi-search',
+      caller,
+      () => askedOf(queries, true),
+      () => this.#search.federated(queries, federation, caller),
+    );
+  }
+
+  facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: IdentifiedCaller,
+  ): Promise<EngineAnswer> {
     const told = (): object => ({
       index: uid,
       facetQuery: cut(params.facetQuery),
@@ -67,7 +83,7 @@ export class SlowSearches {
     );
   }
 
-  similar(uid: string, params: SimilarRequest, caller: IdentifiedCaller): Promise<Buffer> {
+  similar(uid: string, params: SimilarRequest, caller: IdentifiedCaller): Promise<EngineAnswer> {
     const told = (): object => ({
       index: uid,
       limit: params.limit,
@@ -80,12 +96,12 @@ export class SlowSearches {
     return this.#search.load();
   }
 
-  async #watched(
+  async #watched<T extends EngineAnswer | EngineAnswer[]>(
     kind: string,
     { requestId }: IdentifiedCaller,
     told: () => object,
-    search: () => Promise<Buffer>,
-  ): Promise<Buffer> {
+    search: () => Promise<T>,
+  ): Promise<T> {
     const from = performance.now();
     const tell = (outcome: object): void => {
       const ms = performance.now() - from;
@@ -102,6 +118,19 @@ export class SlowSearches {
       throw error;
     }
   }
+}
+
+/** Of several searches, of all together. */
+function engineMsOf(answer: EngineAnswer | EngineAnswer[]): number {
+  return [answer].flat().reduce((sum, { head }) => sum + head.processingTimeMs, 0);
+}
+
+function askedOf(queries: readonly MultiSearchQuery[], federated: boolean): object {
+  return {
+    queries: queries.length,
+    indexes: [...new Set(queries.map(({ indexUid }) => indexUid))].slice(0, 10),
+    federated,
+  };
 }
 
 function asked(params: SearchRequest): object {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
+import { headOf } from '../../src/search/answer.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 const BODY_BYTES = 60_000;
@@ -56,7 +57,7 @@ for (const transport of ['fastest', 'node'] as const) {
         const buffer = pool.take(Buffer.byteLength(body));
         buffer.write(body);
         searched.add(q!);
-        return buffer;
+        return { bytes: buffer, head: headOf(0) };
       };
     });
 

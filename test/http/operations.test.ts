@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ApiError } from '../../src/contract/errors.ts';
+import { type Answer as SearchAnswer, headOf } from '../../src/search/answer.ts';
 import { freePort } from '../support/free-port.ts';
 import { settle } from './kill/support/compare.ts';
 import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
@@ -109,7 +110,7 @@ describe('Operations', () => {
   });
 
   it('stop: answers under way are finished, new connections refused', async () => {
-    let release: (body: Buffer) => void = () => {};
+    let release: (answer: SearchAnswer) => void = () => {};
     const started = new Promise<void>((resolve) => {
       server.services.search.search = () => {
         resolve();
@@ -119,7 +120,7 @@ describe('Operations', () => {
     const pending = server.call('POST', '/indexes/movies/search', { body: {} });
     await started;
     const stopped = server.server.stop(5000);
-    release(Buffer.from('{"hits":[]}'));
+    release({ bytes: Buffer.from('{"hits":[]}'), head: headOf(0) });
     assert.deepEqual((await pending).json, { hits: [] });
     await stopped;
     await assert.rejects(fetch(`${server.url}/health`));

@@ -1,3 +1,4 @@
+import { headOf } from '../../src/search/answer.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -118,10 +119,10 @@ for (const transport of ['fastest', 'node'] as const) {
       const { key } = await newKey({ concurrentSearches: 3 });
       let release = (): void => {};
       const begun = new Promise<void>((begin) => {
-        server.services.search.multiSearch = () => {
+        server.services.search.separate = () => {
           begin();
           return new Promise((resolve) => {
-            release = () => resolve(Buffer.from('{"results":[]}'));
+            release = () => resolve([nothing, nothing, nothing]);
           });
         };
       });
@@ -141,7 +142,7 @@ for (const transport of ['fastest', 'node'] as const) {
       let begun = (): void => {};
       server.services.search.search = () =>
         new Promise((resolve) => {
-          held.push(() => resolve(Buffer.from('{"hits":[]}')));
+          held.push(() => resolve(nothing));
           begun();
         });
       const first = [];
@@ -187,7 +188,7 @@ for (const transport of ['fastest', 'node'] as const) {
         signal: abort.signal,
       }).catch(() => {});
       await gone;
-      server.services.search.search = () => Promise.resolve(Buffer.from('{"hits":[]}'));
+      server.services.search.search = () => Promise.resolve(nothing);
       assert.equal((await search(key)).status, 200);
     });
 
@@ -224,6 +225,8 @@ for (const transport of ['fastest', 'node'] as const) {
     });
   });
 }
+
+const nothing = { bytes: Buffer.from('{"hits":[]}'), head: headOf(0) };
 
 describe('The rate limit of a key', () => {
   it('stands in a dump', async () => {

@@ -34,9 +34,9 @@ for (const transport of ['fastest', 'node'] as const) {
       await services.features.patch({ metrics: true });
       const features = () => services.features.get();
       const queue = new SearchQueue({ permits: 2, waitingMax: 10, waitMsMax: 1000 });
-      const search = new Search(registry, queue, features, answerBuffers, embedNothing);
+      const search = new Search(registry, queue, features, embedNothing);
       services.search.search = search.search.bind(search);
-      services.search.multiSearch = search.multiSearch.bind(search);
+      services.search.separate = search.separate.bind(search);
       const documents = new Documents(registry, queue, features);
       const indexes = new Indexes(registry, documents, () => ({ diskBytes: 0, usedBytes: 0 }));
       services.indexes.list = indexes.list.bind(indexes);

@@ -16,6 +16,7 @@ import { loadAddon } from '../../src/engine/addon.ts';
 import { IndexHandle } from '../../src/engine/handle.ts';
 import type { BatchStep } from '../../src/engine/native.ts';
 import { planSearch } from '../../src/search/plan.ts';
+import type { EngineAnswer } from '../../src/engine/native.ts';
 import { mulberry } from '../support/random.ts';
 import type { Document, Json } from './corpus.ts';
 
@@ -402,11 +403,13 @@ class History {
 }
 
 /** What an answer says, time apart. The order of facet values counts, that of the fields of a document does not. */
-async function answerOf(asked: () => Promise<Buffer>): Promise<unknown> {
+async function answerOf(asked: () => Promise<Buffer | EngineAnswer>): Promise<unknown> {
   try {
-    const text = (await asked())
-      .toString()
-      .replace(/"processingTimeMs":\d+/, '"processingTimeMs":0');
+    const answer = await asked();
+    const text = String(Buffer.isBuffer(answer) ? answer : answer.bytes).replace(
+      /"processingTimeMs":\d+/,
+      '"processingTimeMs":0',
+    );
     const facets = text.indexOf('"facetDistribution"');
     return { ...JSON.parse(text), facets: facets < 0 ? '' : text.slice(facets) };
   } catch (error) {
@@ -449,7 +452,7 @@ async function compare(seed: number): Promise<void> {
 
     const both = async (
       what: string,
-      ask: (handle: IndexHandle) => Promise<Buffer>,
+      ask: (handle: IndexHandle) => Promise<Buffer | EngineAnswer>,
     ): Promise<void> => {
       const [expected, found] = [
         await answerOf(() => ask(fresh.handle)),

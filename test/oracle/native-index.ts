@@ -95,7 +95,7 @@ export class NativeIndex {
       planSearch(params as SearchRequest, { containsFilter: true, multimodal: true }, {}),
     );
     try {
-      return JSON.parse((await engine().search(this.#handle, request)).toString()) as Body;
+      return JSON.parse(String((await engine().search(this.#handle, request)).bytes)) as Body;
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined) throw error;

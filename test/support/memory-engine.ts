@@ -16,6 +16,7 @@ import type {
   BatchStep,
   DocumentStream,
   EngineOptions,
+  EngineAnswer,
   EngineText,
   IndexState,
   ListingPart,
@@ -120,11 +121,17 @@ export class MemoryEngine implements NativeAddon {
     return JSON.stringify(this.#index(handle).state());
   }
 
-  async search(handle: number, request: EngineText): Promise<Buffer> {
-    return Buffer.from(JSON.stringify(searchIn(this.#index(handle), JSON.parse(String(request)))));
+  async search(handle: number, request: EngineText): Promise<EngineAnswer> {
+    return answered(searchIn(this.#index(handle), JSON.parse(String(request))));
   }
 
-  async federatedSearch(handles: number[], request: EngineText): Promise<Buffer> {
+  async resumeSearch(): Promise<EngineAnswer> {
+    throw new Error('no search waits for a vector here');
+  }
+
+  dropSearch(): void {}
+
+  async federatedSearch(handles: number[], request: EngineText): Promise<EngineAnswer> {
     const { federation, queries, requestUid } = JSON.parse(String(request)) as {
       federation: Json;
       queries: Json[];
@@ -148,14 +155,14 @@ export class MemoryEngine implements NativeAddon {
       estimatedTotalHits: hits.length,
       requestUid,
     };
-    return Buffer.from(JSON.stringify(body));
+    return answered(body);
   }
 
-  async similar(): Promise<Buffer> {
+  async similar(): Promise<EngineAnswer> {
     throw new Error('documents have no vectors here');
   }
 
-  async facetSearch(handle: number, request: EngineText): Promise<Buffer> {
+  async facetSearch(handle: number, request: EngineText): Promise<EngineAnswer> {
     const { facetName, facetQuery = null, filter } = JSON.parse(String(request)) as Json;
     const counts = new Map<string, number>();
     for (const document of this.#index(handle).matching(filter)) {
@@ -169,7 +176,7 @@ export class MemoryEngine implements NativeAddon {
       }
     }
     const facetHits = [...counts].sort().map(([value, count]) => ({ value, count }));
-    return Buffer.from(JSON.stringify({ facetHits, facetQuery, processingTimeMs: 0 }));
+    return answered({ facetHits, facetQuery, processingTimeMs: 0 });
   }
 
   async fetchDocuments(handle: number, request: EngineText): Promise<ListingPart> {
@@ -636,6 +643,19 @@ function searchIn(index: MemoryIndex, request: Json): Json {
   if (request.requestUid !== undefined) body.requestUid = request.requestUid;
   if (request.metadata !== undefined) body.metadata = request.metadata;
   return body;
+}
+
+/** The head is that of the body. */
+function answered(body: Json): EngineAnswer {
+  const { processingTimeMs, estimatedTotalHits } = body as Record<string, number>;
+  return {
+    bytes: Buffer.from(JSON.stringify(body)),
+    head: {
+      processingTimeMs: processingTimeMs!,
+      degraded: false,
+      totalHits: estimatedTotalHits ?? null,
+    },
+  };
 }
 
 type Predicate = (document: Json) => boolean;

@@ -29,7 +29,7 @@ Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_
 }
 
 Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
-                      const std::vector<RankedHit>& page, std::string& out) {
+                      const std::vector<RankedHit>& page, AnswerHead& head, std::string& out) {
   std::vector<std::unique_ptr<HitWriter>> writers(federation.queries.size());
   std::string source;
   for (const RankedHit& hit : page) {
@@ -39,7 +39,12 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
     if (!writer) writer = std::make_unique<HitWriter>(*query.run);
     source.clear();
     GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, source));
+    const size_t begin = out.size();
     GANNET_RETURN_IF_ERROR(writer->Append({hit.hit, hit.pin}, source, out));
+    if (request.hit_spans) {
+      AppendSpan(begin, out.size(), head);
+      head.hit_queries.push_back(static_cast<uint32_t>(hit.query));
+    }
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
   }
   return Status::Ok();
@@ -68,17 +73,27 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
   if (!first) out += '}';
 }
 
+// The shortest time that a query had.
+uint64_t CutoffMsOf(const Federation& federation) {
+  uint64_t least = UINT64_MAX;
+  for (const FederatedQuery& query : federation.queries)
+    least = std::min(least, CutoffMs(*query.snapshot));
+  return least;
+}
+
 }  // namespace
 
-Result<std::string> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
-                                    const MergedList& list, const FacetsByIndex& facets,
-                                    const Caller& caller) {
+Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
+                               const MergedList& list, const FacetsByIndex& facets,
+                               const Caller& caller) {
+  AnswerHead head;
   std::string out;
   out.reserve(16 << 10);
   out += "{\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, out));
+  GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, head, out));
   out += ']';
-  AppendPage(request.window.asked, TotalOf(federation), out);
+  head.total_hits = TotalOf(federation);
+  AppendPage(request.window.asked, *head.total_hits, out);
   if (request.counts_values()) AppendFurtherDistinctKeys(federation, list.further, out);
   AppendVectors(federation, list.page, out);
   AppendFacets(request, facets, out);
@@ -88,12 +103,13 @@ Result<std::string> FederatedAnswer(const FederatedRequest& request, const Feder
     out += ",\"metadata\":";
     out += request.metadata;
   }
-  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  SetTimes(caller, CutoffMsOf(federation), head);
+  AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
   for (const auto& [uid, index] : federation.indexes)
     GANNET_RETURN_IF_ERROR(index.snapshot->Health());
-  return out;
+  return Answer{std::move(out), std::move(head)};
 }
 
 }  // namespace gannet::search

@@ -1,8 +1,6 @@
 // The body of the answer to a federated search.
 #pragma once
 
-#include <string>
-
 #include "base/status.h"
 #include "search/caller.h"
 #include "search/federation/facets.h"
@@ -14,8 +12,8 @@ namespace gannet::search {
 
 // Corruption: what is stored is damaged. Invalid, bad_request: the body would be larger than the
 // request allows.
-Result<std::string> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
-                                    const MergedList& list, const FacetsByIndex& facets,
-                                    const Caller& caller);
+Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
+                               const MergedList& list, const FacetsByIndex& facets,
+                               const Caller& caller);
 
 }  // namespace gannet::search

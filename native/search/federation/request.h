@@ -55,6 +55,7 @@ struct FederatedRequest {
   std::optional<MergeFacets> merge_facets;
   bool for_merging = false;  // the answer will be merged with those of other servers
   uint64_t answer_bytes_max = UINT64_MAX;
+  bool hit_spans = false;  // of AnswerHead
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

@@ -83,14 +83,16 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     describing: new ConcurrencyLimit(DESCRIBED_AT_ONCE),
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
-    search: (uid, request, { requestId, onGone }) =>
-      services.search.search(uid, request, {
+    search: async (uid, request, { requestId, onGone }) => {
+      const answer = await services.search.search(uid, request, {
         ...{ requestId, onGone, includeMetadata: false, isProxied: false, hidesOrigin: true },
         // It is part of the filter of each request.
         tenantFilter: () => null,
         // Models see the ids of foreign documents, not the documents.
         mayAccess: () => false,
-      }),
+      });
+      return answer.bytes;
+    },
     documents: async (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };

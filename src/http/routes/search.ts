@@ -27,6 +27,7 @@ import {
   type SimilarRequest,
 } from '../../contract/search.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
+import { joinedResults } from '../../search/answer.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { asks } from '../exchange.ts';
@@ -58,7 +59,7 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
 
 export function searchRoutes(dependencies: Dependencies): Route[] {
   const { search, features, indexes } = dependencies.services;
-  const { limits } = dependencies;
+  const { limits, answerBuffers } = dependencies;
   const recorder = dependencies.analytics?.recorder ?? null;
   const checkFilter = anyFilterCheck(dependencies);
 
@@ -98,7 +99,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     restrict(request, context.access, uid);
     const answer = await search.search(uid, request, searchContext(context));
     recorded?.(answer, performance.now() - startedAt);
-    return bytes(answer);
+    return bytes(answer.bytes);
   }
 
   async function similar(
@@ -125,7 +126,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
       );
     }
-    return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
+    return bytes((await search.similar(uid, { ...request, id }, searchContext(context))).bytes);
   }
 
   async function multiSearch(context: RequestContext<unknown, MultiSearchRequest>): Promise<Reply> {
@@ -145,12 +146,11 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     }
     const fault = multiSearchFault(body, features.get(), dependencies.network.get());
     if (fault !== null) throw fault;
-    const { federation } = body;
-    const shape = federation ?? undefined;
+    const { queries, federation } = body;
     const recorded =
       recorder === null
-        ? null
-        : body.queries.map((query) => recordingOf(recorder, context, query.indexUid, query, shape));
+        ? []
+        : queries.map((query) => recordingOf(recorder, context, query.indexUid, query));
     for (const [i, query] of body.queries.entries()) {
       const settings =
         hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
@@ -160,19 +160,16 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       if (vector) throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
       restrict(query, access, query.indexUid);
     }
-    if (recorded === null) {
-      return bytes(await search.multiSearch(body, searchContext(context)));
+    if (federation === null || federation === undefined) {
+      const answers = await search.separate(queries, searchContext(context));
+      for (const [n, record] of recorded.entries()) record?.(answers[n]!, answers[n]!.durationMs!);
+      return bytes(joinedResults(answers, limits, answerBuffers));
     }
     const startedAt = performance.now();
-    const answer = await search.multiSearch(body, {
-      ...searchContext(context),
-      onAnswer: (position, one, ms) => recorded[position]?.(one, ms),
-    });
-    if (shape !== undefined) {
-      const ms = performance.now() - startedAt;
-      for (const listener of recorded) listener?.(answer, ms);
-    }
-    return bytes(answer);
+    const answer = await search.federated(queries, federation, searchContext(context));
+    const ms = performance.now() - startedAt;
+    for (const [n, record] of recorded.entries()) record?.(answer, ms, n);
+    return bytes(answer.bytes);
   }
 
   async function facetSearch(context: RequestContext<unknown, FacetSearchRequest>): Promise<Reply> {
@@ -184,7 +181,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
     if (hasVectorParameters(body)) checkVectors(uid, body);
     restrict(body, access, uid);
-    return bytes(await search.facetSearch(uid, body, searchContext(context)));
+    return bytes((await search.facetSearch(uid, body, searchContext(context))).bytes);
   }
 
   const routes = [

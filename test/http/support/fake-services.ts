@@ -18,6 +18,7 @@ import type { SearchContext, Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
+import { type Answer, headOf } from '../../../src/search/answer.ts';
 
 export interface FakeServices extends Services {
   /** Everything registered, in order. */
@@ -67,10 +68,11 @@ export function fakeServices(clock: Clock): FakeServices {
     }
   }
 
-  const answer = (uid: string | null, params: unknown, context: SearchContext): Promise<Buffer> => {
+  const answer = (uid: string | null, params: unknown, context: SearchContext): Promise<Answer> => {
     searches.push({ uid, params, context });
     if (uid !== null && !indexes.has(uid)) return Promise.reject(indexNotFound(uid));
-    return Promise.resolve(Buffer.from(JSON.stringify({ hits: [], params })));
+    const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
+    return Promise.resolve({ bytes, head: headOf(0) });
   };
   const info = (uid: string) => ({
     uid,
@@ -171,7 +173,11 @@ export function fakeServices(clock: Clock): FakeServices {
       search: answer,
       facetSearch: answer,
       similar: answer,
-      multiSearch: (params, context) => answer(null, params, context),
+      separate: async (queries, context) => {
+        const one = await answer(null, { queries }, context);
+        return queries.map(() => one);
+      },
+      federated: (queries, federation, context) => answer(null, { queries, federation }, context),
       load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
     },
   };

@@ -65,7 +65,7 @@ class TestIndex {
 };
 
 // A JSON tree and the text it points into.
-struct Answer {
+struct ParsedAnswer {
   std::string text;
   json::Value body;
 };
@@ -87,6 +87,13 @@ class Fixture {
   Result<std::string> Federate(const std::string& federation, const std::vector<Query>& queries,
                                const std::vector<size_t>& others = {},
                                const std::string& more = "") const {
+    GANNET_ASSIGN_OR_RETURN(auto answer, FederateWhole(federation, queries, more, others));
+    return std::move(answer.body);
+  }
+
+  Result<Answer> FederateWhole(const std::string& federation, const std::vector<Query>& queries,
+                               const std::string& more,
+                               const std::vector<size_t>& others = {}) const {
     std::vector<index::Index*> indexes;
     std::string request = "{\"federation\":{" + federation + "},\"queries\":[";
     for (const Query& query : queries) {
@@ -105,12 +112,14 @@ class Fixture {
     return ExecuteFederatedSearch(indexes, request, MonotonicMicroseconds());
   }
 
-  Answer Search(const Query& query, const std::string& more) const {
+  index::Index& first() const { return ***indexes_[0]; }
+
+  ParsedAnswer Search(const Query& query, const std::string& more) const {
     const std::string request =
         "{" + query.parameters + (query.parameters.empty() ? "" : ",") + more + "}";
     auto body = ExecuteSearch(***indexes_[query.index], request, MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << request << body.status().message();
-    Answer answer{body.ok() ? *body : "{}", {}};
+    ParsedAnswer answer{body.ok() ? body->body : "{}", {}};
     answer.body = json::Value::Parse(answer.text);
     return answer;
   }
@@ -120,7 +129,7 @@ class Fixture {
     const auto body =
         ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << body.status().message();
-    const json::Value answer = json::Value::Parse(body.ok() ? *body : "{}");
+    const json::Value answer = json::Value::Parse(body.ok() ? body->body : "{}");
     std::vector<std::string> values;
     for (const json::Value& hit : answer["facetHits"].items())
       values.push_back(hit["value"].string());
@@ -175,7 +184,7 @@ std::vector<FoundHit> Separately(const Fixture& fixture, const std::vector<Query
                                  const std::string& more = "") {
   std::vector<FoundHit> hits;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const Answer answer =
+    const ParsedAnswer answer =
         fixture.Search(queries[i], "\"limit\":1000,\"showRankingScore\":true" + more);
     for (const json::Value& hit : answer.body["hits"].items()) {
       FoundHit found{queries[i].index, hit["id"].integer(), i, 0, {}, {}};
@@ -614,6 +623,50 @@ TEST(FederatedSearchOfNothing, IsAnEmptyPage) {
   EXPECT_TRUE(body["hits"].is_array());
   EXPECT_EQ(body["estimatedTotalHits"].integer(9), 0u);
   EXPECT_EQ(body["limit"].integer(), 20u);
+}
+
+// The texts that the spans of a head enclose.
+std::vector<std::string> HitsIn(const Answer& answer) {
+  std::vector<std::string> hits;
+  const std::vector<uint32_t>& spans = answer.head.hit_spans;
+  for (size_t i = 0; i < spans.size(); i += 2)
+    hits.push_back(answer.body.substr(spans[i], spans[i + 1] - spans[i]));
+  return hits;
+}
+
+std::vector<std::string> TextsOfHits(const json::Value& body) {
+  std::vector<std::string> hits;
+  for (const json::Value& hit : body["hits"].items()) hits.emplace_back(hit.text());
+  return hits;
+}
+
+TEST(Head, TellsWhatTheBytesSay) {
+  Fixture fixture;
+  fixture.Add(R"([{"id":1,"t":"red }{ \"hits\":["},{"id":2,"t":"red sea"},{"id":3,"t":"blue"}])");
+  fixture.Add(R"([{"id":4,"t":"red"}])", R"("searchCutoffMs":0)");
+  for (const std::string more :
+       {"", R"("offset":1)", R"("page":2,"hitsPerPage":1)", R"("limit":0)"}) {
+    const std::string request =
+        R"({"q":"red","hitSpans":true)" + (more.empty() ? "" : "," + more) + "}";
+    const auto answer = ExecuteSearch(fixture.first(), request, MonotonicMicroseconds());
+    ASSERT_TRUE(answer.ok());
+    const json::Value body = json::Value::Parse(answer->body);
+    EXPECT_EQ(HitsIn(*answer), TextsOfHits(body)) << more;
+    EXPECT_EQ(answer->head.total_hits, 2u) << more;
+    EXPECT_EQ(answer->head.processing_time_ms, body["processingTimeMs"].integer());
+    EXPECT_FALSE(answer->head.degraded);
+    EXPECT_EQ(answer->head.needs_vector, nullptr);
+  }
+  const auto plain = ExecuteSearch(fixture.first(), R"({"q":"red"})", MonotonicMicroseconds());
+  EXPECT_TRUE(plain->head.hit_spans.empty()) << "nobody has asked for them";
+
+  const auto merged =
+      fixture.FederateWhole("", {{0, R"("q":"red")"}, {1, R"("q":"red")"}}, R"(,"hitSpans":true)");
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(HitsIn(*merged), TextsOfHits(json::Value::Parse(merged->body)));
+  EXPECT_EQ(merged->head.hit_queries, (std::vector<uint32_t>{0, 0, 1}));
+  EXPECT_EQ(merged->head.total_hits, 3u);
+  EXPECT_TRUE(merged->head.degraded) << "the index of one query has no time";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BufferPool } from '../../../src/base/buffer-pool.ts';
+import { headOf } from '../../../src/search/answer.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { Search } from '../../../src/search/search-service.ts';
@@ -19,12 +19,12 @@ describe('the indexes of a federated search', () => {
     for (const uid of ['a', 'b', 'c', 'd']) await test.run(add(uid, [{ id: 1 }]));
     const { registry } = test.machine;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
-    search = new Search(registry, queue, () => NO_FEATURES, new BufferPool(), embedNothing);
+    search = new Search(registry, queue, () => NO_FEATURES, embedNothing);
     registry.native.federatedSearch = (handles, request) => {
       const { otherIndexes } = JSON.parse(String(request)) as { otherIndexes: unknown };
       asked.push({ handles, otherIndexes });
       for (const uid of ['a', 'b', 'd']) assert.ok(registry.get(uid)!.handle.busy > 0, uid);
-      return Promise.resolve(Buffer.from('{}'));
+      return Promise.resolve({ bytes: Buffer.from('{}'), head: headOf(0) });
     };
   });
 
@@ -36,7 +36,7 @@ describe('the indexes of a federated search', () => {
 
   it('are those of the queries, then those that only facets name', async () => {
     const federation = { facetsByIndex: { d: ['x'], b: ['x'] } };
-    await search.multiSearch({ queries, federation }, plain);
+    await search.federated(queries, federation, plain);
     const number = (uid: string): number => test.machine.registry.get(uid)!.handle.number;
     assert.deepEqual(asked, [
       { handles: [number('b'), number('a'), number('b'), number('d')], otherIndexes: ['d'] },
@@ -48,7 +48,7 @@ describe('the indexes of a federated search', () => {
 
   it('must exist, also where only facets name them', async () => {
     const federation = { facetsByIndex: { gone: null } };
-    await assert.rejects(search.multiSearch({ queries, federation }, plain), (error: Error) => {
+    await assert.rejects(search.federated(queries, federation, plain), (error: Error) => {
       const { code, status } = error as Error & { code: string; status: number };
       assert.deepEqual([code, status], ['index_not_found', 400]);
       assert.match(

@@ -1,7 +1,8 @@
 /** What hydration asks for, and what is too much. */
 import assert from 'node:assert/strict';
+import { elementsAt } from '../../../src/base/json-spans.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
-import { hydrated, type Hydrator } from '../../../src/search/hydration.ts';
+import { hydrated, type HydratedAnswer, type Hydrator } from '../../../src/search/hydration.ts';
 
 class Documents implements Hydrator {
   readonly asked: [string, string[]][] = [];
@@ -18,8 +19,17 @@ class Documents implements Hydrator {
   tooLarge = (): ApiError => new ApiError('bad_request', 'too large');
 }
 
+/** The hits of an answer are at the beginning, and the only objects in a list there. */
+function placed(answer: string): HydratedAnswer {
+  const hits = elementsAt(answer, answer.indexOf('['));
+  return {
+    bytes: Buffer.from(answer),
+    hits: hits.map(({ begin, end }) => ({ indexUid: 'own', begin, end })),
+  };
+}
+
 const textOf = async (answer: string, documents: Hydrator): Promise<string> =>
-  (await hydrated(Buffer.from(answer), 'own', documents)).toString();
+  String((await hydrated([placed(answer)], documents))[0]);
 
 describe('Hydration', () => {
   it('changes nothing but the places of ids, and asks each index once', async () => {
@@ -48,6 +58,24 @@ describe('Hydration', () => {
       ['a', []],
       ['b', []],
     ]);
+  });
+
+  it('looks at nothing but hits, and counts bytes', async () => {
+    const documents = new Documents();
+    const { document } = documents;
+    const bytes = Buffer.from('{"facets":[{"x":1}],"hits":[{"t":"é世","x":1}, {"x":2}]}');
+    const first = bytes.indexOf('{"t"');
+    const end = bytes.indexOf('}', first) + 1;
+    const hits = [{ indexUid: 'own', begin: first, end }];
+    const answers = [{ bytes, hits }, placed('{"hits":[{"x":3}]}')];
+    assert.deepEqual(
+      String(await hydrated(answers, documents)),
+      [
+        `{"facets":[{"x":1}],"hits":[{"t":"é世","x":${document}}, {"x":2}]}`,
+        `{"hits":[{"x":${document}}]}`,
+      ].join(','),
+    );
+    assert.deepEqual(documents.asked[0], ['a', ['1', '3']], 'several answers ask together');
   });
 
   it('ends where an answer would be too large, or would need too many documents', async () => {

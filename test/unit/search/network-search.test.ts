@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import type { MultiSearchQuery } from '../../../src/contract/search.ts';
+import { headOf } from '../../../src/search/answer.ts';
 import {
   type NetworkCaller,
   NetworkSearch,
@@ -13,9 +14,9 @@ describe('separate searches of which one is of the whole network', () => {
   it('are begun only while their answers fit into one', async () => {
     let begun = 0;
     const search = {
-      multiSearch: () => {
+      separate: () => {
         begun++;
-        return Promise.resolve(Buffer.from(`{"results":["${'x'.repeat(98)}"]}`));
+        return Promise.resolve([{ bytes: Buffer.alloc(100), head: headOf(0) }]);
       },
     } as unknown as Search;
     const services = {
@@ -25,7 +26,7 @@ describe('separate searches of which one is of the whole network', () => {
     const queries: MultiSearchQuery[] = Array.from({ length: 200 }, () => ({ indexUid: 'a' }));
     queries.push({ indexUid: 'a', useNetwork: true });
     await assert.rejects(
-      new NetworkSearch(search, services).multiSearch({ queries }, {
+      new NetworkSearch(search, services).separate(queries, {
         onGone: () => {},
       } as unknown as NetworkCaller),
       (error: ApiError) => error.code === 'bad_request' && /larger than/.test(error.message),

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { BufferPool } from '../../../src/base/buffer-pool.ts';
+import { ApiError } from '../../../src/contract/errors.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
+import type { NativeAddon, PendingSearch } from '../../../src/engine/native.ts';
 import { Documents, Indexes } from '../../../src/search/index-service.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
-import { Search, uuidV7 } from '../../../src/search/search-service.ts';
+import { type EmbedQuery, Search, uuidV7 } from '../../../src/search/search-service.ts';
 import { planSearch } from '../../../src/search/plan.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
+import { headOf, type Answer } from '../../../src/search/answer.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('searches and reads', () => {
@@ -27,7 +29,7 @@ describe('searches and reads', () => {
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     const { registry } = test.machine;
     const features = (): typeof NO_FEATURES => NO_FEATURES;
-    search = new Search(registry, queue, features, new BufferPool(), embedNothing);
+    search = new Search(registry, queue, features, embedNothing);
     const size = (): { diskBytes: number; usedBytes: number } => ({
       diskBytes: 100,
       usedBytes: 10,
@@ -37,8 +39,8 @@ describe('searches and reads', () => {
 
   after(() => test.remove());
 
-  async function json(answer: Promise<Buffer>): Promise<Record<string, unknown>> {
-    return JSON.parse((await answer).toString()) as Record<string, unknown>;
+  async function json(answer: Promise<Answer>): Promise<Record<string, unknown>> {
+    return JSON.parse(String((await answer).bytes)) as Record<string, unknown>;
   }
 
   it('answer with the body of the engine', async () => {
@@ -54,15 +56,17 @@ describe('searches and reads', () => {
   it('count as cut when the engine took all the time that it has', async () => {
     const { native } = test.machine.registry;
     const run = native.search.bind(native);
-    const taking = (ms: number) => async (): Promise<Buffer> =>
-      Buffer.from(`{"hits":[],"processingTimeMs":${ms}}`);
+    const taking = (degraded: boolean) => async (): Promise<Answer> => ({
+      bytes: Buffer.from('{"hits":[]}'),
+      head: headOf(0, 0, degraded),
+    });
     const before = search.load().degraded;
-    native.search = taking(1499);
+    native.search = taking(false);
     await search.search('a', {}, plain);
     assert.equal(search.load().degraded, before);
-    native.search = taking(1500);
+    native.search = taking(true);
     await search.search('a', {}, plain);
-    await search.multiSearch({ queries: [{ indexUid: 'a' }, { indexUid: 'b' }] }, plain);
+    await search.separate([{ indexUid: 'a' }, { indexUid: 'b' }], plain);
     native.search = run;
     assert.equal(search.load().degraded, before + 3);
   });
@@ -70,7 +74,7 @@ describe('searches and reads', () => {
   it('of one request take turns with those of others', async () => {
     const ended: string[] = [];
     const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
-    const many = search.multiSearch({ queries }, plain).then(() => ended.push('many'));
+    const many = search.separate(queries, plain).then(() => ended.push('many'));
     const other = search.search('b', {}, plain).then(() => ended.push('other'));
     await Promise.all([many, other]);
     assert.deepEqual(ended, ['other', 'many']);
@@ -90,7 +94,7 @@ describe('searches and reads', () => {
       if (++begun === 3) leave();
       return run(handle, request);
     };
-    await assert.rejects(search.multiSearch({ queries }, { ...plain, onGone }));
+    await assert.rejects(search.separate(queries, { ...plain, onGone }));
     native.search = run;
     assert.equal(begun, 3);
   });
@@ -117,7 +121,7 @@ describe('searches and reads', () => {
       native[kind] = (_handle, _request, given) => {
         ticket = given;
         return new Promise((resolve) => {
-          end = () => resolve(Buffer.from('{}'));
+          end = () => resolve({ bytes: Buffer.from('{}'), head: headOf(0) });
         });
       };
       const caller = { ...plain, onGone, tenantFilter: () => null };
@@ -135,14 +139,80 @@ describe('searches and reads', () => {
     }
   });
 
+  describe('by words and vectors', () => {
+    const params = { q: 'red', hybrid: { embedder: 'e' } };
+    const vector = Float32Array.of(1, 2);
+    const pending = {} as PendingSearch;
+    let calls: unknown[];
+    let engine: Pick<NativeAddon, 'search' | 'resumeSearch' | 'dropSearch'>;
+
+    beforeEach(() => {
+      const { native } = test.machine.registry;
+      const { search, resumeSearch, dropSearch } = native;
+      engine = { search, resumeSearch, dropSearch };
+      calls = [];
+      native.search = () => {
+        calls.push('search');
+        return Promise.resolve({
+          bytes: Buffer.alloc(0),
+          head: { ...headOf(0), needsVector: pending },
+        });
+      };
+      native.resumeSearch = (one, given) => {
+        calls.push(one === pending, given);
+        return Promise.resolve({ bytes: Buffer.from('{}'), head: headOf(0) });
+      };
+      native.dropSearch = (one) => void calls.push(one === pending ? 'drop' : 'another');
+    });
+
+    afterEach(() => void Object.assign(test.machine.registry.native, engine));
+
+    const searching = (embed: EmbedQuery): Search =>
+      new Search(
+        test.machine.registry,
+        new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 }),
+        () => NO_FEATURES,
+        embed,
+      );
+
+    it('rank the words once, and go on with the vector', async () => {
+      await searching(() => Promise.resolve(vector)).search('a', params, plain);
+      assert.deepEqual(calls, ['search', true, vector]);
+    });
+
+    it('go on with the words where the embedder fails', async () => {
+      const failing = (): Promise<never> =>
+        Promise.reject(new ApiError('vector_embedding_error', 'gone'));
+      await searching(failing).search('a', params, plain);
+      assert.deepEqual(calls, ['search', true, null]);
+    });
+
+    it('end when their index is deleted meanwhile', async () => {
+      const { registry } = test.machine;
+      const { get } = registry;
+      const embed = (): Promise<Float32Array> => {
+        registry.get = () => undefined;
+        return Promise.resolve(vector);
+      };
+      const answer = searching(embed).search('a', params, plain);
+      await assert.rejects(answer, { code: 'index_not_found' });
+      registry.get = get;
+      assert.deepEqual(calls, ['search', 'drop']);
+    });
+  });
+
   it('of a missing index: 404, of several: 400 with the position', async () => {
     await assert.rejects(search.search('x', {}, plain), { code: 'index_not_found', status: 404 });
     await assert.rejects(search.facetSearch('x', { facetName: 't' }, plain), {
       code: 'index_not_found',
     });
     const queries = [{ indexUid: 'a' }, { indexUid: 'x' }, { indexUid: 'y' }];
-    for (const federation of [null, {}]) {
-      await assert.rejects(search.multiSearch({ queries, federation }, plain), (error: Error) => {
+    const kinds = [
+      () => search.separate(queries, plain),
+      () => search.federated(queries, {}, plain),
+    ];
+    for (const kind of kinds) {
+      await assert.rejects(kind, (error: Error) => {
         assert.equal((error as Error & { status: number }).status, 400);
         assert.match(error.message, /queries\[1\].*`x`/);
         return true;
@@ -155,8 +225,10 @@ describe('searches and reads', () => {
       { indexUid: 'b', q: 'red' },
       { indexUid: 'a', q: 'blue' },
     ];
-    const body = await json(search.multiSearch({ queries }, plain));
-    const results = body.results as Record<string, unknown>[];
+    const answers = await search.separate(queries, plain);
+    const results = answers.map(
+      ({ bytes }) => JSON.parse(String(bytes)) as Record<string, unknown>,
+    );
     assert.deepEqual(
       results.map(({ indexUid }) => indexUid),
       ['b', 'a'],
@@ -165,14 +237,14 @@ describe('searches and reads', () => {
       results.map(({ hits }) => hits),
       [[{ id: 3, t: 'red' }], [{ id: 2, t: 'blue' }]],
     );
-    assert.deepEqual(await json(search.multiSearch({ queries: [] }, plain)), { results: [] });
-    const merged = await json(search.multiSearch({ queries, federation: {} }, plain));
+    assert.deepEqual(await search.separate([], plain), []);
+    const merged = await json(search.federated(queries, {}, plain));
     assert.equal((merged.hits as unknown[]).length, 2);
   });
 
   it('the error of the engine carries the position of its query', async () => {
     const queries = [{ indexUid: 'a' }, { indexUid: 'a', filter: 'nope = 1' }];
-    await assert.rejects(search.multiSearch({ queries }, plain), (error: Error) => {
+    await assert.rejects(search.separate(queries, plain), (error: Error) => {
       assert.equal((error as Error & { code: string }).code, 'invalid_search_filter');
       assert.match(error.message, /queries\[1\]/);
       return true;

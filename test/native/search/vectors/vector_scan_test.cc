@@ -490,5 +490,63 @@ TEST(HybridSearch, MergesBothLists) {
   }
 }
 
+// The vector may come later: the words are ranked once, in a snapshot that stays.
+TEST(HybridSearch, GoesOnWithAVectorAsIfItHadBeenThere) {
+  Random random(TestSeed());
+  Comparisons comparisons(1500);
+  uint64_t resumed = 0;
+  while (comparisons.Left()) {
+    World world(random, RandomCase(random));
+    for (int i = 0; i < 30 && comparisons.Next(); ++i) {
+      static constexpr const char* kQueries[] = {"red", "red sea", "blue", "red -sea"};
+      SearchRequest request;
+      request.q = kQueries[random() % std::size(kQueries)];
+      request.hybrid = Hybrid{"e", 0.1 + 0.2 * static_cast<double>(random() % 5), std::nullopt};
+      request.limit = random() % 30;
+      request.offset = random() % 10;
+      request.show_score = true;
+      if (random() % 3 == 0) request.filter = "\"n < 3\"";
+      if (random() % 3 == 0) request.distinct = "n";
+      if (random() % 3 == 0) request.threshold = 0.3;
+      if (random() % 4 == 0) request.hybrid->min_score = 0.4;
+      if (random() % 4 == 0) request.page = 1 + random() % 3;
+      const bool from_start = random() % 2 == 0;
+      auto run = RunSearch(world.documents.snapshot(), request, from_start);
+      ASSERT_TRUE(run.ok()) << run.status().message();
+      if (!(*run)->needs_vector()) continue;
+      ++resumed;
+      std::optional<std::vector<float>> vector;
+      if (random() % 5 != 0) vector = RandomVector(random, world.shape.dimensions);
+      ASSERT_TRUE(AddVector(**run, vector, from_start, nullptr).ok());
+      request.vector = vector;
+      request.without_vector = !vector;
+      const auto whole = RunSearch(world.documents.snapshot(), request, from_start);
+      ASSERT_TRUE(whole.ok());
+      ASSERT_FALSE((*run)->needs_vector());
+      ASSERT_EQ((*run)->hits().size(), (*whole)->hits().size());
+      for (size_t h = 0; h < (*run)->hits().size(); ++h) {
+        ASSERT_EQ((*run)->hits()[h].docid, (*whole)->hits()[h].docid) << h;
+        ASSERT_EQ(ScoreOf((*run)->hits()[h].detail), ScoreOf((*whole)->hits()[h].detail));
+      }
+      ASSERT_EQ((*run)->total(), (*whole)->total());
+      ASSERT_EQ((*run)->semantic_hit_count(), (*whole)->semantic_hit_count());
+      ASSERT_EQ((*run)->query_vector() == nullptr, (*whole)->query_vector() == nullptr);
+      ASSERT_TRUE((*run)->candidates() == (*whole)->candidates());
+    }
+  }
+  EXPECT_GT(resumed, 0u);
+}
+
+TEST(HybridSearch, GoesOnWithAVectorOfItsDimensionsOnly) {
+  Random random(TestSeed());
+  const World world(random, {8, false, false});
+  SearchRequest request;
+  request.hybrid = Hybrid{"e", 0.9, std::nullopt};
+  const auto run = RunSearch(world.documents.snapshot(), request);
+  ASSERT_TRUE(run.ok() && (*run)->needs_vector());
+  const Status status = AddVector(**run, std::vector<float>{1, 2}, false, nullptr);
+  EXPECT_EQ(status.detail(), "invalid_vector_dimensions");
+}
+
 }  // namespace
 }  // namespace gannet::search

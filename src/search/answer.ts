@@ -1,0 +1,44 @@
+import type { BufferPool } from '../base/buffer-pool.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { AnswerHead, EngineAnswer } from '../engine/native.ts';
+
+/** A response body, and what is known of it: nobody has to look into the bytes. */
+export interface Answer extends EngineAnswer {
+  /** By query, where metadata were asked for. */
+  queryUids?: readonly string[];
+  /** Of one of several searches: from its turn on. */
+  durationMs?: number;
+}
+
+/** The head of an answer that this side has written. */
+export function headOf(
+  processingTimeMs: number,
+  totalHits: number | null = null,
+  degraded = false,
+): AnswerHead {
+  return { processingTimeMs, degraded, totalHits };
+}
+
+/** The parts as one answer. Throws `ApiError` when they are more than what an answer may have. */
+export function joined(parts: readonly (Buffer | string)[], limits: RequestLimits): Buffer {
+  const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+  const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+  return Buffer.concat(buffers, bytes);
+}
+
+const RESULTS_OPEN = Buffer.from('{"results":[');
+const COMMA = Buffer.from(',');
+const RESULTS_CLOSE = Buffer.from(']}');
+
+/** The answers to several searches as one. Throws like {@link joined}. */
+export function joinedResults(
+  answers: readonly Answer[],
+  limits: RequestLimits,
+  buffers: BufferPool,
+): Buffer {
+  const parts = answers.flatMap(({ bytes }, n) => (n === 0 ? [bytes] : [COMMA, bytes]));
+  const body = joined([RESULTS_OPEN, ...parts, RESULTS_CLOSE], limits);
+  for (const { bytes } of answers) buffers.giveBack(bytes);
+  return body;
+}

@@ -1,0 +1,54 @@
+import type { OnGone } from '../engine/handle.ts';
+import type { NativeAddon, PendingSearch } from '../engine/native.ts';
+
+/**
+ * Hybrid searches whose words are ranked, kept while their queries are embedded. Each holds memory of the engine, so only
+ * so many are kept; the words of others are ranked again.
+ */
+export class SuspendedSearches {
+  readonly #native: Pick<NativeAddon, 'dropSearch'>;
+  readonly #most: number;
+  #kept = 0;
+
+  constructor(native: Pick<NativeAddon, 'dropSearch'>, most: number) {
+    this.#native = native;
+    this.#most = most;
+  }
+
+  get kept(): number {
+    return this.#kept;
+  }
+
+  /**
+   * Runs `work`, and drops the search at once where it cannot be kept, when `work` fails, or when the client goes away.
+   * @returns the search to resume, or null where it was dropped
+   */
+  async during<T>(
+    search: PendingSearch,
+    onGone: OnGone,
+    work: () => Promise<T>,
+  ): Promise<{ result: T; search: PendingSearch | null }> {
+    let isKept = true;
+    this.#kept++;
+    const release = (): void => {
+      isKept = false;
+      this.#kept--;
+    };
+    const drop = (): void => {
+      if (!isKept) return;
+      release();
+      this.#native.dropSearch(search);
+    };
+    if (this.#kept > this.#most) drop();
+    onGone(drop);
+    try {
+      const result = await work();
+      if (!isKept) return { result, search: null };
+      release();
+      return { result, search };
+    } catch (error) {
+      drop();
+      throw error;
+    }
+  }
+}
