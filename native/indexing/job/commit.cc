@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "indexing/job.h"
+#include "indexing/job/batch.h"
+#include "indexing/job/documents.h"
+#include "indexing/job/settings.h"
+#include "indexing/job/steps.h"
+
+namespace gannet::indexing {
+namespace {
+
+// BatchOutcome of src/engine/native.ts.
+std::string OutcomeJson(const BatchJob& job, const std::vector<StepOutcome>& outcomes,
+                        uint64_t documents) {
+  std::string out = "{\"results\":[";
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const auto& [task, step] = job.tasks[i];
+    const StepOutcome& outcome = outcomes[i];
+    if (i > 0) out += ',';
+    out += "{\"task\":";
+    AppendJsonNumber(out, task);
+    if (!outcome.status.ok()) {
+      out += ",\"error\":{\"code\":";
+      AppendJsonString(out, outcome.status.detail().empty() ? "internal" : outcome.status.detail());
+      out += ",\"message\":";
+      AppendJsonString(out, outcome.status.message());
+      out += '}';
+    } else if (std::holds_alternative<DocumentsStep>(step)) {
+      out += ",\"indexedDocuments\":";
+      AppendJsonNumber(out, outcome.indexed);
+    } else if (!std::holds_alternative<SettingsStep>(step) &&
+               !std::holds_alternative<PrimaryKeyStep>(step)) {
+      out += ",\"deletedDocuments\":";
+      AppendJsonNumber(out, outcome.deleted);
+    }
+    out += '}';
+  }
+  out += "],\"numberOfDocuments\":";
+  AppendJsonNumber(out, documents);
+  out += '}';
+  return out;
+}
+
+// Brings the commit up to date with merges since the job began, which may have moved documents;
+// their docids have not changed. Returns the number of documents after it.
+Result<uint64_t> FollowMerges(const index::Snapshot& now, const DocSet& written,
+                              index::Commit& commit) {
+  if (!commit.removed.empty()) {
+    commit.removed.clear();
+    for (const auto& segment : now.segments) commit.removed.push_back(segment->files.id);
+  }
+  for (const auto& [id, file] : commit.columns) {
+    const auto same = [segment = id](const auto& s) { return s->files.id == segment; };
+    if (std::none_of(now.segments.begin(), now.segments.end(), same)) {
+      return Status::Internal("a segment was merged while its columns were built");
+    }
+  }
+  DocSet after = commit.clear ? DocSet() : now.documents - commit.dead;
+  after |= written;
+  return after.size();
+}
+
+class Job {
+ public:
+  Job(Batch& batch, const BatchJob& job) : batch_(batch), job_(job), outcomes_(job.tasks.size()) {}
+
+  Result<std::string> Run(std::span<const std::string_view> buffers,
+                          const FilterEvaluator& evaluate_filter) {
+    GANNET_ASSIGN_OR_RETURN(index::Index::ExternalIds read, batch_.index.ReadExternalIds());
+    std::optional<index::Index::ExternalIds> ids(std::move(read));
+    steps_.emplace(*batch_.before, *ids, buffers, evaluate_filter);
+    GANNET_RETURN_IF_ERROR(Collect());
+    GANNET_RETURN_IF_ERROR(ids->health());
+    GANNET_RETURN_IF_ERROR(Write());
+    batch_.progress.Begin("committing", 1);
+    ids.reset();
+    return Commit();
+  }
+  // Bytes held for what the batch does to which document.
+  uint64_t memory_bytes() const { return steps_ ? steps_->operations().memory_bytes() : 0; }
+
+ private:
+  Status Collect() {
+    batch_.progress.Begin("preparing payloads", job_.tasks.size());
+    for (size_t i = 0; i < job_.tasks.size(); ++i) {
+      Status status = steps_->Add(job_.tasks[i].step, outcomes_[i]);
+      // A fault of the user's input concerns the step alone; anything else the whole batch.
+      if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
+      any_ok_ |= status.ok();
+      outcomes_[i].status = std::move(status);
+      batch_.progress.Advance();
+      GANNET_RETURN_IF_ERROR(batch_.progress.Health());
+    }
+    return Status::Ok();
+  }
+
+  Status Write() {
+    const index::Snapshot& before = *batch_.before;
+    index::Commit& commit = batch_.commit;
+    const Operations& operations = steps_->operations();
+    commit.clear = steps_->cleared();
+    // No word is left of another form.
+    if ((steps_->cleared() || before.documents.empty()) && before.text_form != text::kTextFormNow) {
+      commit.text_form = text::kTextFormNow;
+    }
+    if (operations.size() > 0 || !steps_->deleted_by_filter().empty()) {
+      GANNET_RETURN_IF_ERROR(WriteDocuments(batch_, *steps_));
+    } else if (steps_->cleared()) {
+      commit.distribution.emplace();
+    }
+    if (const SettingsStep* step = steps_->settings())
+      GANNET_RETURN_IF_ERROR(ApplySettings(batch_, *steps_, *step));
+    if (any_ok_ && operations.has_primary_key &&
+        (!before.has_primary_key || before.primary_key != operations.primary_key)) {
+      commit.primary_key = operations.primary_key;
+    }
+    if (any_ok_) commit.updated_at = job_.now;
+    return Status::Ok();
+  }
+
+  Result<std::string> Commit() {
+    // Late, when the workers no longer need memory.
+    const auto& touched = steps_->operations().touched();
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const TouchedDocument& document = touched[i];
+      if (!document.stored && document.docid != kNone)
+        batch_.commit.new_external_ids.emplace_back(document.id(), document.docid);
+    }
+    std::string outcome;
+    const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) {
+      GANNET_ASSIGN_OR_RETURN(const uint64_t documents, FollowMerges(now, batch_.written, commit));
+      outcome = OutcomeJson(job_, outcomes_, documents);
+      commit.last_batch = "{\"batchUid\":" + std::to_string(job_.batch_uid) +
+                          ",\"taskUids\":" + std::string(job_.task_uids) +
+                          ",\"outcome\":" + outcome + "}";
+      return Status::Ok();
+    };
+    GANNET_RETURN_IF_ERROR(batch_.index.Apply(std::move(batch_.commit), adjust, &batch_.files));
+    return outcome;
+  }
+
+  Batch& batch_;
+  const BatchJob& job_;
+  std::vector<StepOutcome> outcomes_;
+  std::optional<CollectedSteps> steps_;
+  bool any_ok_ = job_.tasks.empty();
+};
+
+}  // namespace
+
+void Progress::Begin(const char* name, uint64_t total) {
+  name_ = name;
+  finished_ = 0;
+  total_ = total;
+}
+
+Progress::Step Progress::step() const { return {name_.load(), finished_.load(), total_.load()}; }
+
+Result<std::string> RunBatch(index::Index& index, std::string_view job,
+                             std::span<const std::string_view> payloads, const JobOptions& options,
+                             const FilterEvaluator& evaluate_filter, Progress& progress) {
+  GANNET_ASSIGN_OR_RETURN(const BatchJob typed, BatchJob::Parse(job));
+  uint64_t held = 0;
+  auto outcome = [&] {
+    Batch batch(index, options, progress);
+    Job whole(batch, typed);
+    auto result = whole.Run(payloads, evaluate_filter);
+    held = whole.memory_bytes();
+    return result;
+  }();
+  ReturnFreeMemory(held);
+  return outcome;
+}
+
+}  // namespace gannet::indexing

@@ -1,0 +1,63 @@
+#include "indexing/job/settings.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_value.h"
+#include "indexing/job/columns.h"
+#include "indexing/job/workers.h"
+
+namespace gannet::indexing {
+namespace {
+
+// Every document is read again and written to new segments beside the live ones.
+Status RewriteDocuments(Batch& batch, const index::Settings& settings, const SettingsStep& step) {
+  const index::Snapshot& before = *batch.before;
+  index::Commit& commit = batch.commit;
+  // Where vectors of an embedder that goes are kept.
+  if (!settings.SameVectors(*before.settings) && !before.fields->Find(kVectorsField)) {
+    auto fields = std::make_shared<index::FieldMap>(*before.fields);
+    GANNET_RETURN_IF_ERROR(fields->Add(kVectorsField, 0).status());
+    commit.fields = fields;
+  }
+  Work work;
+  work.before = &before;
+  work.fields = commit.fields ? commit.fields : before.fields;
+  work.traits = index::PlanFields(*work.fields, settings);
+  work.settings = &settings;
+  std::vector<uint32_t> dimensions;
+  for (const index::EmbedderSettings& embedder : settings.embedders) {
+    dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions
+                                                  : before.DimensionsOf(embedder));
+    const auto found = step.remakes.find(embedder.name);
+    work.remakes.push_back(found == step.remakes.end() ? Remake::kNone : found->second);
+  }
+  work.embedders = ShapesOf(settings, dimensions);
+  if (before.text_form != text::kTextFormNow) commit.text_form = text::kTextFormNow;
+  work.analyzer = index::MakeAnalyzer(settings, text::kTextFormNow);
+  work.dictionary = before.dictionary;
+  before.documents.ForEach([&](uint32_t docid) { work.changes.push_back({docid, kNone}); });
+  GANNET_RETURN_IF_ERROR(WriteSegments(batch, work).status());
+  for (const auto& segment : before.segments) commit.removed.push_back(segment->files.id);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ApplySettings(Batch& batch, const CollectedSteps& steps, const SettingsStep& step) {
+  const index::Snapshot& before = *batch.before;
+  const index::Settings settings = index::Settings::FromJson(json::Value::Parse(step.settings));
+  batch.commit.settings_json = std::string(step.settings);
+  if (steps.cleared() || before.documents.empty()) return Status::Ok();
+  const GeoPointCheck geo_points(before, settings);
+  const bool same_vectors = settings.SameVectors(*before.settings) && step.remakes.empty();
+  if (settings.SameText(*before.settings) && same_vectors)
+    return BuildColumns(batch, index::PlanFields(*before.fields, settings), geo_points);
+  // Before the long work begins.
+  if (geo_points.needed()) GANNET_RETURN_IF_ERROR(geo_points.CheckAll(batch));
+  return RewriteDocuments(batch, settings, step);
+}
+
+}  // namespace gannet::indexing

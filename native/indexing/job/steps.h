@@ -1,0 +1,94 @@
+// The steps of a batch: their types, and what they want together.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "index/index.h"
+#include "indexing/document_vectors.h"
+#include "indexing/job.h"
+#include "indexing/operations.h"
+
+namespace gannet::indexing {
+
+struct DocumentsStep {
+  std::variant<std::string, uint64_t> payload;  // the path of a file, or the number of a buffer
+  bool ndjson, update, skip_creation;
+  std::optional<std::string> primary_key;
+};
+struct DeleteIdsStep {
+  std::vector<std::string> ids;
+};
+struct DeleteFilterStep {
+  std::string_view filter;  // JSON
+};
+struct ClearStep {};
+struct SettingsStep {
+  std::string_view settings;                           // JSON, complete
+  std::map<std::string, Remake, std::less<>> remakes;  // by embedder
+};
+struct PrimaryKeyStep {
+  std::string primary_key;
+};
+using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, ClearStep,
+                               SettingsStep, PrimaryKeyStep>;
+
+// BatchJob of src/engine/native.ts. Views are of the text it was read from.
+struct BatchJob {
+  struct Task {
+    uint64_t task;
+    BatchStep step;
+  };
+  static Result<BatchJob> Parse(std::string_view text);
+
+  uint64_t batch_uid;
+  std::string_view task_uids;  // JSON
+  std::string now;
+  std::vector<Task> tasks;
+};
+
+// What the steps want together, step by step.
+class CollectedSteps {
+ public:
+  CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
+                 std::span<const std::string_view> buffers, const FilterEvaluator& evaluate_filter);
+  CollectedSteps(const CollectedSteps&) = delete;
+
+  // Invalid: the step is at fault, and changed nothing.
+  Status Add(const BatchStep& step, StepOutcome& outcome);
+
+  Operations& operations() const { return *operations_; }
+  const Payloads& payloads() const { return payloads_; }
+  bool cleared() const { return cleared_; }
+  const DocSet& deleted_by_filter() const { return deleted_by_filter_; }
+  // Of the last step with settings, or null.
+  const SettingsStep* settings() const { return settings_ ? &*settings_ : nullptr; }
+
+ private:
+  Status Add(const DocumentsStep& step, StepOutcome& outcome);
+  Status Add(const DeleteIdsStep& step, StepOutcome& outcome);
+  Status Add(const DeleteFilterStep& step, StepOutcome& outcome);
+  Status Add(const ClearStep& step, StepOutcome& outcome);
+  Status Add(const SettingsStep& step, StepOutcome& outcome);
+  Status Add(const PrimaryKeyStep& step, StepOutcome& outcome);
+
+  const index::Snapshot& before_;
+  index::Index::ExternalIds& ids_;
+  std::span<const std::string_view> buffers_;
+  const FilterEvaluator& evaluate_filter_;
+  Payloads payloads_;
+  bool cleared_ = false;
+  DocSet deleted_by_filter_;
+  std::unique_ptr<Operations> operations_;
+  std::optional<SettingsStep> settings_;
+};
+
+}  // namespace gannet::indexing
