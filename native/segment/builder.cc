@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "fst/builder.h"
-
 #include "segment/layout.h"
 
 namespace gannet::segment {
@@ -94,6 +93,162 @@ void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&
     }
   }
 }
+
+// The postings of a stream, grouped by word, a slice of the dictionary at a time.
+//
+// Packed: an unsigned number with room for the place of a document and, behind it, the place of a
+// field in `fields` or an early position. fields: all that have words, ascending.
+template <typename Packed>
+class SlicedPostings {
+ public:
+  SlicedPostings(const Chunks<uint32_t>& stream, std::span<const uint32_t> docids,
+                 const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal,
+                 const std::vector<FieldId>& fields)
+      : stream_(stream),
+        docids_(docids),
+        ordinal_of_(ordinal_of),
+        by_ordinal_(by_ordinal),
+        fields_(fields),
+        field_bits_(FieldBits(fields.size())),
+        number_of_(fields.empty() ? 0 : size_t{fields.back()} + 1),
+        last_(by_ordinal.size()),
+        in_fields_(by_ordinal.size()),
+        leading_(by_ordinal.size()),
+        list_of_(fields.size()) {
+    for (size_t i = 0; i < fields.size(); ++i) number_of_[fields[i]] = static_cast<Packed>(i);
+    ForEachInFields([&](uint32_t word, Packed) { ++in_fields_.counts[word]; });
+    ForEachLeading([&](uint32_t word, Packed) { ++leading_.counts[word]; });
+  }
+
+  // Gathers a slice that starts at a word, and returns the ordinal behind it.
+  Ordinal Gather(Ordinal from) {
+    Ordinal until = from;
+    uint64_t total = 0, leading_total = 0;
+    while (until < by_ordinal_.size() &&
+           (until == from || total + in_fields_.counts[by_ordinal_[until]] <= kPostingsPerSlice)) {
+      in_fields_.cursor[until] = total;
+      leading_.cursor[until] = leading_total;
+      leading_total += leading_.counts[by_ordinal_[until]];
+      total += in_fields_.counts[by_ordinal_[until++]];
+    }
+    in_fields_.slice.resize(total);
+    leading_.slice.resize(leading_total);
+    ForEachLeading([&](uint32_t word, Packed posting) {
+      const Ordinal ordinal = ordinal_of_[word];
+      if (ordinal >= from && ordinal < until) leading_.slice[leading_.cursor[ordinal]++] = posting;
+    });
+    ForEachInFields([&](uint32_t word, Packed posting) {
+      const Ordinal ordinal = ordinal_of_[word];
+      if (ordinal >= from && ordinal < until)
+        in_fields_.slice[in_fields_.cursor[ordinal]++] = posting;
+    });
+    return until;
+  }
+
+  // Adds the lists of a word of the slice.
+  void AddLists(Ordinal ordinal, PostingsWriter& writer) {
+    AddFieldLists(in_fields_.Of(ordinal, by_ordinal_[ordinal]), writer);
+    AddLeadingLists(leading_.Of(ordinal, by_ordinal_[ordinal]), writer);
+  }
+
+ private:
+  struct Grouped {
+    explicit Grouped(size_t words) : counts(words), cursor(words) {}
+    // Once the slice is gathered.
+    std::span<const Packed> Of(Ordinal ordinal, uint32_t word) const {
+      return std::span<const Packed>(slice).subspan(cursor[ordinal] - counts[word], counts[word]);
+    }
+    std::vector<uint32_t> counts;  // by word
+    std::vector<uint64_t> cursor;  // by ordinal: where its next posting goes
+    std::vector<Packed> slice;
+  };
+
+  // Places of documents with fields. A word counts once per document and field: it is remembered
+  // where it was last seen.
+  template <typename Sink>
+  void ForEachInFields(Sink&& sink) {
+    std::fill(last_.begin(), last_.end(), ~Packed{0});
+    ForEachStreamDocument(
+        stream_, [](uint32_t) {},
+        [&](Packed document, const StreamField& field) {
+          const Packed posting = document << field_bits_ | number_of_[field.field];
+          for (uint32_t i = 0; i < field.word_count; ++i) {
+            const uint32_t word = field.words[i];
+            if (last_[word] == posting) continue;
+            last_[word] = posting;
+            sink(word, posting);
+          }
+        });
+  }
+
+  // Places of documents with positions: the words at the first ones of fields.
+  template <typename Sink>
+  void ForEachLeading(Sink&& sink) {
+    ForEachStreamDocument(
+        stream_, [](uint32_t) {},
+        [&](Packed document, const StreamField& field) {
+          uint32_t position = 0, next_break = 0;
+          for (uint32_t i = 0; i < field.word_count; ++i, ++position) {
+            if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
+              position = field.breaks[next_break++ * 2 + 1];
+            }
+            if (position >= kLeadingPositions) return;
+            sink(field.words[i], document << kLeadingBits | position);
+          }
+        });
+  }
+
+  void AddFieldLists(std::span<const Packed> postings, PostingsWriter& writer) {
+    const Packed field_mask = (Packed{1} << field_bits_) - 1;
+    used_.clear();
+    for (const Packed posting : postings) {
+      const auto field = static_cast<size_t>(posting & field_mask);
+      if (list_of_[field] == 0) {
+        used_.emplace_back(field, static_cast<uint32_t>(used_.size()));
+        list_of_[field] = static_cast<uint32_t>(used_.size());
+        if (lists_.size() < used_.size()) lists_.emplace_back();
+        lists_[used_.size() - 1].clear();
+      }
+      lists_[list_of_[field] - 1].push_back(docids_[posting >> field_bits_]);
+    }
+    std::sort(used_.begin(), used_.end());
+    for (const auto& [field, list] : used_) {
+      writer.AddList(fields_[field], lists_[list]);
+      list_of_[field] = 0;
+    }
+  }
+
+  void AddLeadingLists(std::span<const Packed> postings, PostingsWriter& writer) {
+    if (postings.empty()) return;
+    for (const Packed posting : postings) {
+      // The same position of several fields counts once.
+      auto& list = at_position_[posting & (kLeadingPositions - 1)];
+      const DocId docid = docids_[posting >> kLeadingBits];
+      if (list.empty() || list.back() != docid) list.push_back(docid);
+    }
+    for (uint32_t position = 0; position < kLeadingPositions; ++position) {
+      if (at_position_[position].empty()) continue;
+      writer.AddList(kLeadingLists + position, at_position_[position]);
+      at_position_[position].clear();
+    }
+  }
+
+  const Chunks<uint32_t>& stream_;
+  const std::span<const uint32_t> docids_;
+  const std::vector<Ordinal>& ordinal_of_;
+  const std::vector<uint32_t>& by_ordinal_;
+  const std::vector<FieldId>& fields_;
+  const uint32_t field_bits_;
+  std::vector<Packed> number_of_;  // by field: its place in fields_
+  std::vector<Packed> last_;       // by word
+  Grouped in_fields_, leading_;
+  std::vector<DocId> at_position_[kLeadingPositions];
+  // Documents of the word at hand by place of the field: list_of_[place] - 1 is the place of its
+  // list, 0 means it has none yet.
+  std::vector<std::vector<DocId>> lists_;
+  std::vector<std::pair<size_t, uint32_t>> used_;
+  std::vector<uint32_t> list_of_;
+};
 
 }  // namespace
 
@@ -200,117 +355,14 @@ template <typename Packed>
 Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
                                                            const std::vector<uint32_t>& by_ordinal,
                                                            const std::vector<FieldId>& fields) {
-  const uint32_t words = words_.size();
-  const std::span<const uint32_t> docids = rows_.docids();
-  std::vector<Packed> number_of(has_field_.size());  // by field: in fields
-  for (size_t i = 0; i < fields.size(); ++i) number_of[fields[i]] = static_cast<Packed>(i);
-  const uint32_t field_bits = FieldBits(fields.size());
-  const Packed field_mask = (Packed{1} << field_bits) - 1;
-  // A word counts once per document and field: it is remembered where it was last seen.
-  std::vector<Packed> last(words);
-  std::vector<uint32_t> counts(words);
-  const auto for_each_posting = [&](auto&& sink) {
-    std::fill(last.begin(), last.end(), ~Packed{0});
-    ForEachStreamDocument(
-        stream_, [](uint32_t) {},
-        [&](Packed document, const StreamField& field) {
-          const Packed posting = document << field_bits | number_of[field.field];
-          for (uint32_t i = 0; i < field.word_count; ++i) {
-            const uint32_t term = field.words[i];
-            if (last[term] == posting) continue;
-            last[term] = posting;
-            sink(term, posting);
-          }
-        });
-  };
-  for_each_posting([&](uint32_t term, Packed) { ++counts[term]; });
-  // The words at the first positions of fields.
-  const auto for_each_leading = [&](auto&& sink) {
-    ForEachStreamDocument(
-        stream_, [](uint32_t) {},
-        [&](Packed document, const StreamField& field) {
-          uint32_t position = 0, next_break = 0;
-          for (uint32_t i = 0; i < field.word_count; ++i, ++position) {
-            if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
-              position = field.breaks[next_break++ * 2 + 1];
-            }
-            if (position >= kLeadingPositions) return;
-            sink(field.words[i], document << kLeadingBits | position);
-          }
-        });
-  };
-  std::vector<uint32_t> leading_counts(words);
-  for_each_leading([&](uint32_t term, Packed) { ++leading_counts[term]; });
-
+  SlicedPostings<Packed> postings(stream_, rows_.docids(), ordinal_of, by_ordinal, fields);
   PostingsWriter writer(*file_, FrequentMin(document_count_));
-  std::vector<Packed> leading;  // places of documents with early positions, grouped by word
-  std::vector<uint64_t> leading_cursor(words);
-  std::vector<DocId> at_position[kLeadingPositions];
-  std::vector<Packed> slice;  // places of documents with fields, grouped by word
-  std::vector<uint64_t> cursor(words);
-  // Documents of the word at hand by place of the field: list_of[place] - 1 is the place of its
-  // list, 0 means it has none yet.
-  std::vector<std::vector<DocId>> lists;
-  std::vector<std::pair<size_t, uint32_t>> used;
-  std::vector<uint32_t> list_of(fields.size());
-  for (uint32_t from = 0; from < words;) {
-    uint32_t until = from;
-    uint64_t total = 0, leading_total = 0;
-    while (until < words &&
-           (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
-      cursor[until] = total;
-      leading_cursor[until] = leading_total;
-      leading_total += leading_counts[by_ordinal[until]];
-      total += counts[by_ordinal[until++]];
+  for (Ordinal from = 0; from < by_ordinal.size();) {
+    const Ordinal until = postings.Gather(from);
+    for (; from < until; ++from) {
+      postings.AddLists(from, writer);
+      writer.EndWord(words_.word(by_ordinal[from]));
     }
-    slice.resize(total);
-    leading.resize(leading_total);
-    for_each_leading([&](uint32_t term, Packed posting) {
-      const Ordinal ordinal = ordinal_of[term];
-      if (ordinal >= from && ordinal < until) leading[leading_cursor[ordinal]++] = posting;
-    });
-    for_each_posting([&](uint32_t term, Packed posting) {
-      const Ordinal ordinal = ordinal_of[term];
-      if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = posting;
-    });
-    uint64_t begin = 0, leading_begin = 0;
-    for (uint32_t ordinal = from; ordinal < until; ++ordinal) {
-      const uint64_t end = begin + counts[by_ordinal[ordinal]];
-      used.clear();
-      for (uint64_t i = begin; i < end; ++i) {
-        const auto field = static_cast<size_t>(slice[i] & field_mask);
-        if (list_of[field] == 0) {
-          used.emplace_back(field, static_cast<uint32_t>(used.size()));
-          list_of[field] = static_cast<uint32_t>(used.size());
-          if (lists.size() < used.size()) lists.emplace_back();
-          lists[used.size() - 1].clear();
-        }
-        lists[list_of[field] - 1].push_back(docids[slice[i] >> field_bits]);
-      }
-      std::sort(used.begin(), used.end());
-      for (const auto& [field, list] : used) {
-        writer.AddList(fields[field], lists[list]);
-        list_of[field] = 0;
-      }
-      const uint64_t leading_end = leading_begin + leading_counts[by_ordinal[ordinal]];
-      for (uint64_t i = leading_begin; i < leading_end; ++i) {
-        // The same position of several fields counts once.
-        auto& list = at_position[leading[i] & (kLeadingPositions - 1)];
-        if (const DocId docid = docids[leading[i] >> kLeadingBits];
-            list.empty() || list.back() != docid)
-          list.push_back(docid);
-      }
-      for (uint32_t position = 0; position < kLeadingPositions && leading_begin < leading_end;
-           ++position) {
-        if (at_position[position].empty()) continue;
-        writer.AddList(kLeadingLists + position, at_position[position]);
-        at_position[position].clear();
-      }
-      leading_begin = leading_end;
-      writer.EndWord(words_.word(by_ordinal[ordinal]));
-      begin = end;
-    }
-    from = until;
   }
   GANNET_RETURN_IF_ERROR(writer.Finish());
   return writer.FrequentWords();

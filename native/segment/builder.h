@@ -71,9 +71,7 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders);
-  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a
-  // field in `fields` or an early position. fields: all that have words, ascending. Returns the
-  // frequent words.
+  // Packed, fields: as SlicedPostings has them. Returns the frequent words.
   template <typename Packed>
   Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of,
                                              const std::vector<uint32_t>& by_ordinal,
