@@ -88,6 +88,25 @@ class Verifier {
 
   // Table main: every record on its own, and what they say of each other.
   void ReadRecords() {
+    ReadFields();
+    ReadSettings();
+    const uint64_t next_number = ReadNextNumber();
+    ReadDistribution();
+    const std::set<uint64_t> ids = ReadManifest(next_number);
+    sums_ = FileSums::Parse(Record(keys::kFileSums));
+    store::Cursor cursor(*txn_, main_);
+    for (bool more = cursor.First(); more; more = cursor.Next()) {
+      if (!cursor.value()) {
+        Fault("main", "the value of `" + std::string(cursor.key()) + "` is damaged");
+      } else if (cursor.key().starts_with(keys::kDeadPrefix)) {
+        ReadDead(cursor.key(), *cursor.value(), ids);
+      } else if (!keys::IsKnown(cursor.key())) {
+        Fault("tables", "the table `main` has the unknown key `" + std::string(cursor.key()) + "`");
+      }
+    }
+  }
+
+  void ReadFields() {
     const std::string fields = Record(keys::kFields);
     ByteReader reader(fields);
     while (!reader.done()) {
@@ -97,6 +116,14 @@ class Verifier {
         break;
       }
     }
+    if (const auto lat = fields_.Find("_geo.lat"), lng = fields_.Find("_geo.lng"); lat && lng) {
+      point_fields_.emplace(*lat, *lng);
+    }
+    vectors_field_ = fields_.Find("_vectors");
+  }
+
+  // And what else stands by itself.
+  void ReadSettings() {
     const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
     if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{'))
       Fault("settings", "not a JSON object");
@@ -115,16 +142,9 @@ class Verifier {
     if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {
       dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);
     }
-    if (const auto lat = fields_.Find("_geo.lat"), lng = fields_.Find("_geo.lng"); lat && lng) {
-      point_fields_.emplace(*lat, *lng);
-    }
-    vectors_field_ = fields_.Find("_vectors");
-    uint64_t next_number = 0;
-    if (const auto number = Record(keys::kNextNumber); number.size() == 8) {
-      next_number = LoadFixed<uint64_t>(number.data());
-    } else if (!number.empty()) {
-      Fault("next_number", "it has " + std::to_string(number.size()) + " bytes");
-    }
+  }
+
+  void ReadDistribution() {
     const std::string distribution = Record(keys::kDistribution);
     int64_t last = -1;
     for (ByteReader counts(distribution); !counts.done();) {
@@ -139,15 +159,33 @@ class Verifier {
       if (field == vectors_field_) continue;
       stored_distribution_[static_cast<FieldId>(field)] = count;
     }
-    const std::string manifest = Record(keys::kManifest), graphs = Record(keys::kGraphs);
-    std::map<SegmentId, uint64_t> graph_files;
+  }
+
+  // The number that the next file gets; those of all files are less.
+  uint64_t ReadNextNumber() {
+    const auto number = Record(keys::kNextNumber);
+    if (number.size() == 8) return LoadFixed<uint64_t>(number.data());
+    if (!number.empty()) Fault("next_number", "it has " + std::to_string(number.size()) + " bytes");
+    return 0;
+  }
+
+  std::map<SegmentId, uint64_t> ReadGraphs() {
+    const std::string graphs = Record(keys::kGraphs);
+    std::map<SegmentId, uint64_t> files;
     for (ByteReader pairs(graphs); !pairs.done();) {
       const SegmentId id = pairs.Varint();
-      if (!graph_files.emplace(id, pairs.Varint()).second || !pairs.ok()) {
+      if (!files.emplace(id, pairs.Varint()).second || !pairs.ok()) {
         Fault("graphs", "a segment is cut off or named twice");
         break;
       }
     }
+    return files;
+  }
+
+  // The ids of the segments.
+  std::set<uint64_t> ReadManifest(uint64_t next_number) {
+    std::map<SegmentId, uint64_t> graph_files = ReadGraphs();
+    const std::string manifest = Record(keys::kManifest);
     std::set<uint64_t> ids, numbers;
     for (ByteReader segments(manifest); !segments.done();) {
       SegmentFiles files;
@@ -172,17 +210,7 @@ class Verifier {
     }
     if (!graph_files.empty()) Fault("graphs", "of a segment that the manifest does not name");
     report_.segments = manifest_.size();
-    sums_ = FileSums::Parse(Record(keys::kFileSums));
-    store::Cursor cursor(*txn_, main_);
-    for (bool more = cursor.First(); more; more = cursor.Next()) {
-      if (!cursor.value()) {
-        Fault("main", "the value of `" + std::string(cursor.key()) + "` is damaged");
-      } else if (cursor.key().starts_with(keys::kDeadPrefix)) {
-        ReadDead(cursor.key(), *cursor.value(), ids);
-      } else if (!keys::IsKnown(cursor.key())) {
-        Fault("tables", "the table `main` has the unknown key `" + std::string(cursor.key()) + "`");
-      }
-    }
+    return ids;
   }
 
   void ReadDead(std::string_view key, std::string_view bytes, const std::set<uint64_t>& ids) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -114,10 +115,24 @@ class Merge {
     size_t source;
     fst::Fst::Iterator at;
   };
+  struct Part {      // a list of one source
+    uint32_t field;  // or the list of an early position
+    uint32_t walk;   // place of its source among those of the word
+    std::string_view postings;
+  };
+  struct Joined {  // the lists of a word
+    std::vector<Part> parts;
+    std::vector<LiveList> lists;
+    LiveLists joined;
+  };
 
   Status OrderDocuments();
   Status WriteRows();
   Status WriteWords();
+  // Writes the lists of the word that these sources stand at. False: no live document has it.
+  // word: used again for the next one.
+  Result<bool> JoinWord(std::span<Walk* const> same, Joined& word,
+                        segment::PostingsWriter& postings);
   Status WriteForward();
   Status WriteColumns();
   Status WriteVectors();
@@ -206,6 +221,43 @@ Status Merge::WriteRows() {
   return pace_.Pause(bytes_);
 }
 
+Result<bool> Merge::JoinWord(std::span<Walk* const> same, Joined& word,
+                             segment::PostingsWriter& postings) {
+  if (same.size() == 1 && sources_[same[0]->source].live().all()) {
+    const std::string_view blob =
+        sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
+    if (blob.empty()) return Damaged(sources_[same[0]->source]);
+    postings.CopyWord(same[0]->at.word(), blob);
+    return true;
+  }
+  auto& [parts, lists, joined] = word;
+  parts.clear();
+  for (uint32_t i = 0; i < same.size(); ++i) {
+    segment::TextReader::ForEachList(
+        sources_[same[i]->source].view().text->PostingBlob(same[i]->at.ordinal()),
+        [&parts = word.parts, i](uint32_t field, std::string_view bytes) {
+          parts.push_back({field, i, bytes});
+        });
+  }
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.field != b.field ? a.field < b.field : a.walk < b.walk;
+  });
+  bool any = false;
+  for (size_t from = 0; from < parts.size();) {
+    const uint32_t field = parts[from].field;
+    lists.clear();
+    for (; from < parts.size() && parts[from].field == field; ++from) {
+      lists.push_back({&sources_[same[parts[from].walk]->source].live(), parts[from].postings});
+    }
+    joined.Join(lists);
+    if (joined.empty()) continue;
+    joined.With([&](const auto& documents) { postings.AddList(field, documents); });
+    any = true;
+  }
+  if (any) postings.EndWord(same[0]->at.word());
+  return any;
+}
+
 // Step 3: the dictionaries are walked side by side; a word lives on while a live document holds it.
 Status Merge::WriteWords() {
   std::vector<Walk> walks;
@@ -219,15 +271,7 @@ Status Merge::WriteWords() {
   fst::Builder terms;
   std::string word;
   std::vector<Walk*> same;
-  // (field, local docid in `same`, postings)
-  struct Part {
-    uint32_t field;  // or the list of an early position
-    uint32_t walk;
-    std::string_view postings;
-  };
-  std::vector<Part> parts;
-  std::vector<LiveList> lists;
-  LiveLists joined;
+  Joined joined;
   for (uint32_t count = 1;; ++count) {
     std::erase_if(walks, [](const Walk& walk) { return !walk.at.Valid(); });
     if (walks.empty()) break;
@@ -237,38 +281,7 @@ Status Merge::WriteWords() {
       if (order < 0) same.clear();
       if (order <= 0) same.push_back(&walk);
     }
-    bool any = false;
-    if (same.size() == 1 && sources_[same[0]->source].live().all()) {
-      const std::string_view blob =
-          sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
-      if (blob.empty()) return Damaged(sources_[same[0]->source]);
-      postings.CopyWord(same[0]->at.word(), blob);
-      any = true;
-    } else {
-      parts.clear();
-      for (uint32_t i = 0; i < same.size(); ++i) {
-        segment::TextReader::ForEachList(
-            sources_[same[i]->source].view().text->PostingBlob(same[i]->at.ordinal()),
-            [&](uint32_t field, std::string_view bytes) {
-              parts.push_back({field, i, bytes});
-            });
-      }
-      std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-        return a.field != b.field ? a.field < b.field : a.walk < b.walk;
-      });
-      for (size_t from = 0; from < parts.size();) {
-        const uint32_t field = parts[from].field;
-        lists.clear();
-        for (; from < parts.size() && parts[from].field == field; ++from) {
-          lists.push_back({&sources_[same[parts[from].walk]->source].live(), parts[from].postings});
-        }
-        joined.Join(lists);
-        if (joined.empty()) continue;
-        joined.With([&](const auto& documents) { postings.AddList(field, documents); });
-        any = true;
-      }
-      if (any) postings.EndWord(same[0]->at.word());
-    }
+    GANNET_ASSIGN_OR_RETURN(const bool any, JoinWord(same, joined, postings));
     if (any) {
       for (const Walk* walk : same) {
         sources_[walk->source].new_ordinals[walk->at.ordinal()] =

@@ -624,6 +624,150 @@ void CheckVectors(File& file, const DocSet& documents) {
   }
 }
 
+// Checks a base file, section by section.
+class BaseCheck {
+ public:
+  BaseCheck(const std::string& path, const SegmentContext& context)
+      : context_(context), file_(path, content_.faults) {}
+
+  SegmentContent Run() {
+    if (CheckDocuments() && CheckTerms()) {
+      CheckPostingLists();
+      CheckFieldLengths();
+      CheckPairs();
+      CheckForward();
+    }
+    return std::move(content_);
+  }
+
+ private:
+  size_t SectionSize(SectionId id) const { return (*file_)->SectionSize(id); }
+
+  // False: nothing more can be checked.
+  bool CheckDocuments() {
+    if (!file_.open() ||
+        !file_.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets,
+                     kPostingData, kForwardOffsets, kForwardData, kFieldLengths})) {
+      return false;
+    }
+    if (!file_.Sound({kRowDocids}) ||
+        !file_.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file_.Bytes(kRowDocids))))) {
+      return false;
+    }
+    const auto docids = AsSpan<DocId>(file_.Bytes(kRowDocids));
+    content_.docids.assign(docids.begin(), docids.end());
+    documents_ = DocSet::FromSorted(docids);
+    if (file_.Sound({kRowOffsets})) {
+      const auto offsets =
+          CheckOffsets(file_.Bytes(kRowOffsets), docids.size(), SectionSize(kRowData));
+      if (file_.Check(kRowOffsets, offsets.status()) && file_.Sound({kRowData})) {
+        file_.Check(kRowData, CheckRows(file_, docids, *offsets, context_));
+      }
+    }
+    if ((*file_)->Has(kVectorDirectory) && file_.Sound({kVectorDirectory}))
+      CheckVectors(file_, documents_);
+    return true;
+  }
+
+  // False: nothing can be said of the words.
+  bool CheckTerms() {
+    if (!file_.Sound({kTerms})) return false;
+    const auto terms = fst::Fst::Open(file_.Bytes(kTerms));
+    if (!file_.Check(kTerms, terms.ok() ? terms->Verify() : terms.status())) return false;
+    words_ = terms->size();
+    content_.words = words_;
+    return true;
+  }
+
+  void CheckPostingLists() {
+    if (!file_.Sound({kPostingOffsets})) return;
+    const auto offsets =
+        CheckOffsets(file_.Bytes(kPostingOffsets), words_, SectionSize(kPostingData));
+    posted_ = file_.Check(kPostingOffsets, offsets.status()) && file_.Sound({kPostingData}) &&
+              file_.Check(kPostingData,
+                          CheckPostings(file_, *offsets, documents_, context_.field_count, said_));
+    if (!posted_ || !(*file_)->Has(kPrefixWords) || !file_.Need({kPrefixData}) ||
+        !file_.Sound({kPrefixWords, kPrefixData})) {
+      return;
+    }
+    const auto unions = PrefixUnions::Open(**file_, words_);
+    begun_ = file_.Check(kPrefixWords, unions.status());
+    if (!begun_) return;
+    file_.Check(kPrefixData, CheckPrefixes(*unions, file_.Bytes(kPrefixData),
+                                           file_.Bytes(kPostingData), *offsets, documents_));
+  }
+
+  void CheckFieldLengths() {
+    if (!file_.Sound({kFieldLengths})) return;
+    measured_ = file_.Check(kFieldLengths, CheckLengths(file_.Bytes(kFieldLengths),
+                                                        context_.field_count, documents_, said_));
+  }
+
+  void CheckPairs() {
+    if (!(*file_)->Has(kAdjacencyWords) || !file_.Need({kAdjacencyData}) ||
+        !file_.Sound({kAdjacencyWords, kAdjacencyData})) {
+      return;
+    }
+    paired_ = file_.Check(kAdjacencyWords,
+                          CheckAdjacency(file_.Bytes(kAdjacencyWords), file_.Bytes(kAdjacencyData),
+                                         words_, documents_, frequent_, said_));
+  }
+
+  void CheckForward() {
+    if (!file_.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
+                      kAdjacencyWords, kPrefixWords})) {
+      return;
+    }
+    const auto& docids = content_.docids;
+    const auto offsets =
+        CheckOffsets(file_.Bytes(kForwardOffsets), docids.size(), SectionSize(kForwardData));
+    if (!file_.Check(kForwardOffsets, offsets.status())) return;
+    const auto text = TextReader::Open(*file_);
+    if (!text.ok()) {
+      const bool others_open = measured_ && (paired_ || !(*file_)->Has(kAdjacencyWords)) &&
+                               (begun_ || !(*file_)->Has(kPrefixWords));
+      if (others_open) file_.Check(kTextMeta, text.status());
+      return;
+    }
+    ForwardCheck forward(words_, context_.field_count, frequent_);
+    for (uint32_t local = 0; local < docids.size(); ++local) {
+      if (const Status status = forward.Add(**text, local); !status.ok()) {
+        file_.Check(kForwardData,
+                    Wrong("document " + std::to_string(docids[local]) + ": " + status.message()));
+        return;
+      }
+    }
+    content_.tokens = forward.tokens();
+    if (forward.tokens() != (*text)->token_count()) {
+      file_.Check(kTextMeta, Wrong("another number of words than the documents hold"));
+    }
+    Compare(forward.sums());
+  }
+
+  void Compare(const Sums& found) {
+    if (posted_ && (said_.fields != found.fields || said_.leading != found.leading)) {
+      file_.Check(kPostingData, Wrong("documents by word differ from words by document"));
+    }
+    if (measured_ && said_.lengths != found.lengths)
+      file_.Check(kFieldLengths, Wrong("they differ from the documents"));
+    if (paired_ && said_.adjacency != found.adjacency) {
+      file_.Check(kAdjacencyData,
+                  Wrong("documents by pair of words differ from words by document"));
+    }
+  }
+
+  const SegmentContext& context_;
+  SegmentContent content_;
+  File file_;
+  DocSet documents_;
+  uint32_t words_ = 0;
+  std::vector<Ordinal> frequent_;
+  // What each section says of the documents, where it makes sense; the forward records must say the
+  // same.
+  Sums said_;
+  bool posted_ = false, measured_ = false, paired_ = false, begun_ = false;
+};
+
 }  // namespace
 
 std::string SectionName(SectionId id) {
@@ -654,106 +798,7 @@ std::string SectionName(SectionId id) {
 }
 
 SegmentContent VerifyBase(const std::string& path, const SegmentContext& context) {
-  SegmentContent content;
-  File file(path, content.faults);
-  if (!file.open() ||
-      !file.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets,
-                  kPostingData, kForwardOffsets, kForwardData, kFieldLengths})) {
-    return content;
-  }
-  if (!file.Sound({kRowDocids}) ||
-      !file.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file.Bytes(kRowDocids))))) {
-    return content;
-  }
-  const auto docids = AsSpan<DocId>(file.Bytes(kRowDocids));
-  content.docids.assign(docids.begin(), docids.end());
-  const DocSet documents = DocSet::FromSorted(docids);
-
-  if (file.Sound({kRowOffsets})) {
-    const auto offsets =
-        CheckOffsets(file.Bytes(kRowOffsets), docids.size(), (*file)->SectionSize(kRowData));
-    if (file.Check(kRowOffsets, offsets.status()) && file.Sound({kRowData})) {
-      file.Check(kRowData, CheckRows(file, docids, *offsets, context));
-    }
-  }
-
-  if ((*file)->Has(kVectorDirectory) && file.Sound({kVectorDirectory}))
-    CheckVectors(file, documents);
-
-  std::optional<uint32_t> words;
-  if (file.Sound({kTerms})) {
-    const auto terms = fst::Fst::Open(file.Bytes(kTerms));
-    if (file.Check(kTerms, terms.ok() ? terms->Verify() : terms.status())) words = terms->size();
-  }
-  if (!words) return content;
-  content.words = *words;
-  // What each section says of the documents, where it makes sense; the forward records must say the
-  // same.
-  Sums said;
-  bool posted = false, measured = false, paired = false, begun = false;
-  if (file.Sound({kPostingOffsets})) {
-    const auto offsets =
-        CheckOffsets(file.Bytes(kPostingOffsets), *words, (*file)->SectionSize(kPostingData));
-    posted = file.Check(kPostingOffsets, offsets.status()) && file.Sound({kPostingData}) &&
-             file.Check(kPostingData,
-                        CheckPostings(file, *offsets, documents, context.field_count, said));
-    if (posted && (*file)->Has(kPrefixWords) && file.Need({kPrefixData}) &&
-        file.Sound({kPrefixWords, kPrefixData})) {
-      const auto unions = PrefixUnions::Open(**file, *words);
-      begun = file.Check(kPrefixWords, unions.status());
-      if (begun) {
-        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData),
-                                              file.Bytes(kPostingData), *offsets, documents));
-      }
-    }
-  }
-  if (file.Sound({kFieldLengths})) {
-    measured = file.Check(kFieldLengths, CheckLengths(file.Bytes(kFieldLengths),
-                                                      context.field_count, documents, said));
-  }
-  std::vector<Ordinal> frequent;
-  if ((*file)->Has(kAdjacencyWords) && file.Need({kAdjacencyData}) &&
-      file.Sound({kAdjacencyWords, kAdjacencyData})) {
-    const Status status = CheckAdjacency(file.Bytes(kAdjacencyWords), file.Bytes(kAdjacencyData),
-                                         *words, documents, frequent, said);
-    paired = file.Check(kAdjacencyWords, status);
-  }
-  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
-                   kAdjacencyWords, kPrefixWords})) {
-    return content;
-  }
-  const auto offsets =
-      CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
-  if (!file.Check(kForwardOffsets, offsets.status())) return content;
-  const auto text = TextReader::Open(*file);
-  if (!text.ok()) {
-    const bool others_open = measured && (paired || !(*file)->Has(kAdjacencyWords)) &&
-                             (begun || !(*file)->Has(kPrefixWords));
-    if (others_open) file.Check(kTextMeta, text.status());
-    return content;
-  }
-  ForwardCheck forward(*words, context.field_count, frequent);
-  for (uint32_t local = 0; local < docids.size(); ++local) {
-    if (const Status status = forward.Add(**text, local); !status.ok()) {
-      file.Check(kForwardData,
-                 Wrong("document " + std::to_string(docids[local]) + ": " + status.message()));
-      return content;
-    }
-  }
-  content.tokens = forward.tokens();
-  if (forward.tokens() != (*text)->token_count()) {
-    file.Check(kTextMeta, Wrong("another number of words than the documents hold"));
-  }
-  const Sums& found = forward.sums();
-  if (posted && (said.fields != found.fields || said.leading != found.leading)) {
-    file.Check(kPostingData, Wrong("documents by word differ from words by document"));
-  }
-  if (measured && said.lengths != found.lengths)
-    file.Check(kFieldLengths, Wrong("they differ from the documents"));
-  if (paired && said.adjacency != found.adjacency) {
-    file.Check(kAdjacencyData, Wrong("documents by pair of words differ from words by document"));
-  }
-  return content;
+  return BaseCheck(path, context).Run();
 }
 
 std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId> docids,
