@@ -46,79 +46,105 @@ export async function verifyFolder(
   }
   const parts = new PartReader(folder.dir);
   try {
-    const faults: Fault[] = folder.faults.map((message) => ({
-      file: '.',
-      structure: 'folder',
-      message,
-    }));
-    const tell = (more: readonly Fault[]): void => {
-      for (const fault of more)
-        print(`${DAMAGED_PREFIX}${fault.file}: ${fault.structure}: ${fault.message}`);
-      if (more !== faults) faults.push(...more);
-    };
-    tell(faults);
-    const store = await parts.read<StoreReport>(STORE_PART, 'store/data.mdb');
-    tell(store.faults);
-    if (store.report !== null) {
-      const { tasks, batches, indexes } = store.report;
-      print(`store: ${tasks} tasks, ${batches} batches, ${indexes.length} indexes`);
-    }
-    const uids = new Map(store.report?.indexes.map(([uid, { uuid }]) => [uuid, uid]));
-    const summaries = new Map(
-      store.report?.indexes.map(([, { uuid, summary }]) => [uuid, summary]),
-    );
-    const enqueued = new Set(fromRuns(store.report?.enqueued ?? []));
-    if (existsSync(analyticsFolder(folder.dir))) {
-      const file = 'analytics/data.mdb';
-      const analytics = await parts.read<AnalyticsReport>(ANALYTICS_PART, file);
-      tell(analytics.faults);
-      const rows = analytics.report?.rows ?? null;
-      if (rows !== null) print(`analytics: ${rows} searches and events`);
-    }
-    const indexDir = join(folder.dir, 'indexes');
-    for (const uuid of existsSync(indexDir) ? readdirSync(indexDir).toSorted() : []) {
-      const file = `indexes/${uuid}`;
-      if (store.report !== null && !uids.has(uuid)) {
-        print(`unused: ${file}: no index of the store; erased at the next start`);
-        continue;
-      }
-      const { report, faults: found } = await parts.read<IndexReport>(uuid, `${file}/index.mdb`);
-      tell(
-        found.map((fault) => ({
-          ...fault,
-          file: report === null ? fault.file : `${file}/${fault.file}`,
-        })),
-      );
-      if (report === null) continue;
-      for (const name of report.unused) print(`unused: ${file}/${name}: erased at the next start`);
-      // As at a start: what the index has of tasks that still wait is told to the store then.
-      const { batchUid, taskUids } = report.lastBatch ?? { batchUid: 0, taskUids: [] };
-      const unrecorded = taskUids.length > 0 && taskUids.every((uid) => enqueued.has(uid));
-      if (unrecorded) print(`unrecorded: ${file}: batch ${batchUid}; recorded at the next start`);
-      const counted = unrecorded ? undefined : summaries.get(uuid)?.numberOfDocuments;
-      if (counted !== undefined && counted !== report.documents && found.length === 0) {
-        tell([
-          {
-            file: 'store/data.mdb',
-            structure: 'indexes',
-            message: `\`${uids.get(uuid)}\` is said to have ${counted} documents and has ${report.documents}`,
-          },
-        ]);
-      }
-      const name = uids.has(uuid) ? ` (\`${uids.get(uuid)}\`)` : '';
-      print(
-        `${file}${name}: ${report.documents} documents, ${report.segments} segments, ${report.tokens} words, ${report.bytes} bytes`,
-      );
-    }
-    print(
-      faults.length === 0
-        ? 'All is sound.'
-        : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.`,
-    );
-    return faults.length === 0 ? SOUND : DAMAGED;
+    const check = new FolderCheck(folder.dir, parts, print);
+    check.tell(folder.faults.map((message) => ({ file: '.', structure: 'folder', message })));
+    const faults = await check.run();
+    print(faults === 0 ? 'All is sound.' : `${faults} ${faults === 1 ? 'fault' : 'faults'}.`);
+    return faults === 0 ? SOUND : DAMAGED;
   } finally {
     parts.close();
     await folder.close();
+  }
+}
+
+/** Reads part by part and tells of each. */
+class FolderCheck {
+  readonly #dir: string;
+  readonly #parts: PartReader;
+  readonly #print: (line: string) => void;
+  #faults = 0;
+
+  constructor(dir: string, parts: PartReader, print: (line: string) => void) {
+    this.#dir = dir;
+    this.#parts = parts;
+    this.#print = print;
+  }
+
+  /** @returns the number of faults told */
+  async run(): Promise<number> {
+    const store = await this.#readStore();
+    if (existsSync(analyticsFolder(this.#dir))) await this.#readAnalytics();
+    const indexDir = join(this.#dir, 'indexes');
+    const entries = new Map(
+      store?.indexes.map(([uid, { uuid, summary }]) => [uuid, { uid, summary }]),
+    );
+    const enqueued = new Set(fromRuns(store?.enqueued ?? []));
+    for (const uuid of existsSync(indexDir) ? readdirSync(indexDir).toSorted() : []) {
+      const entry = entries.get(uuid);
+      if (store !== null && entry === undefined)
+        this.#print(`unused: indexes/${uuid}: no index of the store; erased at the next start`);
+      else await this.#readIndex(uuid, entry, enqueued);
+    }
+    return this.#faults;
+  }
+
+  tell(faults: readonly Fault[]): void {
+    for (const fault of faults)
+      this.#print(`${DAMAGED_PREFIX}${fault.file}: ${fault.structure}: ${fault.message}`);
+    this.#faults += faults.length;
+  }
+
+  async #readStore(): Promise<StoreReport | null> {
+    const { report, faults } = await this.#parts.read<StoreReport>(STORE_PART, 'store/data.mdb');
+    this.tell(faults);
+    if (report === null) return null;
+    const { tasks, batches, indexes } = report;
+    this.#print(`store: ${tasks} tasks, ${batches} batches, ${indexes.length} indexes`);
+    return report;
+  }
+
+  async #readAnalytics(): Promise<void> {
+    const file = 'analytics/data.mdb';
+    const { report, faults } = await this.#parts.read<AnalyticsReport>(ANALYTICS_PART, file);
+    this.tell(faults);
+    const rows = report?.rows ?? null;
+    if (rows !== null) this.#print(`analytics: ${rows} searches and events`);
+  }
+
+  /**
+   * @param entry what the store says of the index; undefined: it cannot be read
+   * @param enqueued uids of tasks
+   */
+  async #readIndex(
+    uuid: string,
+    entry: { uid: string; summary: StoreReport['indexes'][number][1]['summary'] } | undefined,
+    enqueued: ReadonlySet<number>,
+  ): Promise<void> {
+    const file = `indexes/${uuid}`;
+    const { report, faults } = await this.#parts.read<IndexReport>(uuid, `${file}/index.mdb`);
+    this.tell(
+      faults.map((fault) => ({
+        ...fault,
+        file: report === null ? fault.file : `${file}/${fault.file}`,
+      })),
+    );
+    if (report === null) return;
+    for (const name of report.unused)
+      this.#print(`unused: ${file}/${name}: erased at the next start`);
+    // As at a start: what the index has of tasks that still wait is told to the store then.
+    const { batchUid, taskUids } = report.lastBatch ?? { batchUid: 0, taskUids: [] };
+    const unrecorded = taskUids.length > 0 && taskUids.every((uid) => enqueued.has(uid));
+    if (unrecorded)
+      this.#print(`unrecorded: ${file}: batch ${batchUid}; recorded at the next start`);
+    const counted = unrecorded ? undefined : entry?.summary?.numberOfDocuments;
+    if (counted !== undefined && counted !== report.documents && faults.length === 0) {
+      const message = `\`${entry!.uid}\` is said to have ${counted} documents and has ${report.documents}`;
+      this.tell([{ file: 'store/data.mdb', structure: 'indexes', message }]);
+    }
+    const name = entry === undefined ? '' : ` (\`${entry.uid}\`)`;
+    this.#print(
+      `${file}${name}: ${report.documents} documents, ${report.segments} segments, ${report.tokens} words, ${report.bytes} bytes`,
+    );
   }
 }
 

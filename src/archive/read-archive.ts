@@ -58,18 +58,9 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
         continue;
       }
       if (!isFile) throw new Error(`it is a ${type}, not a file`);
-      let read = 0;
-      // Not left early, which would end the whole archive.
-      const chunks = (entry as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-      const next = async (): Promise<Buffer | undefined> => {
-        const chunk = await chunks.next().catch((error: unknown) => {
-          throw told(error);
-        });
-        if (chunk.done === true) return undefined;
-        read += chunk.value.length;
+      const next = chunksOf(entry as AsyncIterable<Buffer>, told, (read) => {
         place = `in the entry \`${name}\`, at byte ${read} of ${size}`;
-        return chunk.value;
-      };
+      });
       const body = (async function* (): AsyncGenerator<Buffer, undefined> {
         for (let chunk = await next(); chunk !== undefined; chunk = await next()) yield chunk;
       })();
@@ -87,6 +78,29 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
     end.destroy();
     entries.destroy();
   }
+}
+
+/**
+ * Reads an entry chunk by chunk; undefined at its end. It is not left early, which would end the whole archive.
+ * @param told what is thrown for what stops the reading
+ * @param moved called with the bytes read so far
+ */
+function chunksOf(
+  entry: AsyncIterable<Buffer>,
+  told: (error: unknown) => ArchiveError,
+  moved: (read: number) => void,
+): () => Promise<Buffer | undefined> {
+  const chunks = entry[Symbol.asyncIterator]();
+  let read = 0;
+  return async () => {
+    const chunk = await chunks.next().catch((error: unknown) => {
+      throw told(error);
+    });
+    if (chunk.done === true) return undefined;
+    read += chunk.value.length;
+    moved(read);
+    return chunk.value;
+  };
 }
 
 function close(source: ReadStream): void {

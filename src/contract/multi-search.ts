@@ -40,7 +40,7 @@ function federatedFault(
   place: string,
   distinct: string | null | undefined,
   features: FeatureSet,
-  { self, remotes }: Pick<Network, 'self' | 'remotes'>,
+  network: Pick<Network, 'self' | 'remotes'>,
 ): ApiError | null {
   const refuse = (code: ErrorCode, message: string): ApiError =>
     new ApiError(code, `${place}: ${message}`);
@@ -76,12 +76,22 @@ function federatedFault(
       '`distinct` is given here and in `federation`; remove one.',
     );
   }
+  return remoteFault(query, place, features, network);
+}
+
+/** Of what a query of a federated search says of other servers. */
+function remoteFault(
+  query: MultiSearchQuery,
+  place: string,
+  features: FeatureSet,
+  { self, remotes }: Pick<Network, 'self' | 'remotes'>,
+): ApiError | null {
   const remote = query.federationOptions?.remote;
   if (isGiven(remote)) {
     if (query.useNetwork === true) {
-      return refuse(
+      return new ApiError(
         'invalid_multi_search_federation_options',
-        '`federationOptions.remote` cannot stand beside `useNetwork`.',
+        `${place}: \`federationOptions.remote\` cannot stand beside \`useNetwork\`.`,
       );
     }
     if (!features.network) {
@@ -90,9 +100,9 @@ function federatedFault(
     }
     // This server knows its own name without an entry in `remotes`.
     if (remote !== self && !Object.hasOwn(remotes, remote!)) {
-      return refuse(
+      return new ApiError(
         'invalid_multi_search_remote',
-        `the network of this server has no remote \`${remote}\`.`,
+        `${place}: the network of this server has no remote \`${remote}\`.`,
       );
     }
   }

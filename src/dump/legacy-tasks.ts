@@ -68,57 +68,56 @@ function taskOfEvents(old: Json): TaskLine {
   return { line, payload: status === 'enqueued' ? payload : null };
 }
 
-function legacyKind(
-  kind: string,
-  content: Json,
-  resultKind: string,
-  result: Json,
-): { type: unknown; details: unknown; payload: string | null } {
+interface LegacyKind {
+  type: unknown;
+  details: unknown;
+  payload: string | null;
+}
+
+function legacyAddition(content: Json, indexed: unknown): LegacyKind {
+  const { primary_key, merge_strategy, documents_count, allow_index_creation } = content;
+  return {
+    type: {
+      documentImport: {
+        primary_key: primary_key ?? null,
+        method: merge_strategy,
+        documents_count,
+        allow_index_creation,
+      },
+    },
+    details: {
+      DocumentAdditionOrUpdate: { received_documents: documents_count, indexed_documents: indexed },
+    },
+    payload: typeof content.content_uuid === 'string' ? content.content_uuid : null,
+  };
+}
+
+function legacyDeletion(content: Json, deleted: unknown): LegacyKind {
+  const [way, ids] = only(content.deletion ?? content);
+  if (way !== 'Ids' && way !== 'ids') {
+    return {
+      type: 'documentClear',
+      details: { ClearAll: { deleted_documents: deleted } },
+      payload: null,
+    };
+  }
+  const list = Array.isArray(ids) ? ids : ((ids as Json)?.ids ?? []);
+  const provided_ids = (list as unknown[]).length;
+  return {
+    type: { documentDeletion: { documents_ids: list } },
+    details: { DocumentDeletion: { provided_ids, deleted_documents: deleted } },
+    payload: null,
+  };
+}
+
+function legacyKind(kind: string, content: Json, resultKind: string, result: Json): LegacyKind {
   const without = { payload: null };
   const deleted = result?.deleted_documents ?? null;
   switch (kind) {
-    case 'DocumentAddition': {
-      const { primary_key, merge_strategy, documents_count, allow_index_creation } = content;
-      const indexed = resultKind === kind ? result.indexed_documents : null;
-      return {
-        type: {
-          documentImport: {
-            primary_key: primary_key ?? null,
-            method: merge_strategy,
-            documents_count,
-            allow_index_creation,
-          },
-        },
-        details: {
-          DocumentAdditionOrUpdate: {
-            received_documents: documents_count,
-            indexed_documents: indexed,
-          },
-        },
-        payload: typeof content.content_uuid === 'string' ? content.content_uuid : null,
-      };
-    }
-    case 'DocumentDeletion': {
-      const [way, ids] = only(content.deletion ?? content);
-      if (way !== 'Ids' && way !== 'ids') {
-        return {
-          type: 'documentClear',
-          details: { ClearAll: { deleted_documents: deleted } },
-          ...without,
-        };
-      }
-      const list = Array.isArray(ids) ? ids : ((ids as Json)?.ids ?? []);
-      return {
-        type: { documentDeletion: { documents_ids: list } },
-        details: {
-          DocumentDeletion: {
-            provided_ids: (list as unknown[]).length,
-            deleted_documents: deleted,
-          },
-        },
-        ...without,
-      };
-    }
+    case 'DocumentAddition':
+      return legacyAddition(content, resultKind === kind ? result.indexed_documents : null);
+    case 'DocumentDeletion':
+      return legacyDeletion(content, deleted);
     case 'SettingsUpdate': {
       const { is_deletion, allow_index_creation } = content;
       const settings = legacySettings((content.settings ?? {}) as Json);

@@ -343,38 +343,20 @@ class SocketExchange implements Exchange {
 
   stream(status: number, headers: HeaderList): ReplyStream {
     const res = this.#res;
-    /** What the library has not been given yet; it holds one piece at most that the client has not read. */
-    const waiting: Buffer[] = [];
-    let room = true;
-    let given = 0;
-    const give = (bytes: Buffer): void => {
-      room = res.write(bytes);
-      given += bytes.length;
-    };
+    const queue = new StreamQueue(res);
     const pump = (firstBytes: number): void => {
-      if (this.#done) return;
-      res.cork(() => {
-        for (let size = firstBytes; room || size < STREAM_PIECE_BYTES; size = STREAM_PIECE_BYTES) {
-          const next = waiting.shift();
-          if (next === undefined) break;
-          // One byte is held back as long as there is no room: it is what `keepAlive` tries with.
-          const last = waiting.length === 0 && next.length > 1 && next.length <= size;
-          const end = last ? next.length - 1 : size;
-          give(next.subarray(0, end));
-          if (next.length > end) waiting.unshift(next.subarray(end));
-        }
-      });
+      if (!this.#done) queue.pump(firstBytes);
     };
     if (!this.#done) {
       res.cork(() => writeHead(res, status, this.#closing(headers)));
       this.#beginTransfer({
         // A stream may be silent for as long as nothing happens.
-        moved: () => (room && waiting.length === 0 ? null : given),
+        moved: () => (queue.isDrained ? null : queue.given),
         keepAlive: () => {
           // Writing makes the library try again what the client had no room for.
-          if (!room && waiting.length > 0) {
+          if (!queue.hasRoom && queue.holdsBytes) {
             pump(1);
-            if (room) drained();
+            if (queue.hasRoom) drained();
           }
           if (this.#done) return;
           res.pause();
@@ -385,30 +367,31 @@ class SocketExchange implements Exchange {
     }
     let listener: (() => void) | null = null;
     const drained = (): void => {
-      if (!this.#done && room && waiting.length === 0) listener?.();
+      if (!this.#done && queue.isDrained) listener?.();
     };
     return {
       write: (chunk) => {
         if (this.#done) return false;
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-        if (bytes.length === 0) return room && waiting.length === 0;
-        waiting.push(bytes);
-        if (room) pump(STREAM_PIECE_BYTES);
-        return room && waiting.length === 0;
+        if (bytes.length > 0) {
+          queue.add(bytes);
+          if (queue.hasRoom) pump(STREAM_PIECE_BYTES);
+        }
+        return queue.isDrained;
       },
       onDrain: (drain) => {
         if (this.#done) return;
         listener = drain;
         res.onWritable(() => {
-          room = true;
+          queue.hasRoom = true;
           pump(STREAM_PIECE_BYTES);
           drained();
-          return room;
+          return queue.hasRoom;
         });
       },
       end: () => {
         if (this.#done) return;
-        for (const bytes of waiting) res.write(bytes);
+        queue.giveAll();
         this.#done = true;
         this.#endTransfer();
         const isHead = this.method === 'HEAD';
@@ -416,6 +399,60 @@ class SocketExchange implements Exchange {
       },
       abort: () => this.#giveUp(),
     };
+  }
+}
+
+/** The bytes of a stream that the library has not been given yet; it holds one piece at most that the client has not read. */
+class StreamQueue {
+  readonly #res: Socket.Response;
+  readonly #waiting: Buffer[] = [];
+  /** The library would take more. */
+  hasRoom = true;
+  given = 0;
+
+  constructor(res: Socket.Response) {
+    this.#res = res;
+  }
+
+  get holdsBytes(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  get isDrained(): boolean {
+    return this.hasRoom && !this.holdsBytes;
+  }
+
+  add(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+  }
+
+  /** Gives the library what it has room for. */
+  pump(firstBytes: number): void {
+    const waiting = this.#waiting;
+    this.#res.cork(() => {
+      for (
+        let size = firstBytes;
+        this.hasRoom || size < STREAM_PIECE_BYTES;
+        size = STREAM_PIECE_BYTES
+      ) {
+        const next = waiting.shift();
+        if (next === undefined) break;
+        // One byte is held back as long as there is no room: it is what `keepAlive` tries with.
+        const last = waiting.length === 0 && next.length > 1 && next.length <= size;
+        const end = last ? next.length - 1 : size;
+        this.#give(next.subarray(0, end));
+        if (next.length > end) waiting.unshift(next.subarray(end));
+      }
+    });
+  }
+
+  giveAll(): void {
+    for (const bytes of this.#waiting) this.#res.write(bytes);
+  }
+
+  #give(bytes: Buffer): void {
+    this.hasRoom = this.#res.write(bytes);
+    this.given += bytes.length;
   }
 }
 

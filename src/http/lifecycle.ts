@@ -29,8 +29,8 @@ import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import { requestIdOf } from './request-id.ts';
-import { STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
-import { Router } from './router.ts';
+import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
+import { Router, type Match } from './router.ts';
 
 export interface LifecycleOptions {
   routes: readonly Route[];
@@ -131,19 +131,8 @@ export class Lifecycle {
   }
 
   #handle(exchange: Exchange, told: boolean): void {
-    const { headers, method, framingFault } = exchange;
-    if (framingFault !== null) {
-      const error = new ApiError('bad_request', `The request cannot be read: ${framingFault}.`);
-      // Later: the library takes no further request from a connection that waits for an answer.
-      setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
-      return;
-    }
-    if (exchange.headBytes > REQUEST_HEAD_BYTES_MAX) {
-      const error = headTooLong();
-      exchange.closes = true;
-      setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
-      return;
-    }
+    const { headers, method } = exchange;
+    if (refusedUnread(exchange)) return;
     if (
       method === 'OPTIONS' &&
       headers.origin !== undefined &&
@@ -154,13 +143,7 @@ export class Lifecycle {
     }
     const match = this.#router.match(method, exchange.path);
     if (match.kind !== 'found') {
-      const id = requestIdOf(headers.requestId);
-      const answer: Header[] = [[REQUEST_ID, id]];
-      if (headers.origin !== undefined) answer.push(ANY_ORIGIN);
-      if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
-      const status = match.kind === 'unknown' ? 404 : 405;
-      exchange.reply(status, answer, null);
-      if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
+      this.#replyNoRoute(exchange, match, told);
       return;
     }
     const route = match.target;
@@ -198,6 +181,21 @@ export class Lifecycle {
     } else {
       this.#readInput(pending, match.params, authorizer.open());
     }
+  }
+
+  #replyNoRoute(
+    exchange: Exchange,
+    match: Exclude<Match<Route>, { kind: 'found' }>,
+    told: boolean,
+  ): void {
+    const { headers, method } = exchange;
+    const id = requestIdOf(headers.requestId);
+    const answer: Header[] = [[REQUEST_ID, id]];
+    if (headers.origin !== undefined) answer.push(ANY_ORIGIN);
+    if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
+    const status = match.kind === 'unknown' ? 404 : 405;
+    exchange.reply(status, answer, null);
+    if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
 
   /** Whether the limits of the key let the request pass; else it is answered. */
@@ -258,10 +256,13 @@ export class Lifecycle {
       return;
     }
     const wrongType = jsonTypeFault(exchange.headers.contentType);
-    if (wrongType !== null) {
-      this.#fail(pending, wrongType);
-      return;
-    }
+    if (wrongType === null) this.#readBody(pending, body, run);
+    else this.#fail(pending, wrongType);
+  }
+
+  /** @param run takes the body once it is checked */
+  #readBody(pending: Pending, body: BodyParser<unknown>, run: (value: unknown) => void): void {
+    const { exchange } = pending;
     const { limits } = this.#options;
     const settings = body.settings ?? null;
     const kept = settings === null ? LARGE_BODY_BYTES : LARGE_SETTINGS_BYTES;
@@ -481,6 +482,22 @@ export class Lifecycle {
 
 function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {
   return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+/** Answers a request that cannot be read; false: it can. */
+function refusedUnread(exchange: Exchange): boolean {
+  const { framingFault } = exchange;
+  const error =
+    framingFault !== null
+      ? new ApiError('bad_request', `The request cannot be read: ${framingFault}.`)
+      : exchange.headBytes > REQUEST_HEAD_BYTES_MAX
+        ? headTooLong()
+        : null;
+  if (error === null) return false;
+  if (framingFault === null) exchange.closes = true;
+  // Later: the library takes no further request from a connection that waits for an answer.
+  setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
+  return true;
 }
 
 function preflight(exchange: Exchange): void {

@@ -416,65 +416,26 @@ class Compiler {
   }
 
   expression(node: Node): Code {
-    const { at } = node;
     switch (node.kind) {
       case 'literal': {
         const { value } = node;
         return () => value;
       }
-      case 'template': {
-        const parts = node.parts.map((part) => this.expression(part));
-        const { texts } = node;
-        return (frame) => {
-          let text = texts[0]!;
-          for (let n = 0; n < parts.length; n++) {
-            text = joined(text, joined(toText(parts[n]!(frame)), texts[n + 1]!));
-          }
-          return text;
-        };
-      }
-      case 'array': {
-        const items = node.items.map((item) => this.stored(item));
-        return (frame) => located(at, () => boundedArray(items.map((item) => item(frame))));
-      }
-      case 'map': {
-        const items = node.items.map((item) => this.stored(item));
-        const { keys } = node;
-        return (frame) => {
-          const map = new ObjectMap();
-          for (let n = 0; n < keys.length; n++) map.set(keys[n]!, items[n]!(frame));
-          return located(at, () => boundedMap(map));
-        };
-      }
+      case 'template':
+        return this.#template(node);
+      case 'array':
+        return this.#array(node);
+      case 'map':
+        return this.#map(node);
       case 'variable':
       case 'this':
       case 'property':
       case 'index':
         return this.#place(node).get;
-      case 'unary': {
-        const operand = this.expression(node.operand);
-        const { op } = node;
-        return (frame) => {
-          charge(1);
-          const value = operand(frame);
-          return located(at, () => unaryOperation(op, value));
-        };
-      }
-      case 'binary': {
-        const left = this.expression(node.left);
-        const right = this.expression(node.right);
-        const operation = binaryOperation(node.op);
-        return (frame) => {
-          charge(1);
-          const a = left(frame);
-          const b = right(frame);
-          try {
-            return operation(a, b);
-          } catch (error) {
-            throw asScriptError(error).at(at);
-          }
-        };
-      }
+      case 'unary':
+        return this.#unary(node);
+      case 'binary':
+        return this.#binary(node);
       case 'and':
       case 'or': {
         const left = this.condition(node.left);
@@ -504,6 +465,63 @@ class Compiler {
         };
       }
     }
+  }
+
+  #template(node: Node & { kind: 'template' }): Code {
+    const parts = node.parts.map((part) => this.expression(part));
+    const { texts } = node;
+    return (frame) => {
+      let text = texts[0]!;
+      for (let n = 0; n < parts.length; n++) {
+        text = joined(text, joined(toText(parts[n]!(frame)), texts[n + 1]!));
+      }
+      return text;
+    };
+  }
+
+  #array(node: Node & { kind: 'array' }): Code {
+    const { at } = node;
+    const items = node.items.map((item) => this.stored(item));
+    return (frame) => located(at, () => boundedArray(items.map((item) => item(frame))));
+  }
+
+  #map(node: Node & { kind: 'map' }): Code {
+    const { at } = node;
+    const items = node.items.map((item) => this.stored(item));
+    const { keys } = node;
+    return (frame) => {
+      const map = new ObjectMap();
+      for (let n = 0; n < keys.length; n++) map.set(keys[n]!, items[n]!(frame));
+      return located(at, () => boundedMap(map));
+    };
+  }
+
+  #unary(node: Node & { kind: 'unary' }): Code {
+    const { at } = node;
+    const operand = this.expression(node.operand);
+    const { op } = node;
+    return (frame) => {
+      charge(1);
+      const value = operand(frame);
+      return located(at, () => unaryOperation(op, value));
+    };
+  }
+
+  #binary(node: Node & { kind: 'binary' }): Code {
+    const { at } = node;
+    const left = this.expression(node.left);
+    const right = this.expression(node.right);
+    const operation = binaryOperation(node.op);
+    return (frame) => {
+      charge(1);
+      const a = left(frame);
+      const b = right(frame);
+      try {
+        return operation(a, b);
+      } catch (error) {
+        throw asScriptError(error).at(at);
+      }
+    };
   }
 
   #assign(node: Node & { kind: 'assign' }): Code {
@@ -539,52 +557,60 @@ class Compiler {
             frame.self.v = value;
           },
         };
-      case 'property': {
-        const object = this.#place(node.object);
-        const { name, optional } = node;
-        return {
-          constant: object.constant,
-          get: (frame) => {
-            const value = object.get(frame);
-            if (value instanceof ObjectMap) return value.get(name) ?? null;
-            if (optional && value === null) return null;
-            return located(at, () => propertyOf(value, name));
-          },
-          set: (frame, value) => {
-            const target = object.get(frame);
-            if (!(target instanceof ObjectMap))
-              fail(`${typeName(target)} has no property \`${name}\` to be set`);
-            target.set(name, value);
-            boundedMap(target);
-          },
-        };
-      }
-      case 'index': {
-        const object = this.#place(node.object);
-        const index = this.expression(node.index);
-        const { optional } = node;
-        return {
-          constant: object.constant,
-          get: (frame) => {
-            const value = object.get(frame);
-            if (optional && value === null) return null;
-            const key = index(frame);
-            return located(at, () => itemAt(value, key));
-          },
-          set: (frame, value) => {
-            const target = object.get(frame);
-            const key = index(frame);
-            const changed = setItem(target, key, value);
-            if (changed !== undefined) object.set(frame, changed);
-          },
-        };
-      }
+      case 'property':
+        return this.#property(node);
+      case 'index':
+        return this.#item(node);
       default: {
         const get = this.expression(node);
         // A value that nothing holds: it can be changed, and is forgotten.
         return { constant: false, get, set: () => {} };
       }
     }
+  }
+
+  #property(node: Node & { kind: 'property' }): Place {
+    const { at } = node;
+    const object = this.#place(node.object);
+    const { name, optional } = node;
+    return {
+      constant: object.constant,
+      get: (frame) => {
+        const value = object.get(frame);
+        if (value instanceof ObjectMap) return value.get(name) ?? null;
+        if (optional && value === null) return null;
+        return located(at, () => propertyOf(value, name));
+      },
+      set: (frame, value) => {
+        const target = object.get(frame);
+        if (!(target instanceof ObjectMap))
+          fail(`${typeName(target)} has no property \`${name}\` to be set`);
+        target.set(name, value);
+        boundedMap(target);
+      },
+    };
+  }
+
+  #item(node: Node & { kind: 'index' }): Place {
+    const { at } = node;
+    const object = this.#place(node.object);
+    const index = this.expression(node.index);
+    const { optional } = node;
+    return {
+      constant: object.constant,
+      get: (frame) => {
+        const value = object.get(frame);
+        if (optional && value === null) return null;
+        const key = index(frame);
+        return located(at, () => itemAt(value, key));
+      },
+      set: (frame, value) => {
+        const target = object.get(frame);
+        const key = index(frame);
+        const changed = setItem(target, key, value);
+        if (changed !== undefined) object.set(frame, changed);
+      },
+    };
   }
 
   #variable(name: string, at: Position): Place {

@@ -38,12 +38,6 @@ export function markBatches(
   };
   const tasks = digest.runs.ofKinds();
   const marks = new Uint16Array(kinds.used);
-  // No branch depends on what passes, which is seldom predictable.
-  const markCodes = (bit: number, codes: Uint8Array | Int32Array, wanted: number): void => {
-    for (let kind = 0; kind < marks.length; kind++) {
-      marks[kind]! |= bit & -Number((codes[kind]! & wanted) !== 0);
-    }
-  };
   const markKinds = (bit: number, condition: Partial<KindConditions>): void => {
     const passing = kinds.passing({ ...ANY, ...condition });
     for (let kind = 0; kind < marks.length; kind++) marks[kind]! |= bit & -passing[kind]!;
@@ -56,8 +50,8 @@ export function markBatches(
     markKinds(bit, { index: own });
     markLinked(table, { index: null, visible: null, [of]: mask }, batches, bit);
   };
-  if (status !== null) markCodes(bitOf(), tasks.statuses, status);
-  if (type !== null) markCodes(bitOf(), tasks.types, type);
+  if (status !== null) markCodes(marks, bitOf(), tasks.statuses, status);
+  if (type !== null) markCodes(marks, bitOf(), tasks.types, type);
   if (enqueued !== null) {
     // The most recent task is after the bound, the oldest one before it.
     const { after, before } = enqueued;
@@ -80,6 +74,18 @@ export function markBatches(
     if (tasks.statuses[kind] !== 0 && batch < batches.length) batches[batch]! |= marks[kind]!;
   }
   return all;
+}
+
+// No branch depends on what passes, which is seldom predictable.
+function markCodes(
+  marks: Uint16Array,
+  bit: number,
+  codes: Uint8Array | Int32Array,
+  wanted: number,
+): void {
+  for (let kind = 0; kind < marks.length; kind++) {
+    marks[kind]! |= bit & -Number((codes[kind]! & wanted) !== 0);
+  }
 }
 
 function markLinked(

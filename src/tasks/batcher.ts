@@ -284,19 +284,51 @@ interface BatchKey {
   key: string | null;
 }
 
+/** A batch so far. */
+interface Growing {
+  state: State;
+  uids: number[];
+  bytes: number;
+  mayCreateIndex: boolean;
+  key: BatchKey;
+}
+
+/** The state of a batch with one more task, or why the batch ends before it. */
+function stateWith(
+  { state, uids, bytes, mayCreateIndex, key }: Growing,
+  task: PendingTask,
+  indexKey: string | null | undefined,
+  limits: BatchLimits,
+): { state: State } | { end: string } {
+  if (uids.length >= limits.tasks)
+    return { end: `limit of ${limits.tasks} tasks per batch reached` };
+  const total = bytes + task.payloadBytes;
+  if (total > limits.bytes) {
+    return {
+      end: `limit of ${limits.bytes} bytes per batch reached (${total} bytes with the next task)`,
+    };
+  }
+  if (task.kind === 'alone') return { end: notBatchable(task) };
+  const before = `ended before task ${task.uid}: `;
+  // A batch that ends with the deletion of the index has returned.
+  const step: Step = TRANSITIONS[state as Exclude<State, 'indexDeletion'>][task.kind];
+  if ('stop' in step) return { end: before + step.stop };
+  if (indexKey === undefined && !mayCreateIndex && task.mayCreateIndex) {
+    return { end: `${before}it has other rights to create the index` };
+  }
+  const conflict = task.kind === 'add' ? keyConflict(key, task, indexKey ?? null) : null;
+  return conflict === null ? step : { end: before + conflict };
+}
+
 function indexBatch(
   indexUid: string,
   pending: PendingTasks,
   indexKey: string | null | undefined,
   limits: BatchLimits,
 ): Batch | null {
-  const uids: number[] = [];
-  let state: State | null = null;
-  let bytes = 0;
-  let mayCreateIndex = false;
-  let key: BatchKey = { any: false, key: null };
-  const done = (strategy: string): Batch => ({
-    kind: KIND_OF_STATE[state!],
+  let growing: Growing | null = null;
+  const done = ({ state, uids, mayCreateIndex }: Growing, strategy: string): Batch => ({
+    kind: KIND_OF_STATE[state],
     indexUid,
     uids,
     mayCreateIndex,
@@ -304,44 +336,33 @@ function indexBatch(
   });
 
   for (const task of pending.ofIndex(indexUid)) {
-    if (state === null) {
+    if (growing === null) {
       if (task.kind === 'alone') return single(task.type, indexUid, task);
-      state = START[task.kind];
+      growing = {
+        ...{ state: START[task.kind], uids: [], bytes: 0, mayCreateIndex: false },
+        key: { any: false, key: null },
+      };
     } else {
-      if (uids.length >= limits.tasks)
-        return done(`limit of ${limits.tasks} tasks per batch reached`);
-      const total = bytes + task.payloadBytes;
-      if (total > limits.bytes) {
-        return done(
-          `limit of ${limits.bytes} bytes per batch reached (${total} bytes with the next task)`,
-        );
-      }
-      if (task.kind === 'alone') return done(notBatchable(task));
-      const before = `ended before task ${task.uid}: `;
-      // A batch that ends with the deletion of the index has returned.
-      const step: Step = TRANSITIONS[state as Exclude<State, 'indexDeletion'>][task.kind];
-      if ('stop' in step) return done(before + step.stop);
-      if (indexKey === undefined && !mayCreateIndex && task.mayCreateIndex) {
-        return done(`${before}it has other rights to create the index`);
-      }
-      if (task.kind === 'add') {
-        const reason = keyConflict(key, task, indexKey ?? null);
-        if (reason !== null) return done(before + reason);
-      }
-      state = step.state;
+      const next = stateWith(growing, task, indexKey, limits);
+      if ('end' in next) return done(growing, next.end);
+      growing.state = next.state;
     }
+    const { uids, key } = growing;
     uids.push(task.uid);
-    bytes += task.payloadBytes;
-    mayCreateIndex ||= task.mayCreateIndex;
+    growing.bytes += task.payloadBytes;
+    growing.mayCreateIndex ||= task.mayCreateIndex;
     if (task.kind === 'add') {
-      if (!key.any) key = { any: true, key: task.primaryKey };
-      if (uids.length === 1 && contradicts(task, indexKey ?? null)) return done(notBatchable(task));
+      if (!key.any) growing.key = { any: true, key: task.primaryKey };
+      if (uids.length === 1 && contradicts(task, indexKey ?? null))
+        return done(growing, notBatchable(task));
     }
-    if (state === 'indexDeletion')
-      return done(`ended after task ${task.uid}: it deletes the index`);
+    if (growing.state === 'indexDeletion')
+      return done(growing, `ended after task ${task.uid}: it deletes the index`);
   }
-  if (state === null) return null;
+  if (growing === null) return null;
+  const { uids } = growing;
   return done(
+    growing,
     uids.length === pending.count
       ? 'all enqueued tasks were taken'
       : `all enqueued tasks of index \`${indexUid}\` were taken`,

@@ -365,35 +365,21 @@ export class Scheduler {
     if (this.#stopping) cancel.turnOn();
     progress.enter(0, 'processing tasks', 0, 2);
     try {
-      let result: RunResult;
-      try {
-        const now = rfc3339(startedAt);
-        const { store, registry } = { store: this.#store, registry: this.#registry };
-        const { embedding } = this.#options;
-        const context = {
-          ...{ store, registry, batch, batchUid, now, progress, cancel },
-          ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
-          detach: () => {
-            if (isDetached) return;
-            isDetached = true;
-            crashes.detach(batchUid);
-            this.#pending.setAside(batch.uids);
-            detach();
-          },
-        };
-        if (recovered instanceof Error) throw recovered;
-        const verdict = crashes.verdict(batch.uids[0]!);
-        if (verdict !== null) throw new ApiError('task_crashed', verdict);
-        result = await this.#runner(batch.kind)(context);
-      } catch (error) {
-        if (error instanceof BatchCanceled) {
-          await this.#store.rollBack(batchUid, batch.uids);
-          this.#pending.putBack(batch.uids);
-          return;
-        }
-        if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
-        result = { ends: allFailed(batch, toApiError(error)) };
-      }
+      const now = rfc3339(startedAt);
+      const { store, registry } = { store: this.#store, registry: this.#registry };
+      const { embedding } = this.#options;
+      const result = await this.#resultOf(recovered, {
+        ...{ store, registry, batch, batchUid, now, progress, cancel },
+        ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
+        detach: () => {
+          if (isDetached) return;
+          isDetached = true;
+          crashes.detach(batchUid);
+          this.#pending.setAside(batch.uids);
+          detach();
+        },
+      });
+      if (result === 'canceled') return;
       const trace = progress.trace();
       progress.enter(0, 'writing tasks to disk', 1, 2);
       await this.#finish(batchUid, startedAt, batch.strategy, result, {
@@ -406,6 +392,28 @@ export class Scheduler {
     } finally {
       this.#running.delete(batchUid);
       crashes.end(batchUid);
+    }
+  }
+
+  /** What becomes of a batch; if it was canceled, its tasks wait again. */
+  async #resultOf(
+    recovered: Error | 'nothing',
+    context: RunContext,
+  ): Promise<RunResult | 'canceled'> {
+    const { batch, batchUid } = context;
+    try {
+      if (recovered instanceof Error) throw recovered;
+      const verdict = this.#options.crashes.verdict(batch.uids[0]!);
+      if (verdict !== null) throw new ApiError('task_crashed', verdict);
+      return await this.#runner(batch.kind)(context);
+    } catch (error) {
+      if (error instanceof BatchCanceled) {
+        await this.#store.rollBack(batchUid, batch.uids);
+        this.#pending.putBack(batch.uids);
+        return 'canceled';
+      }
+      if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
+      return { ends: allFailed(batch, toApiError(error)) };
     }
   }
 
