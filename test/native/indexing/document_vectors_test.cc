@@ -296,7 +296,10 @@ class Naive {
           sent.given = !sent.rows.empty();
           sent.removed = sent.rows.empty();
           sent.dimensions = sent.given ? static_cast<int>(sent.rows[0].size()) : 0;
-          sent.json = "{\"regenerate\": false, \"embeddings\": " + RowsText(sent.rows) + "}";
+          // Written by the engine, and so as an answer shows them.
+          sent.json =
+              "{\"regenerate\": false, \"embeddings\": " + RowsText(ShownRows(sent.rows, false)) +
+              "}";
           document.kept[name] = sent;
         }
         document.entries.erase(entry);
