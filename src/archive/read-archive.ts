@@ -46,6 +46,7 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
     .pipe(gunzip)
     .pipe(end)
     .pipe(entries as unknown as NodeJS.WritableStream);
+  const files = new Set<string>();
   try {
     for await (const entry of entries) {
       const { name, size, type } = entry.header;
@@ -58,6 +59,8 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
         continue;
       }
       if (!isFile) throw new Error(`it is a ${type}, not a file`);
+      if (files.has(path)) throw new Error('an entry before it has the same path');
+      files.add(path);
       const next = chunksOf(entry as AsyncIterable<Buffer>, told, (read) => {
         place = `in the entry \`${name}\`, at byte ${read} of ${size}`;
       });

@@ -4,7 +4,7 @@
  */
 import { createSecretKey } from 'node:crypto';
 import jwt from 'jsonwebtoken';
-import { RawJson, shortJson } from '../base/json.ts';
+import { excessIn, RawJson, shortJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { isIndexPattern, normalizeUuid } from '../contract/formats.ts';
 import { IndexPatterns } from './patterns.ts';
@@ -32,6 +32,8 @@ export function decodeTenantToken(text: string): Result<TenantToken, string> | u
   const parts = partsOf(text);
   if (parts === null || !isObject(parts.header) || !isObject(parts.payload)) return undefined;
   const { header, payload: claims } = parts;
+  const excess = excessOf(text);
+  if (excess !== null) return err(excess);
   if (!(ALGORITHMS as string[]).includes(header.alg)) {
     return err(`the algorithm ${shortJson(header.alg)} is not one of ${ALGORITHMS.join(', ')}`);
   }
@@ -60,6 +62,12 @@ function partsOf(text: string): jwt.Jwt | null {
   } catch {
     return null;
   }
+}
+
+/** What is nested too deeply could not be written again, in a filter or in a message. */
+function excessOf(text: string): string | null {
+  const parts = text.split('.').map((part) => excessIn(Buffer.from(part, 'base64url')));
+  return parts.find((excess) => excess !== null) ?? null;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -8,7 +8,7 @@
  * - `json-or-text`: the value of the text as JSON, or the text itself when it is not JSON
  * - `date-after`, `date-before`: a moment in milliseconds; `*` removes the restriction
  */
-import { INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
+import { excessIn, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
@@ -125,7 +125,9 @@ function reader(schema: Schema): Read {
   }
 }
 
+/** What is nested too deeply is a text: as JSON it could not be written again, in a message for instance. */
 function jsonReader(text: string): { value: unknown } {
+  if (excessIn(Buffer.from(text)) !== null) return { value: text };
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {

@@ -131,13 +131,15 @@ describe('archives', () => {
     }
   });
 
-  it('are refused when a path leads out of them, or an entry is a link', async () => {
+  it('are refused when a path leads out of them or comes twice, or an entry is a link', async () => {
     for (const header of [
       { name: '../outside' },
       { name: '/etc/passwd' },
+      { name: './once' },
       { name: 'a', type: 'symlink' as const, linkname: '/etc' },
     ]) {
       const tar = pack();
+      tar.entry({ name: 'once' }, 'x');
       tar.entry(header, 'type' in header ? undefined! : 'x');
       tar.finalize();
       const chunks: Buffer[] = [];

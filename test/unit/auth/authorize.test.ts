@@ -426,6 +426,7 @@ describe('A tenant token', () => {
     assert.equal(code(sign(good), 'search', 'm'), 'ok');
     assert.equal(code(sign({ ...good, nbf: 4102444800 }), 'search', 'm'), 'ok', 'no other date');
     const seconds = clock.now() / 1000;
+    const deep = JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`) as unknown;
     assert.equal(
       code(sign({ ...good, exp: seconds }), 'search', 'm'),
       'ok',
@@ -446,6 +447,8 @@ describe('A tenant token', () => {
       ['tampered', `${sign(good).slice(0, -2)}AA`],
       ['no signature', sign(good).replace(/[^.]*$/, '')],
       ['not a token', 'a.b.c'],
+      ['filter nested too deeply', sign({ ...good, searchRules: { '*': { filter: [deep] } } })],
+      ['header nested too deeply', sign(good, { alg: deep })],
     ];
     for (const [name, token] of bad)
       assert.equal(code(token, 'search', 'm'), 'invalid_api_key', name);

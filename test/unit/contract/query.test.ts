@@ -51,6 +51,15 @@ describe('A query string', () => {
     assert.deepEqual(parsed('filter=12').filter, 12);
   });
 
+  it('holds no JSON that is nested too deeply: it stays a text', () => {
+    for (const deep of [
+      `${'['.repeat(200)}${']'.repeat(200)}`,
+      `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`,
+    ]) {
+      assert.equal(parsed(`filter=${encodeURIComponent(deep)}`).filter, deep);
+    }
+  });
+
   it('counts with the last of two values, whatever the first one is', () => {
     assert.deepEqual(parsed('limit=1&limit=2'), { limit: 2 });
     assert.deepEqual(parsed('limit=x&q=a&limit=2'), { limit: 2, q: 'a' });
