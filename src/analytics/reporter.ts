@@ -1,6 +1,6 @@
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
-import { startThread } from '../base/thread.ts';
+import { builtFile } from '../base/built-file.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Recorder } from './recorder.ts';
@@ -55,7 +55,7 @@ export class Reporter {
     if (isGone()) throw new Error('the client went away');
     await recorder.flushed();
     const from = Math.max(spec.from, clock.now() - retentionMs);
-    const worker = startThread(import.meta.url, './report-worker.cjs', './report-worker.ts', {
+    const worker = new Worker(builtFile('report-worker.cjs'), {
       workerData: { ...spec, from },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });

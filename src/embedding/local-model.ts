@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { builtFile } from '../base/built-file.ts';
 import { EmbeddingError } from './embedding-error.ts';
 import type { EmbedAnswer, EmbedRequest } from './local-model-process.ts';
 import {
@@ -142,12 +143,10 @@ export class LocalModels {
   }
 
   #start(): ChildProcess {
-    const source = import.meta.url.endsWith('.ts');
-    const file = source ? './local-model-process.ts' : './local-model.cjs';
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+    const child = fork(fileURLToPath(builtFile('local-model.cjs')), {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      execArgv: source ? ['--import', 'tsx'] : [],
+      execArgv: [],
     });
     if (child.pid !== undefined) {
       try {

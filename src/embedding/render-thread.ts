@@ -1,5 +1,5 @@
-import type { Worker } from 'node:worker_threads';
-import { startThread } from '../base/thread.ts';
+import { Worker } from 'node:worker_threads';
+import { builtFile } from '../base/built-file.ts';
 import type { RenderSpec } from './render.ts';
 import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
 
@@ -36,7 +36,7 @@ export class RenderThread {
   /** @param onEnd the thread has ended, its job has failed, and it takes no further one */
   constructor(limits: RenderLimits, onEnd: () => void) {
     this.#limits = limits;
-    this.#worker = startThread(import.meta.url, './render-worker.cjs', './render-worker.ts', {
+    this.#worker = new Worker(builtFile('render-worker.cjs'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
       workerData: this.#rendering.buffer,
     });

@@ -1,8 +1,8 @@
 /** Large bodies are read in a thread of their own and come back piece by piece. */
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+import { builtFile } from '../base/built-file.ts';
 import { RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
-import { startThread } from '../base/thread.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
@@ -57,7 +57,7 @@ export class BodyThread {
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
     if (this.#worker !== null) return this.#worker;
-    const worker = startThread(import.meta.url, './body-worker.cjs', './body-worker.ts', {
+    const worker = new Worker(builtFile('body-worker.cjs'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     worker.unref();

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { builtFile } from '../base/built-file.ts';
 import { RUN_MS_MAX } from './meter.ts';
 import type { EditedPart, EditFunction, ScriptReply, ScriptRequest } from './script-messages.ts';
 
@@ -55,17 +56,11 @@ class ScriptProcess {
   #sign = { at: 0, cpuMs: 0 };
 
   constructor(limit: LimitProcess) {
-    const source = import.meta.url.endsWith('.ts');
-    const file = source ? './script-main.ts' : './edit-process.cjs';
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+    const child = fork(fileURLToPath(builtFile('edit-process.cjs')), {
       serialization: 'advanced',
       // The last one closes when this process dies.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
-      execArgv: [
-        `--max-old-space-size=${HEAP_MB}`,
-        `--stack-size=${STACK_KB}`,
-        ...(source ? ['--import', 'tsx'] : []),
-      ],
+      execArgv: [`--max-old-space-size=${HEAP_MB}`, `--stack-size=${STACK_KB}`],
       env: environment(),
     });
     this.#child = child;

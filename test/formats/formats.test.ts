@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settle, tasksFrom } from '../http/kill/support/compare.ts';
-import { addonIsBuilt, program, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
+import { addonIsBuilt, PROGRAM, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
 import { asRecorded, ask, type Expected, FORMATS, RUN_NOTHING, stable } from './support.ts';
 
 const PORT = 7888;
@@ -13,7 +13,7 @@ const PORT = 7888;
 const formats = readdirSync(FORMATS).filter((name) => statSync(join(FORMATS, name)).isDirectory());
 
 function verify(dir: string): { status: number | null; stdout: string } {
-  return spawnSync(process.execPath, [...program(), 'verify', '--db-path', dir], {
+  return spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', dir], {
     cwd: ROOT,
     encoding: 'utf8',
   });

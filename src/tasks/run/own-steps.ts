@@ -1,5 +1,6 @@
 /** In a network that shares documents out: steps with the documents that belong to this server. */
-import { startThread } from '../../base/thread.ts';
+import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../base/built-file.ts';
 import type { BatchStep } from '../../engine/native.ts';
 import { type Addition, ownShares, type Shares } from '../../network/own-share.ts';
 import type { Shard } from '../../network/owner.ts';
@@ -94,14 +95,7 @@ function sharesOf(
   const total = bytes.reduce((sum, size) => sum + size, 0);
   if (total <= INLINE_BYTES_MAX) return ownShares(shard, additions, indexKey);
   const workerData: ShareWork = { shard, additions, indexKey };
-  const worker = startThread(
-    import.meta.url,
-    './share-worker.cjs',
-    '../../network/share-worker.ts',
-    {
-      workerData,
-    },
-  );
+  const worker = new Worker(builtFile('share-worker.cjs'), { workerData });
   return new Promise<Shares>((resolve, reject) => {
     cancel.listen(() => void worker.terminate());
     worker.once('message', (reply: ShareReply) => {

@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import type { BatchJob } from '../../../src/engine/native.ts';
 import { MOMENTS } from '../../support/beside-moments.ts';
+import { bundledChild } from '../../support/bundled-child.ts';
 import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
 
-const CHILD = fileURLToPath(new URL('../../support/beside-child.ts', import.meta.url));
+const CHILD = bundledChild('beside-child.ts');
 
 let test: TestMachine;
 
@@ -264,7 +264,7 @@ describe('a process killed while two batches run', function () {
   for (const [moment, { committed, batches: uids }] of Object.entries(MOMENTS)) {
     it(`${moment} loses nothing and repeats nothing`, async () => {
       const dir = mkdtempSync(join(tmpdir(), 'gannet-beside-'));
-      const child = spawnSync(process.execPath, ['--import=tsx', CHILD, dir, moment], {
+      const child = spawnSync(process.execPath, [CHILD, dir, moment], {
         encoding: 'utf8',
       });
       assert.equal(child.signal, 'SIGKILL', child.stderr);

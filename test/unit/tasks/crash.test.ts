@@ -3,19 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { bundledChild } from '../../support/bundled-child.ts';
 import { TestMachine } from '../../support/machine.ts';
 
-const CHILD = fileURLToPath(new URL('../../support/crash-child.ts', import.meta.url));
+const CHILD = bundledChild('crash-child.ts');
 const TASKS = 24;
 
 /** Runs the child until it dies or is done. @returns the uids acknowledged */
 function live(dir: string, event: string, at: number): { uids: number[]; done: boolean } {
-  const child = spawnSync(
-    process.execPath,
-    ['--import=tsx', CHILD, dir, String(TASKS), event, String(at)],
-    { encoding: 'utf8' },
-  );
+  const child = spawnSync(process.execPath, [CHILD, dir, String(TASKS), event, String(at)], {
+    encoding: 'utf8',
+  });
   const lines = child.stdout.split('\n').filter(Boolean);
   assert.equal(child.stderr.replace(/^npm warn.*\n/gm, ''), '');
   return {
@@ -81,11 +79,9 @@ describe('a killed process', function () {
   it('leaves a folder that another process can open, which a living one does not', async () => {
     const test = await TestMachine.open();
     try {
-      const child = spawnSync(
-        process.execPath,
-        ['--import=tsx', CHILD, test.dir, '0', 'never', '1'],
-        { encoding: 'utf8' },
-      );
+      const child = spawnSync(process.execPath, [CHILD, test.dir, '0', 'never', '1'], {
+        encoding: 'utf8',
+      });
       assert.notEqual(child.status, 0);
       assert.match(child.stderr, /in use by another process/);
     } finally {

@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { TaskRequest, TaskView } from '../../../src/contract/tasks.ts';
+import { bundledChild } from '../../support/bundled-child.ts';
 import { add } from '../../support/machine.ts';
 import { CRASHES_MAX, KILLS_MAX } from '../../../src/store/crash-record.ts';
 
-const CHILD = fileURLToPath(new URL('../../support/dying-child.ts', import.meta.url));
+const CHILD = bundledChild('dying-child.ts');
 
 /** One batch of documents, were it not for the deadly one. */
 const ADDITIONS: TaskRequest[] = [0, 1, 2, 3, 4, 5].map((id) => add('books', [{ id }]));
@@ -40,11 +40,9 @@ describe('A task that ends the process', function () {
 
   /** One life of the server. @returns null when it died, else what its tasks ended with */
   function live(death: string, requests: TaskRequest[] = []): End | null {
-    const child = spawnSync(
-      process.execPath,
-      ['--import=tsx', CHILD, dir, death, JSON.stringify(requests)],
-      { encoding: 'utf8' },
-    );
+    const child = spawnSync(process.execPath, [CHILD, dir, death, JSON.stringify(requests)], {
+      encoding: 'utf8',
+    });
     return child.status === 0 ? (JSON.parse(child.stdout) as End) : null;
   }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
@@ -9,17 +9,8 @@ export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 /** The addon the server loads; without it there is no server. */
 export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet.node`;
 
-/** GANNET_MAIN, or what `npm run build` has made when it is of these sources, or else the sources. */
-export function program(): string[] {
-  const named = process.env['GANNET_MAIN'];
-  if (named !== undefined) return [named];
-  const built = `${ROOT}dist/main.cjs`;
-  const newest = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .reduce((time, name) => Math.max(time, statSync(`${ROOT}src/${name}`).mtimeMs), 0);
-  const isCurrent = existsSync(built) && statSync(built).mtimeMs > newest;
-  return isCurrent ? [built] : ['--import=tsx', `${ROOT}src/main.ts`];
-}
+/** GANNET_MAIN, or what `npm run build` has made. */
+export const PROGRAM = process.env['GANNET_MAIN'] ?? `${ROOT}dist/main.cjs`;
 
 const READY_MS_MAX = 60_000;
 const POLL_MS = 20;
@@ -49,7 +40,7 @@ export class ServerProcess {
     const [command, ...rest] = [
       ...wrapper,
       process.execPath,
-      ...program(),
+      PROGRAM,
       '--db-path',
       dir,
       '--http-addr',
@@ -138,7 +129,7 @@ export function addonIsBuilt(): boolean {
 
 /** `gannet verify` with these arguments: its exit status and what it printed. */
 export function verify(...args: string[]): Promise<{ status: number | null; text: string }> {
-  const child = spawn(process.execPath, [...program(), 'verify', ...args], { cwd: ROOT });
+  const child = spawn(process.execPath, [PROGRAM, 'verify', ...args], { cwd: ROOT });
   let text = '';
   child.stdout.on('data', (bytes: Buffer) => (text += bytes.toString()));
   child.stderr.on('data', (bytes: Buffer) => (text += bytes.toString()));
