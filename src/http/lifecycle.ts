@@ -14,6 +14,7 @@ import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
 import { BodyThread } from './body-thread.ts';
+import type { Dependencies } from './dependencies.ts';
 import { collectBody, LARGE_BODY_BYTES, LARGE_SETTINGS_BYTES } from './body.ts';
 import {
   answerCoding,
@@ -34,6 +35,8 @@ import { Router, type Match } from './router.ts';
 
 export interface LifecycleOptions {
   routes: readonly Route[];
+  /** What handlers get. */
+  server: Dependencies;
   authorizer: Authorizer;
   limits: RequestLimits;
   logger: Logger;
@@ -300,10 +303,11 @@ export class Lifecycle {
       this.#fail(pending, badIndexUid(uid));
       return;
     }
-    this.#count(pending, pending.route.searches?.(context.body) ?? 1);
+    const { server } = this.#options;
+    this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
     let reply: Reply | Promise<Reply>;
     try {
-      reply = pending.route.handle(context);
+      reply = pending.route.handle(context, server);
     } catch (error) {
       this.#fail(pending, error);
       return;

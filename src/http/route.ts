@@ -7,6 +7,8 @@ import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
+import type { TaskRequest } from '../contract/tasks.ts';
+import type { Dependencies } from './dependencies.ts';
 import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -79,7 +81,7 @@ export interface Route<Q = unknown, B = unknown> {
   /** It counts among the searches of its key that are under way. */
   readonly isSearch?: boolean;
   /** How many searches the body asks for. Absent: one. */
-  searches?(body: B): number;
+  searches?(body: B, server: Dependencies): number;
   /** Errors also have the member that clients of OpenAI read. */
   readonly openAiErrors?: boolean;
   readonly success: number;
@@ -89,7 +91,7 @@ export interface Route<Q = unknown, B = unknown> {
   readonly answerType?: string;
   /** Types of text that a request may ask for instead. */
   readonly otherAnswerTypes?: readonly string[];
-  handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
+  handle(context: RequestContext<Q, B>, server: Dependencies): Reply | Promise<Reply>;
 }
 
 /** Forgets the types of query and body, which the parsers of the route guarantee. */
@@ -118,6 +120,15 @@ export function longJson(value: unknown): Reply | Promise<Reply> {
 /** `body`: at once, or in parts that are made as fast as the client reads them. */
 export function bytes(body: Buffer | AsyncIterable<Buffer>): Reply {
   return { status: 200, body };
+}
+
+/** Registers a task and answers with its summary. */
+export async function registered(
+  { services }: Pick<Dependencies, 'services'>,
+  request: TaskRequest,
+  status = 202,
+): Promise<Reply> {
+  return json(status, await services.tasks.register(request));
 }
 
 export const NO_CONTENT: Reply = { status: 204, body: null };

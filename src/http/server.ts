@@ -10,18 +10,18 @@ import { analyticsRoutes, eventRoutes } from './routes/analytics.ts';
 import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
-import { fieldRoutes } from './routes/fields.ts';
+import { FIELD_ROUTES } from './routes/fields.ts';
 import { gatedRoutes } from './routes/gated.ts';
-import { indexRoutes } from './routes/indexes.ts';
-import { keyRoutes } from './routes/keys.ts';
+import { INDEX_ROUTES } from './routes/indexes.ts';
+import { KEY_ROUTES } from './routes/keys.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { renderRoutes } from './routes/render.ts';
 import { searchRuleRoutes } from './routes/search-rules.ts';
 import { searchRoutes } from './routes/search.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { healthRoute, systemRoutes } from './routes/system.ts';
+import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
-import { webhookRoutes } from './routes/webhooks.ts';
+import { WEBHOOK_ROUTES } from './routes/webhooks.ts';
 
 export interface HttpOptions {
   host: string;
@@ -55,16 +55,16 @@ const FLUSH_MS = 20;
 
 function allRoutes(dependencies: Dependencies): Route[] {
   const routes = [
-    ...systemRoutes(dependencies),
+    ...SYSTEM_ROUTES,
     ...metricsRoutes(dependencies),
-    ...indexRoutes(dependencies),
+    ...INDEX_ROUTES,
     ...documentRoutes(dependencies),
     ...searchRoutes(dependencies),
     ...settingsRoutes(dependencies),
     ...taskRoutes(dependencies),
-    ...keyRoutes(dependencies),
-    ...webhookRoutes(dependencies),
-    ...fieldRoutes(dependencies),
+    ...KEY_ROUTES,
+    ...WEBHOOK_ROUTES,
+    ...FIELD_ROUTES,
     ...searchRuleRoutes(dependencies),
     ...renderRoutes(dependencies),
     ...chatRoutes(dependencies),
@@ -83,7 +83,17 @@ export async function startHttp(
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
-      ...{ routes, authorizer, metrics, limits, answerBuffers, logger, logs, phase },
+      ...{
+        routes,
+        server: dependencies,
+        authorizer,
+        metrics,
+        limits,
+        answerBuffers,
+        logger,
+        logs,
+        phase,
+      },
       processMark,
     });
   const lifecycle = lifecycleOf(allRoutes(dependencies));
@@ -97,7 +107,7 @@ export async function startHttp(
       onExchange: (exchange) => serving.handle(exchange, true),
     });
   const listener = await listenAt({ host, port }, lifecycle);
-  const eventLifecycle = lifecycleOf([...eventRoutes(dependencies), healthRoute(dependencies)]);
+  const eventLifecycle = lifecycleOf([...eventRoutes(dependencies), HEALTH_ROUTE]);
   const eventListener =
     options.events === undefined ? null : await listenAt(options.events, eventLifecycle);
   return {

@@ -3,40 +3,38 @@ import { compareUtf8 } from '../../base/json.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { FIELDS, type FieldsRequest, fieldView, meets } from '../../contract/fields.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type Route } from '../route.ts';
+import { bodyOf, json, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import { page } from './indexes.ts';
 
-export function fieldRoutes({ services: { indexes } }: Dependencies): Route[] {
-  return [
-    route<unknown, FieldsRequest>({
-      method: 'POST',
-      path: '/indexes/:index_uid/fields',
-      action: 'fields.post',
-      summary: 'Lists the fields of an index with what the settings say about each.',
-      body: bodyOf<FieldsRequest>(FIELDS),
-      anyUid: true,
-      success: 200,
-      answer: FIELDS_ANSWER,
-      handle: ({ params, body }) => {
-        const uid = params.index_uid!;
-        const names = indexes.fields(uid);
-        const settings = indexes.settings(uid);
-        if (names === undefined || settings === undefined) throw indexNotFound(uid);
-        // The primary key is known before the first document has it.
-        const primaryKey = indexes.get(uid)?.primaryKey ?? null;
-        const all =
-          primaryKey === null || names.includes(primaryKey) ? names : withName(names, primaryKey);
-        const views = all.map((name) => fieldView(name, settings));
-        return json(
-          200,
-          page(
-            views.filter((view) => meets(view, body.filter)),
-            body,
-          ),
-        );
-      },
-    }),
-  ];
+export const FIELD_ROUTES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/indexes/:index_uid/fields',
+    action: 'fields.post',
+    summary: 'Lists the fields of an index with what the settings say about each.',
+    body: bodyOf<FieldsRequest>(FIELDS),
+    anyUid: true,
+    success: 200,
+    answer: FIELDS_ANSWER,
+    handle: listFields,
+  }),
+];
+
+function listFields(
+  { params, body }: RequestContext<unknown, FieldsRequest>,
+  { services: { indexes } }: Dependencies,
+): Reply {
+  const uid = params.index_uid!;
+  const names = indexes.fields(uid);
+  const settings = indexes.settings(uid);
+  if (names === undefined || settings === undefined) throw indexNotFound(uid);
+  // The primary key is known before the first document has it.
+  const primaryKey = indexes.get(uid)?.primaryKey ?? null;
+  const all =
+    primaryKey === null || names.includes(primaryKey) ? names : withName(names, primaryKey);
+  const views = all.map((name) => fieldView(name, settings));
+  const found = views.filter((view) => meets(view, body.filter));
+  return json(200, page(found, body));
 }
 
 function withName(names: readonly string[], name: string): string[] {

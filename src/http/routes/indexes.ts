@@ -13,7 +13,16 @@ import {
 import { queryParser } from '../../contract/query.ts';
 import type { IndexSwapPair } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, longJson, route, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  longJson,
+  registered,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
 /** One page of a list that is complete in memory. */
 export function page<T>(
@@ -23,119 +32,135 @@ export function page<T>(
   return { results: all.slice(offset, offset + limit), offset, limit, total: all.length };
 }
 
-export function indexRoutes({ services }: Dependencies): Route[] {
-  const { indexes, tasks } = services;
-  return [
-    route<Pagination, unknown>({
-      method: 'GET',
-      path: '/indexes',
-      action: 'indexes.get',
-      summary: 'Lists the indexes.',
-      query: queryParser(LIST_INDEXES_QUERY),
-      success: 200,
-      answer: INDEXES,
-      handle: ({ access, query }) => {
-        const { visible } = access;
-        const all = indexes.list();
-        const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
-        return longJson(page(seen, query));
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/indexes/:index_uid/compact',
-      action: 'indexes.compact',
-      summary: 'Merges what can be merged of an index and gives back what is free.',
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ params }) =>
-        json(202, await tasks.register({ type: 'indexCompaction', indexUid: params.index_uid! })),
-    }),
-    route<unknown, CreateIndexRequest>({
-      method: 'POST',
-      path: '/indexes',
-      action: 'indexes.create',
-      summary: 'Creates an index.',
-      body: bodyOf(CREATE_INDEX),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ access, body }) => {
-        if (!access.mayAccess(body.uid)) throw access.refusal(body.uid);
-        return json(
-          202,
-          await tasks.register({
-            type: 'indexCreation',
-            indexUid: body.uid,
-            primaryKey: body.primaryKey ?? null,
-          }),
-        );
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/indexes/:index_uid',
-      action: 'indexes.get',
-      summary: 'Shows an index.',
-      success: 200,
-      answer: INDEX,
-      handle: ({ params }) => {
-        const uid = params.index_uid!;
-        const index = indexes.get(uid);
-        if (index === undefined) throw indexNotFound(uid);
-        return json(200, index);
-      },
-    }),
-    route<unknown, UpdateIndexRequest>({
-      method: 'PATCH',
-      path: '/indexes/:index_uid',
-      action: 'indexes.update',
-      summary: 'Changes the primary key or the uid of an index.',
-      body: bodyOf(UPDATE_INDEX),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ access, params, body }) => {
-        const { primaryKey, uid: newUid } = body;
-        if (typeof newUid === 'string' && !access.mayAccess(newUid)) throw access.refusal(newUid);
-        return json(
-          202,
-          await tasks.register({
-            type: 'indexUpdate',
-            indexUid: params.index_uid!,
-            ...(typeof primaryKey === 'string' ? { primaryKey } : {}),
-            ...(typeof newUid === 'string' ? { newUid } : {}),
-          }),
-        );
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/indexes/:index_uid',
-      action: 'indexes.delete',
-      summary: 'Deletes an index.',
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ params }) =>
-        json(202, await tasks.register({ type: 'indexDeletion', indexUid: params.index_uid! })),
-    }),
-    route<unknown, SwapElement[]>({
-      method: 'POST',
-      path: '/swap-indexes',
-      action: 'indexes.swap',
-      summary: 'Swaps pairs of indexes, or renames indexes.',
-      body: bodyOf(SWAP_INDEXES),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ access, body }) => {
-        const swaps = body.map((element): IndexSwapPair => {
-          const { indexes: pair } = element;
-          for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);
-          return { indexes: [pair[0]!, pair[1]!], rename: element.rename ?? false };
-        });
-        refuseRepeated(swaps.flatMap((swap) => swap.indexes));
-        return json(202, await tasks.register({ type: 'indexSwap', swaps }));
-      },
-    }),
-  ];
+export const INDEX_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/indexes',
+    action: 'indexes.get',
+    summary: 'Lists the indexes.',
+    query: queryParser<Pagination>(LIST_INDEXES_QUERY),
+    success: 200,
+    answer: INDEXES,
+    handle: listIndexes,
+  }),
+  route({
+    method: 'POST',
+    path: '/indexes/:index_uid/compact',
+    action: 'indexes.compact',
+    summary: 'Merges what can be merged of an index and gives back what is free.',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: compactIndex,
+  }),
+  route({
+    method: 'POST',
+    path: '/indexes',
+    action: 'indexes.create',
+    summary: 'Creates an index.',
+    body: bodyOf<CreateIndexRequest>(CREATE_INDEX),
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: createIndex,
+  }),
+  route({
+    method: 'GET',
+    path: '/indexes/:index_uid',
+    action: 'indexes.get',
+    summary: 'Shows an index.',
+    success: 200,
+    answer: INDEX,
+    handle: showIndex,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/indexes/:index_uid',
+    action: 'indexes.update',
+    summary: 'Changes the primary key or the uid of an index.',
+    body: bodyOf<UpdateIndexRequest>(UPDATE_INDEX),
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: changeIndex,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/indexes/:index_uid',
+    action: 'indexes.delete',
+    summary: 'Deletes an index.',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: deleteIndex,
+  }),
+  route({
+    method: 'POST',
+    path: '/swap-indexes',
+    action: 'indexes.swap',
+    summary: 'Swaps pairs of indexes, or renames indexes.',
+    body: bodyOf<SwapElement[]>(SWAP_INDEXES),
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: swapIndexes,
+  }),
+];
+
+function listIndexes(
+  { access, query }: RequestContext<Pagination>,
+  { services }: Dependencies,
+): Reply | Promise<Reply> {
+  const { visible } = access;
+  const all = services.indexes.list();
+  const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
+  return longJson(page(seen, query));
+}
+
+function compactIndex({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  return registered(server, { type: 'indexCompaction', indexUid: params.index_uid! });
+}
+
+async function createIndex(
+  { access, body }: RequestContext<unknown, CreateIndexRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  if (!access.mayAccess(body.uid)) throw access.refusal(body.uid);
+  const primaryKey = body.primaryKey ?? null;
+  return registered(server, { type: 'indexCreation', indexUid: body.uid, primaryKey });
+}
+
+function showIndex({ params }: RequestContext, { services }: Dependencies): Reply {
+  const uid = params.index_uid!;
+  const index = services.indexes.get(uid);
+  if (index === undefined) throw indexNotFound(uid);
+  return json(200, index);
+}
+
+async function changeIndex(
+  { access, params, body }: RequestContext<unknown, UpdateIndexRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { primaryKey, uid: newUid } = body;
+  if (typeof newUid === 'string' && !access.mayAccess(newUid)) throw access.refusal(newUid);
+  return registered(server, {
+    type: 'indexUpdate',
+    indexUid: params.index_uid!,
+    ...(typeof primaryKey === 'string' ? { primaryKey } : {}),
+    ...(typeof newUid === 'string' ? { newUid } : {}),
+  });
+}
+
+function deleteIndex({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  return registered(server, { type: 'indexDeletion', indexUid: params.index_uid! });
+}
+
+async function swapIndexes(
+  { access, body }: RequestContext<unknown, SwapElement[]>,
+  server: Dependencies,
+): Promise<Reply> {
+  const swaps = body.map((element): IndexSwapPair => {
+    const { indexes: pair } = element;
+    for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);
+    return { indexes: [pair[0]!, pair[1]!], rename: element.rename ?? false };
+  });
+  refuseRepeated(swaps.flatMap((swap) => swap.indexes));
+  return registered(server, { type: 'indexSwap', swaps });
 }
 
 function refuseRepeated(uids: string[]): void {

@@ -14,83 +14,112 @@ import {
 } from '../../contract/keys.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, longJson, NO_CONTENT, route, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  longJson,
+  NO_CONTENT,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 import { page } from './indexes.ts';
 
-export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[] {
-  const { keys } = services;
-  const { values } = authorizer;
-  const view = (record: KeyRecord): KeyView => keyView(record, values.of(record.uid));
+export const KEY_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/keys',
+    action: 'keys.get',
+    summary: 'Lists the API keys, the newest first.',
+    query: queryParser<Pagination>(LIST_KEYS_QUERY),
+    success: 200,
+    answer: KEYS,
+    handle: listKeys,
+  }),
+  route({
+    method: 'POST',
+    path: '/keys',
+    action: 'keys.create',
+    summary: 'Creates an API key.',
+    body: bodyOf<CreateKeyRequest>(CREATE_KEY),
+    success: 201,
+    answer: KEY,
+    handle: createKey,
+  }),
+  route({
+    method: 'GET',
+    path: '/keys/:key_or_uid',
+    action: 'keys.get',
+    summary: 'Shows an API key.',
+    success: 200,
+    answer: KEY,
+    handle: showKey,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/keys/:key_or_uid',
+    action: 'keys.update',
+    summary: 'Changes the name or the description of an API key.',
+    body: bodyOf<PatchKeyRequest>(PATCH_KEY),
+    success: 200,
+    answer: KEY,
+    handle: changeKey,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/keys/:key_or_uid',
+    action: 'keys.delete',
+    summary: 'Deletes an API key.',
+    success: 204,
+    handle: deleteKey,
+  }),
+];
 
-  function existing(segment: string): KeyRecord {
-    const record = findKey(segment, keys, values);
-    if (record === undefined) {
-      throw new ApiError('api_key_not_found', `No API key has the uid or value \`${segment}\`.`);
-    }
-    return record;
+function listKeys(
+  { query }: RequestContext<Pagination>,
+  server: Dependencies,
+): Reply | Promise<Reply> {
+  const { results, ...rest } = page(server.services.keys.list(), query);
+  return longJson({ results: results.map((record) => view(record, server)), ...rest });
+}
+
+async function createKey(
+  { body }: RequestContext<unknown, CreateKeyRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { keys } = server.services;
+  const record = unwrap(newKey(body, keys, server.clock));
+  await keys.put(record);
+  return json(201, view(record, server));
+}
+
+function showKey({ params }: RequestContext, server: Dependencies): Reply {
+  return json(200, view(existing(params.key_or_uid!, server), server));
+}
+
+async function changeKey(
+  { params, body }: RequestContext<unknown, PatchKeyRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const record = patchedKey(existing(params.key_or_uid!, server), body, server.clock);
+  await server.services.keys.put(record);
+  return json(200, view(record, server));
+}
+
+async function deleteKey({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  await server.services.keys.remove(existing(params.key_or_uid!, server).uid);
+  return NO_CONTENT;
+}
+
+function view(record: KeyRecord, { authorizer }: Dependencies): KeyView {
+  return keyView(record, authorizer.values.of(record.uid));
+}
+
+function existing(segment: string, { services, authorizer }: Dependencies): KeyRecord {
+  const record = findKey(segment, services.keys, authorizer.values);
+  if (record === undefined) {
+    throw new ApiError('api_key_not_found', `No API key has the uid or value \`${segment}\`.`);
   }
-
-  return [
-    route<Pagination, unknown>({
-      method: 'GET',
-      path: '/keys',
-      action: 'keys.get',
-      summary: 'Lists the API keys, the newest first.',
-      query: queryParser(LIST_KEYS_QUERY),
-      success: 200,
-      answer: KEYS,
-      handle: ({ query }) => {
-        const { results, ...rest } = page(keys.list(), query);
-        return longJson({ results: results.map(view), ...rest });
-      },
-    }),
-    route<unknown, CreateKeyRequest>({
-      method: 'POST',
-      path: '/keys',
-      action: 'keys.create',
-      summary: 'Creates an API key.',
-      body: bodyOf(CREATE_KEY),
-      success: 201,
-      answer: KEY,
-      handle: async ({ body }) => {
-        const record = unwrap(newKey(body, keys, clock));
-        await keys.put(record);
-        return json(201, view(record));
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/keys/:key_or_uid',
-      action: 'keys.get',
-      summary: 'Shows an API key.',
-      success: 200,
-      answer: KEY,
-      handle: ({ params }) => json(200, view(existing(params.key_or_uid!))),
-    }),
-    route<unknown, PatchKeyRequest>({
-      method: 'PATCH',
-      path: '/keys/:key_or_uid',
-      action: 'keys.update',
-      summary: 'Changes the name or the description of an API key.',
-      body: bodyOf(PATCH_KEY),
-      success: 200,
-      answer: KEY,
-      handle: async ({ params, body }) => {
-        const record = patchedKey(existing(params.key_or_uid!), body, clock);
-        await keys.put(record);
-        return json(200, view(record));
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/keys/:key_or_uid',
-      action: 'keys.delete',
-      summary: 'Deletes an API key.',
-      success: 204,
-      handle: async ({ params }) => {
-        await keys.remove(existing(params.key_or_uid!).uid);
-        return NO_CONTENT;
-      },
-    }),
-  ];
+  return record;
 }

@@ -21,133 +21,166 @@ import { queryParser } from '../../contract/query.ts';
 import type { IndexVisibility } from '../../contract/tasks.ts';
 import { humanSize } from '../../base/size.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, longJson, route, type Reply, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  longJson,
+  registered,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 import type { IndexService, Services } from '../services.ts';
 
 /** Also served at the address of usage events. */
-export function healthRoute({ services, phase }: Dependencies): Route {
-  return route({
+export const HEALTH_ROUTE = route({
+  method: 'GET',
+  path: '/health',
+  action: null,
+  summary: 'Tells that the server is available.',
+  atOnce: true,
+  success: 200,
+  answer: HEALTH,
+  handle: tellHealth,
+});
+
+const STATS_PARAMETERS = queryParser<StatsQuery>(STATS_QUERY);
+
+export const SYSTEM_ROUTES: readonly Route[] = [
+  HEALTH_ROUTE,
+  route({
     method: 'GET',
-    path: '/health',
-    action: null,
-    summary: 'Tells that the server is available.',
-    atOnce: true,
+    path: '/version',
+    action: 'version',
+    summary: 'Shows the version of the server.',
     success: 200,
-    answer: HEALTH,
-    handle: () => {
-      const { current } = phase;
-      if (current !== 'ready') {
-        return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
-      }
-      checkParts(services);
-      return json(200, { status: 'available' });
-    },
+    answer: VERSION,
+    handle: tellVersion,
+  }),
+  route({
+    method: 'GET',
+    path: '/stats',
+    action: 'stats.get',
+    summary: 'Shows the statistics of all indexes.',
+    query: STATS_PARAMETERS,
+    success: 200,
+    answer: STATS,
+    handle: showStats,
+  }),
+  route({
+    method: 'GET',
+    path: '/indexes/:index_uid/stats',
+    action: 'stats.get',
+    summary: 'Shows the statistics of an index.',
+    query: STATS_PARAMETERS,
+    success: 200,
+    answer: INDEX_STATS,
+    handle: showIndexStats,
+  }),
+  route({
+    method: 'GET',
+    path: '/experimental-features',
+    action: 'experimental.get',
+    summary: 'Shows which experimental features are on.',
+    success: 200,
+    answer: FEATURES_ANSWER,
+    handle: showFeatures,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/experimental-features',
+    action: 'experimental.update',
+    summary: 'Switches experimental features on or off.',
+    body: bodyOf<FeaturePatch>(PATCH_FEATURES),
+    success: 200,
+    answer: FEATURES_ANSWER,
+    handle: changeFeatures,
+  }),
+  route({
+    method: 'POST',
+    path: '/dumps',
+    action: 'dumps.create',
+    summary: 'Creates a dump.',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: createDump,
+  }),
+  route({
+    method: 'POST',
+    path: '/snapshots',
+    action: 'snapshots.create',
+    summary: 'Creates a snapshot.',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: createSnapshot,
+  }),
+];
+
+function tellHealth(_: RequestContext, { services, phase }: Dependencies): Reply {
+  const { current } = phase;
+  if (current !== 'ready') {
+    return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
+  }
+  checkParts(services);
+  return json(200, { status: 'available' });
+}
+
+function tellVersion(_: RequestContext, { version }: Dependencies): Reply {
+  const { commitSha, commitDate, serverVersion } = version;
+  const levels = { pkgVersion: API_LEVEL, serverVersion, serverName: 'Gannet' };
+  return json(200, { commitSha, commitDate, ...levels });
+}
+
+async function showStats(
+  { access, query }: RequestContext<StatsQuery>,
+  { services: { indexes } }: Dependencies,
+): Promise<Reply> {
+  const stats = instanceStats(indexes, access.visible);
+  if (query.showInternalDatabaseSizes === true) {
+    const pause = pauser();
+    for (const [uid, one] of Object.entries(stats.indexes)) {
+      one.internalDatabaseSizes = indexes.partSizes(uid);
+      await pause();
+    }
+  }
+  return longJson({
+    databaseSize: sized(stats.databaseSize, query),
+    usedDatabaseSize: sized(stats.usedDatabaseSize, query),
+    lastUpdate: stats.lastUpdate,
+    indexes: Object.fromEntries(
+      Object.entries(stats.indexes).map(([uid, one]) => [uid, indexStatsView(one, query)]),
+    ),
   });
 }
 
-export function systemRoutes(dependencies: Dependencies): Route[] {
-  const { services, version } = dependencies;
-  const { indexes, tasks, features } = services;
+function showIndexStats(
+  { params, query }: RequestContext<StatsQuery>,
+  { services }: Dependencies,
+): Reply {
+  const uid = params.index_uid!;
+  const stats = services.indexes.stats(uid, query.showInternalDatabaseSizes === true);
+  if (stats === undefined) throw indexNotFound(uid);
+  return json(200, indexStatsView(stats, query));
+}
 
-  async function snapshotTask(type: 'dumpCreation' | 'snapshotCreation'): Promise<Reply> {
-    return json(202, await tasks.register({ type }));
-  }
+function showFeatures(_: RequestContext, { services }: Dependencies): Reply {
+  return json(200, services.features.get());
+}
 
-  return [
-    healthRoute(dependencies),
-    route({
-      method: 'GET',
-      path: '/version',
-      action: 'version',
-      summary: 'Shows the version of the server.',
-      success: 200,
-      answer: VERSION,
-      handle: () => {
-        const { commitSha, commitDate, serverVersion } = version;
-        const levels = { pkgVersion: API_LEVEL, serverVersion, serverName: 'Gannet' };
-        return json(200, { commitSha, commitDate, ...levels });
-      },
-    }),
-    route<StatsQuery, unknown>({
-      method: 'GET',
-      path: '/stats',
-      action: 'stats.get',
-      summary: 'Shows the statistics of all indexes.',
-      query: queryParser(STATS_QUERY),
-      success: 200,
-      answer: STATS,
-      handle: async ({ access, query }) => {
-        const stats = instanceStats(indexes, access.visible);
-        if (query.showInternalDatabaseSizes === true) {
-          const pause = pauser();
-          for (const [uid, one] of Object.entries(stats.indexes)) {
-            one.internalDatabaseSizes = indexes.partSizes(uid);
-            await pause();
-          }
-        }
-        return longJson({
-          databaseSize: sized(stats.databaseSize, query),
-          usedDatabaseSize: sized(stats.usedDatabaseSize, query),
-          lastUpdate: stats.lastUpdate,
-          indexes: Object.fromEntries(
-            Object.entries(stats.indexes).map(([uid, one]) => [uid, indexStatsView(one, query)]),
-          ),
-        });
-      },
-    }),
-    route<StatsQuery, unknown>({
-      method: 'GET',
-      path: '/indexes/:index_uid/stats',
-      action: 'stats.get',
-      summary: 'Shows the statistics of an index.',
-      query: queryParser(STATS_QUERY),
-      success: 200,
-      answer: INDEX_STATS,
-      handle: ({ params, query }) => {
-        const uid = params.index_uid!;
-        const stats = indexes.stats(uid, query.showInternalDatabaseSizes === true);
-        if (stats === undefined) throw indexNotFound(uid);
-        return json(200, indexStatsView(stats, query));
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/experimental-features',
-      action: 'experimental.get',
-      summary: 'Shows which experimental features are on.',
-      success: 200,
-      answer: FEATURES_ANSWER,
-      handle: () => json(200, features.get()),
-    }),
-    route<unknown, FeaturePatch>({
-      method: 'PATCH',
-      path: '/experimental-features',
-      action: 'experimental.update',
-      summary: 'Switches experimental features on or off.',
-      body: bodyOf(PATCH_FEATURES),
-      success: 200,
-      answer: FEATURES_ANSWER,
-      handle: async ({ body }) => json(200, await features.patch(body)),
-    }),
-    route({
-      method: 'POST',
-      path: '/dumps',
-      action: 'dumps.create',
-      summary: 'Creates a dump.',
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: () => snapshotTask('dumpCreation'),
-    }),
-    route({
-      method: 'POST',
-      path: '/snapshots',
-      action: 'snapshots.create',
-      summary: 'Creates a snapshot.',
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: () => snapshotTask('snapshotCreation'),
-    }),
-  ];
+async function changeFeatures(
+  { body }: RequestContext<unknown, FeaturePatch>,
+  { services }: Dependencies,
+): Promise<Reply> {
+  return json(200, await services.features.patch(body));
+}
+
+function createDump(_: RequestContext, server: Dependencies): Promise<Reply> {
+  return registered(server, { type: 'dumpCreation' });
+}
+
+function createSnapshot(_: RequestContext, server: Dependencies): Promise<Reply> {
+  return registered(server, { type: 'snapshotCreation' });
 }
 
 /** Throws when the task store or the key store is unusable. */

@@ -13,103 +13,134 @@ import {
   type WebhookRecord,
 } from '../../contract/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, NO_CONTENT, route, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  NO_CONTENT,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
-export function webhookRoutes({ webhooks }: Dependencies): Route[] {
-  function existing(segment: string): WebhookRecord {
-    const uuid = pathUuid(segment);
-    const record = webhooks.get(uuid);
-    if (record === undefined) {
-      throw new ApiError('webhook_not_found', `No webhook has the uuid \`${uuid}\`.`);
-    }
-    return record;
+export const WEBHOOK_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/webhooks',
+    action: 'webhooks.get',
+    summary: 'Lists the webhooks.',
+    success: 200,
+    answer: WEBHOOKS,
+    handle: listWebhooks,
+  }),
+  route({
+    method: 'POST',
+    path: '/webhooks',
+    action: 'webhooks.create',
+    summary: 'Creates a webhook.',
+    body: bodyOf<WebhookBody>(CREATE_WEBHOOK),
+    success: 200,
+    answer: WEBHOOK,
+    handle: createWebhook,
+  }),
+  route({
+    method: 'GET',
+    path: '/webhooks/:uuid',
+    action: 'webhooks.get',
+    summary: 'Shows a webhook.',
+    success: 200,
+    answer: WEBHOOK,
+    handle: showWebhook,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/webhooks/:uuid',
+    action: 'webhooks.update',
+    summary: 'Changes a webhook; a header set to null is removed.',
+    body: bodyOf<WebhookBody>(PATCH_WEBHOOK),
+    success: 200,
+    answer: WEBHOOK,
+    handle: changeWebhook,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/webhooks/:uuid',
+    action: 'webhooks.delete',
+    summary: 'Deletes a webhook.',
+    success: 204,
+    handle: deleteWebhook,
+  }),
+];
+
+function listWebhooks(_: RequestContext, { webhooks }: Dependencies): Reply {
+  return json(200, { results: webhooks.list().map(view) });
+}
+
+async function createWebhook(
+  { body }: RequestContext<unknown, WebhookBody>,
+  { webhooks }: Dependencies,
+): Promise<Reply> {
+  if (webhooks.size >= WEBHOOKS_MAX) {
+    throw new ApiError(
+      'invalid_webhooks',
+      `At most ${WEBHOOKS_MAX} webhooks are possible; delete one first.`,
+    );
   }
+  const record = {
+    uuid: randomUUID(),
+    url: body.url!,
+    headers: mergedHeaders({}, body.headers),
+  };
+  await webhooks.put(record);
+  return json(200, view(record));
+}
 
-  function editable(segment: string): WebhookRecord {
-    const uuid = pathUuid(segment);
-    if (uuid === LAUNCH_WEBHOOK_UUID) {
-      throw new ApiError(
-        'immutable_webhook',
-        `The webhook \`${uuid}\` was given at launch and cannot be changed or deleted.`,
-      );
-    }
-    return existing(segment);
+function showWebhook({ params }: RequestContext, { webhooks }: Dependencies): Reply {
+  return json(200, view(existing(params.uuid!, webhooks)));
+}
+
+async function changeWebhook(
+  { params, body }: RequestContext<unknown, WebhookBody>,
+  { webhooks }: Dependencies,
+): Promise<Reply> {
+  const record = editable(params.uuid!, webhooks);
+  const changed = {
+    uuid: record.uuid,
+    url: body.url === undefined ? record.url : unmaskedUrl(body.url, record.url),
+    headers: mergedHeaders(record.headers, body.headers),
+  };
+  await webhooks.put(changed);
+  return json(200, view(changed));
+}
+
+async function deleteWebhook(
+  { params }: RequestContext,
+  { webhooks }: Dependencies,
+): Promise<Reply> {
+  await webhooks.remove(editable(params.uuid!, webhooks).uuid);
+  return NO_CONTENT;
+}
+
+type Webhooks = Dependencies['webhooks'];
+
+function existing(segment: string, webhooks: Webhooks): WebhookRecord {
+  const uuid = pathUuid(segment);
+  const record = webhooks.get(uuid);
+  if (record === undefined) {
+    throw new ApiError('webhook_not_found', `No webhook has the uuid \`${uuid}\`.`);
   }
+  return record;
+}
 
-  return [
-    route({
-      method: 'GET',
-      path: '/webhooks',
-      action: 'webhooks.get',
-      summary: 'Lists the webhooks.',
-      success: 200,
-      answer: WEBHOOKS,
-      handle: () => json(200, { results: webhooks.list().map(view) }),
-    }),
-    route<unknown, WebhookBody>({
-      method: 'POST',
-      path: '/webhooks',
-      action: 'webhooks.create',
-      summary: 'Creates a webhook.',
-      body: bodyOf(CREATE_WEBHOOK),
-      success: 200,
-      answer: WEBHOOK,
-      handle: async ({ body }) => {
-        if (webhooks.size >= WEBHOOKS_MAX) {
-          throw new ApiError(
-            'invalid_webhooks',
-            `At most ${WEBHOOKS_MAX} webhooks are possible; delete one first.`,
-          );
-        }
-        const record = {
-          uuid: randomUUID(),
-          url: body.url!,
-          headers: mergedHeaders({}, body.headers),
-        };
-        await webhooks.put(record);
-        return json(200, view(record));
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/webhooks/:uuid',
-      action: 'webhooks.get',
-      summary: 'Shows a webhook.',
-      success: 200,
-      answer: WEBHOOK,
-      handle: ({ params }) => json(200, view(existing(params.uuid!))),
-    }),
-    route<unknown, WebhookBody>({
-      method: 'PATCH',
-      path: '/webhooks/:uuid',
-      action: 'webhooks.update',
-      summary: 'Changes a webhook; a header set to null is removed.',
-      body: bodyOf(PATCH_WEBHOOK),
-      success: 200,
-      answer: WEBHOOK,
-      handle: async ({ params, body }) => {
-        const record = editable(params.uuid!);
-        const changed = {
-          uuid: record.uuid,
-          url: body.url === undefined ? record.url : unmaskedUrl(body.url, record.url),
-          headers: mergedHeaders(record.headers, body.headers),
-        };
-        await webhooks.put(changed);
-        return json(200, view(changed));
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/webhooks/:uuid',
-      action: 'webhooks.delete',
-      summary: 'Deletes a webhook.',
-      success: 204,
-      handle: async ({ params }) => {
-        await webhooks.remove(editable(params.uuid!).uuid);
-        return NO_CONTENT;
-      },
-    }),
-  ];
+function editable(segment: string, webhooks: Webhooks): WebhookRecord {
+  const uuid = pathUuid(segment);
+  if (uuid === LAUNCH_WEBHOOK_UUID) {
+    throw new ApiError(
+      'immutable_webhook',
+      `The webhook \`${uuid}\` was given at launch and cannot be changed or deleted.`,
+    );
+  }
+  return existing(segment, webhooks);
 }
 
 function pathUuid(segment: string): string {
