@@ -11,16 +11,18 @@ import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { FIELD_ROUTES } from './routes/fields.ts';
-import { gatedRoutes } from './routes/gated.ts';
+import { EXPORT_ROUTES } from './routes/export.ts';
+import { LOG_ROUTES } from './routes/logs.ts';
+import { NETWORK_ROUTES } from './routes/network.ts';
 import { INDEX_ROUTES } from './routes/indexes.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { renderRoutes } from './routes/render.ts';
-import { searchRuleRoutes } from './routes/search-rules.ts';
+import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { searchRoutes } from './routes/search.ts';
-import { settingsRoutes } from './routes/settings.ts';
+import { SETTINGS_ROUTES } from './routes/settings.ts';
 import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
-import { taskRoutes } from './routes/tasks.ts';
+import { TASK_ROUTES } from './routes/tasks.ts';
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts';
 
 export interface HttpOptions {
@@ -60,16 +62,18 @@ function allRoutes(dependencies: Dependencies): Route[] {
     ...INDEX_ROUTES,
     ...documentRoutes(dependencies),
     ...searchRoutes(dependencies),
-    ...settingsRoutes(dependencies),
-    ...taskRoutes(dependencies),
+    ...SETTINGS_ROUTES,
+    ...TASK_ROUTES,
     ...KEY_ROUTES,
     ...WEBHOOK_ROUTES,
     ...FIELD_ROUTES,
-    ...searchRuleRoutes(dependencies),
+    ...SEARCH_RULE_ROUTES,
     ...renderRoutes(dependencies),
     ...chatRoutes(dependencies),
     ...analyticsRoutes(dependencies),
-    ...gatedRoutes(dependencies),
+    ...LOG_ROUTES,
+    ...NETWORK_ROUTES,
+    ...EXPORT_ROUTES,
   ];
   return [...routes, ...descriptionRoutes(dependencies, routes)];
 }

@@ -17,127 +17,133 @@ import {
 } from '../../contract/settings.ts';
 import { segmentOf } from '../../contract/settings/setting.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { json, longJson, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import {
+  longJson,
+  registered,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
-export function settingsRoutes({ services }: Dependencies): Route[] {
-  const { indexes, tasks, features } = services;
+export const SETTINGS_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/indexes/:index_uid/settings',
+    action: 'settings.get',
+    summary: 'Shows all settings of an index.',
+    success: 200,
+    answer: SETTINGS_SCHEMA,
+    handle: showSettings,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/indexes/:index_uid/settings',
+    action: 'settings.update',
+    summary: 'Changes some settings of an index; null resets one.',
+    body: {
+      schema: SETTINGS_SCHEMA,
+      kind: 'settings',
+      settings: 'all',
+      convert: (value): SettingsChange => ({ settings: wholeSettings(value), stored: {} }),
+    },
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: changeSettings,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/indexes/:index_uid/settings',
+    action: 'settings.update',
+    summary: 'Resets all settings of an index.',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: resetSettings,
+  }),
+  ...SETTING_ENTRIES.flatMap(routesOf),
+];
 
-  function stored(uid: string): SettingsObject {
-    const settings = indexes.settings(uid);
-    if (settings === undefined) throw indexNotFound(uid);
-    return settings;
-  }
-
-  async function update({
-    access,
-    params,
-    body,
-  }: RequestContext<unknown, SettingsChange>): Promise<Reply> {
-    const fault = checkPartialSettings(body.settings, features.get());
-    if (fault !== null) throw fault;
-    const uid = params.index_uid!;
-    return json(
-      202,
-      await tasks.register({
-        type: 'settingsUpdate',
-        indexUid: uid,
-        ...body,
-        isReset: false,
-        allowIndexCreation: access.mayCreate(uid),
-      }),
-    );
-  }
-
-  async function reset(uid: string, settings: PartialSettings): Promise<Reply> {
-    return json(
-      202,
-      await tasks.register({
-        type: 'settingsUpdate',
-        indexUid: uid,
-        settings,
-        isReset: true,
-        allowIndexCreation: false,
-      }),
-    );
-  }
-
-  const whole: Route[] = [
+/** Of one setting. */
+function routesOf(setting: (typeof SETTING_ENTRIES)[number]): Route[] {
+  const { name } = setting;
+  const path = `/indexes/:index_uid/settings/${segmentOf(setting)}`;
+  return [
     route({
       method: 'GET',
-      path: '/indexes/:index_uid/settings',
+      path,
       action: 'settings.get',
-      summary: 'Shows all settings of an index.',
+      summary: `Shows the setting ${name}.`,
       success: 200,
-      answer: SETTINGS_SCHEMA,
-      handle: ({ params }) => longJson(renderSettings(stored(params.index_uid!), features.get())),
+      answer: setting.schema,
+      handle: ({ params }, server) =>
+        longJson(renderSetting(stored(params.index_uid!, server), name)),
     }),
-    route<unknown, SettingsChange>({
-      method: 'PATCH',
-      path: '/indexes/:index_uid/settings',
-      action: 'settings.update',
-      summary: 'Changes some settings of an index; null resets one.',
-      body: {
-        schema: SETTINGS_SCHEMA,
-        kind: 'settings',
-        settings: 'all',
-        convert: (value) => ({ settings: wholeSettings(value), stored: {} }),
-      },
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: update,
-    }),
-    route({
-      method: 'DELETE',
-      path: '/indexes/:index_uid/settings',
-      action: 'settings.update',
-      summary: 'Resets all settings of an index.',
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: ({ params }) => reset(params.index_uid!, resetAllSettings(features.get())),
-    }),
-  ];
-
-  const children = SETTING_ENTRIES.flatMap((setting): Route[] => {
-    const { name } = setting;
-    const path = `/indexes/:index_uid/settings/${segmentOf(setting)}`;
-    return [
+    ...setting.methods.map((method) =>
       route({
-        method: 'GET',
-        path,
-        action: 'settings.get',
-        summary: `Shows the setting ${name}.`,
-        success: 200,
-        answer: setting.schema,
-        handle: ({ params }) => longJson(renderSetting(stored(params.index_uid!), name)),
-      }),
-      ...setting.methods.map((method) =>
-        route<unknown, SettingsChange>({
-          method,
-          path,
-          action: 'settings.update',
-          summary: `Changes the setting ${name}; null resets it.`,
-          body: {
-            schema: childSchema(setting),
-            kind: 'settings',
-            settings: name,
-            convert: (value) => ({ settings: childSetting(name, value), stored: {} }),
-          },
-          success: 202,
-          answer: TASK_SUMMARY,
-          handle: update,
-        }),
-      ),
-      route({
-        method: 'DELETE',
+        method,
         path,
         action: 'settings.update',
-        summary: `Resets the setting ${name}.`,
+        summary: `Changes the setting ${name}; null resets it.`,
+        body: {
+          schema: childSchema(setting),
+          kind: 'settings',
+          settings: name,
+          convert: (value): SettingsChange => ({ settings: childSetting(name, value), stored: {} }),
+        },
         success: 202,
         answer: TASK_SUMMARY,
-        handle: ({ params }) => reset(params.index_uid!, resetSetting(name)),
+        handle: changeSettings,
       }),
-    ];
-  });
+    ),
+    route({
+      method: 'DELETE',
+      path,
+      action: 'settings.update',
+      summary: `Resets the setting ${name}.`,
+      success: 202,
+      answer: TASK_SUMMARY,
+      handle: ({ params }, server) => reset(params.index_uid!, resetSetting(name), server),
+    }),
+  ];
+}
 
-  return [...whole, ...children];
+function showSettings({ params }: RequestContext, server: Dependencies): Reply | Promise<Reply> {
+  const settings = stored(params.index_uid!, server);
+  return longJson(renderSettings(settings, server.services.features.get()));
+}
+
+async function changeSettings(
+  { access, params, body }: RequestContext<unknown, SettingsChange>,
+  server: Dependencies,
+): Promise<Reply> {
+  const fault = checkPartialSettings(body.settings, server.services.features.get());
+  if (fault !== null) throw fault;
+  const uid = params.index_uid!;
+  return registered(server, {
+    type: 'settingsUpdate',
+    indexUid: uid,
+    ...body,
+    isReset: false,
+    allowIndexCreation: access.mayCreate(uid),
+  });
+}
+
+function resetSettings({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  return reset(params.index_uid!, resetAllSettings(server.services.features.get()), server);
+}
+
+function reset(uid: string, settings: PartialSettings, server: Dependencies): Promise<Reply> {
+  return registered(server, {
+    type: 'settingsUpdate',
+    indexUid: uid,
+    settings,
+    isReset: true,
+    allowIndexCreation: false,
+  });
+}
+
+function stored(uid: string, { services }: Dependencies): SettingsObject {
+  const settings = services.indexes.settings(uid);
+  if (settings === undefined) throw indexNotFound(uid);
+  return settings;
 }

@@ -1,11 +1,5 @@
 import { BATCH, BATCHES, COMPACTION, TASK, TASKS, TASK_SUMMARY } from '../../contract/answers.ts';
-import {
-  ApiError,
-  batchNotFound,
-  featureNotEnabled,
-  taskNotFound,
-  type ErrorCode,
-} from '../../contract/errors.ts';
+import { ApiError, batchNotFound, taskNotFound, type ErrorCode } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
   FILTER_TASKS_QUERY,
@@ -14,13 +8,20 @@ import {
   type ListTasksQuery,
   type TaskFilterQuery,
 } from '../../contract/task-filters.ts';
-import { TASK_UID_MAX, type TaskPaging } from '../../contract/tasks.ts';
+import {
+  type IndexVisibility,
+  TASK_UID_MAX,
+  type TaskFilter,
+  type TaskPaging,
+} from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { shortSize } from '../../base/size.ts';
+import { needFeature } from '../need-feature.ts';
 import {
   bytes,
   json,
   longJson,
+  registered,
   route,
   type Reply,
   type RequestContext,
@@ -31,138 +32,167 @@ function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPagi
   return { limit, from: from ?? null, reverse };
 }
 
-export function taskRoutes({ services }: Dependencies): Route[] {
-  const { tasks, features } = services;
+const LISTED = queryParser<ListTasksQuery>(LIST_TASKS_QUERY);
+const SELECTED = queryParser<TaskFilterQuery>(FILTER_TASKS_QUERY);
 
-  async function selectTasks(
-    type: 'taskCancelation' | 'taskDeletion',
-    { access, query, rawQuery }: RequestContext<TaskFilterQuery>,
-  ): Promise<Reply> {
-    if (Object.keys(query).length === 0) throw missingFilters();
-    return json(
-      200,
-      await tasks.register({
-        type,
-        filter: taskFilter(query),
-        originalFilter: `?${rawQuery}`,
-        visible: access.visible,
-      }),
+export const TASK_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/tasks',
+    action: 'tasks.get',
+    summary: 'Lists tasks, the newest first.',
+    query: LISTED,
+    success: 200,
+    answer: TASKS,
+    handle: listTasks,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/tasks',
+    action: 'tasks.delete',
+    summary: 'Deletes finished tasks.',
+    query: SELECTED,
+    success: 200,
+    answer: TASK_SUMMARY,
+    handle: deleteTasks,
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/cancel',
+    action: 'tasks.cancel',
+    summary: 'Cancels unfinished tasks.',
+    query: SELECTED,
+    success: 200,
+    answer: TASK_SUMMARY,
+    handle: cancelTasks,
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/compact',
+    action: 'tasks.compact',
+    summary: 'Gives back what is free in the task store.',
+    success: 200,
+    answer: COMPACTION,
+    handle: compactStore,
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/:task_uid',
+    action: 'tasks.get',
+    summary: 'Shows a task.',
+    success: 200,
+    answer: TASK,
+    handle: showTask,
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/:task_uid/documents',
+    action: 'tasks.get',
+    summary: 'Shows the documents of an addition that has not ended.',
+    success: 200,
+    handle: showDocuments,
+  }),
+  route({
+    method: 'GET',
+    path: '/batches',
+    action: 'tasks.get',
+    summary: 'Lists batches, the newest first.',
+    query: LISTED,
+    success: 200,
+    answer: BATCHES,
+    handle: listBatches,
+  }),
+  route({
+    method: 'GET',
+    path: '/batches/:batch_uid',
+    action: 'tasks.get',
+    summary: 'Shows a batch.',
+    success: 200,
+    answer: BATCH,
+    handle: showBatch,
+  }),
+];
+
+async function listTasks(
+  { access, query }: RequestContext<ListTasksQuery>,
+  { services: { tasks } }: Dependencies,
+): Promise<Reply> {
+  return longJson(await tasks.page(taskFilter(query), paging(query), access.visible));
+}
+
+function deleteTasks(
+  context: RequestContext<TaskFilterQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return registered(server, { type: 'taskDeletion', ...selection(context) }, 200);
+}
+
+function cancelTasks(
+  context: RequestContext<TaskFilterQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return registered(server, { type: 'taskCancelation', ...selection(context) }, 200);
+}
+
+function selection({ access, query, rawQuery }: RequestContext<TaskFilterQuery>): {
+  filter: TaskFilter;
+  originalFilter: string;
+  visible: IndexVisibility;
+} {
+  if (Object.keys(query).length === 0) throw missingFilters();
+  return { filter: taskFilter(query), originalFilter: `?${rawQuery}`, visible: access.visible };
+}
+
+async function compactStore(_: RequestContext, server: Dependencies): Promise<Reply> {
+  needFeature(server, 'taskQueueCompactionRoute', 'Compacting the task store');
+  const { before, after } = await server.services.tasks.compact();
+  return json(200, {
+    preSize: shortSize(before),
+    postSize: shortSize(after),
+    status: 'succeeded',
+  });
+}
+
+function showTask(
+  { access, params }: RequestContext,
+  { services: { tasks } }: Dependencies,
+): Reply | Promise<Reply> {
+  const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
+  const task = tasks.get(uid, access.visible);
+  if (task === undefined) throw taskNotFound(uid);
+  return longJson(task);
+}
+
+function showDocuments({ access, params }: RequestContext, server: Dependencies): Reply {
+  needFeature(server, 'getTaskDocumentsRoute', 'Reading the documents of a task');
+  const { tasks } = server.services;
+  const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
+  if (tasks.get(uid, access.visible) === undefined) throw taskNotFound(uid);
+  const documents = tasks.documents(uid);
+  if (documents === null) {
+    throw new ApiError(
+      'task_file_not_found',
+      `The task \`${uid}\` has no documents: it is no addition, or it has ended.`,
     );
   }
+  return { ...bytes(documents), type: 'application/x-ndjson' };
+}
 
-  return [
-    route<ListTasksQuery, unknown>({
-      method: 'GET',
-      path: '/tasks',
-      action: 'tasks.get',
-      summary: 'Lists tasks, the newest first.',
-      query: queryParser(LIST_TASKS_QUERY),
-      success: 200,
-      answer: TASKS,
-      handle: async ({ access, query }) =>
-        longJson(await tasks.page(taskFilter(query), paging(query), access.visible)),
-    }),
-    route<TaskFilterQuery, unknown>({
-      method: 'DELETE',
-      path: '/tasks',
-      action: 'tasks.delete',
-      summary: 'Deletes finished tasks.',
-      query: queryParser(FILTER_TASKS_QUERY),
-      success: 200,
-      answer: TASK_SUMMARY,
-      handle: (context) => selectTasks('taskDeletion', context),
-    }),
-    route<TaskFilterQuery, unknown>({
-      method: 'POST',
-      path: '/tasks/cancel',
-      action: 'tasks.cancel',
-      summary: 'Cancels unfinished tasks.',
-      query: queryParser(FILTER_TASKS_QUERY),
-      success: 200,
-      answer: TASK_SUMMARY,
-      handle: (context) => selectTasks('taskCancelation', context),
-    }),
-    route({
-      method: 'POST',
-      path: '/tasks/compact',
-      action: 'tasks.compact',
-      summary: 'Gives back what is free in the task store.',
-      success: 200,
-      answer: COMPACTION,
-      handle: async () => {
-        if (!features.get().taskQueueCompactionRoute) {
-          throw featureNotEnabled('Compacting the task store', 'taskQueueCompactionRoute');
-        }
-        const { before, after } = await tasks.compact();
-        return json(200, {
-          preSize: shortSize(before),
-          postSize: shortSize(after),
-          status: 'succeeded',
-        });
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/tasks/:task_uid',
-      action: 'tasks.get',
-      summary: 'Shows a task.',
-      success: 200,
-      answer: TASK,
-      handle: ({ access, params }) => {
-        const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
-        const task = tasks.get(uid, access.visible);
-        if (task === undefined) throw taskNotFound(uid);
-        return longJson(task);
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/tasks/:task_uid/documents',
-      action: 'tasks.get',
-      summary: 'Shows the documents of an addition that has not ended.',
-      success: 200,
-      handle: ({ access, params }) => {
-        if (!features.get().getTaskDocumentsRoute) {
-          throw featureNotEnabled('Reading the documents of a task', 'getTaskDocumentsRoute');
-        }
-        const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
-        if (tasks.get(uid, access.visible) === undefined) throw taskNotFound(uid);
-        const documents = tasks.documents(uid);
-        if (documents === null) {
-          throw new ApiError(
-            'task_file_not_found',
-            `The task \`${uid}\` has no documents: it is no addition, or it has ended.`,
-          );
-        }
-        return { ...bytes(documents), type: 'application/x-ndjson' };
-      },
-    }),
-    route<ListTasksQuery, unknown>({
-      method: 'GET',
-      path: '/batches',
-      action: 'tasks.get',
-      summary: 'Lists batches, the newest first.',
-      query: queryParser(LIST_TASKS_QUERY),
-      success: 200,
-      answer: BATCHES,
-      handle: async ({ access, query }) =>
-        longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible)),
-    }),
-    route({
-      method: 'GET',
-      path: '/batches/:batch_uid',
-      action: 'tasks.get',
-      summary: 'Shows a batch.',
-      success: 200,
-      answer: BATCH,
-      handle: ({ access, params }) => {
-        const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
-        const batch = tasks.getBatch(uid, access.visible);
-        if (batch === undefined) throw batchNotFound(uid);
-        return longJson(batch);
-      },
-    }),
-  ];
+async function listBatches(
+  { access, query }: RequestContext<ListTasksQuery>,
+  { services: { tasks } }: Dependencies,
+): Promise<Reply> {
+  return longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible));
+}
+
+function showBatch(
+  { access, params }: RequestContext,
+  { services: { tasks } }: Dependencies,
+): Reply | Promise<Reply> {
+  const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
+  const batch = tasks.getBatch(uid, access.visible);
+  if (batch === undefined) throw batchNotFound(uid);
+  return longJson(batch);
 }
 
 function pathUid(text: string, what: string, code: ErrorCode): number {

@@ -4,7 +4,7 @@ import { JsonNumber } from '../../../src/base/json.ts';
 import { EDIT_DOCUMENTS, FETCH_DOCUMENTS } from '../../../src/contract/documents.ts';
 import { FORMATS, type FormatName } from '../../../src/contract/formats.ts';
 import { PATCH_CHAT_SETTINGS } from '../../../src/contract/chats.ts';
-import { EXPORT } from '../../../src/contract/gated.ts';
+import { EXPORT } from '../../../src/contract/export.ts';
 import { PATCH_NETWORK } from '../../../src/contract/network.ts';
 import { CREATE_INDEX, SWAP_INDEXES, UPDATE_INDEX } from '../../../src/contract/indexes.ts';
 import { CREATE_KEY, PATCH_KEY } from '../../../src/contract/keys.ts';

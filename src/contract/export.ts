@@ -1,38 +1,5 @@
-/** Bodies of the routes behind experimental features: logs, export. */
+/** Body of an export. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
-
-/** Of lines of the log. */
-const TARGET: Schema = {
-  type: ['string', 'null'],
-  minLength: 1,
-  maxLength: 10_000,
-  default: 'info',
-};
-
-export interface LogStreamBody {
-  mode?: 'human' | 'json' | null;
-  target?: string | null;
-}
-
-export const LOG_STREAM: Schema = {
-  type: 'object',
-  properties: {
-    target: TARGET,
-    mode: { type: ['string', 'null'], enum: ['human', 'json'], default: 'human' },
-    profileMemory: { type: ['boolean', 'null'], default: false },
-  },
-  additionalProperties: false,
-};
-
-export interface LogLevelBody {
-  target?: string | null;
-}
-
-export const LOG_LEVEL: Schema = {
-  type: 'object',
-  properties: { target: TARGET },
-  additionalProperties: false,
-};
 
 /** Patterns of indexes in one export, and values of their filters together. */
 const EXPORTED_PATTERNS_MAX = 1_000;

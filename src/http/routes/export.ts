@@ -1,0 +1,49 @@
+import { TASK_SUMMARY } from '../../contract/answers.ts';
+import { parseSize } from '../../base/size.ts';
+import { EXPORT, type ExportBody } from '../../contract/export.ts';
+import type { Dependencies } from '../dependencies.ts';
+import {
+  bodyOf,
+  registered,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
+
+export const EXPORT_ROUTES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/export',
+    action: 'export',
+    summary: 'Sends indexes to another instance.',
+    body: bodyOf<ExportBody>(EXPORT),
+    success: 200,
+    answer: TASK_SUMMARY,
+    handle: sendIndexes,
+  }),
+];
+
+function sendIndexes(
+  { body }: RequestContext<unknown, ExportBody>,
+  server: Dependencies,
+): Promise<Reply> {
+  const indexes = Object.entries(body.indexes ?? { '*': {} }).map(([pattern, options]) => [
+    pattern,
+    { filter: options.filter ?? null, overrideSettings: options.overrideSettings ?? false },
+  ]);
+  const request = {
+    type: 'export' as const,
+    url: body.url,
+    apiKey: body.apiKey ?? null,
+    payloadSizeBytes: payloadSize(body.payloadSize),
+    indexes: Object.fromEntries(indexes),
+  };
+  return registered(server, request, 200);
+}
+
+/** Bytes; null when not given. REQUIRES: it has been checked */
+function payloadSize(size: string | number | null | undefined): number | null {
+  if (size === undefined || size === null) return null;
+  return typeof size === 'number' ? size : parseSize(size)!;
+}
