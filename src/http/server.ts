@@ -6,7 +6,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
 import type { Socket } from './socket-types.ts';
-import { analyticsRoutes, eventRoutes } from './routes/analytics.ts';
+import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
 import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
@@ -16,8 +16,8 @@ import { LOG_ROUTES } from './routes/logs.ts';
 import { NETWORK_ROUTES } from './routes/network.ts';
 import { INDEX_ROUTES } from './routes/indexes.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
-import { metricsRoutes } from './routes/metrics.ts';
-import { renderRoutes } from './routes/render.ts';
+import { METRICS_ROUTES } from './routes/metrics.ts';
+import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { searchRoutes } from './routes/search.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
@@ -58,7 +58,7 @@ const FLUSH_MS = 20;
 function allRoutes(dependencies: Dependencies): Route[] {
   const routes = [
     ...SYSTEM_ROUTES,
-    ...metricsRoutes(dependencies),
+    ...METRICS_ROUTES,
     ...INDEX_ROUTES,
     ...documentRoutes(dependencies),
     ...searchRoutes(dependencies),
@@ -68,14 +68,14 @@ function allRoutes(dependencies: Dependencies): Route[] {
     ...WEBHOOK_ROUTES,
     ...FIELD_ROUTES,
     ...SEARCH_RULE_ROUTES,
-    ...renderRoutes(dependencies),
+    ...RENDER_ROUTES,
     ...chatRoutes(dependencies),
-    ...analyticsRoutes(dependencies),
+    ...ANALYTICS_ROUTES,
     ...LOG_ROUTES,
     ...NETWORK_ROUTES,
     ...EXPORT_ROUTES,
   ];
-  return [...routes, ...descriptionRoutes(dependencies, routes)];
+  return [...routes, ...descriptionRoutes(routes)];
 }
 
 /** Rejects when the address is taken. */
@@ -111,7 +111,7 @@ export async function startHttp(
       onExchange: (exchange) => serving.handle(exchange, true),
     });
   const listener = await listenAt({ host, port }, lifecycle);
-  const eventLifecycle = lifecycleOf([...eventRoutes(dependencies), HEALTH_ROUTE]);
+  const eventLifecycle = lifecycleOf([EVENT_ROUTE, HEALTH_ROUTE]);
   const eventListener =
     options.events === undefined ? null : await listenAt(options.events, eventLifecycle);
   return {

@@ -17,107 +17,107 @@ import { route, type Reply, type RequestContext, type Route } from '../route.ts'
 import { senderOf } from '../search-recording.ts';
 
 /** Also served at an address of its own. */
-export function eventRoutes({ analytics, services }: Dependencies): Route[] {
-  return [
-    route<unknown, UsageEvent>({
-      method: 'POST',
-      path: '/events',
-      action: 'search',
-      summary: 'Records that a visitor clicked a result of a search, or did what it was made for.',
-      body: { schema: USAGE_EVENT, fault: usageEventFault },
-      success: 201,
-      handle: async ({ body, access, exchange }) => {
-        const { recorder } = switchedOn(analytics, 'Sending events');
-        const { indexUid, position, queryUid } = body;
-        if (!access.mayAccess(indexUid)) throw access.refusal(indexUid);
-        if (services.indexes.get(indexUid) === undefined) throw indexNotFound(indexUid);
-        const objectId = body.objectId ?? body.objectID ?? null;
-        await recorder.event({
-          type: body.eventType,
-          name: body.eventName,
-          indexUid,
-          objectId: objectId === null ? null : String(objectId),
-          position: position ?? -1,
-          sender: senderOf(exchange, body.userId ?? null),
-          queryUid: queryUid ?? null,
-        });
-        return { status: 201, body: null };
-      },
-    }),
-  ];
+export const EVENT_ROUTE = route({
+  method: 'POST',
+  path: '/events',
+  action: 'search',
+  summary: 'Records that a visitor clicked a result of a search, or did what it was made for.',
+  body: { schema: USAGE_EVENT, fault: usageEventFault },
+  success: 201,
+  handle: recordEvent,
+});
+
+export const ANALYTICS_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/analytics/summary',
+    action: 'analytics.get',
+    summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
+    query: queryParser<SummaryQuery>(SUMMARY_QUERY),
+    success: 200,
+    answer: REPORT,
+    otherAnswerTypes: ['text/csv'],
+    handle: sumUp,
+  }),
+  queryReport('/analytics/top-searches', 'top', 'Lists the queries, the most frequent first.'),
+  queryReport(
+    '/analytics/searches-without-results',
+    'withoutResults',
+    'Lists the queries that found nothing, the most frequent first.',
+  ),
+  queryReport(
+    '/analytics/searches-without-clicks',
+    'withoutClicks',
+    'Lists the queries whose results nobody clicked, the most frequent first.',
+  ),
+  queryReport('/analytics/top-filters', 'filters', 'Lists the filters, the most frequent first.'),
+  EVENT_ROUTE,
+];
+
+function queryReport(path: string, kind: ReportSpec['kind'], summary: string): Route {
+  return route({
+    method: 'GET',
+    path,
+    action: 'analytics.get',
+    summary,
+    query: queryParser<QueryReportQuery>(
+      kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY,
+    ),
+    success: 200,
+    answer: REPORT,
+    otherAnswerTypes: ['text/csv'],
+    handle: (context, server) => {
+      const { offset = 0, limit = 20, finalQueries = false } = context.query;
+      const more = { kind, groupBy: [], finalQueries, page: { offset, limit } };
+      return report(context, server, more);
+    },
+  });
 }
 
-export function analyticsRoutes(dependencies: Dependencies): Route[] {
-  const { analytics } = dependencies;
+async function recordEvent(
+  { body, access, exchange }: RequestContext<unknown, UsageEvent>,
+  { analytics, services }: Dependencies,
+): Promise<Reply> {
+  const { recorder } = switchedOn(analytics, 'Sending events');
+  const { indexUid, position, queryUid } = body;
+  if (!access.mayAccess(indexUid)) throw access.refusal(indexUid);
+  if (services.indexes.get(indexUid) === undefined) throw indexNotFound(indexUid);
+  const objectId = body.objectId ?? body.objectID ?? null;
+  await recorder.event({
+    type: body.eventType,
+    name: body.eventName,
+    indexUid,
+    objectId: objectId === null ? null : String(objectId),
+    position: position ?? -1,
+    sender: senderOf(exchange, body.userId ?? null),
+    queryUid: queryUid ?? null,
+  });
+  return { status: 201, body: null };
+}
 
-  async function report(
-    { access, exchange }: RequestContext,
-    { from = 0, to = Infinity, indexUids, format = 'json' }: SummaryQuery,
-    more: Pick<ReportSpec, 'kind' | 'groupBy' | 'finalQueries' | 'page'>,
-  ): Promise<Reply> {
-    const { reporter } = switchedOn(analytics, 'Reading analytics');
-    const spec: ReportSpec = {
-      ...{ from, to, format, ...more },
-      indexUids: indexUids ?? null,
-      patterns: access.indexPatterns,
-    };
-    const body = await reporter.report(spec, () => exchange.aborted);
-    return format === 'csv'
-      ? { status: 200, body, type: 'text/csv; charset=utf-8' }
-      : { status: 200, body };
-  }
+function sumUp(context: RequestContext<SummaryQuery>, server: Dependencies): Promise<Reply> {
+  return report(context, server, {
+    ...{ kind: 'summary', finalQueries: false, page: null },
+    groupBy: context.query.groupBy ?? [],
+  });
+}
 
-  const ofQueries = (path: string, kind: ReportSpec['kind'], summary: string): Route =>
-    route<QueryReportQuery, unknown>({
-      method: 'GET',
-      path,
-      action: 'analytics.get',
-      summary,
-      query: queryParser(kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY),
-      success: 200,
-      answer: REPORT,
-      otherAnswerTypes: ['text/csv'],
-      handle: (context) => {
-        const { offset = 0, limit = 20, finalQueries = false } = context.query;
-        return report(context, context.query, {
-          kind,
-          groupBy: [],
-          finalQueries,
-          page: { offset, limit },
-        });
-      },
-    });
-
-  return [
-    route<SummaryQuery, unknown>({
-      method: 'GET',
-      path: '/analytics/summary',
-      action: 'analytics.get',
-      summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
-      query: queryParser(SUMMARY_QUERY),
-      success: 200,
-      answer: REPORT,
-      otherAnswerTypes: ['text/csv'],
-      handle: (context) =>
-        report(context, context.query, {
-          ...{ kind: 'summary', finalQueries: false, page: null },
-          groupBy: context.query.groupBy ?? [],
-        }),
-    }),
-    ofQueries('/analytics/top-searches', 'top', 'Lists the queries, the most frequent first.'),
-    ofQueries(
-      '/analytics/searches-without-results',
-      'withoutResults',
-      'Lists the queries that found nothing, the most frequent first.',
-    ),
-    ofQueries(
-      '/analytics/searches-without-clicks',
-      'withoutClicks',
-      'Lists the queries whose results nobody clicked, the most frequent first.',
-    ),
-    ofQueries('/analytics/top-filters', 'filters', 'Lists the filters, the most frequent first.'),
-    ...eventRoutes(dependencies),
-  ];
+async function report(
+  { access, exchange, query }: RequestContext<SummaryQuery>,
+  { analytics }: Dependencies,
+  more: Pick<ReportSpec, 'kind' | 'groupBy' | 'finalQueries' | 'page'>,
+): Promise<Reply> {
+  const { from = 0, to = Infinity, indexUids, format = 'json' } = query;
+  const { reporter } = switchedOn(analytics, 'Reading analytics');
+  const spec: ReportSpec = {
+    ...{ from, to, format, ...more },
+    indexUids: indexUids ?? null,
+    patterns: access.indexPatterns,
+  };
+  const body = await reporter.report(spec, () => exchange.aborted);
+  return format === 'csv'
+    ? { status: 200, body, type: 'text/csv; charset=utf-8' }
+    : { status: 200, body };
 }
 
 function switchedOn(analytics: Analytics | null, what: string): Analytics {

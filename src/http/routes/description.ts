@@ -3,13 +3,10 @@ import type { Dependencies } from '../dependencies.ts';
 import type { HeaderList } from '../exchange.ts';
 import { openApi } from '../openapi.ts';
 import { builtPage } from '../page.ts';
-import { json, route, type Route } from '../route.ts';
+import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
 
 /** The routes that tell about the others. */
-export function descriptionRoutes(
-  { version, production }: Dependencies,
-  others: readonly Route[],
-): Route[] {
+export function descriptionRoutes(others: readonly Route[]): Route[] {
   let text: string | null = null;
   return [
     route({
@@ -18,7 +15,7 @@ export function descriptionRoutes(
       action: null,
       summary: 'This description.',
       success: 200,
-      handle: () => {
+      handle: (_, { version }) => {
         text ??= jsonString(openApi(others, version.serverVersion));
         return { status: 200, body: text };
       },
@@ -29,18 +26,20 @@ export function descriptionRoutes(
       action: null,
       summary: 'The page for people; for programs in production, tells that the server is running.',
       success: 200,
-      handle: ({ exchange }) => {
-        const { accept, ifNoneMatch } = exchange.headers;
-        const page = builtPage();
-        if (page === null || (production && accept?.includes('text/html') !== true)) {
-          return { ...json(200, { status: 'Gannet is running' }), headers: [VARY_ACCEPT] };
-        }
-        const headers: HeaderList = production ? [...page.headers, VARY_ACCEPT] : page.headers;
-        if (ifNoneMatch === page.tag) return { status: 304, body: null, headers };
-        return { status: 200, body: page.html, type: 'text/html; charset=utf-8', headers };
-      },
+      handle: showPage,
     }),
   ];
+}
+
+function showPage({ exchange }: RequestContext, { production }: Dependencies): Reply {
+  const { accept, ifNoneMatch } = exchange.headers;
+  const page = builtPage();
+  if (page === null || (production && accept?.includes('text/html') !== true)) {
+    return { ...json(200, { status: 'Gannet is running' }), headers: [VARY_ACCEPT] };
+  }
+  const headers: HeaderList = production ? [...page.headers, VARY_ACCEPT] : page.headers;
+  if (ifNoneMatch === page.tag) return { status: 304, body: null, headers };
+  return { status: 200, body: page.html, type: 'text/html; charset=utf-8', headers };
 }
 
 const VARY_ACCEPT = ['vary', 'accept'] as const;

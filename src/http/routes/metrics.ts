@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { featureNotEnabled } from '../../contract/errors.ts';
 import {
   TASK_STATUSES,
   TASK_TYPES,
@@ -9,7 +8,9 @@ import {
 } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { MetricsText } from '../metrics.ts';
-import { route, type Route } from '../route.ts';
+import { needFeature } from '../need-feature.ts';
+import { route, type Reply, type RequestContext, type Route } from '../route.ts';
+import type { Services } from '../services.ts';
 import { instanceStats } from './system.ts';
 
 const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
@@ -27,173 +28,168 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
 ]);
 
-export function metricsRoutes({
-  services,
-  metrics,
-  clock,
-  chatTotals,
-  analytics,
-}: Dependencies): Route[] {
-  const { indexes, tasks, search, features } = services;
+export const METRICS_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/metrics',
+    action: 'metrics.get',
+    summary: 'Shows metrics in the Prometheus text format.',
+    success: 200,
+    answer: 'text',
+    answerType: 'text/plain',
+    handle: showMetrics,
+  }),
+];
 
-  function writeIndexes(out: MetricsText): string[] {
-    const stats = instanceStats(indexes, null);
-    out.gauge('db_size_bytes', 'Bytes on disk of the database', stats.databaseSize);
-    out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
-    const counts = Object.entries(stats.indexes);
-    out.gauge('index_count', 'Number of indexes', counts.length);
-    const documents = out.family('index_docs_count', 'gauge', 'Number of documents of an index', [
-      'index',
-    ]);
-    for (const [uid, { numberOfDocuments }] of counts) documents({ index: uid }, numberOfDocuments);
-    const last = stats.lastUpdate === null ? 0 : Math.floor(Date.parse(stats.lastUpdate) / 1000);
-    out.gauge('last_update', 'Unix seconds of the last update', last);
-    return counts.map(([uid]) => uid);
+async function showMetrics(_: RequestContext, server: Dependencies): Promise<Reply> {
+  needFeature(server, 'metrics', 'Reading the metrics');
+  const { services } = server;
+  const out = new MetricsText();
+  await writeTasks(out, writeIndexes(out, services), server);
+  await setImmediate();
+  writeBatches(out, server);
+  writeSearches(out, services);
+  writeChats(out, server);
+  writeAnalytics(out, server);
+  const body = `${await server.metrics.text()}\n${await out.text()}`;
+  return { status: 200, body, type: 'text/plain; version=0.0.4' };
+}
+
+function writeIndexes(out: MetricsText, { indexes }: Services): string[] {
+  const stats = instanceStats(indexes, null);
+  out.gauge('db_size_bytes', 'Bytes on disk of the database', stats.databaseSize);
+  out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
+  const counts = Object.entries(stats.indexes);
+  out.gauge('index_count', 'Number of indexes', counts.length);
+  const documents = out.family('index_docs_count', 'gauge', 'Number of documents of an index', [
+    'index',
+  ]);
+  for (const [uid, { numberOfDocuments }] of counts) documents({ index: uid }, numberOfDocuments);
+  const last = stats.lastUpdate === null ? 0 : Math.floor(Date.parse(stats.lastUpdate) / 1000);
+  out.gauge('last_update', 'Unix seconds of the last update', last);
+  return counts.map(([uid]) => uid);
+}
+
+async function writeTasks(
+  out: MetricsText,
+  uids: readonly string[],
+  { services: { tasks }, clock }: Dependencies,
+): Promise<void> {
+  const counted = out.family('nb_tasks', 'gauge', 'Number of tasks', ['kind', 'value']);
+  const count = (kind: string, value: string, filter: TaskFilter): void =>
+    counted({ kind, value }, tasks.countMatching(filter, null));
+  for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
+  for (const type of TASK_TYPES) count('types', type, { types: [type] });
+  for (const [i, uid] of uids.entries()) {
+    if (i % TURN_COUNTS === 0) await setImmediate();
+    count('indexes', uid, { indexUids: [uid] });
+  }
+  const [oldest] = tasks.list(
+    { statuses: ['enqueued', 'processing'] },
+    { ...LAST, reverse: true },
+    null,
+  ).results;
+  const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.enqueuedAt);
+  const name = 'task_queue_latency_seconds';
+  out.gauge(name, 'Age of the oldest unfinished task', Math.max(0, age) / 1000);
+  const { maxBytes, usedBytes, freeBytes } = tasks.storeSize();
+  out.gauge('task_queue_max_size', 'Bytes that the task store may grow to', maxBytes);
+  out.gauge('task_queue_used_size', 'Bytes of the task store in use', usedBytes);
+  out.gauge(
+    'task_queue_size_until_stop_registering',
+    'Bytes of the task store that are left before new tasks are refused',
+    freeBytes,
+  );
+}
+
+function writeBatches(out: MetricsText, { services: { tasks }, clock }: Dependencies): void {
+  const last = (filter: TaskFilter): BatchView | undefined =>
+    tasks.listBatches(filter, LAST, null).results[0];
+  const steps = (name: string, help: string, batch: BatchView | undefined): StepWriter => {
+    const write = out.family(name, 'gauge', help, ['batch_uid', 'step_name']);
+    return (step, value) => write({ batch_uid: `${batch!.uid}`, step_name: step }, value);
+  };
+
+  const running = last({ statuses: ['processing'] });
+  out.gauge('is_indexing', '1 while a batch is running', running === undefined ? 0 : 1);
+  const step = steps('batch_running_progress_trace', 'Share done of each running step', running);
+  for (const { currentStep, finished, total } of running?.progress?.steps ?? []) {
+    step(currentStep, total === 0 ? 0 : finished / total);
   }
 
-  async function writeTasks(out: MetricsText, uids: readonly string[]): Promise<void> {
-    const counted = out.family('nb_tasks', 'gauge', 'Number of tasks', ['kind', 'value']);
-    const count = (kind: string, value: string, filter: TaskFilter): void =>
-      counted({ kind, value }, tasks.countMatching(filter, null));
-    for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
-    for (const type of TASK_TYPES) count('types', type, { types: [type] });
-    for (const [i, uid] of uids.entries()) {
-      if (i % TURN_COUNTS === 0) await setImmediate();
-      count('indexes', uid, { indexUids: [uid] });
+  const ended = last({ statuses: ['succeeded', 'failed', 'canceled'] });
+  const name = 'last_finished_batches_progress_trace_ms';
+  const time = steps(name, 'Time of each step of the last finished batch', ended);
+  for (const [path, text] of Object.entries(ended?.stats.progressTrace ?? {})) {
+    time(path, milliseconds(text));
+  }
+
+  const ofDocuments = last({
+    statuses: ['succeeded'],
+    types: ['documentAdditionOrUpdate', 'documentDeletion', 'documentEdition'],
+  });
+  writeDocuments(out, ofDocuments, clock.now());
+}
+
+/** `batch`: the last one of documents that has succeeded. */
+function writeDocuments(out: MetricsText, batch: BatchView | undefined, now: number): void {
+  const finishedAt = Date.parse(batch?.finishedAt ?? '');
+  const duration = finishedAt - Date.parse(batch?.startedAt ?? '');
+  const shown = now - finishedAt <= duration + DOCUMENTS_SHOWN_MS;
+  const write = (name: string, help: string, value: number): void => {
+    const writeValue = out.family(name, 'gauge', help, ['batch_uid', 'index']);
+    if (batch === undefined || !shown) return;
+    const index = Object.keys(batch.stats.indexUids)[0] ?? '';
+    writeValue({ batch_uid: `${batch.uid}`, index }, value);
+  };
+  const { indexedDocuments, editedDocuments, deletedDocuments } = batch?.details ?? {};
+  const documents = [indexedDocuments, editedDocuments, deletedDocuments]
+    .map((count) => (typeof count === 'number' ? count : 0))
+    .reduce((sum, count) => sum + count, 0);
+  write('last_indexed_documents_count', 'Documents of the last batch of documents', documents);
+  write('last_indexed_documents_duration_ms', 'Time of the last batch of documents', duration);
+}
+
+function writeSearches(out: MetricsText, { search }: Services): void {
+  const { running, waiting, waitingMax, degraded } = search.load();
+  out.gauge('degraded_search_requests', 'Searches that their time limit has cut', degraded);
+  out.gauge('search_queue_size', 'Searches that may wait', waitingMax);
+  out.gauge('searches_running', 'Searches that run', running);
+  out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
+}
+
+function writeAnalytics(out: MetricsText, { analytics }: Dependencies): void {
+  if (analytics === null) return;
+  const name = 'analytics_dropped_searches_total';
+  const help = 'Searches that could not be recorded';
+  out.family(name, 'counter', help, [])({}, analytics.recorder.dropped);
+}
+
+function writeChats(out: MetricsText, { chatTotals }: Dependencies): void {
+  const totals = chatTotals.list();
+  const counter = (
+    name: string,
+    help: string,
+    value: (total: (typeof totals)[number]) => number,
+  ): void => {
+    const count = out.family(name, 'counter', help, ['workspace', 'model']);
+    for (const total of totals) {
+      const { workspace, model } = total;
+      count({ workspace, model }, value(total));
     }
-    const [oldest] = tasks.list(
-      { statuses: ['enqueued', 'processing'] },
-      { ...LAST, reverse: true },
-      null,
-    ).results;
-    const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.enqueuedAt);
-    const name = 'task_queue_latency_seconds';
-    out.gauge(name, 'Age of the oldest unfinished task', Math.max(0, age) / 1000);
-    const { maxBytes, usedBytes, freeBytes } = tasks.storeSize();
-    out.gauge('task_queue_max_size', 'Bytes that the task store may grow to', maxBytes);
-    out.gauge('task_queue_used_size', 'Bytes of the task store in use', usedBytes);
-    out.gauge(
-      'task_queue_size_until_stop_registering',
-      'Bytes of the task store that are left before new tasks are refused',
-      freeBytes,
-    );
-  }
-
-  function writeBatches(out: MetricsText): void {
-    const last = (filter: TaskFilter): BatchView | undefined =>
-      tasks.listBatches(filter, LAST, null).results[0];
-    const steps = (name: string, help: string, batch: BatchView | undefined): StepWriter => {
-      const write = out.family(name, 'gauge', help, ['batch_uid', 'step_name']);
-      return (step, value) => write({ batch_uid: `${batch!.uid}`, step_name: step }, value);
-    };
-
-    const running = last({ statuses: ['processing'] });
-    out.gauge('is_indexing', '1 while a batch is running', running === undefined ? 0 : 1);
-    const step = steps('batch_running_progress_trace', 'Share done of each running step', running);
-    for (const { currentStep, finished, total } of running?.progress?.steps ?? []) {
-      step(currentStep, total === 0 ? 0 : finished / total);
-    }
-
-    const ended = last({ statuses: ['succeeded', 'failed', 'canceled'] });
-    const name = 'last_finished_batches_progress_trace_ms';
-    const time = steps(name, 'Time of each step of the last finished batch', ended);
-    for (const [path, text] of Object.entries(ended?.stats.progressTrace ?? {})) {
-      time(path, milliseconds(text));
-    }
-
-    writeDocuments(
-      out,
-      last({
-        statuses: ['succeeded'],
-        types: ['documentAdditionOrUpdate', 'documentDeletion', 'documentEdition'],
-      }),
-    );
-  }
-
-  /** `batch`: the last one of documents that has succeeded. */
-  function writeDocuments(out: MetricsText, batch: BatchView | undefined): void {
-    const finishedAt = Date.parse(batch?.finishedAt ?? '');
-    const duration = finishedAt - Date.parse(batch?.startedAt ?? '');
-    const shown = clock.now() - finishedAt <= duration + DOCUMENTS_SHOWN_MS;
-    const write = (name: string, help: string, value: number): void => {
-      const writeValue = out.family(name, 'gauge', help, ['batch_uid', 'index']);
-      if (batch === undefined || !shown) return;
-      const index = Object.keys(batch.stats.indexUids)[0] ?? '';
-      writeValue({ batch_uid: `${batch.uid}`, index }, value);
-    };
-    const { indexedDocuments, editedDocuments, deletedDocuments } = batch?.details ?? {};
-    const documents = [indexedDocuments, editedDocuments, deletedDocuments]
-      .map((count) => (typeof count === 'number' ? count : 0))
-      .reduce((sum, count) => sum + count, 0);
-    write('last_indexed_documents_count', 'Documents of the last batch of documents', documents);
-    write('last_indexed_documents_duration_ms', 'Time of the last batch of documents', duration);
-  }
-
-  function writeSearches(out: MetricsText): void {
-    const { running, waiting, waitingMax, degraded } = search.load();
-    out.gauge('degraded_search_requests', 'Searches that their time limit has cut', degraded);
-    out.gauge('search_queue_size', 'Searches that may wait', waitingMax);
-    out.gauge('searches_running', 'Searches that run', running);
-    out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
-  }
-
-  function writeAnalytics(out: MetricsText): void {
-    if (analytics === null) return;
-    const name = 'analytics_dropped_searches_total';
-    const help = 'Searches that could not be recorded';
-    out.family(name, 'counter', help, [])({}, analytics.recorder.dropped);
-  }
-
-  function writeChats(out: MetricsText): void {
-    const totals = chatTotals.list();
-    const counter = (
-      name: string,
-      help: string,
-      value: (total: (typeof totals)[number]) => number,
-    ): void => {
-      const count = out.family(name, 'counter', help, ['workspace', 'model']);
-      for (const total of totals) {
-        const { workspace, model } = total;
-        count({ workspace, model }, value(total));
-      }
-    };
-    const countSearches = out.family('chat_searches_total', 'counter', 'Searches of chat models', [
-      'type',
-    ]);
-    const searches = totals.reduce((sum, total) => sum + total.searches, 0);
-    if (totals.length > 0) countSearches({ type: 'internal' }, searches);
-    counter(
-      'chat_prompt_tokens_total',
-      'Tokens of prompts, as providers report them',
-      (total) => total.promptTokens,
-    );
-    counter('chat_completion_tokens_total', 'Tokens of answers', (total) => total.completionTokens);
-    counter('chat_tokens_total', 'Tokens of prompts and answers', (total) => total.totalTokens);
-  }
-
-  return [
-    route({
-      method: 'GET',
-      path: '/metrics',
-      action: 'metrics.get',
-      summary: 'Shows metrics in the Prometheus text format.',
-      success: 200,
-      answer: 'text',
-      answerType: 'text/plain',
-      handle: async () => {
-        if (!features.get().metrics) throw featureNotEnabled('Reading the metrics', 'metrics');
-        const out = new MetricsText();
-        await writeTasks(out, writeIndexes(out));
-        await setImmediate();
-        writeBatches(out);
-        writeSearches(out);
-        writeChats(out);
-        writeAnalytics(out);
-        const body = `${await metrics.text()}\n${await out.text()}`;
-        return { status: 200, body, type: 'text/plain; version=0.0.4' };
-      },
-    }),
-  ];
+  };
+  const countSearches = out.family('chat_searches_total', 'counter', 'Searches of chat models', [
+    'type',
+  ]);
+  const searches = totals.reduce((sum, total) => sum + total.searches, 0);
+  if (totals.length > 0) countSearches({ type: 'internal' }, searches);
+  counter(
+    'chat_prompt_tokens_total',
+    'Tokens of prompts, as providers report them',
+    (total) => total.promptTokens,
+  );
+  counter('chat_completion_tokens_total', 'Tokens of answers', (total) => total.completionTokens);
+  counter('chat_tokens_total', 'Tokens of prompts and answers', (total) => total.totalTokens);
 }
 
 type StepWriter = (step: string, value: number) => void;
