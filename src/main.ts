@@ -67,6 +67,7 @@ import { NotificationStore } from './store/notification-store.ts';
 import { editionRunner } from './tasks/run/edit.ts';
 import { rebalanceRunner } from './tasks/run/rebalance.ts';
 import { Notifier } from './tasks/notifier.ts';
+import { ChatLoad } from './chat/chat-load.ts';
 import { ChatTotals } from './chat/totals.ts';
 import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
@@ -447,6 +448,7 @@ function dependencies(
     searchRules,
     network,
     chatTotals: new ChatTotals(),
+    chatLoad: new ChatLoad(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     metrics: new HttpMetrics(() => features.get().metrics),
     production: config.production,

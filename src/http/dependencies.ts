@@ -5,6 +5,7 @@ import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { Recorder } from '../analytics/recorder.ts';
 import type { Reporter } from '../analytics/reporter.ts';
+import type { ChatLoad } from '../chat/chat-load.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
@@ -43,6 +44,7 @@ export interface Dependencies {
   network: NetworkStore;
   replication: Replication;
   chatTotals: ChatTotals;
+  chatLoad: ChatLoad;
   /** `stream: false` is answered with the whole conversation instead of being refused. */
   chatAllowNonStreaming: boolean;
   /** null: nothing is recorded. */

@@ -7,7 +7,7 @@ import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
 import type { Socket } from './socket-types.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
-import { chatRoutes } from './routes/chats.ts';
+import { CHAT_ROUTES } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { FIELD_ROUTES } from './routes/fields.ts';
@@ -69,7 +69,7 @@ function allRoutes(dependencies: Dependencies): Route[] {
     ...FIELD_ROUTES,
     ...SEARCH_RULE_ROUTES,
     ...RENDER_ROUTES,
-    ...chatRoutes(dependencies),
+    ...CHAT_ROUTES,
     ...ANALYTICS_ROUTES,
     ...LOG_ROUTES,
     ...NETWORK_ROUTES,

@@ -16,15 +16,15 @@ import {
   PATCH_CHAT_SETTINGS,
   workspaceView,
 } from '../../contract/chats.ts';
-import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
+import { ApiError } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
 import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
-import { ConcurrencyLimit } from '../../outbound/concurrency-limit.ts';
 import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange, ReplyStream } from '../exchange.ts';
 import { filterCheck } from '../filter-check.ts';
+import { needFeature } from '../need-feature.ts';
 import {
   bodyOf,
   json,
@@ -41,9 +41,6 @@ import { page } from './indexes.ts';
 /** Conversations at once. */
 const CONVERSATIONS_MAX = 500;
 
-/** Conversations that read what their model is told of the indexes; all at once would hold the event loop. */
-const DESCRIBED_AT_ONCE = 4;
-
 /** A comment is sent after so long without an event, so that nobody between takes the connection for dead. */
 const KEEP_ALIVE_MS = 15_000;
 
@@ -53,34 +50,212 @@ const STREAM_HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-export function chatRoutes(dependencies: Dependencies): Route[] {
-  const { services, chats, chatTotals, outbound, authorizer, logs } = dependencies;
-  const { features, indexes } = services;
-  const checkFilter = filterCheck(dependencies);
-  const log = logs.of('chat');
-  let conversations = 0;
+export const CHAT_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/chats',
+    action: 'chats.get',
+    summary: 'Lists the chat workspaces.',
+    query: queryParser<Pagination>(LIST_INDEXES_QUERY),
+    success: 200,
+    answer: WORKSPACES,
+    handle: listWorkspaces,
+  }),
+  route({
+    method: 'GET',
+    path: '/chats/:workspace',
+    action: 'chats.get',
+    summary: 'Shows a chat workspace.',
+    success: 200,
+    answer: WORKSPACE,
+    handle: showWorkspace,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/chats/:workspace',
+    action: 'chats.delete',
+    summary: 'Deletes a chat workspace.',
+    success: 204,
+    handle: deleteWorkspace,
+  }),
+  route({
+    method: 'GET',
+    path: '/chats/:workspace/settings',
+    action: 'chatsSettings.get',
+    summary: 'Shows the settings of a chat workspace.',
+    success: 200,
+    answer: WORKSPACE_SETTINGS,
+    handle: showSettings,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/chats/:workspace/settings',
+    action: 'chatsSettings.update',
+    summary: 'Changes the settings of a chat workspace, which is created when it is missing.',
+    body: bodyOf<ChatSettingsChange>(PATCH_CHAT_SETTINGS),
+    success: 200,
+    answer: WORKSPACE_SETTINGS,
+    handle: changeSettings,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/chats/:workspace/settings',
+    action: 'chatsSettings.update',
+    summary: 'Resets the settings of a chat workspace.',
+    success: 200,
+    answer: WORKSPACE_SETTINGS,
+    handle: resetSettings,
+  }),
+  route({
+    method: 'POST',
+    path: '/chats/:workspace/chat/completions',
+    action: 'chatCompletions',
+    openAiErrors: true,
+    summary: 'Answers a conversation from the documents, as a stream of events.',
+    body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
+    success: 200,
+    handle: converse,
+  }),
+];
 
-  function need(action: string): void {
-    if (!features.get().chatCompletions) throw featureNotEnabled(action, 'chatCompletions');
-  }
+const FEATURE = 'chatCompletions';
 
-  function uidOf(segment: string): string {
-    if (isIndexUid(segment)) return segment;
+function listWorkspaces({ query }: RequestContext<Pagination>, server: Dependencies): Reply {
+  needFeature(server, FEATURE, 'Listing the chat workspaces');
+  const all = server.chats.list().map(({ uid }) => ({ uid }));
+  return json(200, page(all, query));
+}
+
+function showWorkspace({ params }: RequestContext, server: Dependencies): Reply {
+  needFeature(server, FEATURE, 'Reading a chat workspace');
+  return json(200, { uid: existing(params.workspace!, server).uid });
+}
+
+async function deleteWorkspace({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  needFeature(server, FEATURE, 'Deleting a chat workspace');
+  await server.chats.remove(existing(params.workspace!, server).uid);
+  return NO_CONTENT;
+}
+
+function showSettings({ params }: RequestContext, server: Dependencies): Reply {
+  needFeature(server, FEATURE, 'Reading the settings of a chat workspace');
+  return json(200, workspaceView(existing(params.workspace!, server)));
+}
+
+async function changeSettings(
+  { params, body }: RequestContext<unknown, ChatSettingsChange>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { chats } = server;
+  needFeature(server, FEATURE, 'Changing the settings of a chat workspace');
+  const uid = uidOf(params.workspace!);
+  const changed = changedWorkspace(chats.get(uid) ?? newWorkspace(uid), body);
+  if (!changed.ok) throw changed.error;
+  if (chats.get(uid) === undefined && chats.size >= CHAT_WORKSPACES_MAX) {
     throw new ApiError(
-      'invalid_index_uid',
-      `\`${segment}\` is not a uid of a workspace: ${INDEX_UID_RULE}.`,
+      'bad_request',
+      `There are ${CHAT_WORKSPACES_MAX} chat workspaces already; delete one first.`,
     );
   }
+  await chats.put(changed.value);
+  return json(200, workspaceView(changed.value));
+}
 
-  function existing(segment: string): ChatWorkspace {
-    const uid = uidOf(segment);
-    const workspace = chats.get(uid);
-    if (workspace !== undefined) return workspace;
-    throw new ApiError('chat_not_found', `The chat workspace \`${uid}\` does not exist.`);
+async function resetSettings({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+  needFeature(server, FEATURE, 'Resetting the settings of a chat workspace');
+  const workspace = newWorkspace(existing(params.workspace!, server).uid);
+  await server.chats.put(workspace);
+  return json(200, workspaceView(workspace));
+}
+
+function existing(segment: string, { chats }: Dependencies): ChatWorkspace {
+  const uid = uidOf(segment);
+  const workspace = chats.get(uid);
+  if (workspace !== undefined) return workspace;
+  throw new ApiError('chat_not_found', `The chat workspace \`${uid}\` does not exist.`);
+}
+
+function uidOf(segment: string): string {
+  if (isIndexUid(segment)) return segment;
+  throw new ApiError(
+    'invalid_index_uid',
+    `\`${segment}\` is not a uid of a workspace: ${INDEX_UID_RULE}.`,
+  );
+}
+
+async function converse(
+  context: RequestContext<unknown, ChatCompletionRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { body, exchange } = context;
+  const { chatLoad, chatTotals } = server;
+  const workspace = workspaceFor(context, server);
+  const whole = body.stream === false;
+  const ending = new AbortController();
+  exchange.onAbort(() => ending.abort());
+  const answer = whole ? new WholeAnswer() : null;
+  const stream = whole ? null : new EventStream(exchange, context.requestId, ending.signal);
+  const conversation = new Conversation(
+    server.outbound,
+    chatServicesOf(server),
+    workspace,
+    body,
+    callerOf(context, server),
+    (stream ?? answer)!,
+    ending.signal,
+  );
+  chatLoad.conversations++;
+  try {
+    await conversation.run();
+  } catch (error) {
+    if (stream === null) throw error;
+    server.logs.of('chat').error({ err: error }, 'a conversation failed');
+    // The client is told no more than that.
+    await stream.send(errorEvent('internal', 'The server failed.', 'internal'));
+  } finally {
+    chatLoad.conversations--;
+    chatTotals.add(conversation.usage, { workspace: workspace.uid, model: body.model });
   }
+  if (answer !== null) return json(200, answer.body(body.model, conversation.usage));
+  stream!.end();
+  return STREAMED;
+}
 
-  const chatServices: ChatServices = {
-    describing: new ConcurrencyLimit(DESCRIBED_AT_ONCE),
+/** The workspace of a conversation, once nothing speaks against beginning it. */
+function workspaceFor(
+  { body, params }: RequestContext<unknown, ChatCompletionRequest>,
+  server: Dependencies,
+): ChatWorkspace {
+  needFeature(server, FEATURE, 'Chatting with the documents');
+  if (body.stream === false && !server.chatAllowNonStreaming) {
+    throw new ApiError(
+      'unimplemented_non_streaming_chat_completions',
+      'Answers are streamed only: set `stream` to true.',
+    );
+  }
+  if (body.n !== undefined && body.n !== null && body.n !== 1) {
+    throw new ApiError(
+      'unimplemented_multi_choice_chat_completions',
+      'There is one choice only: set `n` to 1.',
+    );
+  }
+  const workspace = existing(params.workspace!, server);
+  reportsOf(body);
+  if (server.chatLoad.conversations >= CONVERSATIONS_MAX) {
+    throw new ApiError(
+      'too_many_search_requests',
+      'Too many conversations are under way. Try again later.',
+    );
+  }
+  return workspace;
+}
+
+function chatServicesOf(server: Dependencies): ChatServices {
+  const { services } = server;
+  const { indexes } = services;
+  const checkFilter = filterCheck(server);
+  return {
+    describing: server.chatLoad.describing,
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
     search: async (uid, request, { requestId, onGone }) => {
@@ -96,186 +271,33 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     documents: async (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };
-      return wholeListing(await indexes.documents.fetch(uid, request, onGone), dependencies.limits);
+      return wholeListing(await indexes.documents.fetch(uid, request, onGone), server.limits);
     },
-    hits: ({ requester }, answer, key) => dependencies.renders.hits(requester, answer, key),
-    texts: ({ requester }, request) => dependencies.renders.texts(requester, request),
+    hits: ({ requester }, answer, key) => server.renders.hits(requester, answer, key),
+    texts: ({ requester }, request) => server.renders.texts(requester, request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
+}
 
-  /** What the caller of a conversation may search: asked anew for each search. */
-  function callerOf(context: RequestContext): ChatCaller {
-    const { requestId, access, exchange } = context;
-    const { authorization, legacyKey } = exchange.headers;
-    return {
-      ...{ requestId, requester: requesterOf(context) },
-      accessible: () => indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
-      checkSearch(uid) {
-        const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
-        if (!allowed.ok) throw allowed.error;
-        return allowed.value.tenantFilter(uid);
-      },
-      countSearch() {
-        access.throttle?.searchesBegin(1);
-        return () => access.throttle?.searchesEnded(1);
-      },
-      onGone: (listener) => exchange.onAbort(listener),
-    };
-  }
-
-  async function converse(context: RequestContext<unknown, ChatCompletionRequest>): Promise<Reply> {
-    const { body, params, exchange } = context;
-    need('Chatting with the documents');
-    const whole = body.stream === false;
-    if (whole && !dependencies.chatAllowNonStreaming) {
-      throw new ApiError(
-        'unimplemented_non_streaming_chat_completions',
-        'Answers are streamed only: set `stream` to true.',
-      );
-    }
-    if (body.n !== undefined && body.n !== null && body.n !== 1) {
-      throw new ApiError(
-        'unimplemented_multi_choice_chat_completions',
-        'There is one choice only: set `n` to 1.',
-      );
-    }
-    const workspace = existing(params.workspace!);
-    reportsOf(body);
-    if (conversations >= CONVERSATIONS_MAX) {
-      throw new ApiError(
-        'too_many_search_requests',
-        'Too many conversations are under way. Try again later.',
-      );
-    }
-    const ending = new AbortController();
-    exchange.onAbort(() => ending.abort());
-    const answer = whole ? new WholeAnswer() : null;
-    const stream = whole ? null : new EventStream(exchange, context.requestId, ending.signal);
-    const conversation = new Conversation(
-      outbound,
-      chatServices,
-      workspace,
-      body,
-      callerOf(context),
-      (stream ?? answer)!,
-      ending.signal,
-    );
-    conversations++;
-    try {
-      await conversation.run();
-    } catch (error) {
-      if (stream === null) throw error;
-      log.error({ err: error }, 'a conversation failed');
-      // The client is told no more than that.
-      await stream.send(errorEvent('internal', 'The server failed.', 'internal'));
-    } finally {
-      conversations--;
-      chatTotals.add(conversation.usage, { workspace: workspace.uid, model: body.model });
-    }
-    if (answer !== null) return json(200, answer.body(body.model, conversation.usage));
-    stream!.end();
-    return STREAMED;
-  }
-
-  return [
-    route({
-      method: 'GET',
-      path: '/chats',
-      action: 'chats.get',
-      summary: 'Lists the chat workspaces.',
-      query: queryParser<Pagination>(LIST_INDEXES_QUERY),
-      success: 200,
-      answer: WORKSPACES,
-      handle: ({ query }) => {
-        need('Listing the chat workspaces');
-        const all = chats.list().map(({ uid }) => ({ uid }));
-        return json(200, page(all, query));
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/chats/:workspace',
-      action: 'chats.get',
-      summary: 'Shows a chat workspace.',
-      success: 200,
-      answer: WORKSPACE,
-      handle: ({ params }) => {
-        need('Reading a chat workspace');
-        return json(200, { uid: existing(params.workspace!).uid });
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/chats/:workspace',
-      action: 'chats.delete',
-      summary: 'Deletes a chat workspace.',
-      success: 204,
-      handle: async ({ params }) => {
-        need('Deleting a chat workspace');
-        await chats.remove(existing(params.workspace!).uid);
-        return NO_CONTENT;
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/chats/:workspace/settings',
-      action: 'chatsSettings.get',
-      summary: 'Shows the settings of a chat workspace.',
-      success: 200,
-      answer: WORKSPACE_SETTINGS,
-      handle: ({ params }) => {
-        need('Reading the settings of a chat workspace');
-        return json(200, workspaceView(existing(params.workspace!)));
-      },
-    }),
-    route<unknown, ChatSettingsChange>({
-      method: 'PATCH',
-      path: '/chats/:workspace/settings',
-      action: 'chatsSettings.update',
-      summary: 'Changes the settings of a chat workspace, which is created when it is missing.',
-      body: bodyOf(PATCH_CHAT_SETTINGS),
-      success: 200,
-      answer: WORKSPACE_SETTINGS,
-      handle: async ({ params, body }) => {
-        need('Changing the settings of a chat workspace');
-        const uid = uidOf(params.workspace!);
-        const changed = changedWorkspace(chats.get(uid) ?? newWorkspace(uid), body);
-        if (!changed.ok) throw changed.error;
-        if (chats.get(uid) === undefined && chats.size >= CHAT_WORKSPACES_MAX) {
-          throw new ApiError(
-            'bad_request',
-            `There are ${CHAT_WORKSPACES_MAX} chat workspaces already; delete one first.`,
-          );
-        }
-        await chats.put(changed.value);
-        return json(200, workspaceView(changed.value));
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/chats/:workspace/settings',
-      action: 'chatsSettings.update',
-      summary: 'Resets the settings of a chat workspace.',
-      success: 200,
-      answer: WORKSPACE_SETTINGS,
-      handle: async ({ params }) => {
-        need('Resetting the settings of a chat workspace');
-        const workspace = newWorkspace(existing(params.workspace!).uid);
-        await chats.put(workspace);
-        return json(200, workspaceView(workspace));
-      },
-    }),
-    route<unknown, ChatCompletionRequest>({
-      method: 'POST',
-      path: '/chats/:workspace/chat/completions',
-      action: 'chatCompletions',
-      openAiErrors: true,
-      summary: 'Answers a conversation from the documents, as a stream of events.',
-      body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
-      success: 200,
-      handle: converse,
-    }),
-  ];
+/** What the caller of a conversation may search: asked anew for each search. */
+function callerOf(context: RequestContext, { services, authorizer }: Dependencies): ChatCaller {
+  const { requestId, access, exchange } = context;
+  const { authorization, legacyKey } = exchange.headers;
+  return {
+    ...{ requestId, requester: requesterOf(context) },
+    accessible: () =>
+      services.indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
+    checkSearch(uid) {
+      const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
+      if (!allowed.ok) throw allowed.error;
+      return allowed.value.tenantFilter(uid);
+    },
+    countSearch() {
+      access.throttle?.searchesBegin(1);
+      return () => access.throttle?.searchesEnded(1);
+    },
+    onGone: (listener) => exchange.onAbort(listener),
+  };
 }
 
 /** Events to a client, no faster than it reads them. */

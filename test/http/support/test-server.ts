@@ -14,6 +14,7 @@ import { compileEdit } from '../../../src/rhai/edit.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import { loadSocketLibrary } from '../../../src/http/socket-library.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
+import { ChatLoad } from '../../../src/chat/chat-load.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
@@ -108,6 +109,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       retriesMsMax: 0,
     }),
     chatTotals: new ChatTotals(),
+    chatLoad: new ChatLoad(),
     chatAllowNonStreaming: false,
     analytics: null,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
