@@ -42,6 +42,7 @@ import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { loadSocketLibrary } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
+import { KnownWrites } from './network/origin.ts';
 import { Replication } from './network/replication.ts';
 import { FanOut } from './network/fan-out.ts';
 import { RemoteClient } from './network/remote-client.ts';
@@ -449,6 +450,7 @@ function dependencies(
     network,
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),
+    knownWrites: new KnownWrites(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     metrics: new HttpMetrics(() => features.get().metrics),
     production: config.production,

@@ -11,6 +11,7 @@ import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ScriptProcesses } from '../rhai/script-process.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { KnownWrites } from '../network/origin.ts';
 import type { Replication } from '../network/replication.ts';
 import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
@@ -43,6 +44,7 @@ export interface Dependencies {
   searchRules: RuleStore;
   network: NetworkStore;
   replication: Replication;
+  knownWrites: KnownWrites;
   chatTotals: ChatTotals;
   chatLoad: ChatLoad;
   /** `stream: false` is answered with the whole conversation instead of being refused. */

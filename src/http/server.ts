@@ -9,7 +9,7 @@ import type { Socket } from './socket-types.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
 import { CHAT_ROUTES } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
-import { documentRoutes } from './routes/documents.ts';
+import { DOCUMENT_ROUTES } from './routes/documents.ts';
 import { FIELD_ROUTES } from './routes/fields.ts';
 import { EXPORT_ROUTES } from './routes/export.ts';
 import { LOG_ROUTES } from './routes/logs.ts';
@@ -60,7 +60,7 @@ function allRoutes(dependencies: Dependencies): Route[] {
     ...SYSTEM_ROUTES,
     ...METRICS_ROUTES,
     ...INDEX_ROUTES,
-    ...documentRoutes(dependencies),
+    ...DOCUMENT_ROUTES,
     ...searchRoutes(dependencies),
     ...SETTINGS_ROUTES,
     ...TASK_ROUTES,

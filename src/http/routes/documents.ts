@@ -26,7 +26,6 @@ import {
   ApiError,
   documentNotFound,
   type ErrorCode,
-  featureNotEnabled,
   indexNotFound,
   toApiError,
 } from '../../contract/errors.ts';
@@ -43,12 +42,13 @@ import type {
 } from '../../contract/tasks.ts';
 import { receiveUpload, UPLOAD_MEMORY_BYTES_MAX, type Upload } from '../body.ts';
 import { foreignNotEnabled, hasForeign } from '../../search/foreign-filter.ts';
-import { KnownWrites, originOf } from '../../network/origin.ts';
+import { originOf } from '../../network/origin.ts';
 import { PayloadReader } from '../../network/payload-reader.ts';
 import type { ReplicatedWrite } from '../../network/replication.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange } from '../exchange.ts';
 import { anyFilterCheck, underCode } from '../filter-check.ts';
+import { needFeature } from '../need-feature.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
 import {
   bodyOf,
@@ -59,6 +59,7 @@ import {
   type RequestContext,
   type Route,
 } from '../route.ts';
+import type { Services } from '../services.ts';
 
 const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
   'application/json': 'json',
@@ -68,411 +69,484 @@ const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
 
 const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
-export function documentRoutes(dependencies: Dependencies): Route[] {
-  const { services, replication, checkFunction } = dependencies;
-  const { indexes, tasks, features, foreign, networkDocuments } = services;
-  const checkFilter = anyFilterCheck(dependencies);
-  const prefix = '/indexes/:index_uid/documents';
+const PREFIX = '/indexes/:index_uid/documents';
+const METADATA = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
+const ADDITION = queryParser<AddDocumentsQuery>(ADD_DOCUMENTS_QUERY);
 
-  async function checkTaskFilter(filter: unknown): Promise<void> {
-    const code = 'invalid_document_filter';
-    if (filterKindFault(filter, code) === null && hasForeignAs(filter, code)) {
-      if (!features.get().foreignKeys) throw foreignNotEnabled();
-      throw new ApiError(
-        code,
-        'Invalid filter: `_foreign` is not available where documents are changed.',
-      );
-    }
-    await checkFilter(filter, code);
-    if (!isEmptyFilter(filter)) return;
+export const DOCUMENT_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: PREFIX,
+    action: 'documents.get',
+    summary: 'Lists documents.',
+    query: queryParser<ListDocumentsQuery>(LIST_DOCUMENTS_QUERY),
+    success: 200,
+    answer: DOCUMENTS,
+    handle: listDocuments,
+  }),
+  route({
+    method: 'POST',
+    path: `${PREFIX}/fetch`,
+    action: 'documents.get',
+    summary: 'Lists documents.',
+    body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
+    success: 200,
+    answer: DOCUMENTS,
+    handle: fetchDocuments,
+  }),
+  route({
+    method: 'GET',
+    path: `${PREFIX}/:document_id`,
+    action: 'documents.get',
+    summary: 'Shows a document.',
+    query: queryParser<GetDocumentQuery>(GET_DOCUMENT_QUERY),
+    success: 200,
+    answer: DOCUMENT,
+    handle: showDocument,
+  }),
+  route({
+    method: 'POST',
+    path: PREFIX,
+    action: 'documents.add',
+    summary: 'Adds documents, or replaces those whose id exists.',
+    query: ADDITION,
+    body: 'upload',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: replaceDocuments,
+  }),
+  route({
+    method: 'PUT',
+    path: PREFIX,
+    action: 'documents.add',
+    summary: 'Adds documents, or merges them into those whose id exists.',
+    query: ADDITION,
+    body: 'upload',
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: updateDocuments,
+  }),
+  route({
+    method: 'DELETE',
+    path: PREFIX,
+    action: 'documents.delete',
+    summary: 'Deletes all documents of an index.',
+    query: METADATA,
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: deleteAll,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${PREFIX}/:document_id`,
+    action: 'documents.delete',
+    summary: 'Deletes a document.',
+    query: METADATA,
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: deleteOne,
+  }),
+  route({
+    method: 'POST',
+    path: `${PREFIX}/delete-batch`,
+    action: 'documents.delete',
+    summary: 'Deletes the documents with the given ids.',
+    query: METADATA,
+    body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
+    bodyFirst: true,
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: deleteBatch,
+  }),
+  route({
+    method: 'POST',
+    path: `${PREFIX}/delete`,
+    action: 'documents.delete',
+    summary: 'Deletes the documents that a filter selects.',
+    query: METADATA,
+    body: bodyOf<DeleteByFilterBody>(DELETE_BY_FILTER),
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: deleteByFilter,
+  }),
+  route({
+    method: 'POST',
+    path: `${PREFIX}/edit`,
+    action: 'documents.*',
+    summary: 'Edits documents by a function.',
+    query: queryParser<EditDocumentsBody & CustomMetadataQuery>(EDIT_DOCUMENTS_QUERY),
+    body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
+    success: 202,
+    answer: TASK_SUMMARY,
+    handle: editDocuments,
+  }),
+];
+
+function listDocuments(
+  context: RequestContext<ListDocumentsQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { query } = context;
+  const request: FetchRequest = {
+    offset: query.offset ?? 0,
+    limit: query.limit ?? 20,
+    fields: fieldList(query.fields),
+    filter: query.filter ?? null,
+    sort: query.sort ?? null,
+    ids: query.ids ?? null,
+    retrieveVectors: query.retrieveVectors ?? false,
+  };
+  return fetch(context, request, query.useNetwork === true, server);
+}
+
+async function fetchDocuments(
+  context: RequestContext<unknown, FetchBody>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { body } = context;
+  const request: FetchRequest = {
+    offset: body.offset ?? 0,
+    limit: body.limit ?? 20,
+    fields: fieldList(body.fields),
+    filter: body.filter ?? null,
+    sort: typeof body.sort === 'string' ? sortText(body.sort) : (body.sort ?? null),
+    ids: body.ids ?? null,
+    retrieveVectors: body.retrieveVectors ?? false,
+  };
+  return fetch(context, request, body.useNetwork === true, server);
+}
+
+async function showDocument(
+  { params, query, exchange }: RequestContext<GetDocumentQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { indexes, networkDocuments } = server.services;
+  const uid = params.index_uid!;
+  const id = params.document_id!;
+  const useNetwork = query.useNetwork === true;
+  needNetwork(useNetwork, server);
+  if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+  const shown = {
+    fields: fieldList(query.fields),
+    retrieveVectors: query.retrieveVectors ?? false,
+  };
+  const onGone = (listener: () => void): void => exchange.onAbort(listener);
+  const document = await (useNetwork && isDocumentId(id)
+    ? networkDocuments.getDocument(uid, id, shown, onGone)
+    : indexes.documents.getDocument(uid, id, shown));
+  if (document === null) throw documentNotFound(id);
+  return bytes(document);
+}
+
+function replaceDocuments(
+  context: RequestContext<AddDocumentsQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return add('replace', context, server);
+}
+
+function updateDocuments(
+  context: RequestContext<AddDocumentsQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return add('update', context, server);
+}
+
+function deleteAll(
+  context: RequestContext<CustomMetadataQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return remove(context, { all: true }, server);
+}
+
+function deleteOne(
+  context: RequestContext<CustomMetadataQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  return remove(context, { ids: [context.params.document_id!] }, server);
+}
+
+async function deleteBatch(
+  context: RequestContext<CustomMetadataQuery, string[]>,
+  server: Dependencies,
+): Promise<Reply> {
+  originOfWrite(context.exchange, server);
+  const text = await jsonInTurns(context.body);
+  const payload = await stored(text, server.services);
+  return remove(context, { idsInPayload: context.body.length }, server, { payload, text });
+}
+
+async function deleteByFilter(
+  context: RequestContext<CustomMetadataQuery, DeleteByFilterBody>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { filter } = context.body;
+  await checkTaskFilter(filter, server);
+  return remove(context, { filter }, server, { text: await jsonInTurns(context.body) });
+}
+
+async function editDocuments(
+  {
+    params,
+    query,
+    body,
+    exchange,
+  }: RequestContext<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>,
+  server: Dependencies,
+): Promise<Reply> {
+  const edit: EditDocumentsBody = { ...query, ...body };
+  if (edit.function === undefined) {
+    throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
+  }
+  const context = edit.context ?? null;
+  if (typeof context !== 'object' || Array.isArray(context)) {
+    throw new ApiError(
+      'invalid_document_edition_context',
+      'Invalid value in parameter `context`: expected an object.',
+    );
+  }
+  needFeature(server, 'editDocumentsByFunction', 'Editing documents by a function');
+  const fault = await server.checkFunction(edit.function, context !== null);
+  if (fault !== null) {
+    throw new ApiError('bad_request', `The function does not compile: ${fault}.`);
+  }
+  if (edit.filter !== undefined && edit.filter !== null) await checkTaskFilter(edit.filter, server);
+  const request: TaskRequest = {
+    type: 'documentEdition',
+    indexUid: params.index_uid!,
+    function: edit.function,
+    context,
+    filter: edit.filter ?? null,
+    ...metadata(query),
+  };
+  const passedOn = body === undefined ? null : jsonBody(await jsonInTurns(body));
+  return enqueue({ exchange }, request, passedOn, server);
+}
+
+async function checkTaskFilter(filter: unknown, server: Dependencies): Promise<void> {
+  const code = 'invalid_document_filter';
+  if (filterKindFault(filter, code) === null && hasForeignAs(filter, code)) {
+    if (!server.services.features.get().foreignKeys) throw foreignNotEnabled();
     throw new ApiError(
       code,
-      'Invalid value at `.filter`: an empty filter would select every document.',
+      'Invalid filter: `_foreign` is not available where documents are changed.',
     );
   }
+  await anyFilterCheck(server)(filter, code);
+  if (!isEmptyFilter(filter)) return;
+  throw new ApiError(
+    code,
+    'Invalid value at `.filter`: an empty filter would select every document.',
+  );
+}
 
-  function needNetwork(useNetwork: boolean): void {
-    if (useNetwork && !features.get().network) {
-      throw featureNotEnabled('Using `useNetwork`', 'network');
+function needNetwork(useNetwork: boolean, server: Dependencies): void {
+  if (useNetwork) needFeature(server, 'network', 'Using `useNetwork`');
+}
+
+async function fetch(
+  { params, exchange, access }: Pick<RequestContext, 'params' | 'exchange' | 'access'>,
+  request: FetchRequest,
+  useNetwork: boolean,
+  server: Dependencies,
+): Promise<Reply> {
+  const { indexes, foreign, networkDocuments } = server.services;
+  const uid = params.index_uid!;
+  needNetwork(useNetwork, server);
+  const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
+  if (fault !== null) throw fault;
+  if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+  const onGone = (listener: () => void): void => exchange.onAbort(listener);
+  const kind = filterKindFault(request.filter, 'invalid_document_filter');
+  if (kind !== null) throw kind;
+  const filter = await foreign.filter(uid, request.filter, {
+    onGone,
+    mayAccess: (other) => access.mayAccess(other),
+    tenantFilter: (other) => access.tenantFilter(other),
+  });
+  await anyFilterCheck(server)(filter, 'invalid_document_filter');
+  const { documents } = indexes;
+  return bytes(
+    await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, onGone),
+  );
+}
+
+/**
+ * Registers a write. One of a client is then passed on to the other servers of the network, and answered when these have
+ * taken it or failed; one that another server passes on stays here.
+ * @param body of the request, as it is passed on
+ */
+async function enqueue(
+  { exchange }: Pick<RequestContext, 'exchange'>,
+  request: TaskRequest,
+  body: { type: string; open: NonNullable<ReplicatedWrite['body']> } | null,
+  server: Dependencies,
+): Promise<Reply> {
+  const { replication, knownWrites, logs } = server;
+  const { tasks } = server.services;
+  const origin = originOfWrite(exchange, server);
+  const { writeId } = exchange.headers;
+  if (origin !== null) {
+    const known = writeId === undefined ? undefined : knownWrites.get(writeId);
+    if (known !== undefined) {
+      const payload = 'payload' in request ? request.payload : null;
+      if (payload !== null && 'file' in payload) tasks.removePayloadFile(payload.file);
+      return json(202, await known);
     }
+    const registered = tasks.register({ ...request, network: origin });
+    if (writeId !== undefined) knownWrites.add(writeId, registered);
+    return json(202, await registered);
   }
-
-  async function fetch(
-    { params, exchange, access }: Pick<RequestContext, 'params' | 'exchange' | 'access'>,
-    request: FetchRequest,
-    useNetwork: boolean,
-  ): Promise<Reply> {
-    const uid = params.index_uid!;
-    needNetwork(useNetwork);
-    const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
-    if (fault !== null) throw fault;
-    if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-    const onGone = (listener: () => void): void => exchange.onAbort(listener);
-    const kind = filterKindFault(request.filter, 'invalid_document_filter');
-    if (kind !== null) throw kind;
-    const filter = await foreign.filter(uid, request.filter, {
-      onGone,
-      mayAccess: (other) => access.mayAccess(other),
-      tenantFilter: (other) => access.tenantFilter(other),
+  if (!replication.isActive) return json(202, await tasks.register(request));
+  const summary = await tasks.register(request);
+  const { method, path, query } = exchange;
+  const sent = await replication.send(
+    {
+      ...{ method: method as ReplicatedWrite['method'], path, query: withoutDelimiter(query) },
+      ...{ contentType: body?.type ?? null, body: body?.open ?? null },
+    },
+    summary.taskUid,
+  );
+  // What is registered here and there stays so: the client is told of it whether or not it can be noted.
+  if (sent !== null) {
+    await tasks.setNetwork(summary.taskUid, sent).catch((error: unknown) => {
+      logs.of('network').error({ err: error }, 'a task cannot tell of its remotes');
     });
-    await checkFilter(filter, 'invalid_document_filter');
-    const { documents } = indexes;
-    return bytes(
-      await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, onGone),
-    );
   }
+  return json(202, summary);
+}
 
-  const writes = new KnownWrites();
+/** Throws `ApiError`. */
+function originOfWrite(exchange: Exchange, server: Dependencies): TaskNetwork | null {
+  const origin = originOf(exchange.headers);
+  if (origin !== null) needFeature(server, 'network', 'Taking writes of other servers');
+  return origin;
+}
 
-  /**
-   * Registers a write. One of a client is then passed on to the other servers of the network, and answered when these have
-   * taken it or failed; one that another server passes on stays here.
-   * @param body of the request, as it is passed on
-   */
-  async function enqueue(
-    { exchange }: Pick<RequestContext, 'exchange'>,
-    request: TaskRequest,
-    body: { type: string; open: NonNullable<ReplicatedWrite['body']> } | null,
-  ): Promise<Reply> {
-    const origin = originOfWrite(exchange);
-    const { writeId } = exchange.headers;
-    if (origin !== null) {
-      const known = writeId === undefined ? undefined : writes.get(writeId);
-      if (known !== undefined) {
-        const payload = 'payload' in request ? request.payload : null;
-        if (payload !== null && 'file' in payload) tasks.removePayloadFile(payload.file);
-        return json(202, await known);
-      }
-      const registered = tasks.register({ ...request, network: origin });
-      if (writeId !== undefined) writes.add(writeId, registered);
-      return json(202, await registered);
+type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
+
+/** Registers a deletion. */
+function remove(
+  context: Pick<RequestContext<CustomMetadataQuery>, 'exchange' | 'params' | 'query'>,
+  by: Selection,
+  server: Dependencies,
+  { payload = null, text = null }: { payload?: TaskPayload | null; text?: Buffer | null } = {},
+): Promise<Reply> {
+  const indexUid = context.params.index_uid!;
+  return enqueue(
+    context,
+    { type: 'documentDeletion', indexUid, by, payload, ...metadata(context.query) },
+    text === null ? null : jsonBody(text),
+    server,
+  );
+}
+
+/** A payload of so many bytes, in a file where it is long. */
+async function stored(bytes: Buffer, { tasks }: Services): Promise<TaskPayload> {
+  if (bytes.length <= UPLOAD_MEMORY_BYTES_MAX) return { bytes };
+  const { path } = tasks.newPayloadFile();
+  try {
+    await writeFile(path, bytes);
+  } catch (error) {
+    tasks.removePayloadFile(path);
+    throw toApiError(error);
+  }
+  return { file: path };
+}
+
+async function add(
+  method: DocumentMethod,
+  { exchange, access, params, query }: RequestContext<AddDocumentsQuery>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { replication, limits } = server;
+  const { tasks } = server.services;
+  const uid = params.index_uid!;
+  const format = payloadFormat(exchange.headers.contentType);
+  const delimiter = csvDelimiter(query.csvDelimiter, format);
+  const isPassedOn = originOfWrite(exchange, server) !== null;
+  const upload = await receiveUpload(exchange, limits.payloadBytes, tasks);
+  const payload = await checked(upload, { format, delimiter, mayBeEmpty: isPassedOn }, server);
+  const request: TaskRequest = {
+    type: 'documentAdditionOrUpdate',
+    indexUid: uid,
+    method,
+    ...payload,
+    primaryKey: query.primaryKey ?? null,
+    skipCreation: query.skipCreation ?? false,
+    allowIndexCreation: access.mayCreate(uid),
+    ...metadata(query),
+  };
+  if (isPassedOn || !replication.isActive) return enqueue({ exchange }, request, null, server);
+  const documents = opened(payload.payload, payload.format, server.services);
+  try {
+    const body = { type: 'application/x-ndjson', open: () => documents.lines() };
+    return await enqueue({ exchange }, request, body, server);
+  } finally {
+    documents.close();
+  }
+}
+
+/** Throws when the file cannot be opened, which is removed then. */
+function opened(
+  payload: TaskPayload,
+  format: 'json' | 'ndjson',
+  { tasks }: Services,
+): PayloadReader {
+  try {
+    return new PayloadReader(payload, format);
+  } catch (error) {
+    if ('file' in payload) tasks.removePayloadFile(payload.file);
+    throw error;
+  }
+}
+
+interface PayloadForm {
+  format: PayloadFormatName;
+  delimiter: string;
+  mayBeEmpty: boolean;
+}
+
+/** Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of a bad one. */
+async function checked(
+  upload: Upload,
+  { format, delimiter, mayBeEmpty }: PayloadForm,
+  { services, checkPayload }: Dependencies,
+): Promise<{ payload: TaskPayload; format: 'json' | 'ndjson'; documents: number }> {
+  if ('bytes' in upload) {
+    if (upload.bytes.length === 0 && mayBeEmpty) {
+      return { payload: upload, format: 'ndjson', documents: 0 };
     }
-    if (!replication.isActive) return json(202, await tasks.register(request));
-    const summary = await tasks.register(request);
-    const { method, path, query } = exchange;
-    const sent = await replication.send(
-      {
-        ...{ method: method as ReplicatedWrite['method'], path, query: withoutDelimiter(query) },
-        ...{ contentType: body?.type ?? null, body: body?.open ?? null },
-      },
-      summary.taskUid,
-    );
-    // What is registered here and there stays so: the client is told of it whether or not it can be noted.
-    if (sent !== null) await tasks.setNetwork(summary.taskUid, sent).catch(noteFailed);
-    return json(202, summary);
-  }
-
-  function noteFailed(error: unknown): void {
-    dependencies.logs.of('network').error({ err: error }, 'a task cannot tell of its remotes');
-  }
-
-  /** Throws `ApiError`. */
-  function originOfWrite(exchange: Exchange): TaskNetwork | null {
-    const origin = originOf(exchange.headers);
-    if (origin !== null && !features.get().network) {
-      throw featureNotEnabled('Taking writes of other servers', 'network');
+    if (upload.bytes.length === 0) {
+      throw new ApiError(
+        'missing_payload',
+        `The body is missing; a ${format} payload is expected.`,
+      );
     }
-    return origin;
-  }
-
-  type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
-
-  /** Registers a deletion. */
-  function remove(
-    context: Pick<RequestContext<CustomMetadataQuery>, 'exchange' | 'params' | 'query'>,
-    by: Selection,
-    { payload = null, text = null }: { payload?: TaskPayload | null; text?: Buffer | null } = {},
-  ): Promise<Reply> {
-    const indexUid = context.params.index_uid!;
-    return enqueue(
-      context,
-      { type: 'documentDeletion', indexUid, by, payload, ...metadata(context.query) },
-      text === null ? null : jsonBody(text),
-    );
-  }
-
-  /** A payload of so many bytes, in a file where it is long. */
-  async function stored(bytes: Buffer): Promise<TaskPayload> {
-    if (bytes.length <= UPLOAD_MEMORY_BYTES_MAX) return { bytes };
-    const { path } = tasks.newPayloadFile();
-    try {
-      await writeFile(path, bytes);
-    } catch (error) {
-      tasks.removePayloadFile(path);
-      throw toApiError(error);
-    }
-    return { file: path };
-  }
-
-  async function add(
-    method: DocumentMethod,
-    { exchange, access, params, query }: RequestContext<AddDocumentsQuery>,
-  ): Promise<Reply> {
-    const uid = params.index_uid!;
-    const format = payloadFormat(exchange.headers.contentType);
-    const delimiter = csvDelimiter(query.csvDelimiter, format);
-    const isPassedOn = originOfWrite(exchange) !== null;
-    const upload = await receiveUpload(exchange, dependencies.limits.payloadBytes, tasks);
-    const payload = await checked(upload, format, delimiter, isPassedOn);
-    const request: TaskRequest = {
-      type: 'documentAdditionOrUpdate',
-      indexUid: uid,
-      method,
-      ...payload,
-      primaryKey: query.primaryKey ?? null,
-      skipCreation: query.skipCreation ?? false,
-      allowIndexCreation: access.mayCreate(uid),
-      ...metadata(query),
+    const summary = await checkPayload(upload.bytes, format, delimiter, '');
+    return {
+      // The names of columns, repeated for each line, may make a short text long.
+      payload:
+        format === 'csv' ? await stored(summary.ndjson ?? Buffer.alloc(0), services) : upload,
+      format: format === 'json' ? 'json' : 'ndjson',
+      documents: summary.documents,
     };
-    if (isPassedOn || !replication.isActive) return enqueue({ exchange }, request, null);
-    const documents = opened(payload.payload, payload.format);
-    try {
-      return await enqueue({ exchange }, request, {
-        type: 'application/x-ndjson',
-        open: () => documents.lines(),
-      });
-    } finally {
-      documents.close();
-    }
   }
-
-  /** Throws when the file cannot be opened, which is removed then. */
-  function opened(payload: TaskPayload, format: 'json' | 'ndjson'): PayloadReader {
-    try {
-      return new PayloadReader(payload, format);
-    } catch (error) {
-      if ('file' in payload) tasks.removePayloadFile(payload.file);
-      throw error;
-    }
+  let output: string | null = null;
+  try {
+    if (format === 'csv') output = services.tasks.newPayloadFile().path;
+    const summary = await checkPayload(upload.file, format, delimiter, output ?? '');
+    if (output !== null) services.tasks.removePayloadFile(upload.file);
+    return {
+      payload: { file: output ?? upload.file },
+      format: format === 'json' ? 'json' : 'ndjson',
+      documents: summary.documents,
+    };
+  } catch (error) {
+    services.tasks.removePayloadFile(upload.file);
+    if (output !== null) services.tasks.removePayloadFile(output);
+    throw error;
   }
-
-  /** Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of a bad one. */
-  async function checked(
-    upload: Upload,
-    format: PayloadFormatName,
-    delimiter: string,
-    mayBeEmpty: boolean,
-  ): Promise<{ payload: TaskPayload; format: 'json' | 'ndjson'; documents: number }> {
-    if ('bytes' in upload) {
-      if (upload.bytes.length === 0 && mayBeEmpty) {
-        return { payload: upload, format: 'ndjson', documents: 0 };
-      }
-      if (upload.bytes.length === 0) {
-        throw new ApiError(
-          'missing_payload',
-          `The body is missing; a ${format} payload is expected.`,
-        );
-      }
-      const summary = await dependencies.checkPayload(upload.bytes, format, delimiter, '');
-      return {
-        // The names of columns, repeated for each line, may make a short text long.
-        payload: format === 'csv' ? await stored(summary.ndjson ?? Buffer.alloc(0)) : upload,
-        format: format === 'json' ? 'json' : 'ndjson',
-        documents: summary.documents,
-      };
-    }
-    let output: string | null = null;
-    try {
-      if (format === 'csv') output = tasks.newPayloadFile().path;
-      const summary = await dependencies.checkPayload(upload.file, format, delimiter, output ?? '');
-      if (output !== null) tasks.removePayloadFile(upload.file);
-      return {
-        payload: { file: output ?? upload.file },
-        format: format === 'json' ? 'json' : 'ndjson',
-        documents: summary.documents,
-      };
-    } catch (error) {
-      tasks.removePayloadFile(upload.file);
-      if (output !== null) tasks.removePayloadFile(output);
-      throw error;
-    }
-  }
-
-  return [
-    route<ListDocumentsQuery, unknown>({
-      method: 'GET',
-      path: prefix,
-      action: 'documents.get',
-      summary: 'Lists documents.',
-      query: queryParser(LIST_DOCUMENTS_QUERY),
-      success: 200,
-      answer: DOCUMENTS,
-      handle: ({ params, exchange, access, query }) =>
-        fetch(
-          { params, exchange, access },
-          {
-            offset: query.offset ?? 0,
-            limit: query.limit ?? 20,
-            fields: fieldList(query.fields),
-            filter: query.filter ?? null,
-            sort: query.sort ?? null,
-            ids: query.ids ?? null,
-            retrieveVectors: query.retrieveVectors ?? false,
-          },
-          query.useNetwork === true,
-        ),
-    }),
-    route<unknown, FetchBody>({
-      method: 'POST',
-      path: `${prefix}/fetch`,
-      action: 'documents.get',
-      summary: 'Lists documents.',
-      body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
-      success: 200,
-      answer: DOCUMENTS,
-      handle: ({ params, exchange, access, body: value }) =>
-        fetch(
-          { params, exchange, access },
-          {
-            offset: value.offset ?? 0,
-            limit: value.limit ?? 20,
-            fields: fieldList(value.fields),
-            filter: value.filter ?? null,
-            sort: typeof value.sort === 'string' ? sortText(value.sort) : (value.sort ?? null),
-            ids: value.ids ?? null,
-            retrieveVectors: value.retrieveVectors ?? false,
-          },
-          value.useNetwork === true,
-        ),
-    }),
-    route<GetDocumentQuery, unknown>({
-      method: 'GET',
-      path: `${prefix}/:document_id`,
-      action: 'documents.get',
-      summary: 'Shows a document.',
-      query: queryParser(GET_DOCUMENT_QUERY),
-      success: 200,
-      answer: DOCUMENT,
-      handle: async ({ params, query, exchange }) => {
-        const uid = params.index_uid!;
-        const id = params.document_id!;
-        const useNetwork = query.useNetwork === true;
-        needNetwork(useNetwork);
-        if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-        const shown = {
-          fields: fieldList(query.fields),
-          retrieveVectors: query.retrieveVectors ?? false,
-        };
-        const onGone = (listener: () => void): void => exchange.onAbort(listener);
-        const document = await (useNetwork && isDocumentId(id)
-          ? networkDocuments.getDocument(uid, id, shown, onGone)
-          : indexes.documents.getDocument(uid, id, shown));
-        if (document === null) throw documentNotFound(id);
-        return bytes(document);
-      },
-    }),
-    ...(['POST', 'PUT'] as const).map((method) =>
-      route<AddDocumentsQuery, unknown>({
-        method,
-        path: prefix,
-        action: 'documents.add',
-        summary:
-          method === 'POST'
-            ? 'Adds documents, or replaces those whose id exists.'
-            : 'Adds documents, or merges them into those whose id exists.',
-        query: queryParser(ADD_DOCUMENTS_QUERY),
-        body: 'upload',
-        success: 202,
-        answer: TASK_SUMMARY,
-        handle: (context) => add(method === 'POST' ? 'replace' : 'update', context),
-      }),
-    ),
-    route<CustomMetadataQuery, unknown>({
-      method: 'DELETE',
-      path: prefix,
-      action: 'documents.delete',
-      summary: 'Deletes all documents of an index.',
-      query: queryParser(CUSTOM_METADATA_QUERY),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: (context) => remove(context, { all: true }),
-    }),
-    route<CustomMetadataQuery, unknown>({
-      method: 'DELETE',
-      path: `${prefix}/:document_id`,
-      action: 'documents.delete',
-      summary: 'Deletes a document.',
-      query: queryParser(CUSTOM_METADATA_QUERY),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: (context) => remove(context, { ids: [context.params.document_id!] }),
-    }),
-    route<CustomMetadataQuery, string[]>({
-      method: 'POST',
-      path: `${prefix}/delete-batch`,
-      action: 'documents.delete',
-      summary: 'Deletes the documents with the given ids.',
-      query: queryParser(CUSTOM_METADATA_QUERY),
-      body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
-      bodyFirst: true,
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async (context) => {
-        originOfWrite(context.exchange);
-        const text = await jsonInTurns(context.body);
-        const payload = await stored(text);
-        return remove(context, { idsInPayload: context.body.length }, { payload, text });
-      },
-    }),
-    route<CustomMetadataQuery, DeleteByFilterBody>({
-      method: 'POST',
-      path: `${prefix}/delete`,
-      action: 'documents.delete',
-      summary: 'Deletes the documents that a filter selects.',
-      query: queryParser(CUSTOM_METADATA_QUERY),
-      body: bodyOf(DELETE_BY_FILTER),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async (context) => {
-        const { filter } = context.body;
-        await checkTaskFilter(filter);
-        return remove(context, { filter }, { text: await jsonInTurns(context.body) });
-      },
-    }),
-    route<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>({
-      method: 'POST',
-      path: `${prefix}/edit`,
-      action: 'documents.*',
-      summary: 'Edits documents by a function.',
-      query: queryParser(EDIT_DOCUMENTS_QUERY),
-      body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
-      success: 202,
-      answer: TASK_SUMMARY,
-      handle: async ({ params, query, body, exchange }) => {
-        const edit: EditDocumentsBody = { ...query, ...body };
-        if (edit.function === undefined) {
-          throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
-        }
-        const context = edit.context ?? null;
-        if (typeof context !== 'object' || Array.isArray(context)) {
-          throw new ApiError(
-            'invalid_document_edition_context',
-            'Invalid value in parameter `context`: expected an object.',
-          );
-        }
-        if (!features.get().editDocumentsByFunction) {
-          throw featureNotEnabled('Editing documents by a function', 'editDocumentsByFunction');
-        }
-        const fault = await checkFunction(edit.function, context !== null);
-        if (fault !== null) {
-          throw new ApiError('bad_request', `The function does not compile: ${fault}.`);
-        }
-        if (edit.filter !== undefined && edit.filter !== null) await checkTaskFilter(edit.filter);
-        return enqueue(
-          { exchange },
-          {
-            type: 'documentEdition',
-            indexUid: params.index_uid!,
-            function: edit.function,
-            context,
-            filter: edit.filter ?? null,
-            ...metadata(query),
-          },
-          body === undefined ? null : jsonBody(await jsonInTurns(body)),
-        );
-      },
-    }),
-  ];
 }
 
 function jsonBody(text: Buffer): { type: string; open: () => AsyncIterable<Buffer> } {

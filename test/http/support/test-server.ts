@@ -20,6 +20,7 @@ import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
+import { KnownWrites } from '../../../src/network/origin.ts';
 import { Replication } from '../../../src/network/replication.ts';
 import { RuleStore } from '../../../src/store/rule-store.ts';
 import { WebhookStore } from '../../../src/store/webhook-store.ts';
@@ -110,6 +111,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     }),
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),
+    knownWrites: new KnownWrites(),
     chatAllowNonStreaming: false,
     analytics: null,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
