@@ -33,6 +33,7 @@ import { RenderPool } from './embedding/render-pool.ts';
 import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { NativeAddon } from './engine/native.ts';
+import { ResponseMerger } from './engine/response-merger.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
@@ -423,6 +424,7 @@ function dependencies(
         documents: networkDocuments,
         settings: (uid) => registry.get(uid)?.settings,
         limits: config.limits,
+        merger: new ResponseMerger(native),
       },
     ),
     foreignSearch,

@@ -29,6 +29,8 @@
 #include "search/documents.h"
 #include "search/execute.h"
 #include "search/federate.h"
+#include "search/federation/merge_responses.h"
+#include "search/federation/server_facets.h"
 #include "search/similar.h"
 #include "store/page_check.h"
 #include "store/sealed_value.h"
@@ -350,6 +352,15 @@ Napi::Value ToNumbers(Napi::Env env, const std::vector<uint32_t>& numbers) {
   return array;
 }
 
+// Without those that are empty.
+Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
+  auto array = Napi::Array::New(env, strings.size());
+  for (uint32_t i = 0; i < strings.size(); ++i) {
+    if (!strings[i].empty()) array.Set(i, Napi::String::New(env, strings[i]));
+  }
+  return array;
+}
+
 // Makes an EngineAnswer of src/engine/native.ts. One call of a function costs less than to create
 // its objects member by member from here.
 constexpr const char* kMakeAnswer =
@@ -364,10 +375,11 @@ Napi::Value ToSearchAnswer(Napi::Env env, search::Answer& answer) {
       make.Call({ToAnswer(env, answer.body), ToNumber(env, known.processing_time_ms),
                  Napi::Boolean::New(env, known.degraded),
                  known.total_hits ? ToNumber(env, *known.total_hits) : env.Null()});
-  if (known.hit_spans.empty() && known.hit_queries.empty() && !known.needs_vector) return made;
+  if (known.hit_spans.empty() && known.query_uids.empty() && !known.needs_vector) return made;
   auto head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
   if (!known.hit_spans.empty()) head.Set("hitSpans", ToNumbers(env, known.hit_spans));
   if (!known.hit_queries.empty()) head.Set("hitQueries", ToNumbers(env, known.hit_queries));
+  if (!known.query_uids.empty()) head.Set("queryUids", ToStrings(env, known.query_uids));
   if (known.needs_vector) head.Set("needsVector", Hold(env, std::move(known.needs_vector)));
   return made;
 }
@@ -496,6 +508,62 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
         std::vector<index::Index*> indexes;
         for (const auto& one : open) indexes.push_back(one->index.get());
         return search::ExecuteFederatedSearch(indexes, request, caller);
+      },
+      ToSearchAnswer);
+}
+
+// What a server has answered, as it was read. It borrows bytes of JavaScript.
+template <typename T>
+struct HeldResponse {
+  std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> bytes;
+  T read;
+};
+template <typename T>
+using ResponseHandle = std::shared_ptr<HeldResponse<T>>;
+
+// Keeps the bytes of a buffer as they are. The last owner may be a thread of a pool.
+std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> KeepBytes(Napi::Env env,
+                                                               Napi::Buffer<char> buffer) {
+  const auto channel = ChannelOf(env);
+  using Reference = Napi::Reference<Napi::Buffer<char>>;
+  return {new Reference(Napi::Persistent(buffer)),
+          [channel](Reference* last) { channel->Notify([last](napi_env) { delete last; }); }};
+}
+
+// readResponse, readFacetHits: bytes of a server in, a handle out.
+template <typename T, Result<T> (*Read)(std::string_view)>
+Napi::Value ReadResponse(const Napi::CallbackInfo& info) {
+  const auto buffer = info[0].As<Napi::Buffer<char>>();
+  const std::string_view body(buffer.Data(), buffer.Length());
+  return Async<ResponseHandle<T>>(
+      info.Env(), Engine::Instance().searches(),
+      [body, bytes = KeepBytes(info.Env(), buffer)]() -> Result<ResponseHandle<T>> {
+        GANNET_ASSIGN_OR_RETURN(T read, Read(body));
+        return std::make_shared<HeldResponse<T>>(HeldResponse<T>{bytes, std::move(read)});
+      },
+      [](Napi::Env env, ResponseHandle<T>& handle) -> Napi::Value {
+        return Hold(env, std::move(handle));
+      });
+}
+
+// mergeResponses, mergeFacetHits: a request and handles, which are used up, in, a body out.
+template <typename T, Result<search::Answer> (*Merge)(std::string_view, std::vector<T>&)>
+Napi::Value MergeRead(const Napi::CallbackInfo& info) {
+  std::vector<ResponseHandle<T>> handles;
+  const auto list = info[1].As<Napi::Array>();
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    handles.push_back(std::move(*list.Get(i).As<Napi::External<ResponseHandle<T>>>().Data()));
+    if (handles.back()) continue;
+    MakeError(info.Env(), Status::Internal("a response was merged already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [handles = std::move(handles), request = TextAt(info, 0)]() -> Result<search::Answer> {
+        std::vector<T> responses;
+        for (const auto& handle : handles) responses.push_back(std::move(handle->read));
+        return Merge(request, responses);
       },
       ToSearchAnswer);
 }
@@ -946,6 +1014,11 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("similar", Query<search::ExecuteSimilar>);
   add("fetchDocuments", FetchDocuments);
   add("federatedSearch", FederatedSearch);
+  using FacetHits = std::vector<search::FacetValue>;
+  add("readResponse", ReadResponse<search::ServerResponse, search::ServerResponse::Read>);
+  add("readFacetHits", ReadResponse<FacetHits, search::ReadFacetHits>);
+  add("mergeResponses", MergeRead<search::ServerResponse, search::MergeResponses>);
+  add("mergeFacetHits", MergeRead<FacetHits, search::MergeFacetHits>);
   add("getDocument", GetDocument);
   add("openDocuments", OpenDocuments);
   add("nextDocuments", NextDocuments);

@@ -29,14 +29,18 @@ size_t SkipString(std::string_view text, size_t at) {
   return text.size();
 }
 
+// Of text that is searched for the end of an array of numbers: arrays inside each other must not
+// each look through all that follows.
+constexpr size_t kNumbersBytesMax = 1 << 20;
+
 // Behind the array at text[at] when it has numbers alone, as embeddings do; else 0. Ten times as
 // fast as byte after byte.
 static size_t SkipNumbers(std::string_view text, size_t at) {
   const size_t first = SkipSpace(text, at + 1);
   if (first >= text.size() || (text[first] != '-' && (text[first] < '0' || text[first] > '9')))
     return 0;
-  const auto* close =
-      static_cast<const char*>(std::memchr(text.data() + first, ']', text.size() - first));
+  const auto* close = static_cast<const char*>(
+      std::memchr(text.data() + first, ']', std::min(text.size() - first, kNumbersBytesMax)));
   if (close == nullptr) return 0;
   const auto size = static_cast<size_t>(close - text.data()) - first;
   for (const char open : {'"', '[', '{'}) {
@@ -135,8 +139,6 @@ std::string_view StringValue(std::string_view value, std::string& scratch) {
 
 namespace {
 
-constexpr int kValidDepthMax = 1000;
-
 bool IsDigit(std::string_view text, size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
@@ -184,9 +186,10 @@ bool ReadNumber(std::string_view text, size_t& at) {
   return true;
 }
 
+// depth  how much deeper the value may nest
 bool ReadValue(std::string_view text, size_t& at, int depth) {
   at = SkipSpace(text, at);
-  if (at >= text.size() || depth > kValidDepthMax) return false;
+  if (at >= text.size() || depth < 0) return false;
   const char open = text[at];
   if (open == '"') return ReadString(text, at);
   if (open == '{' || open == '[') {
@@ -203,7 +206,7 @@ bool ReadValue(std::string_view text, size_t& at, int depth) {
         at = SkipSpace(text, at);
         if (at >= text.size() || text[at++] != ':') return false;
       }
-      if (!ReadValue(text, at, depth + 1)) return false;
+      if (!ReadValue(text, at, depth - 1)) return false;
       at = SkipSpace(text, at);
       if (at >= text.size()) return false;
       if (text[at] == close) {
@@ -223,9 +226,9 @@ bool ReadValue(std::string_view text, size_t& at, int depth) {
 
 }  // namespace
 
-bool IsValid(std::string_view text) {
+bool IsValid(std::string_view text, int depth_max) {
   size_t at = 0;
-  return ReadValue(text, at, 0) && SkipSpace(text, at) == text.size();
+  return ReadValue(text, at, depth_max) && SkipSpace(text, at) == text.size();
 }
 
 double NumberValue(std::string_view value) {

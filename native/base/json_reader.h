@@ -41,9 +41,9 @@ inline Kind KindOf(std::string_view value) {
   }
 }
 
-// Whether `text` is one JSON value (RFC 8259) and nothing else. UTF-8 is not checked. Nests at most
-// 1,000 deep.
-bool IsValid(std::string_view text);
+// Whether `text` is one JSON value (RFC 8259) and nothing else. UTF-8 is not checked.
+// depth_max  of its nesting, which is read recursively
+bool IsValid(std::string_view text, int depth_max = 1000);
 
 // The characters of a string value. Without escapes it is a slice of `value`, otherwise it is
 // decoded into `scratch`; valid until either changes.

@@ -1,4 +1,4 @@
-// Stepping through UTF-8. Input is trusted to be valid (simdjson and Node have checked it);
+// Stepping through UTF-8. Input is trusted to be valid (it was checked when it came in);
 // malformed bytes are read as one character each, so that no loop runs past the end.
 #pragma once
 
@@ -7,6 +7,9 @@
 #include <string_view>
 
 namespace gannet {
+
+// Whether bytes from outside are UTF-8.
+bool IsUtf8(std::string_view bytes);
 
 // Decodes the character at text[at] and moves `at` behind it. REQUIRES: at < text.size()
 inline char32_t DecodeUtf8(std::string_view text, size_t& at) {

@@ -112,9 +112,11 @@ Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& reques
                                                ? std::optional(request["facetQuery"].string())
                                                : std::nullopt;
   std::string out = "{\"facetHits\":";
-  GANNET_RETURN_IF_ERROR(AppendFacetHits(run.snapshot(), request["facetName"].string(), query,
-                                         run.candidates(), run.request().locales,
-                                         request["forMerging"].boolean(false), out));
+  GANNET_ASSIGN_OR_RETURN(
+      const auto hits,
+      SearchFacet(run.snapshot(), request["facetName"].string(), query, run.candidates(),
+                  run.request().locales, request["forMerging"].boolean(false)));
+  AppendFacetHits(hits, out);
   out += ",\"facetQuery\":";
   if (query) {
     AppendJsonString(out, *query);

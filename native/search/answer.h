@@ -25,6 +25,8 @@ struct AnswerHead {
   // Where the request asks for `hitSpans`: of each hit of the body its first byte and the byte
   // behind it, and of a federated search the query that has found it.
   std::vector<uint32_t> hit_spans, hit_queries;
+  // Of responses of servers that were merged with their metadata: by query; empty: not told.
+  std::vector<std::string> query_uids;
   // The search has not ended, and there are no bytes: a vector is needed. Mostly null.
   std::shared_ptr<PendingSearch> needs_vector;
 };

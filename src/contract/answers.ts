@@ -53,11 +53,6 @@ const FEDERATION_OF_HIT = object(
   { remote: orNull(TEXT), weightedScoreValues: ANY, documentKey: ANY, distinctKeys: ANY },
 );
 
-export const queryVectorFloats = floatsOf(QUERY_VECTOR);
-export const queryVectorsFloats = floatsOf(QUERY_VECTORS);
-export const facetStatsFloats = floatsOf(FACET_STATS);
-export const federationFloats = floatsOf(FEDERATION_OF_HIT);
-
 /** A document with what the search tells of it; the fields of the document are its own. */
 const HIT: Schema = {
   type: 'object',

@@ -62,6 +62,17 @@ export interface NativeAddon {
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
   federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  /**
+   * Reads what a server of the network has answered to a federated search. `bytes` must not change until it is merged.
+   * Rejects with `remote_bad_response`, and what is wrong.
+   */
+  readResponse(bytes: Buffer): Promise<ServerResponse>;
+  /** The same of a facet search. */
+  readFacetHits(bytes: Buffer): Promise<ServerFacetHits>;
+  /** `request`: JSON of {@link EngineMergeRequest}. The responses are used up. */
+  mergeResponses(request: EngineText, responses: ServerResponse[]): Promise<EngineAnswer>;
+  /** `request`: JSON of {@link EngineFacetMergeRequest}; the same. */
+  mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineAnswer>;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
   facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
@@ -192,6 +203,8 @@ export interface AnswerHead {
   hitSpans?: Uint32Array;
   /** With them, for a federated search: of each hit its query. */
   hitQueries?: Uint32Array;
+  /** Of a merged answer with metadata: by query. */
+  queryUids?: string[];
   /** The search has not ended, and there are no bytes: a hybrid search whose words alone are not good enough. */
   needsVector?: PendingSearch;
 }
@@ -210,6 +223,15 @@ export interface ListingPart {
 /** What is left of a listing. */
 export interface ListingRest {
   readonly listingRest: unique symbol;
+}
+
+/** What a server of the network has answered, as the engine has read it. */
+export interface ServerResponse {
+  readonly serverResponse: unique symbol;
+}
+
+export interface ServerFacetHits {
+  readonly serverFacetHits: unique symbol;
 }
 
 export interface EngineOptions {

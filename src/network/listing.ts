@@ -1,9 +1,7 @@
 /** Listings of documents of several servers, merged without making their documents. */
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
-import { countOf } from './count.ts';
-import { normalized } from './merge-facets.ts';
-import { compareSorts } from './score-values.ts';
+import { compareUtf8 } from '../base/json.ts';
 
 export interface ListingAnswer {
   /** The documents, in order, as JSON. */
@@ -108,6 +106,30 @@ function sortValue(values: readonly unknown[], asc: boolean): string | number | 
     if (best === null || compareSorts(one, best, asc) < 0) best = one;
   }
   return best;
+}
+
+/** As the engine compares texts: trimmed, decomposed, in lower case. */
+function normalized(text: string): string {
+  return text.trim().normalize('NFKD').toLowerCase();
+}
+
+/** Numbers before strings, nothing last, whatever the direction. */
+function compareSorts(a: string | number | null, b: string | number | null, asc: boolean): number {
+  const kind = kindOf(a) - kindOf(b);
+  if (kind !== 0 || a === null || b === null) return kind;
+  const order = typeof a === 'number' ? a - (b as number) : compareUtf8(a, b as string);
+  return asc ? order : -order;
+}
+
+function kindOf(value: string | number | null): number {
+  if (value === null) return 2;
+  return typeof value === 'number' ? 0 : 1;
+}
+
+/** A count is shown as an integer, so it must be one. */
+function countOf(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new MalformedJson('not a count');
 }
 
 const EARTH_RADIUS_METRES = 6_371_008.7714;

@@ -2,8 +2,6 @@
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
-import { jsonString } from '../base/json.ts';
-import { federationFloats, queryVectorFloats, queryVectorsFloats } from '../contract/answers.ts';
 import { ApiError } from '../contract/errors.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type {
@@ -15,29 +13,14 @@ import type {
 } from '../contract/search.ts';
 import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../contract/search-kind.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { AnswerHead, EngineAnswer } from '../engine/native.ts';
-import {
-  type AnsweredHit,
-  type FacetCounts,
-  type FederatedAnswer,
-  readFederatedAnswer,
-} from '../network/federated-answer.ts';
+import type { EngineAnswer } from '../engine/native.ts';
+import type { ResponseMerger, ServerResponse } from '../engine/response-merger.ts';
 import type { HeldAnswers } from '../network/answer-memory.ts';
-import { readFacetHits } from '../network/facet-hits.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
-import {
-  facetsJson,
-  joinFacets,
-  type MergedFacets,
-  mergeFacets,
-  mergeValues,
-} from '../network/merge-facets.ts';
-import { KeptHits, type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
-import { pauser } from '../base/pauser.ts';
-import { type Answer, headOf, joined } from './answer.ts';
+import type { Answer } from './answer.ts';
+import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from './merge-request.ts';
 import type { NetworkDocuments } from './network-documents.ts';
-import { keyOfText } from '../network/document-key.ts';
-import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
+import type { Search, SearchCaller, SearchLoad } from './search-service.ts';
 
 export interface NetworkCaller extends SearchCaller {
   /** Another server of the network asks: hits carry what it needs to merge them. */
@@ -54,6 +37,7 @@ export interface NetworkServices {
   /** undefined: the index is not here. */
   settings(uid: string): SettingsObject | undefined;
   limits: RequestLimits;
+  merger: ResponseMerger;
 }
 
 /** A query with its position in the request. */
@@ -62,39 +46,17 @@ interface PlacedQuery {
   position: number;
 }
 
-/** What a server of the network has answered. */
-interface ServerAnswer extends ServerHits {
-  /** As hits tell it; null: this server, which has no name. */
-  name: string | null;
-  queries: readonly PlacedQuery[];
-  answer: FederatedAnswer;
-}
-
-/** The merged answers, before they are written. */
-interface Merged {
-  page: MergedHit<ServerAnswer>[];
-  total: number;
-  answers: ServerAnswer[];
-  errors: Record<string, ApiError>;
-  /** This server answered a query with the help of vectors: only then `semanticHitCount` is shown. */
-  isSemantic: boolean;
-}
-
-/** What was searched for a query, by one server. */
-interface PlacedMetadata {
-  position: number;
-  entry: { queryUid?: string };
+/** What the servers of the network have answered. */
+interface Answered {
+  /** Where hits are equal, those of an earlier one come first. */
+  responses: ServerResponse[];
+  /** What the merge needs to know of the servers. */
+  about: Pick<EngineMergeRequest, 'servers' | 'remoteErrors' | 'answerBytesMax'>;
 }
 
 const LIMIT_DEFAULT = 20;
 /** Of separate searches. */
 const AT_ONCE = 4;
-
-/** What the two halves of a hybrid search count. */
-interface Halves {
-  words: number;
-  vectors: number;
-}
 
 export class NetworkSearch {
   readonly #search: Search;
@@ -145,7 +107,7 @@ export class NetworkSearch {
     params: FacetSearchRequest,
     caller: Holding,
   ): Promise<EngineAnswer> {
-    const { fanOut, settings } = this.#services;
+    const { fanOut, merger, limits } = this.#services;
     const begun = performance.now();
     const request = await this.#search.embedded(uid, params);
     const { here, answers, errors } = await fanOut.askBeside(
@@ -153,22 +115,20 @@ export class NetworkSearch {
         ? () =>
             this.#search
               .facetSearch(uid, request, { ...caller, forMerging: true })
-              .then(({ bytes }) => readFacetHits(bytes))
+              .then(({ bytes }) => merger.readFacetHits(bytes))
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
-      readFacetHits,
+      merger.readFacetHits,
       caller.held,
       caller.onGone,
     );
-    const facetHits = await mergeValues(
-      [...(here === null ? [] : [here]), ...answers.values()],
-      this.#isByCount(uid, params.facetName),
-      settings(uid)?.faceting.maxValuesPerFacet ?? Infinity,
-    );
-    const { facetQuery = null } = params;
-    const processingTimeMs = Math.floor(performance.now() - begun);
-    const answer = { facetHits, facetQuery, processingTimeMs, remoteErrors: errors };
-    return { bytes: Buffer.from(JSON.stringify(answer)), head: headOf(processingTimeMs) };
+    const { facetName, facetQuery = null } = params;
+    const merging: EngineFacetMergeRequest = {
+      ...{ facetName, facetQuery, faceting: this.#facetingOf(uid) },
+      processingTimeMs: Math.floor(performance.now() - begun),
+      ...{ remoteErrors: errors, answerBytesMax: limits.answerBytes },
+    };
+    return merger.mergeFacetHits(merging, [...(here === null ? [] : [here]), ...answers.values()]);
   }
 
   /** The same question to all other servers. */
@@ -222,26 +182,18 @@ export class NetworkSearch {
       useNetwork: true,
       ...(vector === null ? {} : { vector, hybrid: { embedder, semanticRatio: 1 } }),
     }));
-    const merged = await this.#merged(queries, federation, windowOf(federation), caller).catch(
+    const { about, responses } = await this.#ask(queries, federation, caller).catch(
       (error: unknown) => {
         throw ofSimilar(error);
       },
     );
-    const isTarget = ({ hit }: MergedHit<ServerAnswer>): boolean =>
-      hit.documentKey === keyOfText(id);
-    // A document without embeddings is like none.
-    const others = merged.page.filter((one) => !isTarget(one) && one.hit.global > 0);
-    const page = vectors.length === 0 ? [] : others.slice(offset, offset + limit);
-    const total = merged.total - (merged.page.some(isTarget) ? 1 : 0);
-    const totalMax = this.#services.settings(uid)?.pagination.maxTotalHits ?? Infinity;
-    const head = headOf(Math.floor(performance.now() - begun), Math.min(total, totalMax));
-    const parts = [
-      ...hitParts('{"hits":[', page, () => null, head),
-      `],"id":${JSON.stringify(id)},"processingTimeMs":${head.processingTimeMs}`,
-      `,"limit":${limit},"offset":${offset},"estimatedTotalHits":${head.totalHits}`,
-      `,"remoteErrors":${JSON.stringify(merged.errors)}}`,
-    ];
-    return { bytes: joined(parts, this.#services.limits), head };
+    const totalMax = this.#totalMaxOf(uid);
+    const merging: EngineMergeRequest = {
+      ...{ ...about, shape: 'similar', window: windowOf(federation) },
+      target: { id, offset, limit, hasEmbeddings: vectors.length > 0, totalMax },
+      processingTimeMs: Math.floor(performance.now() - begun),
+    };
+    return this.#services.merger.merge(merging, responses);
   }
 
   separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Answer[]> {
@@ -274,19 +226,17 @@ export class NetworkSearch {
     federation: Federation,
     caller: Holding,
   ): Promise<Answer> {
-    const window = windowOf(federation);
-    const merged = await this.#merged(queries, federation, window, caller);
-    const metadata = caller.includeMetadata ? this.#metadataOf(merged) : null;
-    const head = headOf(slowest(merged), window.total(merged.total));
-    const parts = hitParts('{"hits":[', merged.page, federationOf, head);
-    parts.push(`],"processingTimeMs":${head.processingTimeMs},${window.describe(merged.total)}`);
-    parts.push(...this.#vectorParts(merged));
-    parts.push(...(await this.#facetParts(merged, federation)));
-    parts.push(`,"requestUid":"${uuidV7()}"`);
-    if (metadata !== null)
-      parts.push(`,"metadata":${JSON.stringify(metadata.map(({ entry }) => entry))}`);
-    parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return answered(joined(parts, this.#services.limits), head, metadata);
+    const { about, responses } = await this.#ask(queries, federation, caller);
+    const { facetsByIndex, mergeFacets, distinct } = federation;
+    const uids = Object.keys(facetsByIndex ?? {});
+    const merging: EngineMergeRequest = {
+      ...{ ...about, shape: 'federated', window: windowOf(federation) },
+      distinctAcrossQueries: (distinct ?? null) !== null,
+      showsMetadata: caller.includeMetadata,
+      faceting: Object.fromEntries(uids.map((uid) => [uid, this.#facetingOf(uid)])),
+      mergeFacets,
+    };
+    return this.#services.merger.merge(merging, responses);
   }
 
   /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
@@ -356,49 +306,29 @@ export class NetworkSearch {
         : { page: page ?? 1, hitsPerPage: hitsPerPage ?? LIMIT_DEFAULT }),
       ...(hasFacets ? { facetsByIndex: { [uid]: facets! } } : {}),
     };
-    const settings = this.#services.settings(uid);
-    const window = windowOf(federation, settings?.pagination.maxTotalHits);
     const queries = [{ ...query, indexUid: uid, useNetwork: true }];
-    const merged = await this.#merged(queries, federation, window, caller, halvesOf(query));
-    const metadata = caller.includeMetadata ? this.#metadataOf(merged)[0] : undefined;
-    const shown = caller.hidesOrigin === true ? (): null => null : federationOf;
-    const head = headOf(slowest(merged), window.total(merged.total));
-    const named = shownUid === undefined ? '' : `"indexUid":${JSON.stringify(shownUid)},`;
-    const parts = hitParts(`{${named}"hits":[`, merged.page, shown, head);
-    parts.push(`],"query":${JSON.stringify(query.q ?? '')}`);
-    const vector = merged.answers.map(({ answer }) => answer.queryVectors['0']).find(Boolean);
-    if (vector !== undefined) parts.push(`,"queryVector":${jsonString(queryVectorFloats(vector))}`);
-    parts.push(`,"processingTimeMs":${head.processingTimeMs},${window.describe(merged.total)}`);
-    if (merged.isSemantic) {
-      parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
-    }
-    if (hasFacets) {
-      const { distribution, stats } = await facetsJson(await this.#facetsOf(uid, merged.answers));
-      parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
-    }
-    parts.push(`,"requestUid":"${uuidV7()}"`);
-    if (metadata !== undefined) parts.push(`,"metadata":${JSON.stringify(metadata.entry)}`);
-    parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return answered(
-      joined(parts, this.#services.limits),
-      head,
-      metadata === undefined ? null : [metadata],
-    );
+    const { about, responses } = await this.#ask(queries, federation, caller);
+    const merging: EngineMergeRequest = {
+      ...{ ...about, shape: 'search', window: windowOf(federation) },
+      ...{ totalMax: this.#totalMaxOf(uid), indexUid: shownUid, query: query.q ?? '' },
+      ...(hasFacets ? { facetsOf: uid, faceting: { [uid]: this.#facetingOf(uid) } } : {}),
+      ...{ halves: halvesOf(query), showsMetadata: caller.includeMetadata },
+      showsOrigin: caller.hidesOrigin !== true,
+    };
+    return this.#services.merger.merge(merging, responses);
   }
 
-  /** Asks this server and others at the same time, and merges what they answer. */
-  async #merged(
+  /** Asks this server and others at the same time. */
+  async #ask(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
-    window: Window,
     caller: Holding,
-    halves: Halves = { words: 1, vectors: 1 },
-  ): Promise<Merged> {
-    const { fanOut } = this.#services;
+  ): Promise<Answered> {
+    const { fanOut, merger, limits } = this.#services;
     const { here, elsewhere, whole } = partition(queries, fanOut);
     const { facetsByIndex, distinct } = federation;
     const inner: Federation = {
-      ...window.whole(),
+      ...wholeList(federation),
       ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
       ...(distinct === undefined ? {} : { distinct }),
     };
@@ -419,23 +349,23 @@ export class NetworkSearch {
     const { here: own, ...others } = await fanOut.askBeside(
       here.length === 0
         ? null
-        : () => this.#scored(here, inner, caller).then(({ bytes }) => readFederatedAnswer(bytes)),
+        : () => this.#scored(here, inner, caller).then(({ bytes }) => merger.read(bytes)),
       questions,
-      readFederatedAnswer,
+      merger.read,
       caller.held,
       caller.onGone,
     );
-    const answers: ServerAnswer[] = [...others.answers].map(([name, answer]) => ({
-      ...{ name, queries: elsewhere.get(name)!, answer, hits: weighted(answer.hits, halves) },
+    const responses = [...others.answers.values()];
+    const servers: EngineMergeRequest['servers'] = [...others.answers.keys()].map((name) => ({
+      ...{ name, isHere: false, positions: positionsOf(elsewhere.get(name)!) },
     }));
     if (own !== null) {
+      responses.unshift(own);
       const { self: name } = fanOut.network;
-      answers.unshift({ name, queries: here, answer: own, hits: weighted(own.hits, halves) });
+      servers.unshift({ name, isHere: true, positions: positionsOf(here) });
     }
-    return {
-      ...(await mergedPage(answers, window, (distinct ?? null) !== null)),
-      ...{ answers, errors: others.errors, isSemantic: own?.hasVectors === true },
-    };
+    const answerBytesMax = limits.answerBytes;
+    return { responses, about: { servers, remoteErrors: others.errors, answerBytesMax } };
   }
 
   /** The answer of this server to some queries of a request, with what merging needs. */
@@ -456,148 +386,37 @@ export class NetworkSearch {
     }
   }
 
-  /** What was searched, in the order of the queries: for each of them and each server that answered. */
-  #metadataOf({ answers }: Merged): PlacedMetadata[] {
-    const entries = answers.flatMap(({ name, queries, answer }) =>
-      queries.map(({ position }, n) => ({
-        position,
-        entry: {
-          ...(answer.metadata?.[n] as PlacedMetadata['entry']),
-          ...(name === null ? {} : { remote: name }),
-        },
-      })),
-    );
-    return entries.sort((a, b) => a.position - b.position);
+  /** null: the index is not here. */
+  #facetingOf(uid: string): Faceting {
+    return this.#services.settings(uid)?.faceting ?? null;
   }
 
-  *#vectorParts({ page, answers, isSemantic }: Merged): Generator<string, undefined> {
-    if (isSemantic) {
-      yield `,"semanticHitCount":${page.filter(isByVector).length}`;
-    }
-    const vectors = Object.assign(
-      {},
-      ...answers.map(({ answer }) => answer.queryVectors),
-    ) as object;
-    if (Object.keys(vectors).length > 0)
-      yield `,"queryVectors":${jsonString(queryVectorsFloats(vectors))}`;
-  }
-
-  async #facetParts({ answers }: Merged, federation: Federation): Promise<string[]> {
-    const known = new Set(answers.flatMap(({ answer }) => Object.keys(answer.facetsByIndex)));
-    const uids = [...known].sort();
-    if (uids.length === 0) return [];
-    const merged: MergedFacets[] = [];
-    for (const uid of uids) merged.push(await this.#facetsOf(uid, answers));
-    const { mergeFacets: merging } = federation;
-    if (merging === null || merging === undefined) {
-      const members: string[] = [];
-      for (const [n, facets] of merged.entries()) {
-        const { distribution, stats } = await facetsJson(facets);
-        const uid = JSON.stringify(uids[n]);
-        members.push(`${uid}:{"distribution":${distribution},"stats":${stats}}`);
-      }
-      return [`,"facetsByIndex":{${members.join(',')}}`];
-    }
-    const { distribution, stats } = await facetsJson(
-      await joinFacets(merged, {
-        byCount: (attribute) => uids.some((uid) => this.#isByCount(uid, attribute)),
-        valuesMax: merging.maxValuesPerFacet ?? Infinity,
-      }),
-    );
-    return [`,"facetDistribution":${distribution},"facetStats":${stats}`];
-  }
-
-  #facetsOf(uid: string, answers: readonly ServerAnswer[]): Promise<MergedFacets> {
-    const { maxValuesPerFacet } = this.#services.settings(uid)?.faceting ?? {};
-    return mergeFacets(facetParts(answers, uid), {
-      byCount: (attribute) => this.#isByCount(uid, attribute),
-      valuesMax: maxValuesPerFacet ?? Infinity,
-    });
-  }
-
-  #isByCount(uid: string, attribute: string): boolean {
-    const orders: Record<string, string> =
-      this.#services.settings(uid)?.faceting.sortFacetValuesBy ?? {};
-    return (Object.hasOwn(orders, attribute) ? orders[attribute] : orders['*']) === 'count';
+  #totalMaxOf(uid: string): number | undefined {
+    return this.#services.settings(uid)?.pagination.maxTotalHits;
   }
 }
 
 /** Which part of the merged list is wanted. */
-interface Window {
-  /** Places in the merged list. */
-  from: number;
-  end: number;
-  /** What each server is asked for: its list up to the end of the window. */
-  whole(): Federation;
-  /** Hits that can be reached. */
-  total(found: number): number;
-  /** Members of the answer. */
-  describe(found: number): string;
+function windowOf({ offset, limit, page, hitsPerPage }: Federation): EngineMergeRequest['window'] {
+  return { offset, limit, page, hitsPerPage };
 }
 
-/** @param totalMax of the index; hits behind it are not shown */
-function windowOf(federation: Federation, totalMax = Infinity): Window {
-  const page = federation.page ?? null;
-  const hitsPerPage = federation.hitsPerPage ?? null;
-  const total = (found: number): number => Math.min(found, totalMax);
-  if (page === null && hitsPerPage === null) {
-    const { offset = 0, limit = LIMIT_DEFAULT } = federation;
-    const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
-    return {
-      from: offset,
-      end: Math.min(end, totalMax),
-      whole: () => ({ offset: 0, limit: limit === 0 ? 0 : end }),
-      total,
-      describe: (found) =>
-        `"limit":${limit},"offset":${offset},"estimatedTotalHits":${total(found)}`,
-    };
+/** What each server is asked for: its list up to the end of the window. */
+function wholeList({ offset, limit, page, hitsPerPage }: Federation): Federation {
+  if ((page ?? hitsPerPage ?? null) === null) {
+    const size = limit ?? LIMIT_DEFAULT;
+    return { offset: 0, limit: size === 0 ? 0 : exact((offset ?? 0) + size) };
   }
-  const number = page ?? 1;
-  const size = hitsPerPage ?? LIMIT_DEFAULT;
-  const end = Math.min(number * size, Number.MAX_SAFE_INTEGER);
-  return {
-    from: Math.max(0, end - size),
-    end: Math.min(end, totalMax),
-    whole: () => ({ page: 1, hitsPerPage: end }),
-    total,
-    describe: (found) => {
-      const shown = total(found);
-      const pages = size === 0 ? 0 : Math.ceil(shown / size);
-      return `"hitsPerPage":${size},"page":${number},"totalPages":${pages},"totalHits":${shown}`;
-    },
-  };
+  return { page: 1, hitsPerPage: exact((page ?? 1) * (hitsPerPage ?? LIMIT_DEFAULT)) };
 }
 
-/**
- * The hits of a window, and how many there are in all: the totals of the servers, less what was met again.
- * @param acrossQueries as of {@link KeptHits}
- */
-async function mergedPage(
-  answers: readonly ServerAnswer[],
-  window: Window,
-  acrossQueries: boolean,
-): Promise<Pick<Merged, 'page' | 'total'>> {
-  const page: MergedHit<ServerAnswer>[] = [];
-  const kept = new KeptHits(acrossQueries);
-  const pause = pauser();
-  // Totals of pages are exact where all values of the distinct attribute are told.
-  const countsAll = answers.some(({ answer }) => answer.further !== null);
-  let place = 0;
-  if (window.end > window.from || countsAll) {
-    for (const merged of mergedHits(answers, (hit) => kept.add(hit))) {
-      if (place >= window.from && place < window.end) page.push(merged);
-      if (++place >= window.end && !countsAll) break;
-      await pause();
-    }
-  }
-  for (const { answer } of answers) {
-    for (const hit of answer.further ?? []) {
-      kept.addValues(hit);
-      await pause();
-    }
-  }
-  const sum = answers.reduce((total, { answer }) => total + answer.total, 0);
-  return { page, total: sum - kept.refused };
+/** As JSON carries it without loss. */
+function exact(count: number): number {
+  return Math.min(count, Number.MAX_SAFE_INTEGER);
+}
+
+function positionsOf(placed: readonly PlacedQuery[]): number[] {
+  return placed.map(({ position }) => position);
 }
 
 /** Whether a query names a remote, or asks the whole network. */
@@ -666,86 +485,11 @@ function atPosition(error: unknown, placed: readonly PlacedQuery[]): unknown {
   return new ApiError(error.code, message, error.status);
 }
 
-/** The beginning of an answer, up to its last hit. The head learns where the hits stand. */
-function hitParts(
-  opening: string,
-  page: readonly MergedHit<ServerAnswer>[],
-  federation: (merged: MergedHit<ServerAnswer>) => string | null,
-  head: AnswerHead,
-): (Buffer | string)[] {
-  const parts: (Buffer | string)[] = [opening];
-  const spans = new Uint32Array(2 * page.length);
-  let at = Buffer.byteLength(opening);
-  for (const [n, merged] of page.entries()) {
-    if (n > 0) {
-      parts.push(',');
-      at++;
-    }
-    spans[2 * n] = at;
-    for (const part of hitTexts(merged, federation(merged))) {
-      parts.push(part);
-      at += Buffer.byteLength(part);
-    }
-    spans[2 * n + 1] = at;
-  }
-  head.hitSpans = spans;
-  head.hitQueries = Uint32Array.from(page, ({ hit }) => hit.position);
-  return parts;
-}
-
-function hitTexts(
-  { hit: { before, after } }: MergedHit<ServerAnswer>,
-  federation: string | null,
-): (Buffer | string)[] {
-  if (federation !== null) return [before, federation, after];
-  // The member goes with one comma beside it.
-  const name = before.lastIndexOf('"_federation"');
-  const comma = before.lastIndexOf(',', name);
-  const isFirst = before.subarray(0, name).toString().trim() === '{';
-  const follows = after.indexOf(',');
-  return [
-    isFirst ? before.subarray(0, name) : before.subarray(0, comma),
-    isFirst && follows >= 0 && after.subarray(0, follows).toString().trim() === ''
-      ? after.subarray(follows + 1)
-      : after,
-  ];
-}
-
-function answered(bytes: Buffer, head: AnswerHead, metadata: PlacedMetadata[] | null): Answer {
-  if (metadata === null) return { bytes, head };
-  const queryUids: string[] = [];
-  for (const { position, entry } of metadata) {
-    if (entry.queryUid !== undefined) queryUids[position] ??= entry.queryUid;
-  }
-  return { bytes, head, queryUids };
-}
-
-function federationOf({ hit, server }: MergedHit<ServerAnswer>): string {
-  return jsonString(
-    federationFloats({
-      indexUid: hit.indexUid,
-      queriesPosition: hit.position,
-      weightedRankingScore: hit.global,
-      remote: server.name,
-    }),
-  );
-}
-
-function halvesOf(query: SearchRequest): Halves {
-  if (searchKind(query) !== 'hybrid') return { words: 1, vectors: 1 };
+/** What the two halves of a hybrid search count. */
+function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
+  if (searchKind(query) !== 'hybrid') return undefined;
   const vectors = query.hybrid?.semanticRatio ?? SEMANTIC_RATIO_DEFAULT;
   return { words: 1 - vectors, vectors };
-}
-
-function weighted(hits: AnsweredHit[], { words, vectors }: Halves): AnsweredHit[] {
-  if (words === 1 && vectors === 1) return hits;
-  return hits.map((hit) => ({
-    ...hit,
-    values: hit.values.map((value) => {
-      if ('weightedScore' in value) return { weightedScore: value.weightedScore * words };
-      return 'vectorSort' in value ? { vectorSort: value.vectorSort * vectors } : value;
-    }),
-  }));
 }
 
 /** Faults of the filter have codes of their own where similar documents are looked for. */
@@ -760,18 +504,4 @@ function renamed(error: unknown, place: string): unknown {
   if (!(error instanceof ApiError)) return error;
   const message = error.message.replace(/^Inside `\.queries\[0\]`: /, '');
   return new ApiError(error.code, place + message, error.status);
-}
-
-function isByVector({ hit }: MergedHit<ServerAnswer>): boolean {
-  return hit.values.some((value) => 'vectorSort' in value);
-}
-
-function slowest({ answers }: Merged): number {
-  return Math.max(0, ...answers.map(({ answer }) => answer.processingTimeMs));
-}
-
-function facetParts(answers: readonly ServerAnswer[], uid: string): FacetCounts[] {
-  return answers.flatMap(({ answer }) =>
-    Object.hasOwn(answer.facetsByIndex, uid) ? [answer.facetsByIndex[uid]!] : [],
-  );
 }

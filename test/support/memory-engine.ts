@@ -131,6 +131,14 @@ export class MemoryEngine implements NativeAddon {
 
   dropSearch(): void {}
 
+  async readResponse(): Promise<never> {
+    throw new Error('no server answers here');
+  }
+
+  readFacetHits = this.readResponse;
+  mergeResponses = this.readResponse;
+  mergeFacetHits = this.readResponse;
+
   async federatedSearch(handles: number[], request: EngineText): Promise<EngineAnswer> {
     const { federation, queries, requestUid } = JSON.parse(String(request)) as {
       federation: Json;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/json_value.h"
+#include "search/results/facet_merge.h"
 
 namespace gannet::search {
 namespace {
@@ -52,14 +52,8 @@ void AppendByIndex(const FacetsByIndex& facets, bool for_merging, std::string& o
   for (const auto& [uid, of_index] : facets) {
     out += std::exchange(open, ',');
     AppendJsonString(out, uid);
-    std::string text = "{";
-    AppendFacetDistributions(of_index.distributions, text);
-    text += '}';
-    const json::Value written = json::Value::Parse(text);
-    out += ":{\"distribution\":";
-    out += written["facetDistribution"].text();
-    out += ",\"stats\":";
-    out += written["facetStats"].text();
+    out += ":{";
+    AppendFacetDistributions(of_index.distributions, out, kFacetsOfIndex);
     if (for_merging) AppendNumber("candidates", of_index.candidate_count, out);
     out += '}';
   }

@@ -13,19 +13,11 @@
 namespace gannet::search {
 namespace {
 
-// FNV-1a. Another server computes it too (src/network/document-key.ts).
+// FNV-1a.
 uint64_t HashText(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : text) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   return hash;
-}
-
-void AppendHash(std::string& out, std::string_view text) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  const uint64_t hash = HashText(text);
-  out += '"';
-  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[hash >> shift & 15];
-  out += '"';
 }
 
 void AppendComponent(const ScoreKey::Component& component, std::string& out) {
@@ -71,7 +63,7 @@ void AppendDistinctKeys(const index::Snapshot& snapshot, const std::string& attr
   bool first = true;
   for (const std::string& value : ValuesOf(snapshot, attribute, docid)) {
     if (!std::exchange(first, false)) out += ',';
-    AppendHash(out, value);
+    AppendMergeKey(out, value);
   }
 }
 
@@ -80,11 +72,19 @@ Status AppendDocumentKey(const index::Snapshot& snapshot, DocId docid, std::stri
   std::vector<segment::RowField> fields;
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(snapshot.FindRow(docid)));
   if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
-  AppendHash(out, index::ExternalIdOf(fields, *snapshot.fields, snapshot.primary_key));
+  AppendMergeKey(out, index::ExternalIdOf(fields, *snapshot.fields, snapshot.primary_key));
   return Status::Ok();
 }
 
 }  // namespace
+
+void AppendMergeKey(std::string& out, std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const uint64_t hash = HashText(text);
+  out += '"';
+  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[hash >> shift & 15];
+  out += '"';
+}
 
 Status AppendMergeKeys(const FederatedQuery& query, const RankedHit& hit, std::string& out) {
   const index::Snapshot& snapshot = *query.snapshot;

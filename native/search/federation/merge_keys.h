@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -9,6 +10,9 @@
 #include "search/federation/ranked_hits.h"
 
 namespace gannet::search {
+
+// Appends what stands for a text, the same on every server.
+void AppendMergeKey(std::string& out, std::string_view text);
 
 // Appends the members of a hit: what it is compared by, its document, the values of its distinct
 // attribute.

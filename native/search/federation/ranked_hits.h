@@ -24,17 +24,25 @@ struct RankedHit {
   const PinnedDocument* pin = nullptr;  // null: its rank put it there
 };
 
-// Gives the hits of several sources in order, by their keys, then by the place of their queries.
-// Source: has `std::optional<RankedHit> Next()`, in that order.
+// Below 0: a comes first; 0: neither. By their keys, then by the place of their queries.
+inline int CompareRanked(const RankedHit& a, const RankedHit& b) {
+  const int order = CompareScores(*a.key, *b.key);
+  return order != 0 ? order : a.query < b.query ? -1 : a.query > b.query;
+}
+
+// Gives the hits of several sources in order; of equal ones that of the earlier source comes first.
+// Source: has `Next()`, which gives an optional hit, in the order of `CompareRanked` for such hits.
 template <typename Source>
 class Merged {
  public:
+  using Ranked = typename decltype(std::declval<Source&>().Next())::value_type;
+
   void Add(Source source) {
     sources_.push_back(std::move(source));
     Refill(sources_.size() - 1);
   }
 
-  std::optional<RankedHit> Next() {
+  std::optional<Ranked> Next() {
     if (heads_.empty()) return std::nullopt;
     std::pop_heap(heads_.begin(), heads_.end(), Later);
     const Head best = heads_.back();
@@ -45,12 +53,12 @@ class Merged {
 
  private:
   struct Head {
-    RankedHit hit;
+    Ranked hit;
     size_t source;
   };
   static bool Later(const Head& a, const Head& b) {
-    const int order = CompareScores(*b.hit.key, *a.hit.key);
-    return order != 0 ? order < 0 : b.hit.query < a.hit.query;
+    const int order = CompareRanked(b.hit, a.hit);
+    return order != 0 ? order < 0 : b.source < a.source;
   }
 
   void Refill(size_t source) {

@@ -14,6 +14,12 @@ int CompareNumbers(double a, double b) {
   return a > b ? -1 : 1;
 }
 
+// Below 0: the longer list a comes first.
+int CompareLengths(const ScoreKey& a, const ScoreKey& b) {
+  if (a.components.size() == b.components.size()) return 0;
+  return a.components.size() > b.components.size() ? -1 : 1;
+}
+
 RuleClass::Kind KindOf(const SortCriterion* sort) {
   using Kind = RuleClass::Kind;
   if (sort == nullptr) return Kind::kRelevancy;
@@ -56,18 +62,20 @@ ScoreKey ScoreKey::Of(const Detail* detail, double weight) {
   return list;
 }
 
-int CompareScores(const ScoreKey& a, const ScoreKey& b) {
+int CompareScores(const ScoreKey& a, const ScoreKey& b, UnlikeParts unlike) {
   const size_t common = std::min(a.components.size(), b.components.size());
   for (size_t i = 0; i < common; ++i) {
     const ScoreKey::Component &left = a.components[i], &right = b.components[i];
-    if (KindOf(left.sort) != KindOf(right.sort)) return CompareNumbers(a.global, b.global);
+    if (KindOf(left.sort) != KindOf(right.sort)) {
+      const int lengths = unlike == UnlikeParts::kLengthDecides ? CompareLengths(a, b) : 0;
+      return lengths != 0 ? lengths : CompareNumbers(a.global, b.global);
+    }
     const int order = left.sort == nullptr
                           ? CompareNumbers(left.relevancy, right.relevancy)
                           : CompareSortValues(*left.value, *right.value, left.sort->ascending);
     if (order != 0) return order;
   }
-  if (a.components.size() == b.components.size()) return 0;
-  return a.components.size() > b.components.size() ? -1 : 1;
+  return CompareLengths(a, b);
 }
 
 int CompareHybridScores(const ScoreKey& a, const ScoreKey& b) {
@@ -86,8 +94,7 @@ int CompareHybridScores(const ScoreKey& a, const ScoreKey& b) {
     }
     if (order != 0) return order;
   }
-  if (a.components.size() == b.components.size()) return 0;
-  return a.components.size() > b.components.size() ? -1 : 1;
+  return CompareLengths(a, b);
 }
 
 std::vector<RuleClass> ClassesOf(const std::vector<Rule>& rules) {

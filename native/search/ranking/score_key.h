@@ -26,10 +26,16 @@ struct ScoreKey {
   double global = 0;  // the ranking score, weighted
 };
 
+// What decides where components of different kinds meet.
+enum class UnlikeParts : uint8_t {
+  kScoreDecides,   // the global one
+  kLengthDecides,  // the longer list, then the global score; servers of a network agree on this
+};
+
 // Below 0: a comes first; 0: neither. Parts are compared in order, and the longer list wins when
-// they are equal so far; where the components are of different kinds, the global scores decide.
-// Not transitive over lists whose rules cannot be compared.
-int CompareScores(const ScoreKey& a, const ScoreKey& b);
+// they are equal so far. Not transitive over lists whose rules cannot be compared.
+int CompareScores(const ScoreKey& a, const ScoreKey& b,
+                  UnlikeParts unlike = UnlikeParts::kScoreDecides);
 // The same of the two halves of one hybrid search (docs/behaviour/vectors.md): a number stands
 // before a sort value unless it is 0.
 int CompareHybridScores(const ScoreKey& a, const ScoreKey& b);

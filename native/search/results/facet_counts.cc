@@ -81,30 +81,6 @@ bool OrderByCount(const Settings& settings, std::string_view field) {
   return order != settings.facet_order_by_count.end() && order->second;
 }
 
-// Shortest digits that read back to the number, never with an exponent.
-std::string DecimalText(double number) {
-  char buffer[32];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific).ptr;
-  std::string_view text(buffer, static_cast<size_t>(end - buffer));
-  const size_t e = text.find('e');
-  int exponent = 0;
-  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(),
-                  exponent);
-  std::string out, digits;
-  for (const char c : text.substr(0, e)) {
-    if (c == '-') out += '-';
-    if (c >= '0' && c <= '9') digits += c;
-  }
-  const auto count = static_cast<int>(digits.size());
-  if (exponent < 0)
-    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (exponent >= count - 1)
-    return out + digits + std::string(static_cast<size_t>(exponent - count + 1), '0');
-  return out + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." +
-         digits.substr(static_cast<size_t>(exponent) + 1);
-}
-
 // Adds the values of one field in the order wanted, up to a number of them.
 class Distribution {
  public:
@@ -112,7 +88,7 @@ class Distribution {
                bool for_merging, FacetDistribution& out)
       : counter_(counter),
         out_(out),
-        by_text_(candidates.size() <= kTextOrderCandidatesMax),
+        by_text_(NumbersByText(candidates.size())),
         for_merging_(for_merging) {
     // With the order by count no values at all cannot be asked for: 0 is no limit there.
     max_ = settings.max_values_per_facet;
@@ -219,6 +195,31 @@ class Distribution {
 
 }  // namespace
 
+std::string DecimalText(double number) {
+  char buffer[32];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific).ptr;
+  std::string_view text(buffer, static_cast<size_t>(end - buffer));
+  const size_t e = text.find('e');
+  int exponent = 0;
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(),
+                  exponent);
+  std::string out, digits;
+  for (const char c : text.substr(0, e)) {
+    if (c == '-') out += '-';
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  const auto count = static_cast<int>(digits.size());
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent >= count - 1)
+    return out + digits + std::string(static_cast<size_t>(exponent - count + 1), '0');
+  return out + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." +
+         digits.substr(static_cast<size_t>(exponent) + 1);
+}
+
+bool NumbersByText(uint64_t candidates) { return candidates <= kTextOrderCandidatesMax; }
+
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets) {
   const auto& rules = snapshot.settings->filterable;
   for (const std::string& item : facets) {
@@ -263,7 +264,7 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     FacetDistribution& distribution = out.emplace_back();
     distribution.field = name;
     distribution.by_count = OrderByCount(settings, name);
-    const bool needs_all = distribution.by_count || candidates.size() <= kTextOrderCandidatesMax;
+    const bool needs_all = distribution.by_count || NumbersByText(candidates.size());
     const uint64_t wanted =
         needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
     counters.emplace_back(snapshot, field, parts, wanted);
@@ -274,9 +275,9 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
   return out;
 }
 
-void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions,
-                              std::string& out) {
-  out += "\"facetDistribution\":{";
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out,
+                              FacetMembers members) {
+  out += std::string("\"") + members.distribution + "\":{";
   for (size_t i = 0; i < distributions.size(); ++i) {
     if (i > 0) out += ',';
     AppendJsonString(out, distributions[i].field);
@@ -291,7 +292,7 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
     }
     out += '}';
   }
-  out += "},\"facetStats\":{";
+  out += std::string("},\"") + members.stats + "\":{";
   bool first = true;
   for (const FacetDistribution& distribution : distributions) {
     if (!distribution.stats) continue;
@@ -312,28 +313,6 @@ Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::stri
   GANNET_ASSIGN_OR_RETURN(const auto distributions, CountFacets(snapshot, facets, candidates));
   AppendFacetDistributions(distributions, out);
   return Status::Ok();
-}
-
-FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
-                                     std::optional<uint64_t> values_max) {
-  FacetDistribution merged;
-  merged.field = parts[0]->field;
-  merged.by_count = parts[0]->by_count;
-  std::map<std::string_view, uint64_t> counts;
-  for (const FacetDistribution* part : parts) {
-    for (const FacetValue& value : part->values) counts[value.shown] += value.count;
-    if (!part->stats) continue;
-    if (!merged.stats) merged.stats = part->stats;
-    merged.stats = {std::min(merged.stats->first, part->stats->first),
-                    std::max(merged.stats->second, part->stats->second)};
-  }
-  for (const auto& [shown, count] : counts) merged.values.push_back({std::string(shown), count});
-  if (merged.by_count) {
-    std::stable_sort(merged.values.begin(), merged.values.end(),
-                     [](const auto& a, const auto& b) { return a.count > b.count; });
-  }
-  if (values_max && merged.values.size() > *values_max) merged.values.resize(*values_max);
-  return merged;
 }
 
 }  // namespace gannet::search

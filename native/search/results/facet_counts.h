@@ -35,6 +35,11 @@ struct FacetDistribution {
   std::optional<std::pair<double, double>> stats;  // least and greatest number
 };
 
+// A number as a facet shows it: the shortest digits that read back to it, never with an exponent.
+std::string DecimalText(double number);
+// Whether the numbers that so many candidates have are ordered by their text, not by their value.
+bool NumbersByText(uint64_t candidates);
+
 // Whether each item matches a filterable attribute. Invalid: invalid_search_facets.
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets);
 
@@ -48,19 +53,19 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
                                                    const DocSet& candidates,
                                                    bool for_merging = false);
 
+// What the members are called that hold facets.
+struct FacetMembers {
+  const char* distribution = "facetDistribution";
+  const char* stats = "facetStats";
+};
+inline constexpr FacetMembers kFacetsOfIndex = {"distribution", "stats"};
+
 // Appends `"facetDistribution":{...},"facetStats":{...}`.
-void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions,
-                              std::string& out);
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out,
+                              FacetMembers members = {});
 
 // Both in one.
 Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets,
                     const DocSet& candidates, std::string& out);
-
-// One distribution out of those of several indexes for the same field: counts of equal texts are
-// added, the values ordered by text or by count as the first of them wants, and at most
-// `values_max` kept.
-// REQUIRES: parts is not empty.
-FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
-                                     std::optional<uint64_t> values_max);
 
 }  // namespace gannet::search

@@ -147,21 +147,21 @@ Status CheckSearchable(const Settings& settings, std::string_view facet_name) {
 }
 
 // The `max` most frequent values. Of equal counts the greater spelling comes first.
-std::vector<FacetHit> FirstByCount(Values values, uint64_t max, FieldCounter& spellings) {
+std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& spellings) {
   std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
     return a.count != b.count ? a.count > b.count : a.string > b.string;
   });
-  std::vector<FacetHit> hits;
+  std::vector<FacetValue> hits;
   for (size_t from = 0; from < values.size() && hits.size() < max;) {
     size_t until = from;
     while (until < values.size() && values[until].count == values[from].count) ++until;
-    std::vector<FacetHit> equal;
+    std::vector<FacetValue> equal;
     const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
     for (size_t i = from; i < from + looked_at; ++i) {
       equal.push_back({spellings.Spelling(values[i].string), values[i].count});
     }
     std::sort(equal.begin(), equal.end(),
-              [](const auto& a, const auto& b) { return a.value > b.value; });
+              [](const auto& a, const auto& b) { return a.shown > b.shown; });
     std::move(equal.begin(), equal.end(), std::back_inserter(hits));
     from = until;
   }
@@ -249,16 +249,17 @@ bool PrefixMatcher::Matches(std::string_view string) {
   return rows_[chars].back() <= typos_max_;
 }
 
-Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
-                                          std::string_view facet_name,
-                                          const std::optional<std::string>& facet_query,
-                                          const DocSet& candidates,
-                                          std::span<const text::Locale> locales, bool for_merging) {
+Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
+                                            std::string_view facet_name,
+                                            const std::optional<std::string>& facet_query,
+                                            const DocSet& candidates,
+                                            std::span<const text::Locale> locales,
+                                            bool for_merging) {
   const Settings& settings = *snapshot.settings;
   GANNET_RETURN_IF_ERROR(CheckSearchable(settings, facet_name));
   const auto field = snapshot.fields->Find(facet_name);
   uint64_t max = settings.max_values_per_facet;
-  if (!field || max == 0) return std::vector<FacetHit>();
+  if (!field || max == 0) return std::vector<FacetValue>();
   auto order = settings.facet_order_by_count.find(facet_name);
   if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
   const bool by_count = order != settings.facet_order_by_count.end() && order->second;
@@ -283,28 +284,23 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
   FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
   if (by_count) return FirstByCount(std::move(values), max, everything);
   if (!query.all) KeepFirstByText(values, max, locales);
-  std::vector<FacetHit> hits;
+  std::vector<FacetValue> hits;
   for (const FieldCounter::Value& value : values)
     hits.push_back({everything.Spelling(value.string), value.count});
   return hits;
 }
 
-Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
-                       const std::optional<std::string>& facet_query, const DocSet& candidates,
-                       std::span<const text::Locale> locales, bool for_merging, std::string& out) {
-  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query,
-                                                       candidates, locales, for_merging));
+void AppendFacetHits(const std::vector<FacetValue>& hits, std::string& out) {
   out += '[';
   for (size_t i = 0; i < hits.size(); ++i) {
     if (i > 0) out += ',';
     out += "{\"value\":";
-    AppendJsonString(out, hits[i].value);
+    AppendJsonString(out, hits[i].shown);
     out += ",\"count\":";
     AppendJsonNumber(out, hits[i].count);
     out += '}';
   }
   out += ']';
-  return Status::Ok();
 }
 
 }  // namespace gannet::search

@@ -14,30 +14,24 @@
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
+#include "search/results/facet_counts.h"
 #include "text/locale.h"
 
 namespace gannet::search {
-
-struct FacetHit {
-  std::string value;  // an original spelling
-  uint64_t count;
-};
 
 // Values of the facet that match, as many and in the order that the settings want; facet_query null
 // or empty: all. locales: of the request; empty when it has none. for_merging: they will be added
 // to those of other servers; where they come by count there are kMergedFacetValues at least.
 // Invalid: facet_search_disabled, invalid_facet_search_facet_name.
-Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
-                                          std::string_view facet_name,
-                                          const std::optional<std::string>& facet_query,
-                                          const DocSet& candidates,
-                                          std::span<const text::Locale> locales,
-                                          bool for_merging = false);
+Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
+                                            std::string_view facet_name,
+                                            const std::optional<std::string>& facet_query,
+                                            const DocSet& candidates,
+                                            std::span<const text::Locale> locales,
+                                            bool for_merging = false);
 
 // Appends them as `[{"value":"Action","count":12},...]`.
-Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
-                       const std::optional<std::string>& facet_query, const DocSet& candidates,
-                       std::span<const text::Locale> locales, bool for_merging, std::string& out);
+void AppendFacetHits(const std::vector<FacetValue>& hits, std::string& out);
 
 // Decides whether strings match a query, quickly when they come in byte order. Errors count in
 // characters; swapping two neighbours is one error.

@@ -9,6 +9,7 @@
 #include "index/naive_index.h"
 #include "index/random_documents.h"
 #include "search/results/facet_counts.h"
+#include "search/results/facet_merge.h"
 #include "search/results/facet_search.h"
 
 namespace gannet::search {
@@ -326,7 +327,7 @@ std::string Hits(const IndexedDocuments& index, const std::string& facet,
                   candidates == nullptr ? index.snapshot()->documents : *candidates, {});
   if (!hits.ok()) return hits.status().detail();
   std::string out;
-  for (const FacetHit& hit : *hits) out += hit.value + ":" + std::to_string(hit.count) + " ";
+  for (const FacetValue& hit : *hits) out += hit.shown + ":" + std::to_string(hit.count) + " ";
   return out;
 }
 

@@ -1,0 +1,404 @@
+#include "search/federation/merge_responses.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/json_value.h"
+#include "base/uuid.h"
+#include "search/answer.h"
+#include "search/federation/merge_keys.h"
+#include "search/federation/ranked_hits.h"
+#include "search/federation/request.h"
+#include "search/federation/server_facets.h"
+
+namespace gannet::search {
+namespace {
+
+// A hit of the merged list.
+struct ServerRankedHit {
+  const ServerHit* hit;
+  size_t server;
+};
+
+int CompareRanked(const ServerRankedHit& a, const ServerRankedHit& b) {
+  const int order = CompareScores(a.hit->key, b.hit->key, UnlikeParts::kLengthDecides);
+  if (order != 0) return order;
+  return a.hit->position < b.hit->position ? -1 : a.hit->position > b.hit->position;
+}
+
+// The hits of one server, in its order.
+class ServerHits {
+ public:
+  ServerHits(const std::vector<ServerHit>& hits, size_t server) : hits_(&hits), server_(server) {}
+
+  std::optional<ServerRankedHit> Next() {
+    if (at_ == hits_->size()) return std::nullopt;
+    return ServerRankedHit{&(*hits_)[at_++], server_};
+  }
+
+ private:
+  const std::vector<ServerHit>* hits_;
+  size_t server_;
+  size_t at_ = 0;
+};
+
+// The hits of a merged list so far: which of those that follow may join it. While documents move
+// between servers, some are on two.
+class KeptHits {
+ public:
+  // across_queries  a value of the distinct attribute counts once in the whole list, not once for
+  //                 each query
+  explicit KeptHits(bool across_queries) : across_queries_(across_queries) {}
+
+  // False: the document is in the list already, or one that shares a value of the distinct
+  // attribute is.
+  bool Add(const ServerHit& hit) {
+    if (!hit.document.empty() && documents_.contains({hit.index_uid, hit.document})) {
+      ++refused_;
+      return false;
+    }
+    if (!AddValues(hit.position, hit.distinct)) return false;
+    if (!hit.document.empty()) documents_.emplace(hit.index_uid, hit.document);
+    return true;
+  }
+
+  // The same, where it is not known which document it is.
+  bool AddValues(uint64_t position, const std::vector<std::string_view>& distinct) {
+    const uint64_t query = across_queries_ ? 0 : position;
+    const bool taken = std::any_of(distinct.begin(), distinct.end(), [&](std::string_view value) {
+      return values_.contains({query, value});
+    });
+    if (taken) {
+      ++refused_;
+      return false;
+    }
+    for (const std::string_view value : distinct) values_.emplace(query, value);
+    return true;
+  }
+
+  uint64_t refused() const { return refused_; }
+
+ private:
+  // Ordered: a server cannot choose keys that make looking them up slow.
+  std::set<std::pair<std::string_view, std::string_view>> documents_;
+  std::set<std::pair<uint64_t, std::string_view>> values_;
+  const bool across_queries_;
+  uint64_t refused_ = 0;
+};
+
+// A number as it was written, with a fraction also where it is whole.
+void AppendFloatText(std::string_view number, std::string& out) {
+  out += number;
+  if (number.find_first_of(".eE") == number.npos) out += ".0";
+}
+
+void AppendVector(std::string_view vector, std::string& out) {
+  char open = '[';
+  json::ForEachElement(vector, [&](std::string_view number) {
+    out += std::exchange(open, ',');
+    AppendFloatText(number, out);
+  });
+  out += open == '[' ? "[]" : "]";
+}
+
+// The merge of one request.
+class ResponseMerge {
+ public:
+  ResponseMerge(const json::Value& request, std::vector<ServerResponse>& responses)
+      : request_(request),
+        servers_(request["servers"].items()),
+        responses_(responses),
+        bytes_max_(request["answerBytesMax"].integer(UINT64_MAX)) {}
+
+  Result<Answer> Run() {
+    WeighHalves();
+    MergeHits();
+    const std::string& shape = request_["shape"].string();
+    GANNET_RETURN_IF_ERROR(shape == "similar"  ? AppendSimilar()
+                           : shape == "search" ? AppendSearch()
+                                               : AppendFederated());
+    AppendRequestMember("remoteErrors", request_["remoteErrors"], out_);
+    out_ += '}';
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out_, bytes_max_));
+    head_.processing_time_ms = Slowest();
+    return Answer{std::move(out_), std::move(head_)};
+  }
+
+ private:
+  // The two halves of a hybrid search count as in the search of one server.
+  void WeighHalves() {
+    const json::Value& halves = request_["halves"];
+    if (!halves.is_object()) return;
+    const double words = halves["words"].number(), vectors = halves["vectors"].number();
+    for (ServerResponse& response : responses_) {
+      for (ServerHit& hit : response.hits) {
+        for (ScoreKey::Component& part : hit.key.components)
+          part.relevancy *= part.by_vector ? vectors : words;
+      }
+    }
+  }
+
+  void MergeHits() {
+    window_ = MergedWindow::FromJson(request_["window"]);
+    const uint64_t total_max = request_["totalMax"].integer(UINT64_MAX);
+    const uint64_t end = std::min(window_.end(), total_max);
+    // Totals of pages are exact where all values of the distinct attribute are told.
+    const bool all = std::any_of(responses_.begin(), responses_.end(),
+                                 [](const ServerResponse& one) { return one.further.has_value(); });
+    Merged<ServerHits> merged;
+    for (size_t i = 0; i < responses_.size(); ++i) merged.Add(ServerHits(responses_[i].hits, i));
+    KeptHits kept(request_["distinctAcrossQueries"].boolean());
+    for (uint64_t place = 0; all || place < end;) {
+      const auto hit = merged.Next();
+      if (!hit) break;
+      if (!kept.Add(*hit->hit)) continue;
+      if (place >= window_.offset && place < end) page_.push_back(*hit);
+      ++place;
+    }
+    uint64_t total = 0;
+    for (const ServerResponse& response : responses_) {
+      total += response.total;
+      if (!response.further) continue;
+      for (const FurtherHit& hit : *response.further) kept.AddValues(hit.position, hit.distinct);
+    }
+    total_ = total - std::min(total, kept.refused());
+    total_max_ = total_max;
+  }
+
+  Status AppendFederated() {
+    out_ += "{\"hits\":[";
+    GANNET_RETURN_IF_ERROR(AppendHits(true));
+    AppendNumber("processingTimeMs", Slowest(), out_);
+    AppendTotal(window_.asked, UINT64_MAX);
+    AppendSemanticHitCount();
+    AppendQueryVectors();
+    AppendMergedFacets(request_, responses_, out_);
+    AppendRequestUid();
+    if (request_["showsMetadata"].boolean()) {
+      out_ += ",\"metadata\":[";
+      AppendMetadata(SIZE_MAX);
+      out_ += ']';
+    }
+    return Status::Ok();
+  }
+
+  Status AppendSearch() {
+    out_ += '{';
+    if (request_["indexUid"].is_string()) {
+      out_ += "\"indexUid\":";
+      out_ += request_["indexUid"].text();
+      out_ += ',';
+    }
+    out_ += "\"hits\":[";
+    GANNET_RETURN_IF_ERROR(AppendHits(request_["showsOrigin"].boolean()));
+    AppendRequestMember("query", request_["query"], out_);
+    AppendQueryVector();
+    AppendNumber("processingTimeMs", Slowest(), out_);
+    AppendTotal(window_.asked, total_max_);
+    AppendSemanticHitCount();
+    if (request_["facetsOf"].is_string()) {
+      const std::string& uid = request_["facetsOf"].string();
+      out_ += ',';
+      AppendFacetDistributions(MergeFacets(responses_, uid, request_["faceting"][uid]), out_);
+    }
+    AppendRequestUid();
+    if (request_["showsMetadata"].boolean() && !responses_.empty()) {
+      out_ += ",\"metadata\":";
+      AppendMetadata(1);
+    }
+    return Status::Ok();
+  }
+
+  // The document itself is found too, and left out.
+  Status AppendSimilar() {
+    const json::Value& target = request_["target"];
+    std::string document;
+    AppendMergeKey(document, target["id"].string());
+    const auto is_target = [&](const ServerRankedHit& one) {
+      return one.hit->document == document;
+    };
+    if (std::any_of(page_.begin(), page_.end(), is_target)) total_ -= std::min<uint64_t>(total_, 1);
+    // A document without embeddings is like none.
+    std::erase_if(page_, [&](const ServerRankedHit& one) {
+      return is_target(one) || one.hit->key.global <= 0;
+    });
+    PageMembers asked;
+    asked.offset = target["offset"].integer();
+    asked.limit = target["limit"].integer();
+    const bool embedded = target["hasEmbeddings"].boolean();
+    const uint64_t begin = std::min<uint64_t>(asked.offset, page_.size());
+    const uint64_t count = embedded ? std::min<uint64_t>(asked.limit, page_.size() - begin) : 0;
+    page_ = {page_.begin() + static_cast<ptrdiff_t>(begin),
+             page_.begin() + static_cast<ptrdiff_t>(begin + count)};
+    out_ += "{\"hits\":[";
+    GANNET_RETURN_IF_ERROR(AppendHits(false));
+    AppendRequestMember("id", target["id"], out_);
+    AppendNumber("processingTimeMs", Slowest(), out_);
+    AppendTotal(asked, target["totalMax"].integer(UINT64_MAX));
+    return Status::Ok();
+  }
+
+  void AppendTotal(const PageMembers& asked, uint64_t most) {
+    head_.total_hits = std::min(total_, most);
+    AppendPage(asked, *head_.total_hits, out_);
+  }
+
+  // And the end of their list.
+  Status AppendHits(bool shows_origin) {
+    for (const ServerRankedHit& ranked : page_) {
+      if (&ranked != &page_[0]) out_ += ',';
+      const ServerHit& hit = *ranked.hit;
+      head_.hit_queries.push_back(static_cast<uint32_t>(hit.position));
+      head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
+      if (shows_origin) {
+        out_ += hit.text.substr(0, hit.source_begin);
+        AppendOrigin(ranked);
+        out_ += hit.text.substr(hit.source_end);
+      } else {
+        out_ += hit.text.substr(0, hit.member_begin);
+        out_ += hit.text.substr(hit.member_end);
+      }
+      head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
+      GANNET_RETURN_IF_ERROR(CheckAnswerSize(out_, bytes_max_));
+    }
+    out_ += ']';
+    return Status::Ok();
+  }
+
+  void AppendOrigin(const ServerRankedHit& ranked) {
+    out_ += "{\"indexUid\":";
+    out_ += ranked.hit->index_uid;
+    AppendNumber("queriesPosition", ranked.hit->position, out_);
+    out_ += ",\"weightedRankingScore\":";
+    AppendFloatText(ranked.hit->score, out_);
+    AppendRequestMember("remote", servers_[ranked.server]["name"], out_);
+    out_ += '}';
+  }
+
+  uint64_t Slowest() const {
+    uint64_t slowest = request_["processingTimeMs"].integer();
+    for (const ServerResponse& response : responses_)
+      slowest = std::max(slowest, response.processing_ms);
+    return slowest;
+  }
+
+  // Only where this server answered a query with the help of vectors.
+  void AppendSemanticHitCount() {
+    for (size_t i = 0; i < responses_.size(); ++i) {
+      if (!servers_[i]["isHere"].boolean() || !responses_[i].has_vectors) continue;
+      const auto count = std::count_if(page_.begin(), page_.end(), [](const ServerRankedHit& one) {
+        return one.hit->by_vector();
+      });
+      AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out_);
+    }
+  }
+
+  void AppendQueryVectors() {
+    std::map<uint64_t, std::string_view> vectors;
+    for (const ServerResponse& response : responses_) {
+      for (const auto& [position, vector] : response.query_vectors)
+        vectors.insert_or_assign(position, vector);
+    }
+    if (vectors.empty()) return;
+    out_ += ",\"queryVectors\":";
+    char open = '{';
+    for (const auto& [position, vector] : vectors) {
+      out_ += std::exchange(open, ',');
+      out_ += '"' + std::to_string(position) + "\":";
+      AppendVector(vector, out_);
+    }
+    out_ += '}';
+  }
+
+  // Of the only query.
+  void AppendQueryVector() {
+    for (const ServerResponse& response : responses_) {
+      for (const auto& [position, vector] : response.query_vectors) {
+        if (position != 0) continue;
+        out_ += ",\"queryVector\":";
+        return AppendVector(vector, out_);
+      }
+    }
+  }
+
+  void AppendRequestUid() {
+    out_ += ",\"requestUid\":";
+    AppendJsonString(out_, MakeUuid7());
+  }
+
+  // What was searched, in the order of the queries: for each of them and each server that answered.
+  void AppendMetadata(size_t most) {
+    struct Entry {
+      uint64_t position;
+      size_t server, query;
+    };
+    std::vector<Entry> entries;
+    for (size_t i = 0; i < responses_.size(); ++i) {
+      const auto& positions = servers_[i]["positions"].items();
+      for (size_t query = 0; query < positions.size(); ++query)
+        entries.push_back({positions[query].integer(), i, query});
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.position < b.position; });
+    if (entries.size() > most) entries.resize(most);
+    for (const Entry& entry : entries) {
+      if (&entry != &entries[0]) out_ += ',';
+      const auto& known = responses_[entry.server].metadata;
+      AppendEntry(entry.position, entry.query < known.size() ? known[entry.query] : "{}",
+                  servers_[entry.server]["name"]);
+    }
+  }
+
+  void AppendEntry(uint64_t position, std::string_view entry, const json::Value& server) {
+    char open = '{';
+    json::ForEachMember(entry, [&](std::string_view name, std::string_view value) {
+      if (name == "queryUid") NoteQueryUid(position, value);
+      if (name == "remote" && !server.is_null()) return;
+      out_ += std::exchange(open, ',');
+      AppendJsonString(out_, name);
+      out_ += ':';
+      out_ += value;
+    });
+    if (!server.is_null()) {
+      out_ += std::exchange(open, ',');
+      out_ += "\"remote\":";
+      out_ += server.text();
+    }
+    out_ += open == '{' ? "{}" : "}";
+  }
+
+  // Of several servers the first one's counts.
+  void NoteQueryUid(uint64_t position, std::string_view uid) {
+    if (json::KindOf(uid) != json::Kind::kString) return;
+    auto& known = head_.query_uids;
+    if (known.size() <= position) known.resize(position + 1);
+    std::string scratch;
+    if (known[position].empty()) known[position] = json::StringValue(uid, scratch);
+  }
+
+  const json::Value& request_;
+  const std::vector<json::Value>& servers_;
+  std::vector<ServerResponse>& responses_;
+  const uint64_t bytes_max_;
+  MergedWindow window_;
+  std::vector<ServerRankedHit> page_;
+  uint64_t total_ = 0, total_max_ = UINT64_MAX;
+  std::string out_;
+  AnswerHead head_;
+};
+
+}  // namespace
+
+Result<Answer> MergeResponses(std::string_view request, std::vector<ServerResponse>& responses) {
+  const json::Value object = json::Value::Parse(request);
+  if (object["servers"].items().size() != responses.size())
+    return Status::Internal("a response is missing");
+  return ResponseMerge(object, responses).Run();
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,47 @@
+import { MalformedJson } from '../base/json-scanner.ts';
+import { fromEngine } from './errors.ts';
+import type { EngineAnswer, NativeAddon, ServerFacetHits, ServerResponse } from './native.ts';
+
+export type { ServerFacetHits, ServerResponse } from './native.ts';
+
+/** Reads what servers of the network have answered, and makes one answer of it. */
+export class ResponseMerger {
+  readonly #native: NativeAddon;
+
+  constructor(native: NativeAddon) {
+    this.#native = native;
+  }
+
+  /** Of a federated search. Rejects with `MalformedJson` when it is something else. */
+  readonly read = (bytes: Buffer): Promise<ServerResponse> =>
+    understood(this.#native.readResponse(bytes));
+
+  /** Of a facet search; the same. */
+  readonly readFacetHits = (bytes: Buffer): Promise<ServerFacetHits> =>
+    understood(this.#native.readFacetHits(bytes));
+
+  /** The responses are used up. */
+  async merge(
+    request: object,
+    responses: ServerResponse[],
+  ): Promise<EngineAnswer & { queryUids?: readonly string[] }> {
+    const answer = await understood(
+      this.#native.mergeResponses(JSON.stringify(request), responses),
+    );
+    const { queryUids } = answer.head;
+    return queryUids === undefined ? answer : { ...answer, queryUids };
+  }
+
+  async mergeFacetHits(request: object, responses: ServerFacetHits[]): Promise<EngineAnswer> {
+    return understood(this.#native.mergeFacetHits(JSON.stringify(request), responses));
+  }
+}
+
+async function understood<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    const { code, message } = error as Error & { code?: unknown };
+    throw code === 'remote_bad_response' ? new MalformedJson(message) : fromEngine(error);
+  }
+}
