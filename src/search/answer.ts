@@ -1,6 +1,6 @@
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { AnswerHead, EngineAnswer } from '../engine/native.ts';
+import type { EngineAnswer } from '../engine/native.ts';
 
 /** A response body, and what is known of it: nobody has to look into the bytes. */
 export interface Answer extends EngineAnswer {
@@ -8,15 +8,6 @@ export interface Answer extends EngineAnswer {
   queryUids?: readonly string[];
   /** Of one of several searches: from its turn on. */
   durationMs?: number;
-}
-
-/** The head of an answer that this side has written. */
-export function headOf(
-  processingTimeMs: number,
-  totalHits: number | null = null,
-  degraded = false,
-): AnswerHead {
-  return { processingTimeMs, degraded, totalHits };
 }
 
 /** The parts as one answer. Throws `ApiError` when they are more than what an answer may have. */

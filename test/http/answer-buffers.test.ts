@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
-import { headOf } from '../../src/search/answer.ts';
+import { headOf } from '../support/answer-head.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 const BODY_BYTES = 60_000;

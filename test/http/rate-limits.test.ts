@@ -1,4 +1,4 @@
-import { headOf } from '../../src/search/answer.ts';
+import { headOf } from '../support/answer-head.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -18,7 +18,8 @@ import type { SearchContext, Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
-import { type Answer, headOf } from '../../../src/search/answer.ts';
+import type { Answer } from '../../../src/search/answer.ts';
+import { headOf } from '../../support/answer-head.ts';
 
 export interface FakeServices extends Services {
   /** Everything registered, in order. */

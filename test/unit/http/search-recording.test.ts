@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { RecordedSearch, Recorder } from '../../../src/analytics/recorder.ts';
 import type { Answer } from '../../../src/search/answer.ts';
 import { noHeaders, type Exchange, type RequestHeaders } from '../../../src/http/exchange.ts';
-import { headOf } from '../../../src/search/answer.ts';
+import { headOf } from '../../support/answer-head.ts';
 import { recordingOf } from '../../../src/http/search-recording.ts';
 
 describe('A search', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { headOf } from '../../../src/search/answer.ts';
+import { headOf } from '../../support/answer-head.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { Search } from '../../../src/search/search-service.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import type { MultiSearchQuery } from '../../../src/contract/search.ts';
-import { headOf } from '../../../src/search/answer.ts';
+import { headOf } from '../../support/answer-head.ts';
 import {
   type NetworkCaller,
   NetworkSearch,

@@ -7,7 +7,8 @@ import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { type EmbedQuery, Search, uuidV7 } from '../../../src/search/search-service.ts';
 import { planSearch } from '../../../src/search/plan.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
-import { headOf, type Answer } from '../../../src/search/answer.ts';
+import type { Answer } from '../../../src/search/answer.ts';
+import { headOf } from '../../support/answer-head.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('searches and reads', () => {
