@@ -346,21 +346,54 @@ function shortened(message: string): string {
   return Buffer.from(`${begin}...${message.slice(-MESSAGE_END_UNITS)}`).toString();
 }
 
+/** What of a request an error is about. */
+export interface ErrorPlace {
+  /** Position of one of several queries. */
+  query?: number;
+  /** Another part of the request, such as `federation.facetsByIndex`. */
+  path?: string;
+  index?: string;
+}
+
+/** The message of an error: its text, with its place in front. */
+function rendered(text: string, { query, path, index }: ErrorPlace): string {
+  const part = query === undefined ? path : `queries[${query}]`;
+  const inside = part === undefined ? '' : `Inside \`.${part}\`: `;
+  return `${inside}${index === undefined ? '' : `Index \`${index}\`: `}${text}`;
+}
+
 /** A failure that the client is told. Anything else that is thrown is a bug and answered as `internal`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly type: ErrorType;
   /** HTTP status; follows from the code except where the place decides (index_not_found in multi-search). */
   readonly status: number;
+  /** The message without the place. */
+  readonly text: string;
+  readonly at: ErrorPlace;
 
-  /** @param message what it quotes of a long request is cut */
-  constructor(code: ErrorCode, message: string, status?: number) {
-    super(shortened(message));
+  /** @param text what it quotes of a long request is cut */
+  constructor(code: ErrorCode, text: string, status?: number, at: ErrorPlace = {}) {
+    const kept = shortened(text);
+    super(shortened(rendered(kept, at)));
+    this.text = kept;
+    this.at = at;
     this.name = 'ApiError';
     const entry = ERROR_CATALOGUE.get(code) ?? ERROR_CATALOGUE.get('internal')!;
     this.code = code;
     this.type = entry.type;
     this.status = status ?? entry.status;
+  }
+
+  /** The same error at another place; what `at` does not name stays. */
+  placed(at: ErrorPlace): ApiError {
+    return new ApiError(this.code, this.text, this.status, { ...this.at, ...at });
+  }
+
+  /** The same error of the only query of a request. */
+  ofWhole(): ApiError {
+    const { query: _, ...at } = this.at;
+    return new ApiError(this.code, this.text, this.status, at);
   }
 
   /** What clients are shown: no path of the machine, which stands in the log only. */
@@ -413,11 +446,6 @@ export function toApiError(thrown: unknown): ApiError {
   }
   if (code === 'EIO') return new ApiError('io_error', `Reading or writing failed: ${message}.`);
   return new ApiError('internal', `An unexpected error occurred: ${message}`);
-}
-
-/** The same error, whose message then begins with the index that it is about. */
-export function inIndex(error: ApiError, uid: string): ApiError {
-  return new ApiError(error.code, `Index \`${uid}\`: ${error.message}`, error.status);
 }
 
 export function indexNotFound(uid: string, status?: number): ApiError {

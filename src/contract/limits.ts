@@ -83,8 +83,7 @@ export function multiSearchLimitFault(
   }
   for (const [i, query] of queries.entries()) {
     const fault = tagFault(query, limits);
-    if (fault !== null)
-      return new ApiError(fault.code, `Inside \`.queries[${i}]\`: ${fault.message}`);
+    if (fault !== null) return fault.placed({ query: i });
   }
   return null;
 }

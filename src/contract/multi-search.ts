@@ -12,38 +12,37 @@ export function multiSearchFault(
   network: Pick<Network, 'self' | 'remotes'> = NO_NETWORK,
 ): ApiError | null {
   for (const [i, query] of queries.entries()) {
-    const place = `\`.queries[${i}]\``;
     const fault =
       federation === null || federation === undefined
-        ? separateFault(query, place)
-        : federatedFault(query, place, federation.distinct, features, network);
+        ? separateFault(query, i)
+        : federatedFault(query, i, federation.distinct, features, network);
     if (fault !== null) return fault;
     const gate = searchGate(query, features);
-    if (gate !== null) return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+    if (gate !== null) return gate.placed({ query: i });
   }
   const gate = federation
     ? searchGate({ personalize: federation.personalize ?? null }, features)
     : null;
-  return gate && new ApiError(gate.code, `Inside \`.federation\`: ${gate.message}`);
+  return gate && gate.placed({ path: 'federation' });
 }
 
-function separateFault(query: MultiSearchQuery, place: string): ApiError | null {
+function separateFault(query: MultiSearchQuery, position: number): ApiError | null {
   if (!isGiven(query.federationOptions)) return null;
   return new ApiError(
     'invalid_multi_search_federation_options',
-    `${place}: \`federationOptions\` needs a federated search. Remove it, or add \`federation\` to the request.`,
+    `\`.queries[${position}]\`: \`federationOptions\` needs a federated search. Remove it, or add \`federation\` to the request.`,
   );
 }
 
 function federatedFault(
   query: MultiSearchQuery,
-  place: string,
+  position: number,
   distinct: string | null | undefined,
   features: FeatureSet,
   network: Pick<Network, 'self' | 'remotes'>,
 ): ApiError | null {
   const refuse = (code: ErrorCode, message: string): ApiError =>
-    new ApiError(code, `${place}: ${message}`);
+    new ApiError(code, `\`.queries[${position}]\`: ${message}`);
   for (const name of ['limit', 'offset', 'page', 'hitsPerPage'] as const) {
     if (isGiven(query[name])) {
       return refuse(
@@ -76,13 +75,13 @@ function federatedFault(
       '`distinct` is given here and in `federation`; remove one.',
     );
   }
-  return remoteFault(query, place, features, network);
+  return remoteFault(query, position, features, network);
 }
 
 /** Of what a query of a federated search says of other servers. */
 function remoteFault(
   query: MultiSearchQuery,
-  place: string,
+  position: number,
   features: FeatureSet,
   { self, remotes }: Pick<Network, 'self' | 'remotes'>,
 ): ApiError | null {
@@ -91,24 +90,26 @@ function remoteFault(
     if (query.useNetwork === true) {
       return new ApiError(
         'invalid_multi_search_federation_options',
-        `${place}: \`federationOptions.remote\` cannot stand beside \`useNetwork\`.`,
+        `\`.queries[${position}]\`: \`federationOptions.remote\` cannot stand beside \`useNetwork\`.`,
       );
     }
     if (!features.network) {
-      const gate = featureNotEnabled('Using `federationOptions.remote`', 'network');
-      return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+      return featureNotEnabled('Using `federationOptions.remote`', 'network').placed({
+        query: position,
+      });
     }
     // This server knows its own name without an entry in `remotes`.
     if (remote !== self && !Object.hasOwn(remotes, remote!)) {
       return new ApiError(
         'invalid_multi_search_remote',
-        `${place}: the network of this server has no remote \`${remote}\`.`,
+        `\`.queries[${position}]\`: the network of this server has no remote \`${remote}\`.`,
       );
     }
   }
   if (isGiven(query.federationOptions?.queryPosition) && !features.network) {
-    const gate = featureNotEnabled('Using `federationOptions.queryPosition`', 'network');
-    return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+    return featureNotEnabled('Using `federationOptions.queryPosition`', 'network').placed({
+      query: position,
+    });
   }
   return null;
 }

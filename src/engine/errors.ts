@@ -1,4 +1,4 @@
-import { ApiError, inIndex, toApiError } from '../contract/errors.ts';
+import { ApiError, toApiError } from '../contract/errors.ts';
 
 /** The code with which a batch ends that was asked to stop. Not a code of the API. */
 export const CANCELED = 'canceled';
@@ -18,8 +18,18 @@ export function fromEngine(thrown: unknown): Error {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (code === CANCELED) return new BatchCanceled();
   const known = toApiError(thrown);
-  if (known.code !== 'internal' || code === 'internal') return known;
+  if (known.code !== 'internal' || code === 'internal') return withPlace(known);
   return new ApiError('internal', `The engine failed: ${message}`);
+}
+
+/** The engine writes the query that an error is about in front of its message. */
+const QUERY = /^Inside `\.queries\[(\d+)\]`: /;
+
+function withPlace(error: ApiError): ApiError {
+  const [prefix, query] = QUERY.exec(error.text) ?? [];
+  if (prefix === undefined) return error;
+  const text = error.text.slice(prefix.length);
+  return new ApiError(error.code, text, error.status, { query: Number(query) });
 }
 
 /** What an index answers; a failure tells which index it was. */
@@ -27,6 +37,6 @@ export async function answerOf<T>(uid: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    throw error instanceof ApiError ? inIndex(error, uid) : error;
+    throw error instanceof ApiError ? error.placed({ index: uid }) : error;
   }
 }

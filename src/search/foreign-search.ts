@@ -22,7 +22,7 @@ import {
 import type { Answer } from './answer.ts';
 import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
-import { ofQuery } from './search-service.ts';
+import { ofQuery } from './of-query.ts';
 
 /** What a caller may read of other indexes. */
 export interface ForeignCaller {

@@ -20,6 +20,7 @@ import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import type { Answer } from './answer.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from './merge-request.ts';
 import type { NetworkDocuments } from './network-documents.ts';
+import { ofQuery } from './of-query.ts';
 import type { Search, SearchCaller, SearchLoad } from './search-service.ts';
 
 export interface NetworkCaller extends SearchCaller {
@@ -77,7 +78,7 @@ export class NetworkSearch {
     try {
       return await this.#holding(caller, (holding) => this.#whole(uid, plain, holding));
     } catch (error) {
-      throw renamed(error, '');
+      throw ofWhole(error);
     }
   }
 
@@ -262,7 +263,7 @@ export class NetworkSearch {
           bytesLeft -= result.bytes.length;
           if (bytesLeft < 0) fail(position, answerTooLarge(limits));
         } catch (error) {
-          fail(position, renamed(error, `Inside \`.queries[${position}]\`: `));
+          fail(position, ofQuery(error, position));
         }
       }
     };
@@ -477,12 +478,8 @@ function bodyText(request: object): string {
 
 /** An error of one of several queries tells its position in the request, not in what this server was asked. */
 function atPosition(error: unknown, placed: readonly PlacedQuery[]): unknown {
-  if (!(error instanceof ApiError)) return error;
-  const message = error.message.replace(
-    /^Inside `\.queries\[(\d+)\]`/,
-    (_, n: string) => `Inside \`.queries[${placed[Number(n)]?.position ?? n}]\``,
-  );
-  return new ApiError(error.code, message, error.status);
+  if (!(error instanceof ApiError) || error.at.query === undefined) return error;
+  return error.placed({ query: placed[error.at.query]?.position ?? error.at.query });
 }
 
 /** What the two halves of a hybrid search count. */
@@ -494,14 +491,12 @@ function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
 
 /** Faults of the filter have codes of their own where similar documents are looked for. */
 function ofSimilar(error: unknown): unknown {
-  const plain = renamed(error, '');
+  const plain = ofWhole(error);
   if (!(plain instanceof ApiError) || plain.code !== 'invalid_search_filter') return plain;
   return new ApiError('invalid_similar_filter', plain.message);
 }
 
-/** An error of the only query of a request, with another place in front. */
-function renamed(error: unknown, place: string): unknown {
-  if (!(error instanceof ApiError)) return error;
-  const message = error.message.replace(/^Inside `\.queries\[0\]`: /, '');
-  return new ApiError(error.code, place + message, error.status);
+/** An error of the only query of a request. */
+function ofWhole(error: unknown): unknown {
+  return error instanceof ApiError ? error.ofWhole() : error;
 }

@@ -27,6 +27,7 @@ import {
   withEngineText,
 } from './plan.ts';
 import type { Answer } from './answer.ts';
+import { ofQuery } from './of-query.ts';
 import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
 import { SuspendedSearches } from './suspended-searches.ts';
 
@@ -405,14 +406,6 @@ function needsVector(params: VectorRequest): boolean {
 
 function rethrow(error: unknown): never {
   throw fromEngine(error);
-}
-
-/** The error of one of several queries, with its position in front. */
-export function ofQuery(error: unknown, position: number): Error {
-  if (!(error instanceof ApiError)) return error as Error;
-  const prefix = `Inside \`.queries[${position}]\`: `;
-  if (error.message.startsWith(prefix)) return error;
-  return new ApiError(error.code, prefix + error.message, error.status);
 }
 
 function metadataOf(indexUid: string, entry: IndexEntry, { q }: SearchRequest): SearchMetadata {

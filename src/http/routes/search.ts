@@ -135,14 +135,12 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     if (excess !== null) throw excess;
     for (const [i, query] of body.queries.entries()) {
       if (!access.mayAccess(query.indexUid)) {
-        const refusal = access.refusal(query.indexUid);
-        throw new ApiError(refusal.code, `Inside \`.queries[${i}]\`: ${refusal.message}`);
+        throw access.refusal(query.indexUid).placed({ query: i });
       }
     }
     for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
       if (access.mayAccess(uid)) continue;
-      const refusal = access.refusal(uid);
-      throw new ApiError(refusal.code, `Inside \`.federation.facetsByIndex\`: ${refusal.message}`);
+      throw access.refusal(uid).placed({ path: 'federation.facetsByIndex' });
     }
     const fault = multiSearchFault(body, features.get(), dependencies.network.get());
     if (fault !== null) throw fault;
@@ -157,7 +155,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
           ? indexes.settings(query.indexUid)
           : undefined;
       const vector = settings && vectorFault(query, settings, features.get());
-      if (vector) throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
+      if (vector) throw vector.placed({ query: i });
       restrict(query, access, query.indexUid);
     }
     if (federation === null || federation === undefined) {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { RawJson } from '../../base/json.ts';
 import { pauser } from '../../base/pauser.ts';
 import { ownSteps } from './own-steps.ts';
-import { ApiError, inIndex } from '../../contract/errors.ts';
+import { ApiError } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { FLAG } from '../../contract/task-types/task-type.ts';
@@ -87,7 +87,7 @@ export async function runOnIndex(
 /** Failures of a whole batch tell which index they are about. */
 function prefixed(error: ApiError, indexUid: string): ApiError {
   if (error.message.includes(`\`${indexUid}\``)) return error;
-  return inIndex(error, indexUid);
+  return error.placed({ index: indexUid });
 }
 
 /** What the engine reports of a batch, turned into the ends of its tasks after a restart. */

@@ -1,6 +1,6 @@
 /** Moves documents to the servers that they belong to, after the network has changed (docs/behaviour/network.md). */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError, inIndex } from '../../contract/errors.ts';
+import { ApiError } from '../../contract/errors.ts';
 import type { Network, Remote } from '../../contract/network.ts';
 import type { TaskRequest } from '../../contract/tasks.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
@@ -55,7 +55,7 @@ export function rebalanceRunner(
           moved += await move.run();
         } catch (error) {
           cancel.check();
-          throw error instanceof ApiError ? inIndex(error, indexUid) : error;
+          throw error instanceof ApiError ? error.placed({ index: indexUid }) : error;
         }
       }
     }

@@ -6,6 +6,7 @@ import {
   MESSAGE_UNITS_MAX,
   toApiError,
 } from '../../../src/contract/errors.ts';
+import { fromEngine } from '../../../src/engine/errors.ts';
 
 describe('The error catalogue', () => {
   it('gives every code a type and a status in use', () => {
@@ -66,6 +67,31 @@ describe('An error object', () => {
     const text = JSON.stringify(new ApiError('index_not_found', 'Index `a` not found.'));
     assert.deepEqual(Object.keys(JSON.parse(text) as object), ['message', 'code', 'type', 'link']);
     assert.match((JSON.parse(text) as { link: string }).link, /#index_not_found$/);
+  });
+
+  it('has its place in front of its text, and may be moved', () => {
+    const error = new ApiError('index_not_found', 'not found.', 400);
+    const inside = error.placed({ index: 'a' }).placed({ query: 0 });
+    assert.equal(inside.message, 'Inside `.queries[0]`: Index `a`: not found.');
+    assert.deepEqual([inside.text, inside.code, inside.status], [error.text, error.code, 400]);
+    assert.equal(
+      inside.placed({ query: 7 }).message,
+      'Inside `.queries[7]`: Index `a`: not found.',
+    );
+    assert.equal(inside.ofWhole().message, 'Index `a`: not found.');
+    assert.equal(error.placed({ path: 'federation' }).message, 'Inside `.federation`: not found.');
+    const quoting = new ApiError('bad_request', 'Inside `.queries[0]`: quoted').placed({
+      query: 1,
+    });
+    assert.equal(quoting.ofWhole().message, 'Inside `.queries[0]`: quoted');
+  });
+
+  it('of the engine knows the query that it is about', () => {
+    const thrown = Object.assign(new Error('Inside `.queries[3]`: bad'), { code: 'bad_request' });
+    const error = fromEngine(thrown);
+    assert.ok(error instanceof ApiError);
+    assert.deepEqual([error.text, error.at], ['bad', { query: 3 }]);
+    assert.equal(error.message, thrown.message);
   });
 
   it('shows no folder of the machine', () => {
