@@ -30,6 +30,7 @@ interface Ended {
 
 /** Where the addon is built; the C++ tests link the same engine. */
 const NATIVE_BUILD = 'build';
+const COMPILE_COMMANDS = `${NATIVE_BUILD}/compile_commands.json`;
 const CORES = String(availableParallelism());
 const GOLDEN = 'test/golden/';
 const RELEASE = 'test/release/release.test.ts';
@@ -41,6 +42,7 @@ const LONG: readonly string[] = [
   CLIENTS,
   'test/http/embedding-histories.test.ts',
   'test/http/kill/',
+  'test/http/memory-per-byte.test.ts',
   'test/http/network-rebalance-kills.test.ts',
   'test/http/network-rebalance.test.ts',
   'test/oracle/',
@@ -274,31 +276,32 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
 interface CompileCommand {
   directory: string;
   command: string;
-  file: string;
 }
+
+/** The end of a command that compiles files of a target together. */
+const TOGETHER = /-o CMakeFiles\/(engine|gannet)\.dir\/Unity\/\S+ -c \S+/;
 
 /** Whether each file of the engine includes what it uses: the build compiles several as one, node-gyp each by itself. */
 async function compiledAlone(): Promise<Outcome> {
-  if (!existsSync(`${NATIVE_BUILD}/generated`)) {
-    return skipped('the files of the engine, each by itself', 'there is no build by cmake');
-  }
-  const folder = `${NATIVE_BUILD}/alone`;
-  const cmake = ['node_modules/cmake-js/bin/cmake-js', 'configure', '-O', folder];
-  const options = [`--CDNODE_EXE=${process.execPath}`, '--CDGANNET_UNITY=OFF'];
-  const configured = await run(process.execPath, [...cmake, ...options], process.env, false);
-  if (!configured.ok) return failure(configured);
-  const commands = (
-    JSON.parse(readFileSync(`${folder}/compile_commands.json`, 'utf8')) as CompileCommand[]
-  ).filter(({ file }) => file.startsWith(resolve('native')));
+  const what = 'the files of the engine, each by itself';
+  if (!existsSync(COMPILE_COMMANDS)) return skipped(what, 'there is no build by cmake');
+  const commands = JSON.parse(readFileSync(COMPILE_COMMANDS, 'utf8')) as CompileCommand[];
+  /** By the target. */
+  const together = new Map(
+    commands.flatMap((entry) => {
+      const target = TOGETHER.exec(entry.command)?.[1];
+      return target === undefined ? [] : [[target, entry] as const];
+    }),
+  );
+  if (together.size < 2) return skipped(what, 'the build has compiled them so');
+  const files = readFileSync('native/sources.txt', 'utf8').match(/^native\/\S+\.cc$/gm) ?? [];
   const faults: string[] = [];
   const work = async (): Promise<void> => {
-    for (let next = commands.shift(); next !== undefined; next = commands.shift()) {
-      // What is generated is there already.
-      const command = `cd '${next.directory}' && ${next.command}`
-        .replaceAll(resolve(folder, 'generated'), resolve(NATIVE_BUILD, 'generated'))
-        .replaceAll('-I generated', `-I ${resolve(NATIVE_BUILD, 'generated')}`)
-        .replace(/ -o \S+ /, ' -fsyntax-only ');
-      const ended = await run('sh', ['-c', command], process.env, false);
+    for (let file = files.pop(); file !== undefined; file = files.pop()) {
+      const target = file.startsWith('native/addon/') ? 'gannet' : 'engine';
+      const { directory, command } = together.get(target)!;
+      const alone = command.replace(TOGETHER, `-fsyntax-only -O0 -w '${resolve(file)}'`);
+      const ended = await run('sh', ['-c', `cd '${directory}' && ${alone}`], process.env, false);
       if (!ended.ok) faults.push(ended.text);
     }
   };
