@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "index/index.h"
+#include "indexing/job/batch_job.h"
 
 namespace gannet::indexing {
 
@@ -58,10 +59,10 @@ class Progress {
 using FilterEvaluator =
     std::function<Result<DocSet>(const index::Snapshot&, std::string_view filter_json)>;
 
-// job: JSON of BatchJob (src/engine/native.ts); payloads: the buffers it names. The result is the
-// JSON of BatchOutcome. A status: the whole batch failed and changed nothing; Cancelled when it was
-// asked to stop.
-Result<std::string> RunBatch(index::Index& index, std::string_view job,
+// payloads: the buffers that the job names. The result is the JSON of BatchOutcome
+// (src/engine/native.ts). A status: the whole batch failed and changed nothing; Cancelled when it
+// was asked to stop.
+Result<std::string> RunBatch(index::Index& index, const BatchJob& job,
                              std::span<const std::string_view> payloads, const JobOptions& options,
                              const FilterEvaluator& evaluate_filter, Progress& progress);
 

@@ -56,9 +56,9 @@ void Run(index::Index& index, const std::string& steps, const std::vector<std::s
   });
   indexing::JobOptions options;
   options.memory_bytes = uint64_t{1} << 30;
+  const std::string job = "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + steps + "]}";
   const auto outcome =
-      indexing::RunBatch(index, "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + steps + "]}", payloads,
-                         options, [](const index::Snapshot&, std::string_view) { return DocSet(); }, progress);
+      indexing::RunBatch(index, *indexing::BatchJob::Parse(job), payloads, options, [](const index::Snapshot&, std::string_view) { return DocSet(); }, progress);
   const double end = CpuSeconds() - begin;
   done = true;
   watch.join();

@@ -1,5 +1,5 @@
 /**
- * The functions of the native addon, typed beside their C++ twins in `native/addon/module.cc`.
+ * The functions of the native addon, typed beside their C++ twins in `native/addon/`.
  *
  * Everything that crosses is a number, a string of JSON or bytes. Functions that return a promise do
  * their work on a native thread; the others take less than a millisecond. A rejected promise or a

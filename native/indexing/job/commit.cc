@@ -162,14 +162,13 @@ void Progress::Begin(const char* name, uint64_t total) {
 
 Progress::Step Progress::step() const { return {name_.load(), finished_.load(), total_.load()}; }
 
-Result<std::string> RunBatch(index::Index& index, std::string_view job,
+Result<std::string> RunBatch(index::Index& index, const BatchJob& job,
                              std::span<const std::string_view> payloads, const JobOptions& options,
                              const FilterEvaluator& evaluate_filter, Progress& progress) {
-  GANNET_ASSIGN_OR_RETURN(const BatchJob typed, BatchJob::Parse(job));
   uint64_t held = 0;
   auto outcome = [&] {
     Batch batch(index, options, progress);
-    Job whole(batch, typed);
+    Job whole(batch, job);
     auto result = whole.Run(payloads, evaluate_filter);
     held = whole.memory_bytes();
     return result;

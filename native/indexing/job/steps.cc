@@ -2,63 +2,7 @@
 
 #include <utility>
 
-#include "base/json_value.h"
-
 namespace gannet::indexing {
-namespace {
-
-DocumentsStep DocumentsOf(const json::Value& step) {
-  const json::Value& payload = step["payload"];
-  DocumentsStep out;
-  if (payload["file"].is_string()) {
-    out.payload = payload["file"].string();
-  } else {
-    out.payload = payload["buffer"].integer();
-  }
-  out.ndjson = step["format"].string() == "ndjson";
-  out.update = step["method"].string() == "update";
-  out.skip_creation = step["skipCreation"].boolean();
-  if (step["primaryKey"].is_string()) out.primary_key = step["primaryKey"].string();
-  return out;
-}
-
-DeleteIdsStep DeleteIdsOf(const json::Value& step) {
-  DeleteIdsStep out;
-  for (const json::Value& id : step["ids"].items()) out.ids.push_back(id.string());
-  return out;
-}
-
-SettingsStep SettingsOf(const json::Value& step) {
-  SettingsStep out{step["settings"].text(), {}};
-  for (const auto& [name, change] : step["embeddings"].members()) {
-    out.remakes[name] = change.string() == "all" ? Remake::kAll : Remake::kChanged;
-  }
-  return out;
-}
-
-Result<BatchStep> StepOf(const json::Value& step) {
-  const std::string& kind = step["kind"].string();
-  if (kind == "documents") return BatchStep(DocumentsOf(step));
-  if (kind == "deleteIds") return BatchStep(DeleteIdsOf(step));
-  if (kind == "deleteFilter") return BatchStep(DeleteFilterStep{step["filter"].text()});
-  if (kind == "clear") return BatchStep(ClearStep{});
-  if (kind == "settings") return BatchStep(SettingsOf(step));
-  if (kind == "primaryKey") return BatchStep(PrimaryKeyStep{step["primaryKey"].string()});
-  return Status::Internal("a step of unknown kind");
-}
-
-}  // namespace
-
-Result<BatchJob> BatchJob::Parse(std::string_view text) {
-  const json::Value job = json::Value::Parse(text);
-  BatchJob out{job["batchUid"].integer(), job["taskUids"].text(), job["now"].string(), {}};
-  for (const json::Value& step : job["steps"].items()) {
-    GANNET_ASSIGN_OR_RETURN(BatchStep typed, StepOf(step));
-    out.tasks.push_back({step["task"].integer(), std::move(typed)});
-  }
-  return out;
-}
-
 CollectedSteps::CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
                                std::span<const std::string_view> buffers,
                                const FilterEvaluator& evaluate_filter)

@@ -1,59 +1,18 @@
-// The steps of a batch: their types, and what they want together.
+// What the steps of a batch want together.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/index.h"
-#include "indexing/document_vectors.h"
 #include "indexing/job.h"
 #include "indexing/operations.h"
 
 namespace gannet::indexing {
-
-struct DocumentsStep {
-  std::variant<std::string, uint64_t> payload;  // the path of a file, or the number of a buffer
-  bool ndjson, update, skip_creation;
-  std::optional<std::string> primary_key;
-};
-struct DeleteIdsStep {
-  std::vector<std::string> ids;
-};
-struct DeleteFilterStep {
-  std::string_view filter;  // JSON
-};
-struct ClearStep {};
-struct SettingsStep {
-  std::string_view settings;                           // JSON, complete
-  std::map<std::string, Remake, std::less<>> remakes;  // by embedder
-};
-struct PrimaryKeyStep {
-  std::string primary_key;
-};
-using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, ClearStep,
-                               SettingsStep, PrimaryKeyStep>;
-
-// BatchJob of src/engine/native.ts. Views are of the text it was read from.
-struct BatchJob {
-  struct Task {
-    uint64_t task;
-    BatchStep step;
-  };
-  static Result<BatchJob> Parse(std::string_view text);
-
-  uint64_t batch_uid;
-  std::string_view task_uids;  // JSON
-  std::string now;
-  std::vector<Task> tasks;
-};
 
 // What the steps want together, step by step.
 class CollectedSteps {

@@ -69,7 +69,7 @@ class FaultFinder {
         open.pop_back();
       } else {
         return Fail(std::string("expected `,` or `") + (open.back() ? '}' : ']') + "`, found " +
-                    Quoted(text_.substr(at_)));
+                    QuotedStart(text_.substr(at_)));
       }
     } while (!open.empty());
     return {0, "the document is not valid JSON"};
@@ -93,7 +93,7 @@ class FaultFinder {
     Space();
     if (Done()) return No("an object is not closed");
     if (text_[at_] != '"')
-      return No("expected a key in quotation marks, found " + Quoted(text_.substr(at_)));
+      return No("expected a key in quotation marks, found " + QuotedStart(text_.substr(at_)));
     if (!String()) return false;
     Space();
     if (Done() || text_[at_] != ':') return No("expected `:` after the key");
@@ -111,7 +111,7 @@ class FaultFinder {
     }
     if (rest[0] == '"') return String();
     if (rest[0] == '-' || IsDigit(rest[0])) return Number();
-    return No("expected a value, found " + Quoted(rest));
+    return No("expected a value, found " + QuotedStart(rest));
   }
 
   bool Number() {
@@ -141,12 +141,12 @@ class FaultFinder {
       // Too small is fine: it reads as zero.
       if (std::fabs(std::strtod(std::string(number).c_str(), nullptr)) > 1) {
         at_ = start;
-        return No("the number " + Quoted(number) + " is out of range");
+        return No("the number " + QuotedStart(number) + " is out of range");
       }
     }
     if (!good) {
       at_ = start;
-      return No("invalid number " + Quoted(text_.substr(start)));
+      return No("invalid number " + QuotedStart(text_.substr(start)));
     }
     return true;
   }
@@ -238,7 +238,7 @@ Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset
                                std::to_string(column));
 }
 
-std::string Quoted(std::string_view text) {
+std::string QuotedStart(std::string_view text) {
   size_t end = 0;
   if (!text.empty() && text[0] == '"') {
     for (end = 1; end < text.size() && text[end] != '"'; ++end) end += text[end] == '\\';

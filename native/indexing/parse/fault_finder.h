@@ -27,7 +27,7 @@ Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset
                    std::string_view reason);
 
 // The value or the character that stands at the start of `text`, for a message.
-std::string Quoted(std::string_view text);
+std::string QuotedStart(std::string_view text);
 
 struct Fault {
   size_t offset;

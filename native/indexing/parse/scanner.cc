@@ -154,21 +154,23 @@ Result<std::optional<PayloadScanner::Document>> PayloadScanner::Next() {
       } else if (*at_ == '{') {
         state_ = State::kSingle;
       } else {
-        return FaultHere("an object or an array of objects is expected, found " + Quoted(Rest()));
+        return FaultHere("an object or an array of objects is expected, found " +
+                         QuotedStart(Rest()));
       }
     } else {
       state_ = State::kSequence;
     }
   } else if (state_ == State::kSingle) {
     SkipSpace();
-    if (at_ != end_) return FaultHere("trailing characters behind the document: " + Quoted(Rest()));
+    if (at_ != end_)
+      return FaultHere("trailing characters behind the document: " + QuotedStart(Rest()));
     return std::optional<Document>();
   } else if (state_ == State::kInArray) {
     SkipSpace();
     if (at_ == end_) return FaultHere("the array is not closed");
     if (*at_ == ']') return EndOfArray();
     if (*at_ != ',')
-      return FaultHere("expected `,` or `]` after a document, found " + Quoted(Rest()));
+      return FaultHere("expected `,` or `]` after a document, found " + QuotedStart(Rest()));
     ++at_;
   }
   SkipSpace();
@@ -176,7 +178,7 @@ Result<std::optional<PayloadScanner::Document>> PayloadScanner::Next() {
     if (state_ == State::kInArray) return FaultHere("the array is not closed");
     return std::optional<Document>();
   }
-  if (*at_ != '{') return FaultHere("an object is expected, found " + Quoted(Rest()));
+  if (*at_ != '{') return FaultHere("an object is expected, found " + QuotedStart(Rest()));
   Document document;
   document.scan = ScanObject(at_, end_);
   if (document.scan.end == nullptr || document.scan.too_deep) return FaultInside(Rest());
@@ -195,7 +197,7 @@ Status PayloadScanner::FaultInside(std::string_view text) const {
 Result<std::optional<PayloadScanner::Document>> PayloadScanner::EndOfArray() {
   ++at_;
   SkipSpace();
-  if (at_ != end_) return FaultHere("trailing characters behind the array: " + Quoted(Rest()));
+  if (at_ != end_) return FaultHere("trailing characters behind the array: " + QuotedStart(Rest()));
   return std::optional<Document>();
 }
 

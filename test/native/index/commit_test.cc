@@ -139,10 +139,10 @@ TEST_F(CommitTest, ACancelledBatchLeavesTheIndexAsItWas) {
   progress.cancelled = true;
   const std::string payload = payload_;
   const std::string_view views[] = {payload};
-  const auto outcome = indexing::RunBatch(
-      *index_,
-      "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + DocumentsStep(0) + "]}", views,
-      {}, indexing::FilterByList, progress);
+  const std::string job =
+      "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + DocumentsStep(0) + "]}";
+  const auto outcome = indexing::RunBatch(*index_, *indexing::BatchJob::Parse(job), views, {},
+                                          indexing::FilterByList, progress);
   EXPECT_EQ(outcome.status().code(), StatusCode::kCancelled);
   EXPECT_EQ(Files(), files);
   indexing::ExpectIndexHolds(*index_, model_);

@@ -60,7 +60,7 @@ inline Result<std::string> RunSteps(index::Index& index, const std::string& step
       "]}";
   std::vector<std::string_view> views(payloads.begin(), payloads.end());
   Progress progress;
-  return RunBatch(index, job, views, options, FilterByList, progress);
+  return RunBatch(index, *BatchJob::Parse(job), views, options, FilterByList, progress);
 }
 
 inline std::string DocumentsStep(size_t buffer, bool update = false, bool skip_creation = false,

@@ -51,8 +51,8 @@ class TestIndex {
     const std::string job =
         R"({"batchUid":0,"taskUids":[0],"now":"2024-01-01T00:00:00Z","steps":[)" + step + "]}";
     indexing::Progress progress;
-    const auto outcome =
-        indexing::RunBatch(*index_, job, {&payload, 1}, {}, EvaluateForDeletion, progress);
+    const auto outcome = indexing::RunBatch(*index_, *indexing::BatchJob::Parse(job), {&payload, 1},
+                                            {}, EvaluateForDeletion, progress);
     ASSERT_TRUE(outcome.ok()) << outcome.status().message();
     EXPECT_EQ(outcome->find("\"error\""), std::string::npos) << *outcome;
   }

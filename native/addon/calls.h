@@ -1,0 +1,115 @@
+// What the functions of the addon share: arguments, promises, answers. Arguments are checked, work
+// goes to a pool, bytes come back.
+#pragma once
+
+#include <napi.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "addon/channel.h"
+#include "addon/errors.h"
+#include "addon/indexes.h"
+#include "search/caller.h"
+
+namespace gannet::addon {
+
+struct NamedFunction {
+  const char* name;
+  Napi::Value (*function)(const Napi::CallbackInfo&);
+};
+
+// The functions of src/engine/native.ts, by file.
+std::span<const NamedFunction> SearchFunctions();
+std::span<const NamedFunction> ListingFunctions();
+std::span<const NamedFunction> BatchFunctions();
+std::span<const NamedFunction> VerifyFunctions();
+std::span<const NamedFunction> IndexFunctions();
+std::span<const NamedFunction> ProcessFunctions();
+
+struct Environment {
+  std::shared_ptr<Channel> channel;
+  Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
+  Napi::FunctionReference make_answer;  // empty: not made yet
+  std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>>
+      gone_flags;  // of the searches under way, by ticket
+};
+
+std::shared_ptr<Channel> ChannelOf(Napi::Env env);
+
+// Runs `work` on a pool; the promise it returns settles with what `convert` makes of the result.
+template <typename T, typename Work, typename Convert>
+Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
+  napi_deferred deferred;
+  napi_value promise;
+  napi_create_promise(env, &deferred, &promise);
+  auto channel = ChannelOf(env);
+  channel->Expect(env);
+  pool.Run([channel, deferred, work = std::move(work), convert = std::move(convert)]() mutable {
+    // Made before the work, so that nothing can fail between its end and its answer.
+    auto result = std::make_shared<Result<T>>(Status::Internal("unknown failure in native code"));
+    try {
+      *result = work();
+    } catch (const std::exception& error) {
+      *result = Status::Internal(error.what());
+    } catch (...) {
+    }
+    channel->Complete([deferred, result, convert = std::move(convert)](napi_env raw) {
+      const Napi::Env env(raw);
+      if (result->ok()) {
+        napi_resolve_deferred(raw, deferred, convert(env, **result));
+      } else {
+        napi_reject_deferred(raw, deferred, MakeError(env, result->status()).Value());
+      }
+    });
+  });
+  return Napi::Value(env, promise);
+}
+
+// The same for work that gives nothing but a status; the promise settles with undefined.
+template <typename Work>
+Napi::Value AsyncStatus(Napi::Env env, ThreadPool& pool, Work work) {
+  return Async<bool>(
+      env, pool,
+      [work = std::move(work)]() -> Result<bool> {
+        GANNET_RETURN_IF_ERROR(work());
+        return true;
+      },
+      [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
+// What keeps a value as long as JavaScript holds it.
+template <typename T>
+Napi::External<T> Hold(Napi::Env env, T value) {
+  return Napi::External<T>::New(env, new T(std::move(value)),
+                                [](Napi::Env, T* held) { delete held; });
+}
+
+// Small ones are copied, which costs less than the finalizer of a buffer that takes the string
+// over.
+Napi::Value ToBuffer(Napi::Env env, std::string& bytes);
+
+// The same in memory that is used again once the answer has been sent, if there is such.
+Napi::Value ToAnswer(Napi::Env env, std::string& bytes);
+
+Napi::Value ToString(Napi::Env env, std::string& text);
+
+// The open index of the first argument; throws and returns null when there is none.
+std::shared_ptr<OpenIndex> IndexOf(const Napi::CallbackInfo& info);
+
+std::string StringAt(const Napi::CallbackInfo& info, size_t at);
+
+// A request: a string, or a buffer with its UTF-8.
+std::string TextAt(const Napi::CallbackInfo& info, size_t at);
+
+// The flag of a ticket, which `cancelSearch` sets. 0 or nothing: null.
+GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at);
+
+bool Gone(const search::Caller& caller);
+
+}  // namespace gannet::addon

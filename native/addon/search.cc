@@ -1,0 +1,218 @@
+// Searches, and responses of servers merged.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "addon/calls.h"
+#include "search/execute.h"
+#include "search/federate.h"
+#include "search/federation/merge_responses.h"
+#include "search/federation/server_facets.h"
+#include "search/similar.h"
+
+namespace gannet::addon {
+namespace {
+
+Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
+  auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
+  const auto found =
+      info[0].IsNumber() ? flags.find(info[0].As<Napi::Number>().Uint32Value()) : flags.end();
+  if (found != flags.end()) {
+    if (const auto flag = found->second.lock()) flag->store(true, std::memory_order_relaxed);
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value ToNumber(Napi::Env env, uint64_t number) {
+  return Napi::Number::New(env, static_cast<double>(number));
+}
+
+Napi::Value ToNumbers(Napi::Env env, const std::vector<uint32_t>& numbers) {
+  auto array = Napi::Uint32Array::New(env, numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.Data());
+  return array;
+}
+
+// Without those that are empty.
+Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
+  auto array = Napi::Array::New(env, strings.size());
+  for (uint32_t i = 0; i < strings.size(); ++i) {
+    if (!strings[i].empty()) array.Set(i, Napi::String::New(env, strings[i]));
+  }
+  return array;
+}
+
+// Makes an EngineAnswer of src/engine/native.ts. One call of a function costs less than to create
+// its objects member by member from here.
+constexpr const char* kMakeAnswer =
+    "(bytes, processingTimeMs, degraded, totalHits) => "
+    "({ bytes, head: { processingTimeMs, degraded, totalHits } })";
+
+Napi::Value ToSearchAnswer(Napi::Env env, search::Answer& answer) {
+  search::AnswerHead& known = answer.head;
+  Napi::FunctionReference& make = env.GetInstanceData<Environment>()->make_answer;
+  if (make.IsEmpty()) make = Napi::Persistent(env.RunScript(kMakeAnswer).As<Napi::Function>());
+  const Napi::Value made =
+      make.Call({ToAnswer(env, answer.body), ToNumber(env, known.processing_time_ms),
+                 Napi::Boolean::New(env, known.degraded),
+                 known.total_hits ? ToNumber(env, *known.total_hits) : env.Null()});
+  if (known.hit_spans.empty() && known.query_uids.empty() && !known.needs_vector) return made;
+  auto head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
+  if (!known.hit_spans.empty()) head.Set("hitSpans", ToNumbers(env, known.hit_spans));
+  if (!known.hit_queries.empty()) head.Set("hitQueries", ToNumbers(env, known.hit_queries));
+  if (!known.query_uids.empty()) head.Set("queryUids", ToStrings(env, known.query_uids));
+  if (known.needs_vector) head.Set("needsVector", Hold(env, std::move(known.needs_vector)));
+  return made;
+}
+
+// search, facetSearch, similar: a handle and a request in, an answer out.
+template <Result<search::Answer> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
+Napi::Value Query(const Napi::CallbackInfo& info) {
+  auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  const uint64_t started = MonotonicMicroseconds();
+  Engine::Instance().NoteSearch();
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [open = std::move(open), request = TextAt(info, 1),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        return Execute(*open->index, request, caller);
+      },
+      ToSearchAnswer);
+}
+
+using PendingHandle = std::shared_ptr<search::PendingSearch>;
+
+// The search is used up.
+Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Napi::External<PendingHandle>>().Data();
+  if (!held) {
+    MakeError(info.Env(), Status::Internal("the search was resumed or dropped already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  std::optional<std::vector<float>> vector;
+  if (info[1].IsTypedArray()) {
+    const auto numbers = info[1].As<Napi::Float32Array>();
+    vector.emplace(numbers.Data(), numbers.Data() + numbers.ElementLength());
+  }
+  const uint64_t started = MonotonicMicroseconds();
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [pending = std::move(held), vector = std::move(vector),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() mutable -> Result<search::Answer> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        return pending->Resume(std::move(vector), caller);
+      },
+      ToSearchAnswer);
+}
+
+Napi::Value DropSearch(const Napi::CallbackInfo& info) {
+  info[0].As<Napi::External<PendingHandle>>().Data()->reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
+  std::vector<std::shared_ptr<OpenIndex>> open;
+  const auto handles = info[0].As<Napi::Array>();
+  for (uint32_t i = 0; i < handles.Length(); ++i) {
+    auto one = Engine::Instance().Find(handles.Get(i).ToNumber().Uint32Value());
+    if (!one) {
+      MakeError(info.Env(), Status::Internal("an index is not open")).ThrowAsJavaScriptException();
+      return info.Env().Undefined();
+    }
+    open.push_back(std::move(one));
+  }
+  const uint64_t started = MonotonicMicroseconds();
+  Engine::Instance().NoteSearch();
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [open = std::move(open), request = TextAt(info, 1),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        std::vector<index::Index*> indexes;
+        for (const auto& one : open) indexes.push_back(one->index.get());
+        return search::ExecuteFederatedSearch(indexes, request, caller);
+      },
+      ToSearchAnswer);
+}
+
+// What a server has answered, as it was read. It borrows bytes of JavaScript.
+template <typename T>
+struct HeldResponse {
+  std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> bytes;
+  T read;
+};
+template <typename T>
+using ResponseHandle = std::shared_ptr<HeldResponse<T>>;
+
+// Keeps the bytes of a buffer as they are. The last owner may be a thread of a pool.
+std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> KeepBytes(Napi::Env env,
+                                                               Napi::Buffer<char> buffer) {
+  const auto channel = ChannelOf(env);
+  using Reference = Napi::Reference<Napi::Buffer<char>>;
+  return {new Reference(Napi::Persistent(buffer)),
+          [channel](Reference* last) { channel->Notify([last](napi_env) { delete last; }); }};
+}
+
+// readResponse, readFacetHits: bytes of a server in, a handle out.
+template <typename T, Result<T> (*Read)(std::string_view)>
+Napi::Value ReadResponse(const Napi::CallbackInfo& info) {
+  const auto buffer = info[0].As<Napi::Buffer<char>>();
+  const std::string_view body(buffer.Data(), buffer.Length());
+  return Async<ResponseHandle<T>>(
+      info.Env(), Engine::Instance().searches(),
+      [body, bytes = KeepBytes(info.Env(), buffer)]() -> Result<ResponseHandle<T>> {
+        GANNET_ASSIGN_OR_RETURN(T read, Read(body));
+        return std::make_shared<HeldResponse<T>>(HeldResponse<T>{bytes, std::move(read)});
+      },
+      [](Napi::Env env, ResponseHandle<T>& handle) -> Napi::Value {
+        return Hold(env, std::move(handle));
+      });
+}
+
+// mergeResponses, mergeFacetHits: a request and handles, which are used up, in, a body out.
+template <typename T, Result<search::Answer> (*Merge)(std::string_view, std::vector<T>&)>
+Napi::Value MergeRead(const Napi::CallbackInfo& info) {
+  std::vector<ResponseHandle<T>> handles;
+  const auto list = info[1].As<Napi::Array>();
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    handles.push_back(std::move(*list.Get(i).As<Napi::External<ResponseHandle<T>>>().Data()));
+    if (handles.back()) continue;
+    MakeError(info.Env(), Status::Internal("a response was merged already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Async<search::Answer>(
+      info.Env(), Engine::Instance().searches(),
+      [handles = std::move(handles), request = TextAt(info, 0)]() -> Result<search::Answer> {
+        std::vector<T> responses;
+        for (const auto& handle : handles) responses.push_back(std::move(handle->read));
+        return Merge(request, responses);
+      },
+      ToSearchAnswer);
+}
+
+using FacetHits = std::vector<search::FacetValue>;
+
+constexpr NamedFunction kSearchFunctions[] = {
+    {"search", Query<search::ExecuteSearch>},
+    {"facetSearch", Query<search::ExecuteFacetSearch>},
+    {"resumeSearch", ResumeSearch},
+    {"dropSearch", DropSearch},
+    {"similar", Query<search::ExecuteSimilar>},
+    {"federatedSearch", FederatedSearch},
+    {"readResponse", ReadResponse<search::ServerResponse, search::ServerResponse::Read>},
+    {"readFacetHits", ReadResponse<FacetHits, search::ReadFacetHits>},
+    {"mergeResponses", MergeRead<search::ServerResponse, search::MergeResponses>},
+    {"mergeFacetHits", MergeRead<FacetHits, search::MergeFacetHits>},
+    {"cancelSearch", CancelSearch},
+};
+
+}  // namespace
+
+std::span<const NamedFunction> SearchFunctions() { return kSearchFunctions; }
+
+}  // namespace gannet::addon
