@@ -64,10 +64,7 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
       const next = chunksOf(entry as AsyncIterable<Buffer>, told, (read) => {
         place = `in the entry \`${name}\`, at byte ${read} of ${size}`;
       });
-      const body = (async function* (): AsyncGenerator<Buffer, undefined> {
-        for (let chunk = await next(); chunk !== undefined; chunk = await next()) yield chunk;
-      })();
-      yield { path, size, body };
+      yield { path, size, body: bodyOf(next) };
       while ((await next()) !== undefined);
       place = `behind the entry \`${name}\``;
     }
@@ -104,6 +101,10 @@ function chunksOf(
     moved(read);
     return chunk.value;
   };
+}
+
+async function* bodyOf(next: () => Promise<Buffer | undefined>): AsyncGenerator<Buffer, undefined> {
+  for (let chunk = await next(); chunk !== undefined; chunk = await next()) yield chunk;
 }
 
 function close(source: ReadStream): void {

@@ -3,8 +3,9 @@
  * door, that both builds know every source, and that the lists in docs/ are complete.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, normalize, relative } from 'node:path';
 import { ERROR_CATALOGUE, isErrorCode } from '../../src/contract/errors.ts';
 
@@ -127,6 +128,43 @@ function assertNone(faults: readonly string[]): void {
   assert.deepEqual(faults, []);
 }
 
+/** The text of C++ with comments, literals and directives blanked, line by line the same. */
+function bareCode(text: string): string {
+  return text.replaceAll(
+    /\/\/[^\n]*|\/\*[\s\S]*?\*\/|R"(\w*)\([\s\S]*?\)\1"|"(?:[^"\\\n]|\\[\s\S])*"|(?<!\w)'(?:[^'\\\n]|\\.)+'|^#(?:[^\n]*\\\n)*[^\n]*/gm,
+    (match) => match.replaceAll(/[^\n]/g, ' '),
+  );
+}
+
+/** Functions of C++ of more than `max` lines, lambdas within them counted as part. */
+function longFunctions(text: string, max: number): string[] {
+  const code = bareCode(text);
+  const found: string[] = [];
+  /** Where the present declaration begins. */
+  let head = 0;
+  /** Where the function that is open begins, and how deep. */
+  let open: { begin: number; depth: number } | null = null;
+  let depth = 0;
+  for (const { 0: mark, index } of code.matchAll(/[{};]/g)) {
+    if (mark === '{') {
+      const declaration = code.slice(head, index).trimStart();
+      const isFunction =
+        declaration.includes(')') && !/^(?:namespace|class|struct|enum|union)\b/.test(declaration);
+      if (open === null && isFunction) open = { begin: index - declaration.length, depth };
+      depth++;
+    } else if (mark === '}') {
+      depth--;
+      if (open !== null && depth === open.depth) {
+        const lines = code.slice(open.begin, index).split('\n');
+        if (lines.length > max) found.push(`${lines[0]!.trim()}: ${lines.length} lines`);
+        open = null;
+      }
+    }
+    if (open === null) head = index + 1;
+  }
+  return found;
+}
+
 describe('The tree of native/', () => {
   const files = filesBelow('native', '.h', '.cc');
   const layerOf = (folder: string): number =>
@@ -177,6 +215,19 @@ describe('The tree of native/', () => {
     assert.deepEqual(lines.toSorted(), filesBelow('native', '.cc'));
   });
 
+  it('has no function of more than 80 lines', () => {
+    const body = '  if (a) {\n    b("}");\n  }\n'.repeat(26);
+    const example = (lines: string): string =>
+      `namespace a {\nclass B {\n int C() const {\n${body}${lines}}\n};\n}\n`;
+    assert.deepEqual(longFunctions(example(''), 80), []);
+    assert.deepEqual(longFunctions(example('\n'), 80), ['int C() const {: 81 lines']);
+    assertNone(
+      files.flatMap((file) =>
+        longFunctions(readFileSync(file, 'utf8'), 80).map((fault) => `${file}: ${fault}`),
+      ),
+    );
+  });
+
   it('has every header guarded against a second inclusion', () => {
     const headers = [...filesBelow('native', '.h'), ...filesBelow('test/native', '.h')];
     assertNone(headers.filter((file) => !readFileSync(file, 'utf8').includes('#pragma once')));
@@ -225,6 +276,29 @@ describe('The tree of src/', () => {
   it('loads the addon in one file', () => {
     const loaders = files.filter((file) => readFileSync(file, 'utf8').includes("'#addon'"));
     assert.deepEqual(loaders, ['src/engine/addon.ts']);
+  });
+
+  it('has no exception to the length of functions that is not needed', () => {
+    const rule = 'max-lines-per-function';
+    const { rules, overrides } = JSON.parse(readFileSync('.oxlintrc.json', 'utf8')) as {
+      rules: Record<string, unknown>;
+      overrides: { files: string[]; rules: Record<string, unknown> }[];
+    };
+    const excepted = overrides
+      .filter((override) => override.rules[rule] === 'off')
+      .flatMap((override) => override.files.filter((file) => file.startsWith('src/')));
+    const folder = mkdtempSync(join(tmpdir(), 'gannet-'));
+    try {
+      const config = join(folder, 'oxlint.json');
+      const all = { categories: { correctness: 'off' }, rules: { [rule]: rules[rule] } };
+      writeFileSync(config, JSON.stringify(all));
+      const args = ['-c', config, '--format', 'unix', ...excepted];
+      const { stdout } = spawnSync('node_modules/.bin/oxlint', args, { encoding: 'utf8' });
+      assert.match(stdout, new RegExp(rule));
+      assertNone(excepted.filter((file) => !stdout.includes(`${file}:`)));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('has no default exports', () => {
