@@ -138,20 +138,13 @@ function banner(
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** Starts the parts one after another. A failure ends the process, so nothing is closed then. */
-async function run(config: Config): Promise<void> {
-  refuseFewFiles();
-  const library = socketLibrary(config);
+/** Opens the parts that serve requests and tasks, one after another. */
+async function openParts(config: Config) {
   const version = versionInfo();
-  const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
-  const startLog = logs.of('start');
-  for (const notice of config.notices) startLog.warn(notice);
-  if (config.takenVariables.length > 0) {
-    startLog.info(`Taken as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
-  }
+  const logs = openLogs(config);
   const manager = new ServiceManager({
     env: process.env,
-    warn: (message) => startLog.warn(message),
+    warn: (message) => logs.of('start').warn(message),
   });
   const answerBuffers = new BufferPool();
   const native = loadEngine(config, answerBuffers);
@@ -160,80 +153,64 @@ async function run(config: Config): Promise<void> {
     version: version.serverVersion,
     upgrade: config.upgradeDb,
   });
-  const outbound = new OutboundClient({
-    denyPrivate: config.outboundDenyPrivate,
-    allow: config.outboundAllow,
-  });
-  const models = new LocalModels({
-    client: outbound,
-    threads: config.indexingThreads,
-    ...config.models,
-  });
-  const embedding = new EmbeddingService(
-    outbound,
-    { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
-    (embedder) => models.open(embedder),
-  );
+  const outbound = outboundClient(config);
+  const proxy = outboundClient(config, config.network.connectMsMax);
+  const { models, embedding } = openEmbedding(config, outbound);
   const scripts = new ScriptProcesses((pid, bytes) => native.limitProcess(pid, bytes));
-  const taskLog = logs.of('scheduler');
   const processMark = randomUUID();
   const renders = new RenderPool();
-  const machine = openMachine(config, folder, native, embedding, () => features.get(), taskLog);
-  const { store, registry, scheduler } = machine;
-  const keys = new KeyStore(store);
-  const features = new FeatureStore(store, config.launchFeatures);
-  const webhooks = new WebhookStore(store, launchWebhook(config));
-  const chats = new ChatStore(store);
-  const proxy = new OutboundClient({
-    denyPrivate: config.outboundDenyPrivate,
-    allow: config.outboundAllow,
-    connectMsMax: config.network.connectMsMax,
-  });
-  const replication = new Replication({
-    network: () => (features.get().network ? machine.network.get() : null),
-    client: proxy,
-    requestMsMax: config.network.requestMsMax,
-    retriesMsMax: config.network.retriesMsMax,
-  });
+  const machine = openMachine(
+    config,
+    folder,
+    native,
+    embedding,
+    () => features.get(),
+    logs.of('scheduler'),
+  );
+  const stores = openStores(config, machine.store);
+  const { features } = stores;
+  const { requestMsMax, retriesMsMax } = config.network;
+  const network = () => (features.get().network ? machine.network.get() : null);
+  const replication = new Replication({ network, client: proxy, requestMsMax, retriesMsMax });
   const notifier = new Notifier(
     machine.taskStore,
-    new NotificationStore(store),
-    webhooks,
+    new NotificationStore(machine.store),
+    stores.webhooks,
     outbound,
     logs.of('webhooks'),
   );
-  scheduler.addRunners({
-    documentEdition: editionRunner(scripts),
-    dumpCreation: dumpRunner({
-      dumpDir: config.dumpDir,
-      instanceUid: folder.instanceUid,
-      version: version.serverVersion,
-      keys,
-      chats,
-      rules: machine.searchRules,
-      network: machine.network,
-      features,
-      webhooks,
-    }),
-    networkTopologyChange: rebalanceRunner({
-      network: () => machine.network.get(),
-      client: new RemoteClient(proxy),
-      register: (request) => machine.queue.register(request),
-    }),
-    export: exportRunner({ client: outbound, processMark, features: () => features.get() }),
-    snapshotCreation: snapshotRunner({
-      snapshotDir: config.snapshotDir,
-      folder,
-      store,
-      storeBytesMax: STORE_BYTES_MAX,
-    }),
-  });
+  addRunners(config, { folder, machine, scripts, outbound, proxy, processMark, stores, version });
   const analytics = await openAnalytics(config, folder, logs.of('analytics'));
-  await createDefaultKeys(keys, systemClock);
-  if (folder.upgradedFrom !== null) {
-    folder.markUpgraded();
-    logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
-  }
+  await createDefaultKeys(stores.keys, systemClock);
+  markUpgraded(folder, logs.of('store'));
+  return {
+    ...{
+      version,
+      logs,
+      manager,
+      answerBuffers,
+      native,
+      folder,
+      outbound,
+      proxy,
+      models,
+      embedding,
+    },
+    ...{ scripts, processMark, renders, machine, stores, replication, notifier, analytics },
+  };
+}
+
+/** Starts the parts. A failure ends the process, so nothing is closed then. */
+async function run(config: Config): Promise<void> {
+  refuseFewFiles();
+  const library = socketLibrary(config);
+  const opened = await openParts(config);
+  const { version, logs, manager, answerBuffers, native, folder, outbound, proxy, models } = opened;
+  const { embedding, scripts, processMark, renders, machine, stores, replication } = opened;
+  const { notifier, analytics } = opened;
+  const { keys, features, webhooks, chats } = stores;
+  const { registry, scheduler } = machine;
+  const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
   const phase = new Phase();
   const parts = dependencies(
     config,
@@ -267,17 +244,104 @@ async function run(config: Config): Promise<void> {
     await http.stop(timeoutMs * DRAIN_SHARE);
     await analytics.close();
     await notifier.stop();
-    await outbound.close();
-    await proxy.close();
-    await machine.close();
-    await renders.close();
-    await embedding.close();
-    await models.close();
-    scripts.close();
-    await folder.close();
+    const others = [outbound, proxy, machine, renders, embedding, models, scripts, folder];
+    for (const part of others) await part.close();
     await manager.sent();
     await logs.written(LOG_MS_MAX);
   });
+}
+
+function openLogs(config: Config): Logs {
+  const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
+  const log = logs.of('start');
+  for (const notice of config.notices) log.warn(notice);
+  if (config.takenVariables.length > 0) {
+    log.info(`Taken as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
+  }
+  return logs;
+}
+
+function outboundClient(config: Config, connectMsMax?: number): OutboundClient {
+  return new OutboundClient({
+    denyPrivate: config.outboundDenyPrivate,
+    allow: config.outboundAllow,
+    ...(connectMsMax === undefined ? {} : { connectMsMax }),
+  });
+}
+
+function openEmbedding(
+  config: Config,
+  client: OutboundClient,
+): { models: LocalModels; embedding: EmbeddingService } {
+  const models = new LocalModels({ client, threads: config.indexingThreads, ...config.models });
+  const embedding = new EmbeddingService(
+    client,
+    { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
+    (embedder) => models.open(embedder),
+  );
+  return { models, embedding };
+}
+
+interface Stores {
+  keys: KeyStore;
+  features: FeatureStore;
+  webhooks: WebhookStore;
+  chats: ChatStore;
+}
+
+function openStores(config: Config, store: TaskMachine['store']): Stores {
+  return {
+    keys: new KeyStore(store),
+    features: new FeatureStore(store, config.launchFeatures),
+    webhooks: new WebhookStore(store, launchWebhook(config)),
+    chats: new ChatStore(store),
+  };
+}
+
+/** What runs the tasks that need more than indexes and the task store. */
+function addRunners(
+  config: Config,
+  parts: {
+    folder: DataFolder;
+    machine: TaskMachine;
+    scripts: ScriptProcesses;
+    outbound: OutboundClient;
+    proxy: OutboundClient;
+    processMark: string;
+    stores: Stores;
+    version: VersionInfo;
+  },
+): void {
+  const { folder, machine, scripts, outbound, proxy, processMark, stores, version } = parts;
+  machine.scheduler.addRunners({
+    documentEdition: editionRunner(scripts),
+    dumpCreation: dumpRunner({
+      dumpDir: config.dumpDir,
+      instanceUid: folder.instanceUid,
+      version: version.serverVersion,
+      rules: machine.searchRules,
+      network: machine.network,
+      ...stores,
+    }),
+    networkTopologyChange: rebalanceRunner({
+      network: () => machine.network.get(),
+      client: new RemoteClient(proxy),
+      register: (request) => machine.queue.register(request),
+    }),
+    export: exportRunner({ client: outbound, processMark, features: () => stores.features.get() }),
+    snapshotCreation: snapshotRunner({
+      snapshotDir: config.snapshotDir,
+      folder,
+      store: machine.store,
+      storeBytesMax: STORE_BYTES_MAX,
+    }),
+  });
+}
+
+function markUpgraded(folder: DataFolder, log: Logger): void {
+  if (folder.upgradedFrom === null) return;
+  folder.markUpgraded();
+  log.info(`the data of version ${folder.upgradedFrom} is taken over`);
 }
 
 function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
