@@ -39,34 +39,7 @@ export function IndexesView(): JSX.Element {
       </p>
       <Outcome action={action} />
       <Problem error={loaded.error} />
-      <div class="wide" tabIndex={0} role="region" aria-label="Indexes">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Index</th>
-              <th scope="col">Primary key</th>
-              <th scope="col" class="number">
-                Documents
-              </th>
-              <th scope="col" class="number">
-                Size
-              </th>
-              <th scope="col">Changed</th>
-              <th scope="col">Actions</th>
-            </tr>
-          </thead>
-          <tbody>
-            {indexes.map((index) => (
-              <Row
-                key={index.uid}
-                index={index}
-                stats={loaded.value?.stats ?? null}
-                onOpen={setOpen}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table indexes={indexes} stats={loaded.value?.stats ?? null} onOpen={setOpen} />
       {loaded.value !== undefined && indexes.length === 0 ? (
         <p class="note">There is no index yet.</p>
       ) : null}
@@ -74,6 +47,38 @@ export function IndexesView(): JSX.Element {
         <OpenDialog open={open} indexes={indexes} act={act} onClose={() => setOpen(null)} />
       )}
     </>
+  );
+}
+
+interface TableProps extends Omit<RowProps, 'index'> {
+  indexes: readonly IndexEntry[];
+}
+
+function Table({ indexes, stats, onOpen }: TableProps): JSX.Element {
+  return (
+    <div class="wide" tabIndex={0} role="region" aria-label="Indexes">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Index</th>
+            <th scope="col">Primary key</th>
+            <th scope="col" class="number">
+              Documents
+            </th>
+            <th scope="col" class="number">
+              Size
+            </th>
+            <th scope="col">Changed</th>
+            <th scope="col">Actions</th>
+          </tr>
+        </thead>
+        <tbody>
+          {indexes.map((index) => (
+            <Row key={index.uid} index={index} stats={stats} onOpen={onOpen} />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -17,7 +17,8 @@ export function LogsView(): JSX.Element {
   const running = useRef<AbortController | null>(null);
   const end = useRef<HTMLPreElement>(null);
   const action = useAction();
-  useEffect(() => () => running.current?.abort(), []);
+  const stop = (): void => running.current?.abort();
+  useEffect(() => stop, []);
   useEffect(() => end.current?.scrollTo({ top: end.current.scrollHeight }), [lines]);
   const start = (): void => {
     const stopping = new AbortController();
@@ -47,15 +48,9 @@ export function LogsView(): JSX.Element {
           value={modules}
           onInput={setModules}
         />
-        {action.running ? (
-          <button type="button" onClick={() => running.current?.abort()}>
-            Stop
-          </button>
-        ) : (
-          <button type="button" onClick={start}>
-            Show the log
-          </button>
-        )}
+        <button type="button" onClick={action.running ? stop : start}>
+          {action.running ? 'Stop' : 'Show the log'}
+        </button>
       </div>
       <p class="note">
         One reader at a time can follow the log. It needs the experimental feature logsRoute, which
