@@ -183,6 +183,36 @@ export function CheckBox({ label, checked, onChange }: CheckBoxProps): JSX.Eleme
   );
 }
 
+interface CheckListProps {
+  values: readonly string[];
+  chosen: readonly string[];
+  onChoose(values: readonly string[]): void;
+  /** What stands for a value. */
+  text(value: string): JSX.Element;
+}
+
+/** Any of several values. */
+export function CheckList({ values, chosen, onChoose, text }: CheckListProps): JSX.Element {
+  const turn = (value: string, on: boolean): void =>
+    onChoose(on ? [...chosen, value] : chosen.filter((one) => one !== value));
+  return (
+    <ul>
+      {values.map((value) => (
+        <li key={value}>
+          <label>
+            <input
+              type="checkbox"
+              checked={chosen.includes(value)}
+              onChange={(event) => turn(value, event.currentTarget.checked)}
+            />
+            {text(value)}
+          </label>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 interface ChoiceProps {
   label: string;
   hint?: string;

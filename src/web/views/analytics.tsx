@@ -126,25 +126,27 @@ export function AnalyticsView(): JSX.Element {
       {whole === undefined ? null : (
         <>
           <Figures whole={whole} />
-          <div class="charts">
-            <Chart
-              title="Searches, by day"
-              values={byDay.map(({ searches }) => searches)}
-              show={count}
-            />
-            <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
-            <Chart
-              title="95 % answered within, by day"
-              values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
-              show={milliseconds}
-            />
-          </div>
+          <Charts byDay={byDay} />
           {LISTS.map((list) => (
             <ListTable key={list.name} list={list} range={range} />
           ))}
         </>
       )}
     </>
+  );
+}
+
+function Charts({ byDay }: { byDay: readonly Summary[] }): JSX.Element {
+  return (
+    <div class="charts">
+      <Chart title="Searches, by day" values={byDay.map(({ searches }) => searches)} show={count} />
+      <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
+      <Chart
+        title="95 % answered within, by day"
+        values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
+        show={milliseconds}
+      />
+    </div>
   );
 }
 

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { pathOf } from '../client.ts';
+import { type Client, pathOf } from '../client.ts';
 import { description, keyActions } from '../description.ts';
 import { moment } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
+import { CheckList, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
 import { useSession } from '../session.ts';
 
 interface Key {
@@ -25,13 +25,12 @@ export function KeysView(): JSX.Element {
   const [creating, setCreating] = useState(false);
   const [editing, setEditing] = useState<Key | null>(null);
   const [deleting, setDeleting] = useState<Key | null>(null);
-  const loaded = useLoaded(
-    (signal) =>
-      client.send<{ results: readonly Key[] }>('GET', pathOf(['keys'], { limit: SHOWN_MAX }), {
-        signal,
-      }),
-    [client, action.done],
-  );
+  const loaded = useLoaded((signal) => listKeys(client, signal), [client, action.done]);
+  const send = (method: string, { uid }: Key, told: string, body?: unknown): void =>
+    action.run(async () => {
+      await client.send(method, pathOf(['keys', uid]), { body });
+      return `The key ${uid} is ${told}.`;
+    });
   return (
     <>
       <p class="buttons">
@@ -42,13 +41,9 @@ export function KeysView(): JSX.Element {
       <Outcome action={action} />
       <Problem error={loaded.error} />
       <ul class="cards" aria-label="Keys">
-        {loaded.value?.results.map((key) => (
+        {loaded.value?.map((key) => (
           <li key={key.uid}>
-            <KeyCard
-              keyRecord={key}
-              onEdit={() => setEditing(key)}
-              onDelete={() => setDeleting(key)}
-            />
+            <KeyCard keyRecord={key} onEdit={setEditing} onDelete={setDeleting} />
           </li>
         ))}
       </ul>
@@ -67,12 +62,7 @@ export function KeysView(): JSX.Element {
         <EditDialog
           keyRecord={editing}
           onClose={() => setEditing(null)}
-          onSave={(body) =>
-            action.run(async () => {
-              await client.send('PATCH', pathOf(['keys', editing.uid]), { body });
-              return `The key ${editing.uid} is changed.`;
-            })
-          }
+          onSave={(body) => send('PATCH', editing, 'changed', body)}
         />
       )}
       {deleting === null ? null : (
@@ -82,22 +72,22 @@ export function KeysView(): JSX.Element {
           name={deleting.name ?? deleting.uid}
           verb="Delete the key"
           onClose={() => setDeleting(null)}
-          onConfirm={() =>
-            action.run(async () => {
-              await client.send('DELETE', pathOf(['keys', deleting.uid]));
-              return `The key ${deleting.uid} is deleted.`;
-            })
-          }
+          onConfirm={() => send('DELETE', deleting, 'deleted')}
         />
       )}
     </>
   );
 }
 
+async function listKeys(client: Client, signal: AbortSignal): Promise<readonly Key[]> {
+  const path = pathOf(['keys'], { limit: SHOWN_MAX });
+  return (await client.send<{ results: readonly Key[] }>('GET', path, { signal })).results;
+}
+
 interface CardProps {
   keyRecord: Key;
-  onEdit(): void;
-  onDelete(): void;
+  onEdit(key: Key): void;
+  onDelete(key: Key): void;
 }
 
 function KeyCard({ keyRecord, onEdit, onDelete }: CardProps): JSX.Element {
@@ -133,10 +123,10 @@ function KeyCard({ keyRecord, onEdit, onDelete }: CardProps): JSX.Element {
         </div>
       </dl>
       <p class="buttons">
-        <button type="button" class="quiet" onClick={onEdit}>
+        <button type="button" class="quiet" onClick={() => onEdit(keyRecord)}>
           Edit<span class="unseen"> {title}</span>
         </button>
-        <button type="button" class="danger" onClick={onDelete}>
+        <button type="button" class="danger" onClick={() => onDelete(keyRecord)}>
           Delete<span class="unseen"> {title}</span>
         </button>
       </p>
@@ -190,26 +180,12 @@ function CreateDialog({ onClose, onCreate }: CreateProps): JSX.Element {
         />
         <fieldset class="facet actions">
           <legend>May do</legend>
-          <ul>
-            {known.value?.map((name) => (
-              <li key={name}>
-                <label>
-                  <input
-                    type="checkbox"
-                    checked={actions.includes(name)}
-                    onChange={(event) =>
-                      setActions(
-                        event.currentTarget.checked
-                          ? [...actions, name]
-                          : actions.filter((one) => one !== name),
-                      )
-                    }
-                  />
-                  <span>{name === '*' ? '* (everything)' : name}</span>
-                </label>
-              </li>
-            ))}
-          </ul>
+          <CheckList
+            values={known.value ?? []}
+            chosen={actions}
+            onChoose={setActions}
+            text={(name) => <span>{name === '*' ? '* (everything)' : name}</span>}
+          />
         </fieldset>
         <button type="submit" disabled={actions.length === 0}>
           Create

@@ -65,26 +65,39 @@ export function NetworkView(): JSX.Element {
           {sharesOut(network) ? <Moves /> : null}
         </>
       )}
-      {open === null || network === undefined ? null : open.kind === 'remove' ? (
-        <Confirm
-          title={`Take ${open.name} out of the network`}
-          warning="It is not searched any more and gets no writes of this server. Its documents stay where they are. Tell the other servers as well."
-          name={open.name}
-          verb="Take it out"
-          onClose={() => setOpen(null)}
-          onConfirm={() =>
-            patch({ remotes: { [open.name]: null } }, `${open.name} is out of the network.`)
-          }
-        />
-      ) : (
-        <RemoteDialog
-          name={open.kind === 'add' ? null : open.name}
-          remote={open.kind === 'add' ? null : network.remotes[open.name]!}
-          onClose={() => setOpen(null)}
-          onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} is saved.`)}
-        />
+      {open === null || network === undefined ? null : (
+        <OpenDialog open={open} network={network} patch={patch} onClose={() => setOpen(null)} />
       )}
     </>
+  );
+}
+
+interface DialogProps {
+  open: Open;
+  network: Network;
+  patch: Patch;
+  onClose(): void;
+}
+
+function OpenDialog({ open, network, patch, onClose }: DialogProps): JSX.Element {
+  return open.kind === 'remove' ? (
+    <Confirm
+      title={`Take ${open.name} out of the network`}
+      warning="It is not searched any more and gets no writes of this server. Its documents stay where they are. Tell the other servers as well."
+      name={open.name}
+      verb="Take it out"
+      onClose={onClose}
+      onConfirm={() =>
+        patch({ remotes: { [open.name]: null } }, `${open.name} is out of the network.`)
+      }
+    />
+  ) : (
+    <RemoteDialog
+      name={open.kind === 'add' ? null : open.name}
+      remote={open.kind === 'add' ? null : network.remotes[open.name]!}
+      onClose={onClose}
+      onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} is saved.`)}
+    />
   );
 }
 
@@ -159,43 +172,54 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
         />
       )}
       <Problem error={reached.error} />
-      <div class="wide" tabIndex={0} role="region" aria-label="Servers of the network">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Server</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">
-                Documents
-              </th>
-              <th scope="col" class="number">
-                Share
-              </th>
-              <th scope="col">Keys</th>
-              <th scope="col">Actions</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((name) => (
-              <ServerRow
-                key={name}
-                name={name}
-                remote={network.remotes[name]!}
-                isSelf={name === network.self}
-                reached={reached.value?.[name]}
-                total={total}
-                onOpen={onOpen}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ServerTable network={network} reached={reached.value} total={total} onOpen={onOpen} />
       {reached.value === undefined ? null : (
         <p class="note">
           {counted(total, 'document')} on {counted(answers.length, 'server')}
         </p>
       )}
     </section>
+  );
+}
+
+interface TableProps extends ServersProps {
+  reached: Readonly<Record<string, Reached>> | undefined;
+  total: number;
+}
+
+function ServerTable({ network, reached, total, onOpen }: TableProps): JSX.Element {
+  return (
+    <div class="wide" tabIndex={0} role="region" aria-label="Servers of the network">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Server</th>
+            <th scope="col">State</th>
+            <th scope="col" class="number">
+              Documents
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            <th scope="col">Keys</th>
+            <th scope="col">Actions</th>
+          </tr>
+        </thead>
+        <tbody>
+          {Object.keys(network.remotes).map((name) => (
+            <ServerRow
+              key={name}
+              name={name}
+              remote={network.remotes[name]!}
+              isSelf={name === network.self}
+              reached={reached?.[name]}
+              total={total}
+              onOpen={onOpen}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -5,7 +5,16 @@ import { count, counted, indentJson, milliseconds, percent } from '../format.ts'
 import { useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
-import { Choice, Dialog, Field, JsonValue, Pages, Problem, TextField } from '../parts.tsx';
+import {
+  CheckList,
+  Choice,
+  Dialog,
+  Field,
+  JsonValue,
+  Pages,
+  Problem,
+  TextField,
+} from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
 import { scoreReasons } from '../score-words.ts';
 import {
@@ -364,26 +373,16 @@ function Facet({ facet, values: counted, chosen, onChoose, onFind }: FacetProps)
           <Problem error={found.error} />
         </>
       ) : null}
-      <ul>
-        {shown.map((name) => (
-          <li key={name}>
-            <label>
-              <input
-                type="checkbox"
-                checked={chosen.includes(name)}
-                onChange={(event) =>
-                  onChoose(
-                    event.currentTarget.checked
-                      ? [...chosen, name]
-                      : chosen.filter((one) => one !== name),
-                  )
-                }
-              />
-              <span>{name}</span> <span class="count">{count(values[name] ?? 0)}</span>
-            </label>
-          </li>
-        ))}
-      </ul>
+      <CheckList
+        values={shown}
+        chosen={chosen}
+        onChoose={onChoose}
+        text={(name) => (
+          <>
+            <span>{name}</span> <span class="count">{count(values[name] ?? 0)}</span>
+          </>
+        )}
+      />
       {names.length > shown.length || all ? (
         <button
           type="button"

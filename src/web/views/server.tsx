@@ -14,6 +14,22 @@ interface Version {
   readonly commitDate: string;
 }
 
+function VersionText(): JSX.Element | null {
+  const { client } = useSession();
+  const { value } = useLoaded(
+    (signal) => client.send<Version>('GET', '/version', { signal }),
+    [client],
+  );
+  if (value === undefined) return null;
+  const { serverVersion, commitSha, commitDate, pkgVersion } = value;
+  return (
+    <p>
+      Gannet {serverVersion}, commit {commitSha} of {commitDate}. It speaks the interface of version{' '}
+      {pkgVersion}.
+    </p>
+  );
+}
+
 export function ServerView(): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
@@ -21,22 +37,15 @@ export function ServerView(): JSX.Element {
     (signal) => client.send<Features>('GET', '/experimental-features', { signal }),
     [client, action.done],
   );
-  const version = useLoaded(
-    (signal) =>
-      rights.has('version')
-        ? client.send<Version>('GET', '/version', { signal })
-        : Promise.resolve(undefined),
-    [client],
-  );
   const write = (path: string): void => action.run(() => finish(client, 'POST', path));
+  const turn = (name: string, on: boolean): void =>
+    action.run(async () => {
+      await client.send('PATCH', '/experimental-features', { body: { [name]: on } });
+      return `${spaced(name)} is ${on ? 'on' : 'off'}.`;
+    });
   return (
     <>
-      {version.value === undefined ? null : (
-        <p>
-          Gannet {version.value.serverVersion}, commit {version.value.commitSha} of{' '}
-          {version.value.commitDate}. It speaks the interface of version {version.value.pkgVersion}.
-        </p>
-      )}
+      {rights.has('version') ? <VersionText /> : null}
       <p>
         <a href="openapi.json">The interface as OpenAPI</a>
       </p>
@@ -65,14 +74,7 @@ export function ServerView(): JSX.Element {
                 <input
                   type="checkbox"
                   checked={on}
-                  onChange={(event) => {
-                    const wanted = event.currentTarget.checked;
-                    action.run(async () => {
-                      const body = { [name]: wanted };
-                      await client.send('PATCH', '/experimental-features', { body });
-                      return `${spaced(name)} is ${wanted ? 'on' : 'off'}.`;
-                    });
-                  }}
+                  onChange={(event) => turn(name, event.currentTarget.checked)}
                 />
                 <span>{spaced(name)}</span>
               </label>

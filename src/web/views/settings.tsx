@@ -107,31 +107,9 @@ function SettingForm({ uid, name, value, schema, onSaved }: FormProps): JSX.Elem
         <Coded text={schema?.description ?? ''} />
       </p>
       <Field label={name} hint={`${editor.hint}${costWords(schema?.['x-makes-anew'] ?? [])}`}>
-        {(id, hintId) =>
-          editor.options === null ? (
-            <textarea
-              id={id}
-              class={editor.lines ? 'lines' : ''}
-              aria-describedby={hintId}
-              spellcheck={false}
-              value={text}
-              rows={Math.min(16, text.split('\n').length + 1)}
-              onInput={(event) => setDraft(event.currentTarget.value)}
-            />
-          ) : (
-            <select
-              id={id}
-              aria-describedby={hintId}
-              onChange={(event) => setDraft(event.currentTarget.value)}
-            >
-              {editor.options.map((option) => (
-                <option key={option} value={option} selected={option === text}>
-                  {option}
-                </option>
-              ))}
-            </select>
-          )
-        }
+        {(id, hintId) => (
+          <Control id={id} hintId={hintId} editor={editor} text={text} onInput={setDraft} />
+        )}
       </Field>
       <p class="buttons">
         <button type="submit" disabled={draft === null || action.running}>
@@ -153,6 +131,40 @@ function SettingForm({ uid, name, value, schema, onSaved }: FormProps): JSX.Elem
       </p>
       <Outcome action={action} />
     </form>
+  );
+}
+
+interface ControlProps {
+  id: string;
+  hintId: string | undefined;
+  editor: Editor;
+  text: string;
+  onInput(text: string): void;
+}
+
+function Control({ id, hintId, editor, text, onInput }: ControlProps): JSX.Element {
+  return editor.options === null ? (
+    <textarea
+      id={id}
+      class={editor.lines ? 'lines' : ''}
+      aria-describedby={hintId}
+      spellcheck={false}
+      value={text}
+      rows={Math.min(16, text.split('\n').length + 1)}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  ) : (
+    <select
+      id={id}
+      aria-describedby={hintId}
+      onChange={(event) => onInput(event.currentTarget.value)}
+    >
+      {editor.options.map((option) => (
+        <option key={option} value={option} selected={option === text}>
+          {option}
+        </option>
+      ))}
+    </select>
   );
 }
 

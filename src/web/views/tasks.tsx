@@ -12,6 +12,54 @@ import { finish, TASK_STATUSES, type Batch, type Task, type TaskPage } from '../
 const REFRESH_MS = 1000;
 const PAGE = 20;
 
+const FINISHED_TASKS = pathOf(['tasks'], { statuses: 'succeeded,failed,canceled' });
+const DELETION = {
+  title: 'Delete finished tasks',
+  warning:
+    'The records of all tasks that have succeeded, failed or were canceled are deleted. What they did stays.',
+  name: 'delete',
+  verb: 'Delete the records',
+};
+
+interface Filter {
+  readonly statuses: string;
+  readonly types: string;
+  readonly indexUids: string;
+}
+
+interface FiltersProps {
+  filter: Filter;
+  change(part: Partial<Filter>): void;
+}
+
+function Filters({ filter: { statuses, types, indexUids }, change }: FiltersProps): JSX.Element {
+  const { client } = useSession();
+  const known = useLoaded(() => description(client), [client]);
+  const options = (values: readonly string[]) =>
+    [['', 'all'], ...values.map((value) => [value, value] as const)] as const;
+  return (
+    <>
+      <Choice
+        label="Status"
+        value={statuses}
+        options={options(TASK_STATUSES)}
+        onChoose={(value) => change({ statuses: value })}
+      />
+      <Choice
+        label="Type"
+        value={types}
+        options={options(known.value === undefined ? [] : taskFilterValues(known.value, 'types'))}
+        onChoose={(value) => change({ types: value })}
+      />
+      <TextField
+        label="Index"
+        value={indexUids}
+        onInput={(value) => change({ indexUids: value })}
+      />
+    </>
+  );
+}
+
 export function TasksView(): JSX.Element {
   const { client } = useSession();
   const { query } = usePlace();
@@ -19,41 +67,22 @@ export function TasksView(): JSX.Element {
   const filter = { statuses, types, indexUids };
   const action = useAction();
   const [deleting, setDeleting] = useState(false);
-  const known = useLoaded(() => description(client), [client]);
+  const path = pathOf(['tasks'], { ...filter, from, limit: PAGE });
   const tasks = useLoaded(
-    (signal) =>
-      client.send<TaskPage<Task>>('GET', pathOf(['tasks'], { ...filter, from, limit: PAGE }), {
-        signal,
-      }),
+    (signal) => client.send<TaskPage<Task>>('GET', path, { signal }),
     [client, statuses, types, indexUids, from, action.done],
     REFRESH_MS,
   );
-  const change = (part: Partial<typeof filter & { from: string }>): void =>
+  const change = (part: Partial<Filter & { from: string }>): void =>
     replacePlace(placeHref('tasks', null, { ...filter, from: '', ...part }));
+  const cancel = ({ uid }: Task): void =>
+    action.run(() => finish(client, 'POST', pathOf(['tasks', 'cancel'], { uids: uid })));
   const page = tasks.value;
-  const options = (values: readonly string[]) =>
-    [['', 'all'], ...values.map((value) => [value, value] as const)] as const;
   return (
     <>
       <Running />
       <div class="row">
-        <Choice
-          label="Status"
-          value={statuses}
-          options={options(TASK_STATUSES)}
-          onChoose={(value) => change({ statuses: value })}
-        />
-        <Choice
-          label="Type"
-          value={types}
-          options={options(known.value === undefined ? [] : taskFilterValues(known.value, 'types'))}
-          onChoose={(value) => change({ types: value })}
-        />
-        <TextField
-          label="Index"
-          value={indexUids}
-          onInput={(value) => change({ indexUids: value })}
-        />
+        <Filters filter={filter} change={change} />
         <button type="button" class="danger" onClick={() => setDeleting(true)}>
           Delete finished tasks
         </button>
@@ -63,15 +92,7 @@ export function TasksView(): JSX.Element {
       <p class="note">{page === undefined ? '' : counted(page.total, 'task')}</p>
       <ul class="tasks" aria-label="Tasks">
         {page?.results.map((task) => (
-          <TaskRow
-            key={task.uid}
-            task={task}
-            onCancel={() =>
-              action.run(() =>
-                finish(client, 'POST', pathOf(['tasks', 'cancel'], { uids: task.uid })),
-              )
-            }
-          />
+          <TaskRow key={task.uid} task={task} onCancel={() => cancel(task)} />
         ))}
       </ul>
       <p class="buttons">
@@ -89,15 +110,9 @@ export function TasksView(): JSX.Element {
       <Batches />
       {deleting ? (
         <Confirm
-          title="Delete finished tasks"
-          warning="The records of all tasks that have succeeded, failed or were canceled are deleted. What they did stays."
-          name="delete"
-          verb="Delete the records"
+          {...DELETION}
           onClose={() => setDeleting(false)}
-          onConfirm={() => {
-            const path = pathOf(['tasks'], { statuses: 'succeeded,failed,canceled' });
-            action.run(() => finish(client, 'DELETE', path));
-          }}
+          onConfirm={() => action.run(() => finish(client, 'DELETE', FINISHED_TASKS))}
         />
       ) : null}
     </>

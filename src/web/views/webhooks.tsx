@@ -34,29 +34,7 @@ export function WebhooksView(): JSX.Element {
       <ul class="cards" aria-label="Webhooks">
         {loaded.value?.results.map((webhook) => (
           <li key={webhook.uuid}>
-            <article>
-              <h2>{webhook.url}</h2>
-              <dl>
-                {Object.entries(webhook.headers ?? {}).map(([name, value]) => (
-                  <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{value}</dd>
-                  </div>
-                ))}
-              </dl>
-              {webhook.isEditable ? (
-                <p class="buttons">
-                  <button type="button" class="quiet" onClick={() => setEditing(webhook)}>
-                    Edit<span class="unseen"> {webhook.url}</span>
-                  </button>
-                  <button type="button" class="danger" onClick={() => setDeleting(webhook)}>
-                    Delete<span class="unseen"> {webhook.url}</span>
-                  </button>
-                </p>
-              ) : (
-                <p class="note">Given when the server was started; it cannot be changed here.</p>
-              )}
-            </article>
+            <Card webhook={webhook} onEdit={setEditing} onDelete={setDeleting} />
           </li>
         ))}
       </ul>
@@ -92,6 +70,40 @@ export function WebhooksView(): JSX.Element {
         />
       )}
     </>
+  );
+}
+
+interface CardProps {
+  webhook: Webhook;
+  onEdit(webhook: Webhook): void;
+  onDelete(webhook: Webhook): void;
+}
+
+function Card({ webhook, onEdit, onDelete }: CardProps): JSX.Element {
+  return (
+    <article>
+      <h2>{webhook.url}</h2>
+      <dl>
+        {Object.entries(webhook.headers ?? {}).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {webhook.isEditable ? (
+        <p class="buttons">
+          <button type="button" class="quiet" onClick={() => onEdit(webhook)}>
+            Edit<span class="unseen"> {webhook.url}</span>
+          </button>
+          <button type="button" class="danger" onClick={() => onDelete(webhook)}>
+            Delete<span class="unseen"> {webhook.url}</span>
+          </button>
+        </p>
+      ) : (
+        <p class="note">Given when the server was started; it cannot be changed here.</p>
+      )}
+    </article>
   );
 }
 
