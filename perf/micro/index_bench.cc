@@ -1,8 +1,8 @@
 // What does indexing cost, where do the bytes go, and what does a merge cost?
 //
-// Indexes NDJSON straight through RunBatch with one worker: in one batch, then in seven batches that are merged.
-// Corpus: given on the command line; the reference is 63,436 Debian packages, 55 MB of NDJSON.
-// CPU time is that of the process, so that other work on the machine does not count.
+// Indexes NDJSON straight through RunBatch with one worker: in one batch, then in seven batches
+// that are merged. Corpus: given on the command line; the reference is 63,436 Debian packages, 55
+// MB of NDJSON. CPU time is that of the process, so that other work on the machine does not count.
 //
 //   index_bench documents.ndjson [primary key] [settings JSON]
 #include <fcntl.h>
@@ -42,7 +42,8 @@ double CpuSeconds() {
 }
 
 // Runs one batch and prints the CPU time of its stages, which it announces as progress; sampled.
-void Run(index::Index& index, const std::string& steps, const std::vector<std::string_view>& payloads, bool print) {
+void Run(index::Index& index, const std::string& steps,
+         const std::vector<std::string_view>& payloads, bool print) {
   indexing::Progress progress;
   std::vector<std::pair<std::string, double>> stages;
   std::atomic<bool> done{false};
@@ -50,15 +51,18 @@ void Run(index::Index& index, const std::string& steps, const std::vector<std::s
   std::thread watch([&] {
     while (!done) {
       const std::string name = progress.step().name;
-      if (stages.empty() || stages.back().first != name) stages.emplace_back(name, CpuSeconds() - begin);
+      if (stages.empty() || stages.back().first != name)
+        stages.emplace_back(name, CpuSeconds() - begin);
       usleep(1000);
     }
   });
   indexing::JobOptions options;
   options.memory_bytes = uint64_t{1} << 30;
-  const std::string job = "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + steps + "]}";
-  const auto outcome =
-      indexing::RunBatch(index, *indexing::BatchJob::Parse(job), payloads, options, [](const index::Snapshot&, std::string_view) { return DocSet(); }, progress);
+  const std::string job =
+      "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + steps + "]}";
+  const auto outcome = indexing::RunBatch(
+      index, *indexing::BatchJob::Parse(job), payloads, options,
+      [](const index::Snapshot&, std::string_view) { return DocSet(); }, progress);
   const double end = CpuSeconds() - begin;
   done = true;
   watch.join();
@@ -73,8 +77,8 @@ void Run(index::Index& index, const std::string& steps, const std::vector<std::s
 
 void PrintSizes(const index::Snapshot& snapshot) {
   static const std::map<segment::SectionId, const char*> kNames = {
-      {1, "row docids"},    {2, "row offsets"},      {3, "rows"},          {10, "text meta"},
-      {11, "terms"},        {12, "posting offsets"}, {13, "postings"},     {14, "forward offsets"},
+      {1, "row docids"},     {2, "row offsets"},       {3, "rows"},      {10, "text meta"},
+      {11, "terms"},         {12, "posting offsets"},  {13, "postings"}, {14, "forward offsets"},
       {15, "forward index"}, {20, "column directory"}, {21, "columns"}};
   std::map<segment::SectionId, uint64_t> sizes;
   uint64_t total = 0, tokens = 0, words = 0;
@@ -87,16 +91,18 @@ void PrintSizes(const index::Snapshot& snapshot) {
   }
   for (const auto& [id, size] : sizes) {
     const auto name = kNames.find(id);
-    std::printf("  %-26s %10.2f MB\n", name == kNames.end() ? "other" : name->second, static_cast<double>(size) / 1e6);
+    std::printf("  %-26s %10.2f MB\n", name == kNames.end() ? "other" : name->second,
+                static_cast<double>(size) / 1e6);
   }
-  std::printf("  %-26s %10.2f MB in %zu segments; %llu tokens, %llu words\n", "files", static_cast<double>(total) / 1e6,
-              snapshot.segments.size(), static_cast<unsigned long long>(tokens),
-              static_cast<unsigned long long>(words));
+  std::printf("  %-26s %10.2f MB in %zu segments; %llu tokens, %llu words\n", "files",
+              static_cast<double>(total) / 1e6, snapshot.segments.size(),
+              static_cast<unsigned long long>(tokens), static_cast<unsigned long long>(words));
 }
 
 std::string Step(size_t buffer, const std::string& key) {
-  return "{\"task\":1,\"kind\":\"documents\",\"method\":\"replace\",\"payload\":{\"buffer\":" + std::to_string(buffer) +
-         "},\"format\":\"ndjson\",\"primaryKey\":" + key + ",\"skipCreation\":false}";
+  return "{\"task\":1,\"kind\":\"documents\",\"method\":\"replace\",\"payload\":{\"buffer\":" +
+         std::to_string(buffer) + "},\"format\":\"ndjson\",\"primaryKey\":" + key +
+         ",\"skipCreation\":false}";
 }
 
 std::shared_ptr<index::Index> OpenFresh(const std::string& path, const char* settings) {
@@ -104,7 +110,8 @@ std::shared_ptr<index::Index> OpenFresh(const std::string& path, const char* set
   auto index = index::Index::Open(path);
   if (!index.ok()) Fail(index.status());
   if (settings != nullptr) {
-    Run(**index, "{\"task\":1,\"kind\":\"settings\",\"settings\":" + std::string(settings) + "}", {}, false);
+    Run(**index, "{\"task\":1,\"kind\":\"settings\",\"settings\":" + std::string(settings) + "}",
+        {}, false);
   }
   return *index;
 }
@@ -120,7 +127,8 @@ int main(int argc, char** argv) {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string key = argc > 2 && *argv[2] ? "\"" + std::string(argv[2]) + "\"" : "null";
   const char* settings = argc > 3 ? argv[3] : nullptr;
-  const std::string folder = (std::filesystem::temp_directory_path() / "gannet-index-bench").string();
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / "gannet-index-bench").string();
 
   {
     std::printf("one batch, %.1f MB\n", static_cast<double>(text.size()) / 1e6);
@@ -143,7 +151,8 @@ int main(int argc, char** argv) {
     PrintSizes(*index->snapshot());
     const double merge_begin = CpuSeconds();
     indexing::MergePlan plan;
-    for (const auto& segment : index->snapshot()->segments) plan.segments.push_back(segment->files.id);
+    for (const auto& segment : index->snapshot()->segments)
+      plan.segments.push_back(segment->files.id);
     const std::atomic<bool> cancelled{false};
     const Status status = indexing::RunMerge(*index, plan, cancelled, 0);
     if (!status.ok()) Fail(status);
