@@ -53,12 +53,12 @@ import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
 import { NetworkSearch } from './search/network-search.ts';
-import { EnrichedSearch } from './search/enriched-search.ts';
+import { SearchPipeline } from './search/execute.ts';
 import { pinsOf } from './search/rules-in-force.ts';
-import { ForeignSearch } from './search/foreign-search.ts';
+import { ForeignDocuments } from './search/foreign-documents.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
-import { Search } from './search/search-service.ts';
-import { SlowSearches } from './search/slow-searches.ts';
+import { LocalSearch } from './search/run/local.ts';
+import { SlowSearches } from './search/report.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { analyticsFolder, AnalyticsStore } from './store/analytics-store.ts';
@@ -468,7 +468,7 @@ function dependencies(
     bytesMax: config.limits.answerBytes,
   });
   const networkDocuments = new NetworkDocuments({ documents, fanOut, limits: config.limits });
-  const foreignSearch = new ForeignSearch({
+  const foreign = new ForeignDocuments({
     features: enabled,
     settings: (uid) => registry.get(uid)?.settings,
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
@@ -477,36 +477,37 @@ function dependencies(
     fetch: (uid, request, onGone) => documents.fetch(uid, request, onGone),
     limits: config.limits,
   });
-  const search = new EnrichedSearch(
-    new NetworkSearch(
-      new Search(registry, searchQueue, enabled, queryEmbedding(registry, embedding), {
-        ...config.limits,
-        queriesAtOnce: availableParallelism(),
-      }),
-      {
-        fanOut,
-        documents: networkDocuments,
-        settings: (uid) => registry.get(uid)?.settings,
-        limits: config.limits,
-        merger: new ResponseMerger(native),
-      },
-    ),
-    foreignSearch,
-    (asked) =>
+  const local = new LocalSearch(
+    registry,
+    searchQueue,
+    enabled,
+    queryEmbedding(registry, embedding),
+    { ...config.limits, queriesAtOnce: availableParallelism() },
+  );
+  const search = new SearchPipeline({
+    local,
+    network: new NetworkSearch(local, {
+      fanOut,
+      documents: networkDocuments,
+      settings: (uid) => registry.get(uid)?.settings,
+      limits: config.limits,
+      merger: new ResponseMerger(native),
+    }),
+    foreign,
+    pins: (asked) =>
       enabled().dynamicSearchRules && searchRules.size > 0
         ? pinsOf(searchRules.inForceOrder(), asked, systemClock.now())
         : [],
-  );
-  const { slowSearchMs } = config;
+    report: new SlowSearches(config.slowSearchMs, logs.of('search')),
+  });
   return {
     ...shared,
     services: {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
-      search:
-        slowSearchMs === null ? search : new SlowSearches(search, slowSearchMs, logs.of('search')),
+      search,
       networkDocuments,
-      foreign: foreignSearch,
+      foreign,
       keys,
       features,
     },

@@ -1,5 +1,5 @@
 /** The one tool of the model: what it is told of the indexes, and a search that it asks for. */
-import { combineFilters } from '../auth/tenant-token.ts';
+import type { SearchAccess } from '../search/caller.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
@@ -29,8 +29,8 @@ export interface ChatCaller {
   requester: string;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
-  /** Throws `ApiError` when the caller may not search the index. @returns the filter of its token, null for none */
-  checkSearch(uid: string): unknown;
+  /** Throws `ApiError` when the caller may not search the index. */
+  accessTo(uid: string): SearchAccess;
   /** A search that the model asks for begins. @returns to be called when it has ended */
   countSearch(): () => void;
   onGone(listener: () => void): void;
@@ -43,7 +43,12 @@ export interface ChatServices {
   settings(uid: string): SettingsObject | undefined;
   primaryKey(uid: string): string | null;
   /** The finished answer of a search, as JSON. */
-  search(uid: string, request: SearchRequest, caller: ChatCaller): Promise<Buffer>;
+  search(
+    uid: string,
+    request: SearchRequest,
+    access: SearchAccess,
+    caller: ChatCaller,
+  ): Promise<Buffer>;
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
   /** What an answer lists, read beside the event loop. */
@@ -95,9 +100,7 @@ async function facetLines(
 ): Promise<string[]> {
   try {
     const request: SearchRequest = { limit: 0, facets: ['*'] };
-    const filter = caller.checkSearch(uid);
-    if (filter !== null) request.filter = filter;
-    const answer = await services.search(uid, request, caller);
+    const answer = await services.search(uid, request, caller.accessTo(uid), caller);
     if (answer.length > FACETS_BYTES_MAX) return [];
     const { facetDistribution = {} } = JSON.parse(answer.toString()) as {
       facetDistribution?: Record<string, Record<string, number>>;
@@ -144,14 +147,16 @@ export async function runSearch(
     return { text: given, sources: null, indexUid: null, failure: null };
   const { indexUid, q, filter } = given;
   let request: SearchRequest;
+  let access: SearchAccess;
   try {
-    request = requestOf(services, caller, indexUid, q, filter);
+    access = caller.accessTo(indexUid);
+    request = requestOf(services, indexUid, q, filter);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { text: error.message, sources: null, indexUid, failure: error };
   }
   try {
-    const answer = await services.search(indexUid, request, caller);
+    const answer = await services.search(indexUid, request, access, caller);
     const bytes = ownBytes(answer);
     const hits = await services.hits(caller, bytes, services.primaryKey(indexUid));
     const text = await textOfHits(services, caller, indexUid, bytes, hits);
@@ -200,14 +205,7 @@ function parseArguments(text: string): SearchArguments | string {
   };
 }
 
-function requestOf(
-  services: ChatServices,
-  caller: ChatCaller,
-  uid: string,
-  q: string,
-  filter: string,
-): SearchRequest {
-  const rule = caller.checkSearch(uid);
+function requestOf(services: ChatServices, uid: string, q: string, filter: string): SearchRequest {
   const settings = services.settings(uid);
   if (settings === undefined) {
     throw new ApiError('index_not_found', `The index \`${uid}\` does not exist.`);
@@ -217,8 +215,7 @@ function requestOf(
   const request: SearchRequest = { ...(settings.chat.searchParameters as SearchRequest), q };
   // Without words there is nothing to embed.
   if (q.trim() === '' && request.hybrid !== undefined) delete request.hybrid;
-  const combined = rule === null ? own : combineFilters(own, rule);
-  if (combined !== null) request.filter = combined;
+  if (own !== null) request.filter = own;
   return request;
 }
 

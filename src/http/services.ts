@@ -25,6 +25,7 @@ import type {
   TaskView,
 } from '../contract/tasks.ts';
 import type { Answer } from '../search/answer.ts';
+import type { SearchCaller } from '../search/caller.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 
@@ -44,7 +45,7 @@ export interface ForeignFilters {
   filter(
     uid: string,
     filter: unknown,
-    caller: Pick<SearchContext, 'onGone' | 'mayAccess' | 'tenantFilter'>,
+    caller: Pick<SearchCaller, 'access' | 'signal'>,
   ): Promise<unknown>;
 }
 
@@ -129,37 +130,28 @@ export interface NetworkDocumentService {
   ): Promise<Buffer | null>;
 }
 
-export interface SearchContext {
-  /** Of the request that asks, for the log. */
-  requestId: string;
-  /** The header `Meili-Include-Metadata` was sent. */
-  includeMetadata: boolean;
-  /** The header `Meili-Proxy-Search` was sent: another server of the network asks. */
-  isProxied: boolean;
-  /** The listener is called when the client goes away before it has its answer. */
-  onGone(listener: () => void): void;
-  /**
-   * The filter of the caller's tenant token for an index. It is already part of every `filter` of the
-   * request; similar also applies it to the source document.
-   */
-  tenantFilter(uid: string): unknown;
-  /** Whether the caller may search an index. */
-  mayAccess(uid: string): boolean;
-}
-
 export interface SearchService {
-  /** Each resolves to the finished response body and what is known of it. `params` is validated and has its tenant filter. */
-  search(uid: string, params: SearchRequest, context: SearchContext): Promise<Answer>;
+  /**
+   * Each resolves to the finished response body and what is known of it. `params` is validated; what the caller may see is
+   * seen to.
+   * @param hidesOrigin hits of a search of the whole network do not say where they are from
+   */
+  search(
+    uid: string,
+    params: SearchRequest,
+    caller: SearchCaller,
+    hidesOrigin?: boolean,
+  ): Promise<Answer>;
   /** The queries of a multi-search, each by itself. */
-  separate(queries: readonly MultiSearchQuery[], context: SearchContext): Promise<Answer[]>;
+  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]>;
   /** The same, merged into one list. */
   federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
-    context: SearchContext,
+    caller: SearchCaller,
   ): Promise<Answer>;
-  facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Answer>;
-  similar(uid: string, params: SimilarRequest, context: SearchContext): Promise<Answer>;
+  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Answer>;
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<Answer>;
   /** The searches that run and that wait, how many may wait, and how many since the start their time limit has cut. */
   load(): { running: number; waiting: number; waitingMax: number; degraded: number };
 }

@@ -1,6 +1,6 @@
 /**
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
- * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
+ * whole network, and those that another server sends on.
  */
 import { ApiError } from '../contract/errors.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
@@ -21,16 +21,11 @@ import type { Answer } from './answer.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from './merge-request.ts';
 import type { NetworkDocuments } from './network-documents.ts';
 import { ofQuery } from './of-query.ts';
-import type { Search, SearchCaller, SearchLoad } from './search-service.ts';
+import { onGoneOf, type SearchCaller } from './caller.ts';
+import type { LocalSearch, RunOptions } from './run/local.ts';
 
-export interface NetworkCaller extends SearchCaller {
-  /** Another server of the network asks: hits carry what it needs to merge them. */
-  isProxied: boolean;
-  /** Hits of a search of the whole network do not say where they are from. */
-  hidesOrigin?: boolean;
-}
-
-type Holding = NetworkCaller & { held: HeldAnswers };
+/** A caller, and what the answers to it are taken from. */
+type Holding = SearchCaller & { held: HeldAnswers };
 
 export interface NetworkServices {
   fanOut: FanOut;
@@ -60,45 +55,45 @@ const LIMIT_DEFAULT = 20;
 const AT_ONCE = 4;
 
 export class NetworkSearch {
-  readonly #search: Search;
+  readonly #search: LocalSearch;
   readonly #services: NetworkServices;
 
-  constructor(search: Search, services: NetworkServices) {
+  constructor(search: LocalSearch, services: NetworkServices) {
     this.#search = search;
     this.#services = services;
   }
 
-  load(): SearchLoad {
-    return this.#search.load();
+  /** Whether another server of the network asks, which merges the answers of several. */
+  isAskedBy({ proxied }: SearchCaller): boolean {
+    return proxied && this.#services.fanOut.isOn;
   }
 
-  async search(uid: string, params: SearchRequest, caller: NetworkCaller): Promise<Answer> {
-    const { useNetwork, ...plain } = params;
-    if (useNetwork !== true) return this.#search.search(uid, plain, caller);
+  async search(
+    uid: string,
+    params: SearchRequest,
+    caller: SearchCaller,
+    hidesOrigin = false,
+  ): Promise<Answer> {
+    const { useNetwork: _, ...plain } = params;
     try {
-      return await this.#holding(caller, (holding) => this.#whole(uid, plain, holding));
+      return await this.#holding(caller, (holding) =>
+        this.#whole(uid, plain, holding, { hidesOrigin }),
+      );
     } catch (error) {
       throw ofWhole(error);
     }
   }
 
-  #holding<T>(caller: NetworkCaller, run: (caller: Holding) => Promise<T>): Promise<T> {
+  #holding<T>(caller: SearchCaller, run: (caller: Holding) => Promise<T>): Promise<T> {
     return this.#services.fanOut.holding((held) => run({ ...caller, held }));
   }
 
-  async facetSearch(
+  facetSearch(
     uid: string,
     params: FacetSearchRequest,
-    caller: NetworkCaller,
+    caller: SearchCaller,
   ): Promise<EngineAnswer> {
-    const { useNetwork, ...plain } = params;
-    const { fanOut } = this.#services;
-    if (useNetwork !== true) {
-      return this.#search.facetSearch(uid, plain, {
-        ...caller,
-        forMerging: caller.isProxied && fanOut.isOn,
-      });
-    }
+    const { useNetwork: _, ...plain } = params;
     return this.#holding(caller, (holding) => this.#facetHits(uid, plain, holding));
   }
 
@@ -115,13 +110,13 @@ export class NetworkSearch {
       fanOut.isMember
         ? () =>
             this.#search
-              .facetSearch(uid, request, { ...caller, forMerging: true })
+              .facetSearch(uid, request, caller, { forMerging: true })
               .then(({ bytes }) => merger.readFacetHits(bytes))
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       merger.readFacetHits,
       caller.held,
-      caller.onGone,
+      onGoneOf(caller),
     );
     const { facetName, facetQuery = null } = params;
     const merging: EngineFacetMergeRequest = {
@@ -142,22 +137,14 @@ export class NetworkSearch {
     return new Map(this.#services.fanOut.others.map((name) => [name, question]));
   }
 
-  async similar(
-    uid: string,
-    params: SimilarRequest,
-    caller: NetworkCaller & { tenantFilter: (uid: string) => unknown },
-  ): Promise<EngineAnswer> {
-    const { useNetwork, ...plain } = params;
-    if (useNetwork !== true) return this.#search.similar(uid, plain, caller);
-    return this.#holding(caller, (holding) =>
-      this.#similar(uid, plain, caller.tenantFilter(uid), holding),
-    );
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineAnswer> {
+    const { useNetwork: _, ...plain } = params;
+    return this.#holding(caller, (holding) => this.#similar(uid, plain, holding));
   }
 
   async #similar(
     uid: string,
     params: Omit<SimilarRequest, 'useNetwork'>,
-    tenantFilter: unknown,
     caller: Holding,
   ): Promise<EngineAnswer> {
     const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
@@ -166,8 +153,8 @@ export class NetworkSearch {
       uid,
       id,
       embedder,
-      tenantFilter,
-      caller,
+      caller.access.tenantFilter(uid),
+      { onGone: onGoneOf(caller), held: caller.held },
     );
     if (vectors === undefined) {
       throw new ApiError(
@@ -197,28 +184,19 @@ export class NetworkSearch {
     return this.#services.merger.merge(merging, responses);
   }
 
-  separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Answer[]> {
-    return queries.some(({ useNetwork }) => useNetwork === true)
-      ? this.#separate(queries, caller)
-      : this.#search.separate(queries, caller);
-  }
-
   async federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
-    caller: NetworkCaller,
+    caller: SearchCaller,
+    options: RunOptions,
   ): Promise<Answer> {
-    const { fanOut } = this.#services;
-    if (!asksOthers(queries)) {
-      if (!caller.isProxied || !fanOut.isOn)
-        return this.#search.federated(queries, federation, caller);
-      const placed = queries.map((query, n) => ({
-        query,
-        position: query.federationOptions?.queryPosition ?? n,
-      }));
-      return this.#scored(placed, federation, caller);
-    }
-    return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+    if (asksOthers(queries))
+      return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+    const placed = queries.map((query, n) => ({
+      query,
+      position: query.federationOptions?.queryPosition ?? n,
+    }));
+    return this.#scored(placed, federation, caller, options);
   }
 
   /** A federated search of which some queries are for others. */
@@ -241,7 +219,11 @@ export class NetworkSearch {
   }
 
   /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
-  async #separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Answer[]> {
+  async separate(
+    queries: readonly MultiSearchQuery[],
+    caller: SearchCaller,
+    options: RunOptions,
+  ): Promise<Answer[]> {
     const { limits } = this.#services;
     const results: Answer[] = [];
     let bytesLeft = limits.answerBytes;
@@ -253,12 +235,12 @@ export class NetworkSearch {
       failed = position;
       failure = error;
     };
-    caller.onGone(() => fail(0, new Error('the client went away')));
+    caller.signal.onAbort(() => fail(0, new Error('the client went away')));
     const runSome = async (): Promise<void> => {
       while (next < failed) {
         const position = next++;
         try {
-          const result = await this.#one(queries[position]!, caller);
+          const result = await this.#one(queries[position]!, caller, options);
           results[position] = result;
           bytesLeft -= result.bytes.length;
           if (bytesLeft < 0) fail(position, answerTooLarge(limits));
@@ -273,28 +255,29 @@ export class NetworkSearch {
   }
 
   /** A result of separate searches. */
-  async #one(query: MultiSearchQuery, caller: NetworkCaller): Promise<Answer> {
+  async #one(query: MultiSearchQuery, caller: SearchCaller, options: RunOptions): Promise<Answer> {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
     if (useNetwork === true) {
       const begun = performance.now();
       const answer = await this.#holding(caller, (holding) =>
-        this.#whole(indexUid, params, holding, indexUid),
+        this.#whole(indexUid, params, holding, { shownUid: indexUid }),
       );
       return { ...answer, durationMs: performance.now() - begun };
     }
-    const [answer] = await this.#search.separate([{ ...params, indexUid }], caller);
+    const [answer] = await this.#search.separate([{ ...params, indexUid }], caller, options);
     return answer!;
   }
 
   /**
    * One search of the whole network, answered like that of one index.
-   * @param shownUid stands before everything else in the answer
+   * @param shown `shownUid` stands before everything else in the answer; with `hidesOrigin` hits do not say where they are
+   *   from
    */
   async #whole(
     uid: string,
     params: SearchRequest,
     caller: Holding,
-    shownUid?: string,
+    { shownUid, hidesOrigin = false }: { shownUid?: string; hidesOrigin?: boolean },
   ): Promise<Answer> {
     // Pins are those of one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
@@ -314,7 +297,7 @@ export class NetworkSearch {
       ...{ totalMax: this.#totalMaxOf(uid), indexUid: shownUid, query: query.q ?? '' },
       ...(hasFacets ? { facetsOf: uid, faceting: { [uid]: this.#facetingOf(uid) } } : {}),
       ...{ halves: halvesOf(query), showsMetadata: caller.includeMetadata },
-      showsOrigin: caller.hidesOrigin !== true,
+      showsOrigin: !hidesOrigin,
     };
     return this.#services.merger.merge(merging, responses);
   }
@@ -354,7 +337,7 @@ export class NetworkSearch {
       questions,
       merger.read,
       caller.held,
-      caller.onGone,
+      onGoneOf(caller),
     );
     const responses = [...others.answers.values()];
     const servers: EngineMergeRequest['servers'] = [...others.answers.keys()].map((name) => ({
@@ -373,7 +356,8 @@ export class NetworkSearch {
   async #scored(
     placed: readonly PlacedQuery[],
     federation: Federation,
-    caller: NetworkCaller,
+    caller: SearchCaller,
+    options: RunOptions = {},
   ): Promise<Answer> {
     const queries = placed.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
@@ -381,7 +365,10 @@ export class NetworkSearch {
       return { ...plain, federationOptions: { ...options, queryPosition: position } };
     });
     try {
-      return await this.#search.federated(queries, federation, { ...caller, forMerging: true });
+      return await this.#search.federated(queries, federation, caller, {
+        ...options,
+        forMerging: true,
+      });
     } catch (error) {
       throw atPosition(error, placed);
     }

@@ -4,7 +4,7 @@ import { EMBEDDER_STATES, type EmbedderStates } from '../embedding/embedder-stat
 import { EmbeddingError } from '../embedding/embedding-error.ts';
 import type { EmbeddingService } from '../embedding/embedding-service.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
-import type { EmbedQuery } from './search-service.ts';
+import type { EmbedQuery } from './run/local.ts';
 
 export function queryEmbedding(
   registry: IndexRegistry,

@@ -171,10 +171,10 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await missing()).status, 404);
       assert.equal((await missing()).status, 404);
       const gone = new Promise<void>((resolve) => {
-        server.services.search.search = (_, __, { onGone }) =>
+        server.services.search.search = (_, __, { signal }) =>
           new Promise((_done, failed) => {
             abort.abort();
-            onGone(() => {
+            signal.onAbort(() => {
               failed(new Error('gone'));
               resolve();
             });

@@ -20,6 +20,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
 import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
+import type { SearchCaller } from '../../search/caller.ts';
 import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange, ReplyStream } from '../exchange.ts';
@@ -258,15 +259,17 @@ function chatServicesOf(server: Dependencies): ChatServices {
     describing: server.chatLoad.describing,
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
-    search: async (uid, request, { requestId, onGone }) => {
-      const answer = await services.search.search(uid, request, {
-        ...{ requestId, onGone, includeMetadata: false, isProxied: false, hidesOrigin: true },
-        // It is part of the filter of each request.
-        tenantFilter: () => null,
+    search: async (uid, request, access, { requestId, onGone }) => {
+      const caller: SearchCaller = {
         // Models see the ids of foreign documents, not the documents.
-        mayAccess: () => false,
-      });
-      return answer.bytes;
+        access: {
+          mayAccess: (other) => other === uid && access.mayAccess(uid),
+          tenantFilter: (other) => access.tenantFilter(other),
+          refusal: (other) => access.refusal(other),
+        },
+        ...{ requestId, signal: { onAbort: onGone }, includeMetadata: false, proxied: false },
+      };
+      return (await services.search.search(uid, request, caller, true)).bytes;
     },
     documents: async (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
@@ -287,10 +290,10 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
     ...{ requestId, requester: requesterOf(context) },
     accessible: () =>
       services.indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
-    checkSearch(uid) {
+    accessTo(uid) {
       const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
       if (!allowed.ok) throw allowed.error;
-      return allowed.value.tenantFilter(uid);
+      return allowed.value;
     },
     countSearch() {
       access.throttle?.searchesBegin(1);

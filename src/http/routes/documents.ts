@@ -359,11 +359,7 @@ async function fetch(
   const onGone = (listener: () => void): void => exchange.onAbort(listener);
   const kind = filterKindFault(request.filter, 'invalid_document_filter');
   if (kind !== null) throw kind;
-  const filter = await foreign.filter(uid, request.filter, {
-    onGone,
-    mayAccess: (other) => access.mayAccess(other),
-    tenantFilter: (other) => access.tenantFilter(other),
-  });
+  const filter = await foreign.filter(uid, request.filter, { access, signal: exchange });
   await anyFilterCheck(server)(filter, 'invalid_document_filter');
   const { documents } = indexes;
   return bytes(

@@ -4,8 +4,6 @@ import {
   SEARCH_ANSWER,
   SIMILAR_ANSWER,
 } from '../../contract/answers.ts';
-import type { Access } from '../../auth/authorize.ts';
-import { combineFilters } from '../../auth/tenant-token.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
@@ -28,33 +26,24 @@ import {
 } from '../../contract/search.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
 import { joinedResults } from '../../search/answer.ts';
+import { checkAccess, type SearchCaller } from '../../search/caller.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { asks } from '../exchange.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
-import type { SearchContext } from '../services.ts';
 
-function searchContext({
+function callerOf({
   requestId,
   access,
   exchange,
-}: Pick<RequestContext, 'requestId' | 'access' | 'exchange'>): SearchContext {
+}: Pick<RequestContext, 'requestId' | 'access' | 'exchange'>): SearchCaller {
   return {
-    requestId,
+    ...{ access, requestId, signal: exchange },
     includeMetadata: asks(exchange.headers.includeMetadata),
-    isProxied: asks(exchange.headers.proxySearch),
-    onGone: (listener) => exchange.onAbort(listener),
-    tenantFilter: (uid) => access.tenantFilter(uid),
-    mayAccess: (uid) => access.mayAccess(uid),
+    proxied: asks(exchange.headers.proxySearch),
   };
-}
-
-/** Adds the filter of the caller's token, if it has one. */
-function restrict(request: { filter?: unknown }, access: Access, uid: string): void {
-  const rule = access.tenantFilter(uid);
-  if (rule !== null) request.filter = combineFilters(request.filter, rule);
 }
 
 export function searchRoutes(dependencies: Dependencies): Route[] {
@@ -96,8 +85,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     await checkSearch(uid, request);
     const recorded = recordingOf(recorder, context, uid, request);
     const startedAt = recorded === null ? 0 : performance.now();
-    restrict(request, context.access, uid);
-    const answer = await search.search(uid, request, searchContext(context));
+    const answer = await search.search(uid, request, callerOf(context));
     recorded?.(answer, performance.now() - startedAt);
     return bytes(answer.bytes);
   }
@@ -117,7 +105,6 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
       );
     }
-    restrict(request, context.access, uid);
     await checkFilter(request.filter, 'invalid_similar_filter');
     const id = String(request.id);
     if (!isDocumentId(id)) {
@@ -126,22 +113,19 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
       );
     }
-    return bytes((await search.similar(uid, { ...request, id }, searchContext(context))).bytes);
+    return bytes((await search.similar(uid, { ...request, id }, callerOf(context))).bytes);
   }
 
   async function multiSearch(context: RequestContext<unknown, MultiSearchRequest>): Promise<Reply> {
     const { access, body } = context;
     const excess = multiSearchLimitFault(body, limits);
     if (excess !== null) throw excess;
-    for (const [i, query] of body.queries.entries()) {
-      if (!access.mayAccess(query.indexUid)) {
-        throw access.refusal(query.indexUid).placed({ query: i });
-      }
-    }
-    for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
-      if (access.mayAccess(uid)) continue;
-      throw access.refusal(uid).placed({ path: 'federation.facetsByIndex' });
-    }
+    // Before anything else is said of the indexes.
+    checkAccess(
+      body.queries.map(({ indexUid }) => indexUid),
+      body.federation,
+      access,
+    );
     const fault = multiSearchFault(body, features.get(), dependencies.network.get());
     if (fault !== null) throw fault;
     const { queries, federation } = body;
@@ -156,30 +140,28 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
           : undefined;
       const vector = settings && vectorFault(query, settings, features.get());
       if (vector) throw vector.placed({ query: i });
-      restrict(query, access, query.indexUid);
     }
     if (federation === null || federation === undefined) {
-      const answers = await search.separate(queries, searchContext(context));
+      const answers = await search.separate(queries, callerOf(context));
       for (const [n, record] of recorded.entries()) record?.(answers[n]!, answers[n]!.durationMs!);
       return bytes(joinedResults(answers, limits, answerBuffers));
     }
     const startedAt = performance.now();
-    const answer = await search.federated(queries, federation, searchContext(context));
+    const answer = await search.federated(queries, federation, callerOf(context));
     const ms = performance.now() - startedAt;
     for (const [n, record] of recorded.entries()) record?.(answer, ms, n);
     return bytes(answer.bytes);
   }
 
   async function facetSearch(context: RequestContext<unknown, FacetSearchRequest>): Promise<Reply> {
-    const { access, params } = context;
+    const { params } = context;
     const body = withoutIgnored(context.body);
     const gate = searchGate(body, features.get());
     if (gate !== null) throw gate;
     const uid = params.index_uid!;
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
     if (hasVectorParameters(body)) checkVectors(uid, body);
-    restrict(body, access, uid);
-    return bytes((await search.facetSearch(uid, body, searchContext(context))).bytes);
+    return bytes((await search.facetSearch(uid, body, callerOf(context))).bytes);
   }
 
   const routes = [

@@ -14,17 +14,23 @@ import {
   type SettingsObject,
 } from '../../../src/contract/settings.ts';
 import type { TaskRequest, TaskSummary, TaskView } from '../../../src/contract/tasks.ts';
-import type { SearchContext, Services } from '../../../src/http/services.ts';
+import type { Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Answer } from '../../../src/search/answer.ts';
 import { headOf } from '../../support/answer-head.ts';
+import type { SearchCaller } from '../../../src/search/caller.ts';
+import { SearchPipeline } from '../../../src/search/execute.ts';
+import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
+import type { NetworkSearch } from '../../../src/search/network-search.ts';
+import { SlowSearches } from '../../../src/search/report.ts';
+import type { LocalSearch } from '../../../src/search/run/local.ts';
 
 export interface FakeServices extends Services {
   /** Everything registered, in order. */
   readonly registered: TaskRequest[];
-  readonly searches: { uid: string | null; params: unknown; context: SearchContext }[];
+  readonly searches: { uid: string | null; params: unknown; caller: SearchCaller }[];
   readonly store: Store;
   readonly dir: string;
   addIndex(uid: string, settings?: Partial<SettingsObject>): void;
@@ -69,11 +75,25 @@ export function fakeServices(clock: Clock): FakeServices {
     }
   }
 
-  const answer = (uid: string | null, params: unknown, context: SearchContext): Promise<Answer> => {
-    searches.push({ uid, params, context });
+  const answer = (uid: string | null, params: unknown, caller: SearchCaller): Promise<Answer> => {
+    searches.push({ uid, params, caller });
     if (uid !== null && !indexes.has(uid)) return Promise.reject(indexNotFound(uid));
     const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
     return Promise.resolve({ bytes, head: headOf(0) });
+  };
+  const local: Pick<
+    LocalSearch,
+    'search' | 'facetSearch' | 'similar' | 'separate' | 'federated' | 'load'
+  > = {
+    search: answer,
+    facetSearch: answer,
+    similar: answer,
+    separate: async (queries, caller) => {
+      const one = await answer(null, { queries }, caller);
+      return queries.map(() => one);
+    },
+    federated: (queries, federation, caller) => answer(null, { queries, federation }, caller),
+    load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
   };
   const info = (uid: string) => ({
     uid,
@@ -170,16 +190,15 @@ export function fakeServices(clock: Clock): FakeServices {
       fetch: () => Promise.resolve(Buffer.from('{}')),
     },
     foreign: { filter: (_, filter) => Promise.resolve(filter) },
-    search: {
-      search: answer,
-      facetSearch: answer,
-      similar: answer,
-      separate: async (queries, context) => {
-        const one = await answer(null, { queries }, context);
-        return queries.map(() => one);
-      },
-      federated: (queries, federation, context) => answer(null, { queries, federation }, context),
-      load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
-    },
+    search: new SearchPipeline({
+      local: local as unknown as LocalSearch,
+      network: { isAskedBy: () => false } as unknown as NetworkSearch,
+      foreign: {
+        filter: (_: string, filter: unknown) => Promise.resolve(filter),
+        needsHits: () => false,
+      } as unknown as ForeignDocuments,
+      pins: () => [],
+      report: new SlowSearches(null, { warn: () => {} }),
+    }),
   };
 }

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { headOf } from '../../support/answer-head.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
-import { Search } from '../../../src/search/search-service.ts';
+import { LocalSearch } from '../../../src/search/run/local.ts';
 import { add, TestMachine } from '../../support/machine.ts';
+import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('the indexes of a federated search', () => {
-  const plain = { includeMetadata: false, onGone: () => {} };
+  const plain = callerOf();
   const queries = [{ indexUid: 'b' }, { indexUid: 'a' }, { indexUid: 'b' }];
   let test: TestMachine;
-  let search: Search;
+  let search: LocalSearch;
   /** What the engine was asked: handles and request. */
   let asked: { handles: number[]; otherIndexes: unknown }[];
 
@@ -19,7 +20,7 @@ describe('the indexes of a federated search', () => {
     for (const uid of ['a', 'b', 'c', 'd']) await test.run(add(uid, [{ id: 1 }]));
     const { registry } = test.machine;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
-    search = new Search(registry, queue, () => NO_FEATURES, embedNothing);
+    search = new LocalSearch(registry, queue, () => NO_FEATURES, embedNothing);
     registry.native.federatedSearch = (handles, request) => {
       const { otherIndexes } = JSON.parse(String(request)) as { otherIndexes: unknown };
       asked.push({ handles, otherIndexes });

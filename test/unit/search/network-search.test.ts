@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import type { MultiSearchQuery } from '../../../src/contract/search.ts';
+import { NetworkSearch, type NetworkServices } from '../../../src/search/network-search.ts';
+import type { LocalSearch } from '../../../src/search/run/local.ts';
 import { headOf } from '../../support/answer-head.ts';
-import {
-  type NetworkCaller,
-  NetworkSearch,
-  type NetworkServices,
-} from '../../../src/search/network-search.ts';
-import type { Search } from '../../../src/search/search-service.ts';
+import { callerOf } from '../../support/search-caller.ts';
 
 describe('separate searches of which one is of the whole network', () => {
   it('are begun only while their answers fit into one', async () => {
@@ -18,7 +15,7 @@ describe('separate searches of which one is of the whole network', () => {
         begun++;
         return Promise.resolve([{ bytes: Buffer.alloc(100), head: headOf(0) }]);
       },
-    } as unknown as Search;
+    } as unknown as LocalSearch;
     const services = {
       fanOut: {},
       limits: { ...DEFAULT_LIMITS, answerBytes: 1000 },
@@ -26,9 +23,7 @@ describe('separate searches of which one is of the whole network', () => {
     const queries: MultiSearchQuery[] = Array.from({ length: 200 }, () => ({ indexUid: 'a' }));
     queries.push({ indexUid: 'a', useNetwork: true });
     await assert.rejects(
-      new NetworkSearch(search, services).separate(queries, {
-        onGone: () => {},
-      } as unknown as NetworkCaller),
+      new NetworkSearch(search, services).separate(queries, callerOf(), {}),
       (error: ApiError) => error.code === 'bad_request' && /larger than/.test(error.message),
     );
     assert.ok(begun <= 20, `${begun} were begun`);

@@ -4,18 +4,19 @@ import { NO_FEATURES } from '../../../src/contract/features.ts';
 import type { NativeAddon, PendingSearch } from '../../../src/engine/native.ts';
 import { Documents, Indexes } from '../../../src/search/index-service.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
-import { type EmbedQuery, Search, uuidV7 } from '../../../src/search/search-service.ts';
+import { type EmbedQuery, LocalSearch, uuidV7 } from '../../../src/search/run/local.ts';
 import { planSearch } from '../../../src/search/plan.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
 import type { Answer } from '../../../src/search/answer.ts';
 import { headOf } from '../../support/answer-head.ts';
+import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('searches and reads', () => {
   let test: TestMachine;
-  let search: Search;
+  let search: LocalSearch;
   let indexes: Indexes;
-  const plain = { includeMetadata: false, onGone: () => {} };
+  const plain = callerOf();
 
   before(async () => {
     test = await TestMachine.open();
@@ -30,7 +31,7 @@ describe('searches and reads', () => {
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     const { registry } = test.machine;
     const features = (): typeof NO_FEATURES => NO_FEATURES;
-    search = new Search(registry, queue, features, embedNothing);
+    search = new LocalSearch(registry, queue, features, embedNothing);
     const size = (): { diskBytes: number; usedBytes: number } => ({
       diskBytes: 100,
       usedBytes: 10,
@@ -84,7 +85,7 @@ describe('searches and reads', () => {
   it('of a request whose client has gone are not begun any more', async () => {
     let leave = (): void => {};
     const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
-    const onGone = (listener: () => void): void => {
+    const onAbort = (listener: () => void): void => {
       const before = leave;
       leave = () => (before(), listener());
     };
@@ -95,7 +96,7 @@ describe('searches and reads', () => {
       if (++begun === 3) leave();
       return run(handle, request);
     };
-    await assert.rejects(search.separate(queries, { ...plain, onGone }));
+    await assert.rejects(search.separate(queries, { ...plain, signal: { onAbort } }));
     native.search = run;
     assert.equal(begun, 3);
   });
@@ -110,7 +111,7 @@ describe('searches and reads', () => {
     };
     for (const kind of ['search', 'facetSearch', 'similar'] as const) {
       let leave = (): void => {};
-      const onGone = (listener: () => void): void => {
+      const onAbort = (listener: () => void): void => {
         leave = listener;
       };
       let ticket: number | undefined;
@@ -125,7 +126,7 @@ describe('searches and reads', () => {
           end = () => resolve({ bytes: Buffer.from('{}'), head: headOf(0) });
         });
       };
-      const caller = { ...plain, onGone, tenantFilter: () => null };
+      const caller = { ...plain, signal: { onAbort } };
       const answer = {
         search: () => search.search('a', {}, caller),
         facetSearch: () => search.facetSearch('a', { facetName: 't' }, caller),
@@ -168,8 +169,8 @@ describe('searches and reads', () => {
 
     afterEach(() => void Object.assign(test.machine.registry.native, engine));
 
-    const searching = (embed: EmbedQuery): Search =>
-      new Search(
+    const searching = (embed: EmbedQuery): LocalSearch =>
+      new LocalSearch(
         test.machine.registry,
         new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 }),
         () => NO_FEATURES,

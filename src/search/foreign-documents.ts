@@ -9,8 +9,8 @@ import { fieldView } from '../contract/fields.ts';
 import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { MultiSearchQuery } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import type { OnGone } from '../engine/handle.ts';
 import type { AnswerHead } from '../engine/native.ts';
 import {
   checkForeignSyntax,
@@ -20,17 +20,12 @@ import {
   resolvedFilter,
 } from './foreign-filter.ts';
 import type { Answer } from './answer.ts';
+import { onGoneOf, type SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
-import { ofQuery } from './of-query.ts';
 
-/** What a caller may read of other indexes. */
-export interface ForeignCaller {
-  onGone(listener: () => void): void;
-  mayAccess(uid: string): boolean;
-  /** Of the caller's tenant token. */
-  tenantFilter(uid: string): unknown;
-}
+/** Who reads, as far as other indexes go. */
+export type ForeignCaller = Pick<SearchCaller, 'access' | 'signal'>;
 
 export interface ForeignServices {
   features(): FeatureSet;
@@ -42,7 +37,7 @@ export interface ForeignServices {
   fetch(
     uid: string,
     request: FetchRequest,
-    onGone: ForeignCaller['onGone'],
+    onGone: OnGone,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
   limits: RequestLimits;
 }
@@ -53,7 +48,7 @@ interface Listed {
   members: Member[];
 }
 
-export class ForeignSearch {
+export class ForeignDocuments {
   readonly #services: ForeignServices;
 
   constructor(services: ForeignServices) {
@@ -104,7 +99,8 @@ export class ForeignSearch {
 
   /** The primary key of an index that the caller may search, null for none; undefined: it is not there for the caller. */
   #readable(uid: string, caller: ForeignCaller): string | null | undefined {
-    if (this.#services.settings(uid) === undefined || !caller.mayAccess(uid)) return undefined;
+    if (this.#services.settings(uid) === undefined || !caller.access.mayAccess(uid))
+      return undefined;
     return this.#services.primaryKey(uid);
   }
 
@@ -121,9 +117,13 @@ export class ForeignSearch {
       ids: null,
       retrieveVectors: false,
     };
-    const rule = caller.tenantFilter(uid);
+    const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
-    const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.onGone);
+    const answer = await this.#services.fetch(
+      uid,
+      { ...all, ...request, filter },
+      onGoneOf(caller),
+    );
     const text = (await wholeListing(answer, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {
@@ -184,23 +184,6 @@ export class ForeignSearch {
       found.set(idOf(document, primaryKey), shown);
     }
     return found;
-  }
-
-  /** Every filter of a multi-search, in place of what was sent. */
-  async queries(
-    given: readonly MultiSearchQuery[],
-    caller: ForeignCaller,
-  ): Promise<readonly MultiSearchQuery[]> {
-    if (!given.some(({ filter }) => hasForeign(filter))) return given;
-    const queries: MultiSearchQuery[] = [];
-    for (const [n, query] of given.entries()) {
-      try {
-        queries.push({ ...query, filter: await this.filter(query.indexUid, query.filter, caller) });
-      } catch (error) {
-        throw ofQuery(error, n);
-      }
-    }
-    return queries;
   }
 }
 

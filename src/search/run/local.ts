@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { jsonText } from '../base/json-turns.ts';
-import { pauser } from '../base/pauser.ts';
-import { ApiError, indexNotFound } from '../contract/errors.ts';
-import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
-import type { FeatureSet } from '../contract/features.ts';
-import { isGiven } from '../contract/settings/setting.ts';
+import { jsonText } from '../../base/json-turns.ts';
+import { pauser } from '../../base/pauser.ts';
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { searchKind, type VectorRequest } from '../../contract/search-kind.ts';
+import type { FeatureSet } from '../../contract/features.ts';
+import { isGiven } from '../../contract/settings/setting.ts';
 import type {
   FacetSearchRequest,
   Federation,
   MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
-} from '../contract/search.ts';
-import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../contract/limits.ts';
-import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
-import type { EngineAnswer } from '../engine/native.ts';
-import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
-import { answerOf, fromEngine } from '../engine/errors.ts';
+} from '../../contract/search.ts';
+import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
+import { cancelable, type IndexHandle } from '../../engine/handle.ts';
+import type { EngineAnswer } from '../../engine/native.ts';
+import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
+import { answerOf, fromEngine } from '../../engine/errors.ts';
 import {
   planFacetSearch,
   planFederated,
@@ -25,20 +25,19 @@ import {
   type QueryVector,
   type SearchMetadata,
   withEngineText,
-} from './plan.ts';
-import type { Answer } from './answer.ts';
-import { ofQuery } from './of-query.ts';
-import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
-import { SuspendedSearches } from './suspended-searches.ts';
+} from '../plan.ts';
+import type { Answer } from '../answer.ts';
+import { onGoneOf, type SearchCaller } from '../caller.ts';
+import { ofQuery } from '../of-query.ts';
+import type { RunSearch, SearchQueue, Turn } from '../search-queue.ts';
+import { SuspendedSearches } from '../suspended-searches.ts';
 
-/** What a search is told besides its parameters. */
-export interface SearchCaller {
-  includeMetadata: boolean;
+/** What a run is told besides its request and its caller. */
+export interface RunOptions {
   /** Hits of a federated search, or values of a facet, will be merged with those of other servers. */
   forMerging?: boolean;
   /** Heads tell where hits stand. */
   hitSpans?: boolean;
-  onGone: OnGone;
 }
 
 export interface SearchLoad {
@@ -74,8 +73,8 @@ interface Asked<T> {
 
 const CUTOFF_MS_DEFAULT = 1500;
 
-/** Searches of one or many indexes. */
-export class Search {
+/** Searches of indexes of this server. */
+export class LocalSearch {
   readonly #registry: IndexRegistry;
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
@@ -100,19 +99,24 @@ export class Search {
     this.#suspended = new SuspendedSearches(registry.native, queue.permits);
   }
 
-  search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Answer> {
+  search(
+    uid: string,
+    params: SearchRequest,
+    caller: SearchCaller,
+    { hitSpans }: RunOptions = {},
+  ): Promise<Answer> {
     return this.#queue.run((turn) => {
       const find = (): IndexEntry => this.#entry(uid);
-      const more = { answerBytesMax: this.#limits.answerBytes };
+      const more = { answerBytesMax: this.#limits.answerBytes, ...spans(hitSpans) };
       return this.#one(turn, { uid, find, params }, more, caller);
-    }, caller.onGone);
+    }, onGoneOf(caller));
   }
 
   /** A search of one index, which has a permit. */
   async #one(
     turn: Turn,
     asked: Asked<SearchRequest>,
-    extras: { answerBytesMax: number; indexUid?: string },
+    extras: { answerBytesMax: number; indexUid?: string; hitSpans?: boolean },
     caller: SearchCaller,
   ): Promise<Answer> {
     const { uid, find, params } = asked;
@@ -122,11 +126,10 @@ export class Search {
       ...extras,
       requestUid: uuidV7(),
       ...(metadata === null ? {} : { metadata }),
-      ...(caller.hitSpans === true ? { hitSpans: true } : {}),
     };
     const answer = await this.#withVector(turn, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
-      return withEngineText(request, (text) => find().handle.search(text, caller.onGone));
+      return withEngineText(request, (text) => find().handle.search(text, onGoneOf(caller)));
     });
     if (answer.head.degraded) this.#degraded++;
     return metadata === null ? answer : { ...answer, queryUids: [metadata.queryUid] };
@@ -136,38 +139,35 @@ export class Search {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
+    { forMerging }: RunOptions = {},
   ): Promise<EngineAnswer> {
-    const merging = caller.forMerging === true ? { forMerging: true } : {};
+    const merging = forMerging === true ? { forMerging: true } : {};
     return this.#queue.run((turn) => {
       const { answerBytes: answerBytesMax } = this.#limits;
       const find = (): IndexEntry => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineAnswer> => {
         const more = { answerBytesMax, ...merging };
         const request = planFacetSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) => find().handle.facetSearch(text, caller.onGone));
+        return withEngineText(request, (text) => find().handle.facetSearch(text, onGoneOf(caller)));
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
       return every
         ? answerOf(uid, ask())
         : this.#withVector(turn, { uid, find, params }, caller, ask);
-    }, caller.onGone);
+    }, onGoneOf(caller));
   }
 
-  similar(
-    uid: string,
-    params: SimilarRequest,
-    caller: SearchCaller & { tenantFilter: (uid: string) => unknown },
-  ): Promise<EngineAnswer> {
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineAnswer> {
     return this.#queue.run(() => {
       const { answerBytes: answerBytesMax } = this.#limits;
-      const filter = caller.tenantFilter(uid);
+      const filter = caller.access.tenantFilter(uid);
       const request = planSimilar(params, this.#features(), filter, { answerBytesMax });
       const answer = withEngineText(request, (text) =>
-        this.#entry(uid).handle.similar(text, caller.onGone),
+        this.#entry(uid).handle.similar(text, onGoneOf(caller)),
       );
       return answerOf(uid, answer);
-    }, caller.onGone);
+    }, onGoneOf(caller));
   }
 
   /**
@@ -178,10 +178,11 @@ export class Search {
   async #withVector(
     turn: Turn,
     { uid, find, params }: Asked<VectorRequest>,
-    { onGone }: SearchCaller,
+    caller: SearchCaller,
     ask: (vector?: QueryVector) => Promise<EngineAnswer>,
   ): Promise<EngineAnswer> {
     if (!needsVector(params)) return answerOf(uid, ask());
+    const onGone = onGoneOf(caller);
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
       turn.away(() => this.#vectorOf(uid, params, deadline));
@@ -234,8 +235,15 @@ export class Search {
   }
 
   /** Searches of one request, each of which takes its own turn. */
-  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]> {
-    return this.#queue.runSeveral((run) => this.#separate(queries, caller, run), caller.onGone);
+  separate(
+    queries: readonly MultiSearchQuery[],
+    caller: SearchCaller,
+    options: RunOptions = {},
+  ): Promise<Answer[]> {
+    return this.#queue.runSeveral(
+      (run) => this.#separate(queries, caller, options, run),
+      onGoneOf(caller),
+    );
   }
 
   /** Queries whose hits are merged into one list; together they take one permit. */
@@ -243,10 +251,11 @@ export class Search {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
+    options: RunOptions = {},
   ): Promise<Answer> {
     return this.#queue.run(
-      (turn) => this.#federated(turn, queries, federation, caller),
-      caller.onGone,
+      (turn) => this.#federated(turn, queries, federation, caller, options),
+      onGoneOf(caller),
     );
   }
 
@@ -257,6 +266,7 @@ export class Search {
   async #separate(
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
+    options: RunOptions,
     run: RunSearch,
   ): Promise<Answer[]> {
     const answers: Answer[] = [];
@@ -269,14 +279,14 @@ export class Search {
       failed = position;
       failure = error;
     };
-    caller.onGone(() => fail(0, new Error('the client went away')));
+    caller.signal.onAbort(() => fail(0, new Error('the client went away')));
     // Answers that come while others are begun are taken in the same turn of the event loop, without an end.
     const pause = pauser();
     const runSome = async (): Promise<void> => {
       while (next < failed) {
         const position = next++;
         const search = (turn: Turn) =>
-          this.#ofMany(turn, queries[position]!, position, bytesLeft, caller);
+          this.#ofMany(turn, queries[position]!, position, bytesLeft, caller, options);
         try {
           const answer = await run(search);
           answers[position] = answer;
@@ -300,13 +310,19 @@ export class Search {
     position: number,
     answerBytesMax: number,
     caller: SearchCaller,
+    { hitSpans }: RunOptions,
   ): Promise<Answer> {
     const { indexUid, federationOptions: _, ...params } = query;
     const find = (): IndexEntry => this.#entryOfQuery(indexUid, position);
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
     try {
-      const answer = await this.#one(turn, asked, { indexUid, answerBytesMax }, caller);
+      const answer = await this.#one(
+        turn,
+        asked,
+        { indexUid, answerBytesMax, ...spans(hitSpans) },
+        caller,
+      );
       return { ...answer, durationMs: performance.now() - begun };
     } catch (error) {
       throw ofQuery(error, position);
@@ -318,6 +334,7 @@ export class Search {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
+    { forMerging, hitSpans }: RunOptions,
   ): Promise<Answer> {
     const vectors = await this.#vectorsOf(turn, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
@@ -333,8 +350,8 @@ export class Search {
     const more = {
       ...{ requestUid: uuidV7(), answerBytesMax, otherIndexes },
       ...(metadata === null ? {} : { metadata }),
-      ...(caller.hitSpans === true ? { hitSpans: true } : {}),
-      ...(caller.forMerging === true ? { forMerging: true } : {}),
+      ...spans(hitSpans),
+      ...(forMerging === true ? { forMerging: true } : {}),
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];
@@ -349,7 +366,7 @@ export class Search {
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const answer = await cancelable(native, caller.onGone, (ticket) =>
+      const answer = await cancelable(native, onGoneOf(caller), (ticket) =>
         native.federatedSearch(numbers, text, ticket),
       );
       if (answer.head.degraded) this.#degraded++;
@@ -402,6 +419,10 @@ export class Search {
 /** Whether an embedder has to make the vector that counts. */
 function needsVector(params: VectorRequest): boolean {
   return searchKind(params) !== 'words' && !isGiven(params.vector);
+}
+
+function spans(hitSpans: boolean | undefined): { hitSpans?: true } {
+  return hitSpans === true ? { hitSpans: true } : {};
 }
 
 function rethrow(error: unknown): never {

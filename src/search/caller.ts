@@ -1,0 +1,60 @@
+import type { Access } from '../auth/authorize.ts';
+import { combineFilters } from '../auth/tenant-token.ts';
+import type { Federation } from '../contract/search.ts';
+import type { OnGone } from '../engine/handle.ts';
+import { ofQuery } from './of-query.ts';
+
+/** Tells when nobody waits for an answer any more. */
+export interface CallerSignal {
+  /** The listener is called then, or at once when it is too late. */
+  onAbort(listener: () => void): void;
+}
+
+/** What a caller may search. */
+export type SearchAccess = Pick<Access, 'mayAccess' | 'tenantFilter' | 'refusal'>;
+
+/** Who searches. */
+export interface SearchCaller {
+  access: SearchAccess;
+  /** Of the request, for the log. Empty: the server's own search, which is not logged. */
+  requestId: string;
+  signal: CallerSignal;
+  /** Answers say what was searched. */
+  includeMetadata: boolean;
+  /** Another server of the network asks: hits carry what it needs to merge them. */
+  proxied: boolean;
+}
+
+/**
+ * The request as the caller may make it: with the filter of its tenant token. Throws the refusal of an index that it may not
+ * search.
+ */
+export function restricted<T extends { filter?: unknown }>(
+  uid: string,
+  request: T,
+  access: SearchAccess,
+): T {
+  if (!access.mayAccess(uid)) throw access.refusal(uid);
+  const rule = access.tenantFilter(uid);
+  return rule === null ? request : { ...request, filter: combineFilters(request.filter, rule) };
+}
+
+/** Throws the refusal of the first index of several queries that the caller may not search. */
+export function checkAccess(
+  uids: readonly string[],
+  federation: Federation | null | undefined,
+  access: SearchAccess,
+): void {
+  for (const [n, uid] of uids.entries()) {
+    if (!access.mayAccess(uid)) throw ofQuery(access.refusal(uid), n);
+  }
+  for (const uid of Object.keys(federation?.facetsByIndex ?? {})) {
+    if (!access.mayAccess(uid))
+      throw access.refusal(uid).placed({ path: 'federation.facetsByIndex' });
+  }
+}
+
+/** The signal as the engine and the queue take it. */
+export function onGoneOf({ signal }: Pick<SearchCaller, 'signal'>): OnGone {
+  return (listener) => signal.onAbort(listener);
+}

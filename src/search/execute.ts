@@ -1,0 +1,249 @@
+/**
+ * One search from its parameters to its answer. Its stages, each in a file of its own:
+ *
+ * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other indexes become ids
+ *    (`foreign-filter.ts`);
+ * 2. pin: rules of the instance put documents at fixed places (`rules-in-force.ts`);
+ * 3. run: here (`run/local.ts`) or on several servers (`network-search.ts`). A run embeds its query
+ *    (`query-embedding.ts`) once it turns out to need a vector;
+ * 4. hydrate: hits get the documents that they refer to (`hydration.ts`);
+ * 5. report: the answer tells how long each stage took (`performance-details.ts`), the log which searches were slow
+ *    (`report.ts`).
+ *
+ * Every search passes here, whoever asks: so none escapes the tenant's rule.
+ */
+import type {
+  FacetSearchRequest,
+  Federation,
+  MultiSearchQuery,
+  SearchRequest,
+  SimilarRequest,
+} from '../contract/search.ts';
+import type { Answer } from './answer.ts';
+import { checkAccess, restricted, type SearchCaller } from './caller.ts';
+import type { ForeignDocuments } from './foreign-documents.ts';
+import { hasForeign } from './foreign-filter.ts';
+import { asksOthers, type NetworkSearch } from './network-search.ts';
+import { ofQuery } from './of-query.ts';
+import { Steps } from './performance-details.ts';
+import { askedOf, askedOfFacet, askedOfMany, type SlowSearches } from './report.ts';
+import type { Pin, RuledSearch } from './rules-in-force.ts';
+import type { LocalSearch, SearchLoad } from './run/local.ts';
+
+export interface SearchParts {
+  local: LocalSearch;
+  network: NetworkSearch;
+  foreign: ForeignDocuments;
+  /** Of a search, by the rules in force; empty when there are none. */
+  pins: (search: RuledSearch) => Pin[];
+  report: SlowSearches;
+}
+
+/** What the stages look at. */
+interface Query {
+  q?: string | null;
+  filter?: unknown;
+  useNetwork?: boolean | null;
+}
+
+interface Asked<T> {
+  uid: string;
+  params: T;
+}
+
+/** A search on its way. */
+interface Job<T extends Query> {
+  kind: 'search' | 'multi-search' | 'facet-search' | 'similar';
+  /** What the log tells of its requests. */
+  told: (requests: readonly T[]) => object;
+  caller: SearchCaller;
+  queries: readonly Asked<T>[];
+  /** Errors tell the position of their query. */
+  isMulti?: boolean;
+  federation?: Federation;
+  isPinned?: boolean;
+  /** Its answers have hits that refer to documents of other indexes. */
+  isHydrated?: boolean;
+  /** Whether performance details are shown, by answer. */
+  shown: readonly boolean[];
+  /** @param hitSpans heads tell where hits stand */
+  run: (queries: readonly T[], hitSpans: boolean) => Promise<Answer[]>;
+}
+
+export class SearchPipeline {
+  readonly #parts: SearchParts;
+
+  constructor(parts: SearchParts) {
+    this.#parts = parts;
+  }
+
+  /** @param hidesOrigin hits of a search of the whole network do not say where they are from */
+  search(
+    uid: string,
+    given: SearchRequest,
+    caller: SearchCaller,
+    hidesOrigin = false,
+  ): Promise<Answer> {
+    const { local, network } = this.#parts;
+    const { showPerformanceDetails, ...params } = given;
+    return this.#one({
+      ...{ kind: 'search', told: ([request]) => askedOf(uid, request!), caller },
+      ...{ queries: [{ uid, params }], isPinned: true, isHydrated: true },
+      shown: [showPerformanceDetails === true],
+      run: async ([query], hitSpans) => [
+        query!.useNetwork === true
+          ? await network.search(uid, query!, caller, hidesOrigin)
+          : await local.search(uid, query!, caller, { hitSpans }),
+      ],
+    });
+  }
+
+  /** The queries of a multi-search, each by itself. */
+  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]> {
+    const { local, network } = this.#parts;
+    const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
+    return this.#execute({
+      ...{ kind: 'multi-search', told: () => askedOfMany(queries, false), caller },
+      ...{ queries: queries.map(askedQuery), isMulti: true, isPinned: true, isHydrated: true },
+      shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
+      run: (resolved, hitSpans) =>
+        isNetwork
+          ? network.separate(resolved, caller, { hitSpans })
+          : local.separate(resolved, caller, { hitSpans }),
+    });
+  }
+
+  /** The same, merged into one list. */
+  federated(
+    queries: readonly MultiSearchQuery[],
+    given: Federation,
+    caller: SearchCaller,
+  ): Promise<Answer> {
+    const { local, network } = this.#parts;
+    const { showPerformanceDetails, ...federation } = given;
+    const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
+    return this.#one({
+      ...{ kind: 'multi-search', told: () => askedOfMany(queries, true), caller, federation },
+      ...{ queries: queries.map(askedQuery), isMulti: true, isHydrated: true },
+      // A list that is merged with those of other servers has no places to pin to.
+      isPinned: !asksOthers(queries),
+      shown: [showPerformanceDetails === true],
+      run: async (resolved, hitSpans) => [
+        isNetwork
+          ? await network.federated(resolved, federation, caller, { hitSpans })
+          : await local.federated(resolved, federation, caller, { hitSpans }),
+      ],
+    });
+  }
+
+  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Answer> {
+    const { local, network } = this.#parts;
+    return this.#one<FacetSearchRequest>({
+      ...{ kind: 'facet-search', told: ([request]) => askedOfFacet(uid, request!), caller },
+      ...{ queries: [{ uid, params }], shown: [false] },
+      run: async ([query]) => [
+        query!.useNetwork === true
+          ? await network.facetSearch(uid, query!, caller)
+          : await local.facetSearch(uid, query!, caller, { forMerging: network.isAskedBy(caller) }),
+      ],
+    });
+  }
+
+  similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<Answer> {
+    const { local, network } = this.#parts;
+    const { showPerformanceDetails, ...params } = given;
+    const told = ([request]: readonly Query[]): object => ({
+      ...{ index: uid, limit: params.limit },
+      filtered: (request!.filter ?? null) !== null,
+    });
+    return this.#one({
+      ...{ kind: 'similar', told, caller, queries: [{ uid, params }] },
+      shown: [showPerformanceDetails === true],
+      run: async ([query]) => [
+        query!.useNetwork === true
+          ? await network.similar(uid, query!, caller)
+          : await local.similar(uid, query!, caller),
+      ],
+    });
+  }
+
+  load(): SearchLoad {
+    return this.#parts.local.load();
+  }
+
+  async #one<T extends Query>(job: Job<T>): Promise<Answer> {
+    const [answer] = await this.#execute(job);
+    return answer!;
+  }
+
+  #execute<T extends Query>(job: Job<T>): Promise<Answer[]> {
+    const { report } = this.#parts;
+    const uids = job.queries.map(({ uid }) => uid);
+    let queries = job.queries.map(({ params }) => params);
+    const told = (): object => job.told(queries);
+    return report.watched(job.kind, job.caller, told, async () => {
+      const steps = new Steps(job.shown.includes(true));
+      queries = await steps.time('resolve', () => this.#resolve(job, uids));
+      const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
+      const answers = await steps.time('run', () => job.run(queries, isHydrated));
+      const whole = await steps.time('hydrate', () =>
+        isHydrated ? this.#hydrate(job, uids, answers) : Promise.resolve(answers),
+      );
+      return whole.map((answer, n) => (job.shown[n] === true ? steps.added(answer) : answer));
+    });
+  }
+
+  /** The requests as they are run. */
+  async #resolve<T extends Query>(
+    { caller, queries, federation, isMulti = false, isPinned = false }: Job<T>,
+    uids: readonly string[],
+  ): Promise<T[]> {
+    const { foreign } = this.#parts;
+    if (isMulti) checkAccess(uids, federation, caller.access);
+    const resolved: T[] = [];
+    for (const [n, { uid, params }] of queries.entries()) {
+      const allowed = restricted(uid, params, caller.access);
+      try {
+        const plain = hasForeign(allowed.filter)
+          ? { ...allowed, filter: await foreign.filter(uid, allowed.filter, caller) }
+          : allowed;
+        resolved.push(isPinned ? this.#pinned(uid, plain, allowed, caller) : plain);
+      } catch (error) {
+        throw isMulti ? ofQuery(error, n) : error;
+      }
+    }
+    return resolved;
+  }
+
+  /** With a parameter of the engine, by the rules in force. Where several servers are asked there are no places to pin to. */
+  #pinned<T extends Query>(
+    indexUid: string,
+    query: T,
+    { q, filter, useNetwork }: Query,
+    { proxied }: SearchCaller,
+  ): T {
+    if (useNetwork === true || proxied) return query;
+    const pins = this.#parts.pins({ indexUid, q, filter });
+    return pins.length === 0 ? query : { ...query, pins };
+  }
+
+  /** An answer for each query, or one for all of them. */
+  #hydrate<T extends Query>(
+    { caller, queries }: Job<T>,
+    uids: readonly string[],
+    answers: readonly Answer[],
+  ): Promise<Answer[]> {
+    const isSeparate = answers.length === queries.length && queries.length > 1;
+    return this.#parts.foreign.hydrate(
+      answers,
+      isSeparate ? uids.map((uid) => [uid]) : [uids],
+      caller,
+    );
+  }
+}
+
+function askedQuery(query: MultiSearchQuery): Asked<MultiSearchQuery> {
+  const params = { ...query };
+  delete params.showPerformanceDetails;
+  return { uid: query.indexUid, params };
+}

@@ -1,0 +1,89 @@
+/**
+ * The log of slow searches. What is told of one: where, how long, how long of that in the engine, and what it asked for; the
+ * query cut short, and of filters only that there are some, as rules of tenants stand in them. Of one that failed only its code
+ * is told: what stands in it may be anything.
+ */
+import type { Logger } from '../base/logger.ts';
+import { toApiError } from '../contract/errors.ts';
+import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
+import type { Answer } from './answer.ts';
+import type { SearchCaller } from './caller.ts';
+
+/** Characters of a query that are told. */
+const QUERY_LENGTH_MAX = 200;
+
+/** Tells of searches that took long, from their arrival on. */
+export class SlowSearches {
+  readonly #thresholdMs: number;
+  readonly #log: Pick<Logger, 'warn'>;
+
+  /** @param thresholdMs null: nothing is told */
+  constructor(thresholdMs: number | null, log: Pick<Logger, 'warn'>) {
+    this.#thresholdMs = thresholdMs ?? Infinity;
+    this.#log = log;
+  }
+
+  /** @param told what it asked for */
+  async watched(
+    kind: string,
+    { requestId }: SearchCaller,
+    told: () => object,
+    search: () => Promise<Answer[]>,
+  ): Promise<Answer[]> {
+    const from = performance.now();
+    const tell = (outcome: object): void => {
+      const ms = performance.now() - from;
+      if (ms < this.#thresholdMs || requestId === '') return;
+      const durationMs = Math.round(ms * 10) / 10;
+      this.#log.warn({ kind, durationMs, ...outcome, requestId }, 'slow search');
+    };
+    try {
+      const answers = await search();
+      tell({ engineMs: engineMsOf(answers), ...told() });
+      return answers;
+    } catch (error) {
+      tell({ error: toApiError(error).code });
+      throw error;
+    }
+  }
+}
+
+/** Of several searches, of all together. */
+function engineMsOf(answers: readonly Answer[]): number {
+  return answers.reduce((sum, { head }) => sum + head.processingTimeMs, 0);
+}
+
+export function askedOfMany(queries: readonly MultiSearchQuery[], federated: boolean): object {
+  return {
+    queries: queries.length,
+    indexes: [...new Set(queries.map(({ indexUid }) => indexUid))].slice(0, 10),
+    federated,
+  };
+}
+
+export function askedOf(indexUid: string, params: SearchRequest): object {
+  const { q, limit, offset, page, hitsPerPage, filter, sort, facets, hybrid } = params;
+  return {
+    index: indexUid,
+    q: cut(q),
+    ...{ limit, offset, page, hitsPerPage },
+    filtered: (filter ?? null) !== null,
+    sort: sort?.length,
+    facets: facets?.length,
+    hybrid: (hybrid ?? null) !== null,
+  };
+}
+
+export function askedOfFacet(indexUid: string, params: FacetSearchRequest): object {
+  return {
+    index: indexUid,
+    facetQuery: cut(params.facetQuery),
+    q: cut(params.q),
+    filtered: (params.filter ?? null) !== null,
+  };
+}
+
+function cut(text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined) return undefined;
+  return text.length <= QUERY_LENGTH_MAX ? text : `${text.slice(0, QUERY_LENGTH_MAX)}…`;
+}

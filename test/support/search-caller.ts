@@ -1,0 +1,19 @@
+import { ApiError } from '../../src/contract/errors.ts';
+import type { SearchCaller } from '../../src/search/caller.ts';
+
+/** A caller that may see everything and waits for its answer, but for what is given. */
+export function callerOf(given: Partial<SearchCaller> = {}): SearchCaller {
+  return {
+    access: {
+      mayAccess: () => true,
+      tenantFilter: () => null,
+      refusal: (uid) =>
+        new ApiError('invalid_api_key', `The index \`${uid}\` may not be accessed.`),
+    },
+    requestId: '',
+    signal: { onAbort: () => {} },
+    includeMetadata: false,
+    proxied: false,
+    ...given,
+  };
+}
