@@ -53,14 +53,11 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
       const path = normalPath(name);
       place = `in the entry \`${name}\``;
       if (path === null) throw new Error('the path leads out of the archive');
-      const isFile = type === 'file' || type === 'contiguous-file';
       if (type === 'directory' || path.split('/').at(-1)!.startsWith('._')) {
         entry.resume();
         continue;
       }
-      if (!isFile) throw new Error(`it is a ${type}, not a file`);
-      if (files.has(path)) throw new Error('an entry before it has the same path');
-      files.add(path);
+      checkFile(path, type, files);
       const next = chunksOf(entry as AsyncIterable<Buffer>, told, (read) => {
         place = `in the entry \`${name}\`, at byte ${read} of ${size}`;
       });
@@ -110,6 +107,14 @@ async function* bodyOf(next: () => Promise<Buffer | undefined>): AsyncGenerator<
 function close(source: ReadStream): void {
   source.on('error', () => {});
   source.destroy();
+}
+
+/** @param before paths of the entries before, to which it is added */
+function checkFile(path: string, type: unknown, before: Set<string>): void {
+  if (type !== 'file' && type !== 'contiguous-file')
+    throw new Error(`it is a ${String(type)}, not a file`);
+  if (before.has(path)) throw new Error('an entry before it has the same path');
+  before.add(path);
 }
 
 /** Null: leads out of the archive. */

@@ -1,4 +1,5 @@
 /** `POST /indexes/{uid}/fields`: what the settings say about each field of an index. */
+import { own } from '../base/own.ts';
 import type { FilterableRule } from './settings/filterable-attributes.ts';
 import type { Schema } from './schema.ts';
 import type { SettingsObject } from './settings.ts';
@@ -147,7 +148,7 @@ export function fieldView(name: string, settings: SettingsObject): FieldView {
         : { enabled: true, order: rule[2] as 'asc' | 'desc' },
     filterable: {
       enabled: facetSearch || equality || comparison,
-      sortBy: sortBy[name] ?? sortBy['*'] ?? 'alpha',
+      sortBy: own(sortBy, name) ?? sortBy['*'] ?? 'alpha',
       facetSearch,
       equality,
       comparison,

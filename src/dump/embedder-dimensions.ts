@@ -2,9 +2,11 @@
  * What the documents of a dump tell of embedders: how many dimensions their embeddings have. Settings need not say, and
  * no provider is asked during an import.
  */
+import { own } from '../base/own.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
 import type { Embedders } from '../contract/embedders/sources.ts';
 import {
+  type EmbedderState,
   type EmbedderStates,
   indexingFragments,
   numberFragments,
@@ -15,7 +17,7 @@ export type Dimensions = Record<string, number>;
 
 /** Dimensions of the embeddings in some lines of JSON; those that are cut off or none are passed over. */
 export function dimensionsIn(lines: string): Dimensions {
-  const found: Dimensions = {};
+  const found = new Map<string, number>();
   for (const line of lines.split('\n')) {
     if (!line.includes('"_vectors"')) continue;
     let document: { _vectors?: unknown };
@@ -28,10 +30,10 @@ export function dimensionsIn(lines: string): Dimensions {
     if (typeof vectors !== 'object' || vectors === null) continue;
     for (const [name, given] of Object.entries(vectors)) {
       const length = lengthOf(given);
-      if (length !== null) found[name] ??= length;
+      if (length !== null && !found.has(name)) found.set(name, length);
     }
   }
-  return found;
+  return Object.fromEntries(found);
 }
 
 /** Of an embedding, a list of embeddings, or an object with either. */
@@ -47,13 +49,15 @@ function lengthOf(given: unknown): number | null {
 
 /** What is known of the embedders of an index, as batches leave it. */
 export function statesOf(embedders: Embedders, found: Dimensions): EmbedderStates {
-  const states: EmbedderStates = {};
+  const states = new Map<string, EmbedderState>();
   for (const [name, embedder] of Object.entries(embedders)) {
-    const { dimensions = found[name] }: AnyFields = embedder;
+    const { dimensions = own(found, name) }: AnyFields = embedder;
     if (dimensions === undefined) continue;
     const names = Object.keys(indexingFragments(embedder));
-    states[name] =
-      names.length === 0 ? { dimensions } : { dimensions, fragments: numberFragments(names) };
+    states.set(
+      name,
+      names.length === 0 ? { dimensions } : { dimensions, fragments: numberFragments(names) },
+    );
   }
-  return states;
+  return Object.fromEntries(states);
 }

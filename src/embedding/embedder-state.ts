@@ -3,6 +3,7 @@
  * of settings means for the embeddings that are stored.
  */
 import { compareUtf8 } from '../base/json.ts';
+import { own } from '../base/own.ts';
 import type { AnyFields, FieldName, Fragments } from '../contract/embedders/fields.ts';
 import {
   type ComputedEmbedder,
@@ -44,11 +45,11 @@ export function numberFragments(
   names: readonly string[],
   before: Readonly<Record<string, number>> = {},
 ): Record<string, number> {
-  const kept = names.filter((name) => before[name] !== undefined);
+  const kept = names.filter((name) => Object.hasOwn(before, name));
   const numbers = new Map(kept.map((name) => [name, before[name]!]));
   const used = new Set(numbers.values());
   let next = 0;
-  for (const name of names.filter((other) => before[other] === undefined).toSorted(compareUtf8)) {
+  for (const name of names.filter((other) => !numbers.has(other)).toSorted(compareUtf8)) {
     while (used.has(next)) next++;
     used.add(next);
     numbers.set(name, next);
@@ -92,21 +93,21 @@ export function embeddingChanges(
   before: EmbedderSettings,
   after: EmbedderSettings,
 ): Record<string, EmbeddingChange> {
-  const changes: Record<string, EmbeddingChange> = {};
+  const changes = new Map<string, EmbeddingChange>();
   const searchableChanged =
     JSON.stringify(before.searchableAttributes) !== JSON.stringify(after.searchableAttributes);
   for (const [name, embedder] of Object.entries(after.embedders)) {
     if (!computes(embedder)) continue;
-    const old = before.embedders[name];
+    const old = own(before.embedders, name);
     const isNew =
       old === undefined ||
       !computes(old) ||
       identity(old) !== identity(embedder) ||
-      before.states[name]?.dimensions !== after.states[name]?.dimensions;
-    if (isNew) changes[name] = 'all';
-    else if (rendersOtherwise(old, embedder, searchableChanged)) changes[name] = 'changed';
+      own(before.states, name)?.dimensions !== own(after.states, name)?.dimensions;
+    if (isNew) changes.set(name, 'all');
+    else if (rendersOtherwise(old, embedder, searchableChanged)) changes.set(name, 'changed');
   }
-  return changes;
+  return Object.fromEntries(changes);
 }
 
 function rendersOtherwise(before: Embedder, after: Embedder, searchableChanged: boolean): boolean {

@@ -3,6 +3,7 @@
  * rendered and embedded in chunks, and queries are embedded for searches.
  */
 import { compareUtf8 } from '../base/json.ts';
+import { own } from '../base/own.ts';
 import type { PartEmbedder } from '../contract/embedders/composite.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
 import {
@@ -18,6 +19,7 @@ import { chunkAnswer } from './chunk-answer.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
   computes,
+  type EmbedderState,
   type EmbedderStates,
   indexingFragments,
   numberFragments,
@@ -137,12 +139,12 @@ export class EmbeddingService {
     after: Embedders,
     call: BatchCall,
   ): Promise<EmbedderStates> {
-    const states: EmbedderStates = {};
+    const states = new Map<string, EmbedderState>();
     for (const [name, embedder] of Object.entries(after)) {
-      const old = before.embedders[name];
-      const state = before.states[name];
+      const old = own(before.embedders, name);
+      const state = own(before.states, name);
       if (!computes(embedder)) {
-        states[name] = { dimensions: embedder.dimensions };
+        states.set(name, { dimensions: embedder.dimensions });
         continue;
       }
       const known =
@@ -155,14 +157,14 @@ export class EmbeddingService {
         );
       }
       const keeps = old !== undefined && Object.keys(indexingFragments(old)).length > 0;
-      states[name] = {
+      states.set(name, {
         dimensions,
         ...(names.length === 0
           ? {}
           : { fragments: numberFragments(names, keeps ? state?.fragments : {}) }),
-      };
+      });
     }
-    return states;
+    return Object.fromEntries(states);
   }
 
   async #setUp(name: string, embedder: ComputedEmbedder, { signal }: BatchCall): Promise<number> {

@@ -117,7 +117,7 @@ class Exporter {
   /** @returns the details of each index */
   async run(chosen: readonly ChosenIndex[]): Promise<Record<string, unknown>> {
     const { progress, cancel } = this.#context;
-    const details: Record<string, unknown> = {};
+    const details = new Map<string, unknown>();
     for (const [n, index] of chosen.entries()) {
       const { indexUid, given, documents } = index;
       cancel.check();
@@ -125,9 +125,9 @@ class Exporter {
       await this.#sendIndex(index);
       await this.#sendDocuments(indexUid, documents);
       documents.close();
-      details[indexUid] = { ...given, matched_documents: documents.total };
+      details.set(indexUid, { ...given, matched_documents: documents.total });
     }
-    return details;
+    return Object.fromEntries(details);
   }
 
   async #sendIndex(index: ChosenIndex): Promise<void> {

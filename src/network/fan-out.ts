@@ -81,7 +81,7 @@ export class FanOut {
     client.keep(new Set(Object.values(remotes).map(({ url }) => url)));
     const deadline = performance.now() + msMax;
     const answers = new Map<string, T>();
-    const errors: Record<string, ApiError> = {};
+    const errors = new Map<string, ApiError>();
     const asked = [...questions].map(async ([name, question]) => {
       try {
         const value = await this.#one(remotes[name], question, read, held, deadline, signal);
@@ -92,10 +92,10 @@ export class FanOut {
       }
     });
     for (const one of await Promise.all(asked)) {
-      if ('error' in one) errors[one.name] = one.error;
+      if ('error' in one) errors.set(one.name, one.error);
       else answers.set(one.name, one.value);
     }
-    return { answers, errors };
+    return { answers, errors: Object.fromEntries(errors) };
   }
 
   /** The same, while this server answers too. A failure here is one of the request, and ends the others. */
