@@ -849,6 +849,7 @@ function tls(given: Given): Pick<Config, 'tls' | 'tlsRequireAuth'> {
   const tickets = given.flag('ssl-tickets');
   if (certificate === null || key === null) {
     const useless = {
+      'ssl-auth-path': authority !== null,
       'ssl-ocsp-path': ocsp !== null,
       'ssl-resumption': resumption,
       'ssl-tickets': tickets,

@@ -134,7 +134,12 @@ describe('Launch options', () => {
   });
 
   it('of TLS need a certificate, and are all taken up', () => {
-    for (const flag of ['--ssl-resumption', '--ssl-tickets', '--ssl-ocsp-path=x']) {
+    for (const flag of [
+      '--ssl-resumption',
+      '--ssl-tickets',
+      '--ssl-ocsp-path=x',
+      '--ssl-auth-path=x',
+    ]) {
       assert.match(refusal([flag]), /needs ssl-cert-path and ssl-key-path/);
     }
     const certificate = ['--ssl-cert-path', 'c', '--ssl-key-path', 'k'];
