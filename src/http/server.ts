@@ -19,7 +19,7 @@ import { KEY_ROUTES } from './routes/keys.ts';
 import { METRICS_ROUTES } from './routes/metrics.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
-import { searchRoutes } from './routes/search.ts';
+import { SEARCH_ROUTES } from './routes/search.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
 import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
@@ -55,13 +55,13 @@ export interface HttpServer {
 /** Time for answers that are written but not sent yet. */
 const FLUSH_MS = 20;
 
-function allRoutes(dependencies: Dependencies): Route[] {
+function allRoutes(): Route[] {
   const routes = [
     ...SYSTEM_ROUTES,
     ...METRICS_ROUTES,
     ...INDEX_ROUTES,
     ...DOCUMENT_ROUTES,
-    ...searchRoutes(dependencies),
+    ...SEARCH_ROUTES,
     ...SETTINGS_ROUTES,
     ...TASK_ROUTES,
     ...KEY_ROUTES,
@@ -100,7 +100,7 @@ export async function startHttp(
       },
       processMark,
     });
-  const lifecycle = lifecycleOf(allRoutes(dependencies));
+  const lifecycle = lifecycleOf(allRoutes());
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
   const listenAt = (place: { host: string; port: number }, serving: Lifecycle): Promise<Listener> =>

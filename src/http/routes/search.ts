@@ -5,6 +5,7 @@ import {
   SIMILAR_ANSWER,
 } from '../../contract/answers.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import type { Recorder } from '../../analytics/recorder.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
@@ -33,6 +34,7 @@ import { asks } from '../exchange.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
+import type { Services } from '../services.ts';
 
 function callerOf({
   requestId,
@@ -46,190 +48,237 @@ function callerOf({
   };
 }
 
-export function searchRoutes(dependencies: Dependencies): Route[] {
-  const { search, features, indexes } = dependencies.services;
-  const { limits, answerBuffers } = dependencies;
-  const recorder = dependencies.analytics?.recorder ?? null;
-  const checkFilter = anyFilterCheck(dependencies);
+/** Each counts among the searches of its key. */
+const SEARCHES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/indexes/:index_uid/search',
+    action: 'search',
+    summary: 'Searches an index.',
+    body: bodyOf<SearchRequest>(SEARCH, { kind: 'search' }),
+    success: 200,
+    answer: SEARCH_ANSWER,
+    handle: searchByBody,
+  }),
+  route({
+    method: 'GET',
+    path: '/indexes/:index_uid/search',
+    action: 'search',
+    summary: 'Searches an index.',
+    query: queryParser<SearchParameters>(SEARCH_QUERY),
+    success: 200,
+    answer: SEARCH_ANSWER,
+    handle: searchByParameters,
+  }),
+  route({
+    method: 'POST',
+    path: '/multi-search',
+    action: 'search',
+    summary: 'Runs several searches, separately or merged into one list.',
+    body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
+    success: 200,
+    answer: MULTI_SEARCH_ANSWER,
+    searches: searchesIn,
+    handle: multiSearch,
+  }),
+  route({
+    method: 'POST',
+    path: '/indexes/:index_uid/facet-search',
+    action: 'search',
+    summary: 'Searches the values of a facet.',
+    body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { kind: 'search' }),
+    success: 200,
+    answer: FACET_SEARCH_ANSWER,
+    handle: facetSearch,
+  }),
+  route({
+    method: 'POST',
+    path: '/indexes/:index_uid/similar',
+    action: 'search',
+    summary: 'Finds documents that are similar to one.',
+    body: bodyOf<SimilarRequest>(SIMILAR, { kind: 'search' }),
+    success: 200,
+    answer: SIMILAR_ANSWER,
+    handle: similarByBody,
+  }),
+  route({
+    method: 'GET',
+    path: '/indexes/:index_uid/similar',
+    action: 'search',
+    summary: 'Finds documents that are similar to one.',
+    query: queryParser<SimilarRequest>(SIMILAR_QUERY),
+    success: 200,
+    answer: SIMILAR_ANSWER,
+    handle: similarByParameters,
+  }),
+];
 
-  function checkVectors(uid: string, request: VectorRequest): void {
-    const fault = vectorFault(request, indexes.settings(uid)!, features.get());
-    if (fault !== null) throw fault;
-  }
+export const SEARCH_ROUTES: readonly Route[] = SEARCHES.map((one) => ({ ...one, isSearch: true }));
 
-  /**
-   * What is wrong before the engine is asked. Without vectors an existing index costs a look-up; the
-   * engine tells the faults of its filter.
-   */
-  async function checkSearch(
-    uid: string,
-    request: VectorRequest & { filter?: unknown },
-  ): Promise<void> {
-    const known = indexes.get(uid) !== undefined;
-    const vectors = hasVectorParameters(request);
-    // Conditions on other indexes are checked where they are resolved.
-    const isForeign = features.get().foreignKeys && hasForeign(request.filter);
-    if ((!known || vectors) && !isForeign)
-      await checkFilter(request.filter, 'invalid_search_filter');
-    if (!known) throw indexNotFound(uid);
-    if (vectors) checkVectors(uid, request);
-  }
+function searchByBody(
+  context: RequestContext<unknown, SearchRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  return searchOne(context, context.body, server);
+}
 
-  async function searchOne(
-    context: RequestContext<unknown, unknown>,
-    request: SearchRequest,
-  ): Promise<Reply> {
-    const fault = tagFault(request, limits) ?? searchGate(request, features.get());
-    if (fault !== null) throw fault;
-    const uid = context.params.index_uid!;
-    await checkSearch(uid, request);
-    const recorded = recordingOf(recorder, context, uid, request);
-    const startedAt = recorded === null ? 0 : performance.now();
-    const answer = await search.search(uid, request, callerOf(context));
-    recorded?.(answer, performance.now() - startedAt);
-    return bytes(answer.bytes);
-  }
+function searchByParameters(
+  context: RequestContext<SearchParameters>,
+  server: Dependencies,
+): Promise<Reply> {
+  return searchOne(context, fromParameters(context.query), server);
+}
 
-  async function similar(
-    context: RequestContext<unknown, unknown>,
-    request: SimilarRequest,
-  ): Promise<Reply> {
-    const uid = context.params.index_uid!;
-    const gate = searchGate(request, features.get());
-    if (gate !== null) throw gate;
-    const settings = indexes.settings(uid);
-    if (settings === undefined) throw indexNotFound(uid);
-    if (!Object.hasOwn(settings.embedders, request.embedder)) {
-      throw new ApiError(
-        'invalid_similar_embedder',
-        `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
-      );
-    }
-    await checkFilter(request.filter, 'invalid_similar_filter');
-    const id = String(request.id);
-    if (!isDocumentId(id)) {
-      throw new ApiError(
-        'invalid_similar_id',
-        `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
-      );
-    }
-    return bytes((await search.similar(uid, { ...request, id }, callerOf(context))).bytes);
-  }
+function similarByBody(
+  context: RequestContext<unknown, SimilarRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  return similarOf(context, context.body, server);
+}
 
-  async function multiSearch(context: RequestContext<unknown, MultiSearchRequest>): Promise<Reply> {
-    const { access, body } = context;
-    const excess = multiSearchLimitFault(body, limits);
-    if (excess !== null) throw excess;
-    // Before anything else is said of the indexes.
-    checkAccess(
-      body.queries.map(({ indexUid }) => indexUid),
-      body.federation,
-      access,
+function similarByParameters(
+  context: RequestContext<SimilarRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const embedder = context.query.embedder ?? 'default';
+  return similarOf(context, { ...context.query, embedder }, server);
+}
+
+/** One with too many is refused and runs none of them. */
+function searchesIn(body: MultiSearchRequest, { limits }: Dependencies): number {
+  return multiSearchLimitFault(body, limits) === null ? body.queries.length : 1;
+}
+
+function recorderOf({ analytics }: Dependencies): Recorder | null {
+  return analytics?.recorder ?? null;
+}
+
+function checkVectors(uid: string, request: VectorRequest, { indexes, features }: Services): void {
+  const fault = vectorFault(request, indexes.settings(uid)!, features.get());
+  if (fault !== null) throw fault;
+}
+
+/**
+ * What is wrong before the engine is asked. Without vectors an existing index costs a look-up; the
+ * engine tells the faults of its filter.
+ */
+async function checkSearch(
+  uid: string,
+  request: VectorRequest & { filter?: unknown },
+  server: Dependencies,
+): Promise<void> {
+  const { indexes, features } = server.services;
+  const known = indexes.get(uid) !== undefined;
+  const vectors = hasVectorParameters(request);
+  // Conditions on other indexes are checked where they are resolved.
+  const isForeign = features.get().foreignKeys && hasForeign(request.filter);
+  if ((!known || vectors) && !isForeign)
+    await anyFilterCheck(server)(request.filter, 'invalid_search_filter');
+  if (!known) throw indexNotFound(uid);
+  if (vectors) checkVectors(uid, request, server.services);
+}
+
+async function searchOne(
+  context: RequestContext<unknown, unknown>,
+  request: SearchRequest,
+  server: Dependencies,
+): Promise<Reply> {
+  const { search, features } = server.services;
+  const fault = tagFault(request, server.limits) ?? searchGate(request, features.get());
+  if (fault !== null) throw fault;
+  const uid = context.params.index_uid!;
+  await checkSearch(uid, request, server);
+  const recorded = recordingOf(recorderOf(server), context, uid, request);
+  const startedAt = recorded === null ? 0 : performance.now();
+  const answer = await search.search(uid, request, callerOf(context));
+  recorded?.(answer, performance.now() - startedAt);
+  return bytes(answer.bytes);
+}
+
+async function similarOf(
+  context: RequestContext<unknown, unknown>,
+  request: SimilarRequest,
+  server: Dependencies,
+): Promise<Reply> {
+  const { search, features, indexes } = server.services;
+  const uid = context.params.index_uid!;
+  const gate = searchGate(request, features.get());
+  if (gate !== null) throw gate;
+  const settings = indexes.settings(uid);
+  if (settings === undefined) throw indexNotFound(uid);
+  if (!Object.hasOwn(settings.embedders, request.embedder)) {
+    throw new ApiError(
+      'invalid_similar_embedder',
+      `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
     );
-    const fault = multiSearchFault(body, features.get(), dependencies.network.get());
-    if (fault !== null) throw fault;
-    const { queries, federation } = body;
-    const recorded =
-      recorder === null
-        ? []
-        : queries.map((query) => recordingOf(recorder, context, query.indexUid, query));
-    for (const [i, query] of body.queries.entries()) {
-      const settings =
-        hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
-          ? indexes.settings(query.indexUid)
-          : undefined;
-      const vector = settings && vectorFault(query, settings, features.get());
-      if (vector) throw vector.placed({ query: i });
-    }
-    if (federation === null || federation === undefined) {
-      const answers = await search.separate(queries, callerOf(context));
-      for (const [n, record] of recorded.entries()) record?.(answers[n]!, answers[n]!.durationMs!);
-      return bytes(joinedResults(answers, limits, answerBuffers));
-    }
-    const startedAt = performance.now();
-    const answer = await search.federated(queries, federation, callerOf(context));
-    const ms = performance.now() - startedAt;
-    for (const [n, record] of recorded.entries()) record?.(answer, ms, n);
-    return bytes(answer.bytes);
   }
-
-  async function facetSearch(context: RequestContext<unknown, FacetSearchRequest>): Promise<Reply> {
-    const { params } = context;
-    const body = withoutIgnored(context.body);
-    const gate = searchGate(body, features.get());
-    if (gate !== null) throw gate;
-    const uid = params.index_uid!;
-    if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-    if (hasVectorParameters(body)) checkVectors(uid, body);
-    return bytes((await search.facetSearch(uid, body, callerOf(context))).bytes);
+  await anyFilterCheck(server)(request.filter, 'invalid_similar_filter');
+  const id = String(request.id);
+  if (!isDocumentId(id)) {
+    throw new ApiError(
+      'invalid_similar_id',
+      `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
+    );
   }
+  return bytes((await search.similar(uid, { ...request, id }, callerOf(context))).bytes);
+}
 
-  const routes = [
-    route<unknown, SearchRequest>({
-      method: 'POST',
-      path: '/indexes/:index_uid/search',
-      action: 'search',
-      summary: 'Searches an index.',
-      body: bodyOf<SearchRequest>(SEARCH, { kind: 'search' }),
-      success: 200,
-      answer: SEARCH_ANSWER,
-      handle: (context) => searchOne(context, context.body),
-    }),
-    route<SearchParameters, unknown>({
-      method: 'GET',
-      path: '/indexes/:index_uid/search',
-      action: 'search',
-      summary: 'Searches an index.',
-      query: queryParser(SEARCH_QUERY),
-      success: 200,
-      answer: SEARCH_ANSWER,
-      handle: (context) => searchOne(context, fromParameters(context.query)),
-    }),
-    route<unknown, MultiSearchRequest>({
-      method: 'POST',
-      path: '/multi-search',
-      action: 'search',
-      summary: 'Runs several searches, separately or merged into one list.',
-      body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
-      success: 200,
-      answer: MULTI_SEARCH_ANSWER,
-      // One with too many is refused and runs none of them.
-      searches: (body) => (multiSearchLimitFault(body, limits) === null ? body.queries.length : 1),
-      handle: multiSearch,
-    }),
-    route<unknown, FacetSearchRequest>({
-      method: 'POST',
-      path: '/indexes/:index_uid/facet-search',
-      action: 'search',
-      summary: 'Searches the values of a facet.',
-      body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { kind: 'search' }),
-      success: 200,
-      answer: FACET_SEARCH_ANSWER,
-      handle: facetSearch,
-    }),
-    route<unknown, SimilarRequest>({
-      method: 'POST',
-      path: '/indexes/:index_uid/similar',
-      action: 'search',
-      summary: 'Finds documents that are similar to one.',
-      body: bodyOf<SimilarRequest>(SIMILAR, { kind: 'search' }),
-      success: 200,
-      answer: SIMILAR_ANSWER,
-      handle: (context) => similar(context, context.body),
-    }),
-    route<SimilarRequest, unknown>({
-      method: 'GET',
-      path: '/indexes/:index_uid/similar',
-      action: 'search',
-      summary: 'Finds documents that are similar to one.',
-      query: queryParser(SIMILAR_QUERY),
-      success: 200,
-      answer: SIMILAR_ANSWER,
-      handle: (context) =>
-        similar(context, { ...context.query, embedder: context.query.embedder ?? 'default' }),
-    }),
-  ];
-  return routes.map((one) => ({ ...one, isSearch: true }));
+async function multiSearch(
+  context: RequestContext<unknown, MultiSearchRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { search, features, indexes } = server.services;
+  const { limits, answerBuffers } = server;
+  const recorder = recorderOf(server);
+  const { access, body } = context;
+  const excess = multiSearchLimitFault(body, limits);
+  if (excess !== null) throw excess;
+  // Before anything else is said of the indexes.
+  checkAccess(
+    body.queries.map(({ indexUid }) => indexUid),
+    body.federation,
+    access,
+  );
+  const fault = multiSearchFault(body, features.get(), server.network.get());
+  if (fault !== null) throw fault;
+  const { queries, federation } = body;
+  const recorded =
+    recorder === null
+      ? []
+      : queries.map((query) => recordingOf(recorder, context, query.indexUid, query));
+  for (const [i, query] of body.queries.entries()) {
+    const settings =
+      hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
+        ? indexes.settings(query.indexUid)
+        : undefined;
+    const vector = settings && vectorFault(query, settings, features.get());
+    if (vector) throw vector.placed({ query: i });
+  }
+  if (federation === null || federation === undefined) {
+    const answers = await search.separate(queries, callerOf(context));
+    for (const [n, record] of recorded.entries()) record?.(answers[n]!, answers[n]!.durationMs!);
+    return bytes(joinedResults(answers, limits, answerBuffers));
+  }
+  const startedAt = performance.now();
+  const answer = await search.federated(queries, federation, callerOf(context));
+  const ms = performance.now() - startedAt;
+  for (const [n, record] of recorded.entries()) record?.(answer, ms, n);
+  return bytes(answer.bytes);
+}
+
+async function facetSearch(
+  context: RequestContext<unknown, FacetSearchRequest>,
+  server: Dependencies,
+): Promise<Reply> {
+  const { search, features, indexes } = server.services;
+  const { params } = context;
+  const body = withoutIgnored(context.body);
+  const gate = searchGate(body, features.get());
+  if (gate !== null) throw gate;
+  const uid = params.index_uid!;
+  if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+  if (hasVectorParameters(body)) checkVectors(uid, body, server.services);
+  return bytes((await search.facetSearch(uid, body, callerOf(context))).bytes);
 }
 
 function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean {
