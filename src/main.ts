@@ -52,7 +52,7 @@ import { ScriptProcesses } from './rhai/script-process.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
-import { NetworkSearch } from './search/network-search.ts';
+import { NetworkSearch } from './search/run/network.ts';
 import { SearchPipeline } from './search/execute.ts';
 import { pinsOf } from './search/rules-in-force.ts';
 import { ForeignDocuments } from './search/foreign-documents.ts';

@@ -4,7 +4,7 @@
  * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other indexes become ids
  *    (`foreign-filter.ts`);
  * 2. pin: rules of the instance put documents at fixed places (`rules-in-force.ts`);
- * 3. run: here (`run/local.ts`) or on several servers (`network-search.ts`). A run embeds its query
+ * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
  *    (`query-embedding.ts`) once it turns out to need a vector;
  * 4. hydrate: hits get the documents that they refer to (`hydration.ts`);
  * 5. report: the answer tells how long each stage took (`performance-details.ts`), the log which searches were slow
@@ -23,7 +23,7 @@ import type { Answer } from './answer.ts';
 import { checkAccess, restricted, type SearchCaller } from './caller.ts';
 import type { ForeignDocuments } from './foreign-documents.ts';
 import { hasForeign } from './foreign-filter.ts';
-import { asksOthers, type NetworkSearch } from './network-search.ts';
+import { asksOthers, type NetworkSearch } from './run/network.ts';
 import { ofQuery } from './of-query.ts';
 import { Steps } from './performance-details.ts';
 import { askedOf, askedOfFacet, askedOfMany, type SlowSearches } from './report.ts';

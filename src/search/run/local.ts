@@ -12,7 +12,7 @@ import type {
   SearchRequest,
   SimilarRequest,
 } from '../../contract/search.ts';
-import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
 import { cancelable, type IndexHandle } from '../../engine/handle.ts';
 import type { EngineAnswer } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
@@ -29,7 +29,8 @@ import {
 import type { Answer } from '../answer.ts';
 import { onGoneOf, type SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
-import type { RunSearch, SearchQueue, Turn } from '../search-queue.ts';
+import type { SearchQueue, Turn } from '../search-queue.ts';
+import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
 /** What a run is told besides its request and its caller. */
@@ -240,8 +241,14 @@ export class LocalSearch {
     caller: SearchCaller,
     options: RunOptions = {},
   ): Promise<Answer[]> {
+    const { queriesAtOnce } = this.#limits;
     return this.#queue.runSeveral(
-      (run) => this.#separate(queries, caller, options, run),
+      (run) =>
+        severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft) =>
+          run((turn) =>
+            this.#ofMany(turn, queries[position]!, position, bytesLeft, caller, options),
+          ),
+        ),
       onGoneOf(caller),
     );
   }
@@ -257,51 +264,6 @@ export class LocalSearch {
       (turn) => this.#federated(turn, queries, federation, caller, options),
       onGoneOf(caller),
     );
-  }
-
-  /**
-   * Queries run in their order, few at a time, so that searches of others come between them. The first failing one in
-   * order is reported, and none behind it is begun any more.
-   */
-  async #separate(
-    queries: readonly MultiSearchQuery[],
-    caller: SearchCaller,
-    options: RunOptions,
-    run: RunSearch,
-  ): Promise<Answer[]> {
-    const answers: Answer[] = [];
-    let bytesLeft = this.#limits.answerBytes;
-    let failed = queries.length;
-    let failure: unknown;
-    let next = 0;
-    const fail = (position: number, error: unknown): void => {
-      if (position >= failed) return;
-      failed = position;
-      failure = error;
-    };
-    caller.signal.onAbort(() => fail(0, new Error('the client went away')));
-    // Answers that come while others are begun are taken in the same turn of the event loop, without an end.
-    const pause = pauser();
-    const runSome = async (): Promise<void> => {
-      while (next < failed) {
-        const position = next++;
-        const search = (turn: Turn) =>
-          this.#ofMany(turn, queries[position]!, position, bytesLeft, caller, options);
-        try {
-          const answer = await run(search);
-          answers[position] = answer;
-          bytesLeft -= answer.bytes.length;
-          if (bytesLeft < 0) throw answerTooLarge(this.#limits);
-        } catch (error) {
-          fail(position, error);
-        }
-        await pause();
-      }
-    };
-    const atOnce = Math.min(queries.length, this.#limits.queriesAtOnce);
-    await Promise.all(Array.from({ length: atOnce }, runSome));
-    if (failed < queries.length) throw failure;
-    return answers;
   }
 
   async #ofMany(

@@ -23,7 +23,7 @@ import { headOf } from '../../support/answer-head.ts';
 import type { SearchCaller } from '../../../src/search/caller.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
-import type { NetworkSearch } from '../../../src/search/network-search.ts';
+import type { NetworkSearch } from '../../../src/search/run/network.ts';
 import { SlowSearches } from '../../../src/search/report.ts';
 import type { LocalSearch } from '../../../src/search/run/local.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import type { MultiSearchQuery } from '../../../src/contract/search.ts';
-import { NetworkSearch, type NetworkServices } from '../../../src/search/network-search.ts';
+import { NetworkSearch, type NetworkServices } from '../../../src/search/run/network.ts';
 import type { LocalSearch } from '../../../src/search/run/local.ts';
 import { headOf } from '../../support/answer-head.ts';
 import { callerOf } from '../../support/search-caller.ts';

@@ -2,27 +2,28 @@
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
  * whole network, and those that another server sends on.
  */
-import { ApiError } from '../contract/errors.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { RequestLimits } from '../../contract/limits.ts';
 import type {
   FacetSearchRequest,
   Federation,
   MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
-} from '../contract/search.ts';
-import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../contract/search-kind.ts';
-import type { SettingsObject } from '../contract/settings.ts';
-import type { EngineAnswer } from '../engine/native.ts';
-import type { ResponseMerger, ServerResponse } from '../engine/response-merger.ts';
-import type { HeldAnswers } from '../network/answer-memory.ts';
-import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
-import type { Answer } from './answer.ts';
-import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from './merge-request.ts';
-import type { NetworkDocuments } from './network-documents.ts';
-import { ofQuery } from './of-query.ts';
-import { onGoneOf, type SearchCaller } from './caller.ts';
-import type { LocalSearch, RunOptions } from './run/local.ts';
+} from '../../contract/search.ts';
+import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../../contract/search-kind.ts';
+import type { SettingsObject } from '../../contract/settings.ts';
+import type { EngineAnswer } from '../../engine/native.ts';
+import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
+import type { HeldAnswers } from '../../network/answer-memory.ts';
+import type { FanOut, RemoteQuestion } from '../../network/fan-out.ts';
+import type { Answer } from '../answer.ts';
+import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
+import type { NetworkDocuments } from '../network-documents.ts';
+import { ofQuery } from '../of-query.ts';
+import { onGoneOf, type SearchCaller } from '../caller.ts';
+import type { LocalSearch, RunOptions } from './local.ts';
+import { severally } from './severally.ts';
 
 /** A caller, and what the answers to it are taken from. */
 type Holding = SearchCaller & { held: HeldAnswers };
@@ -224,34 +225,13 @@ export class NetworkSearch {
     caller: SearchCaller,
     options: RunOptions,
   ): Promise<Answer[]> {
-    const { limits } = this.#services;
-    const results: Answer[] = [];
-    let bytesLeft = limits.answerBytes;
-    let failed = queries.length;
-    let failure: unknown;
-    let next = 0;
-    const fail = (position: number, error: unknown): void => {
-      if (position >= failed) return;
-      failed = position;
-      failure = error;
-    };
-    caller.signal.onAbort(() => fail(0, new Error('the client went away')));
-    const runSome = async (): Promise<void> => {
-      while (next < failed) {
-        const position = next++;
-        try {
-          const result = await this.#one(queries[position]!, caller, options);
-          results[position] = result;
-          bytesLeft -= result.bytes.length;
-          if (bytesLeft < 0) fail(position, answerTooLarge(limits));
-        } catch (error) {
-          fail(position, ofQuery(error, position));
-        }
+    return severally(queries.length, AT_ONCE, this.#services.limits, caller, async (position) => {
+      try {
+        return await this.#one(queries[position]!, caller, options);
+      } catch (error) {
+        throw ofQuery(error, position);
       }
-    };
-    await Promise.all(Array.from({ length: Math.min(queries.length, AT_ONCE) }, runSome));
-    if (failed < queries.length) throw failure;
-    return results;
+    });
   }
 
   /** A result of separate searches. */

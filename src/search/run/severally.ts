@@ -1,0 +1,49 @@
+import { pauser } from '../../base/pauser.ts';
+import { answerTooLarge, type RequestLimits } from '../../contract/limits.ts';
+import type { Answer } from '../answer.ts';
+import type { SearchCaller } from '../caller.ts';
+
+/**
+ * Runs the searches of one request in their order, few at a time, so that searches of others come between them. The first
+ * failing one in order is reported, and none behind it is begun any more; nor when their answers are too large together, or
+ * the client has gone away.
+ * @param run the search at a position. `bytesLeft`: what its answer may have
+ */
+export async function severally(
+  count: number,
+  atOnce: number,
+  limits: RequestLimits,
+  { signal }: SearchCaller,
+  run: (position: number, bytesLeft: number) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  let bytesLeft = limits.answerBytes;
+  let failed = count;
+  let failure: unknown;
+  let next = 0;
+  const fail = (position: number, error: unknown): void => {
+    if (position >= failed) return;
+    failed = position;
+    failure = error;
+  };
+  signal.onAbort(() => fail(0, new Error('the client went away')));
+  // Answers that come while others are begun are taken in the same turn of the event loop, without an end.
+  const pause = pauser();
+  const runSome = async (): Promise<void> => {
+    while (next < failed) {
+      const position = next++;
+      try {
+        const answer = await run(position, bytesLeft);
+        answers[position] = answer;
+        bytesLeft -= answer.bytes.length;
+        if (bytesLeft < 0) throw answerTooLarge(limits);
+      } catch (error) {
+        fail(position, error);
+      }
+      await pause();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, atOnce) }, runSome));
+  if (failed < count) throw failure;
+  return answers;
+}
