@@ -46,6 +46,12 @@ Napi::Value IsMerging(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), open && open->merging());
 }
 
+Napi::Value ReplaceSettings(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (open) open->index->ReplaceSettings(info[1].ToString().Utf8Value());
+  return info.Env().Undefined();
+}
+
 Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   const Status fault = open ? open->merges.TakeFault() : Status::Ok();
@@ -92,6 +98,8 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
+  out += ",\"embeddersComplete\":";
+  out += snapshot->settings->embedders_complete ? "true" : "false";
   number("numberOfDocuments", snapshot->documents.size());
   number("rawDocumentDbSize", row_bytes);
   const auto vectors = snapshot->CountEmbeddings();
@@ -132,9 +140,15 @@ Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
 }
 
 constexpr NamedFunction kIndexFunctions[] = {
-    {"openIndex", OpenIndexAt},   {"sweepIndex", SweepIndex},         {"closeIndex", CloseIndex},
-    {"isMerging", IsMerging},     {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
-    {"indexFields", IndexFields}, {"copyIndex", CopyIndex},
+    {"openIndex", OpenIndexAt},
+    {"sweepIndex", SweepIndex},
+    {"closeIndex", CloseIndex},
+    {"isMerging", IsMerging},
+    {"takeMergeFault", TakeMergeFault},
+    {"indexState", IndexState},
+    {"replaceSettings", ReplaceSettings},
+    {"indexFields", IndexFields},
+    {"copyIndex", CopyIndex},
 };
 
 }  // namespace

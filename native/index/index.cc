@@ -577,6 +577,16 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   return Status::Ok();
 }
 
+void Index::ReplaceSettings(std::string settings_json) {
+  const std::lock_guard lock(commit_mutex_);
+  const std::shared_ptr<const Snapshot> before = snapshot();
+  Commit commit;
+  commit.settings_json = std::move(settings_json);
+  auto after = std::make_shared<Snapshot>(*before);
+  ApplyValues(commit, *after);
+  Publish(*before, std::move(after));
+}
+
 void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after) {
   {
     const std::lock_guard publish(snapshot_mutex_);

@@ -123,6 +123,10 @@ class Index {
   // wait meanwhile. Not synced. dir: absent; on failure what was made is left.
   Status CopyTo(const std::string& dir);
 
+  // Takes the same settings in today's form until the next change of settings stores them. For
+  // settings that an older version has stored; call it before the first search and the first batch.
+  void ReplaceSettings(std::string settings_json);
+
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }
 

@@ -1,4 +1,5 @@
 #include "index/settings.h"
+#include "index/default_settings.h"
 #include "vector/kernels.h"
 
 #include <algorithm>
@@ -38,41 +39,64 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
                      [&](const auto& entry) { return Covers(entry, field); });
 }
 
-// How scores of openAi's models are spread; none of other sources.
-std::optional<EmbedderSettings::Distribution> BuiltInDistribution(const json::Value& embedder) {
-  const std::string& source = embedder["source"].string();
-  if (!source.empty() && source != "openAi") return std::nullopt;
-  const std::string& model = embedder["model"].string();
-  if (model == "text-embedding-ada-002") return EmbedderSettings::Distribution{0.90, 0.08};
-  if (model == "text-embedding-3-large") return EmbedderSettings::Distribution{0.70, 0.10};
-  return EmbedderSettings::Distribution{0.75, 0.10};
-}
-
-// state: what is known of it besides its settings, see src/embedding/embedder-state.ts.
+// state: what is known of it besides its settings, see src/engine/embedder-states.ts.
 EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder,
                             const json::Value& state) {
   EmbedderSettings settings;
   settings.name = name;
-  const std::string& source = embedder["source"].string();
-  settings.user_provided = source == "userProvided";
-  const uint64_t dimensions = embedder["dimensions"].integer(state["dimensions"].integer(0));
+  settings.user_provided = embedder["source"].string() == "userProvided";
+  const uint64_t dimensions = embedder["dimensions"].integer(state["dimensions"].integer());
   if (dimensions <= vector::kDimensionsMax) settings.dimensions = static_cast<uint32_t>(dimensions);
-  if (settings.dimensions == 0 && (source == "openAi" || source.empty())) {
-    settings.dimensions = embedder["model"].string() == "text-embedding-3-large" ? 3072 : 1536;
-  }
-  settings.binary_quantised = embedder["binaryQuantized"].boolean(false);
-  const json::Value& distribution = embedder["distribution"];
+  settings.binary_quantised = embedder["binaryQuantized"].boolean();
+  const json::Value& given = embedder["distribution"];
+  const json::Value& distribution = given.is_object() ? given : state["distribution"];
   if (distribution.is_object()) {
     settings.distribution = {distribution["mean"].number(), distribution["sigma"].number()};
-  } else if (source == "composite") {
-    settings.distribution = BuiltInDistribution(embedder["searchEmbedder"]);
-    if (!settings.distribution)
-      settings.distribution = BuiltInDistribution(embedder["indexingEmbedder"]);
-  } else {
-    settings.distribution = BuiltInDistribution(embedder);
   }
+  for (const auto& [fragment, number] : state["fragments"].members()) {
+    settings.fragments.emplace_back(fragment, static_cast<uint8_t>(number.integer()));
+  }
+  std::sort(settings.fragments.begin(), settings.fragments.end());
   return settings;
 }
+
+FilterableRule FilterableRuleOf(const json::Value& item) {
+  FilterableRule rule;
+  if (item.is_string()) {
+    rule.patterns = {item.string()};
+    rule.plain = true;
+    rule.features = {true, true, true};
+    return rule;
+  }
+  rule.patterns = StringsOf(item["attributePatterns"]);
+  const json::Value& features = item["features"];
+  rule.features = {features["facetSearch"].boolean(), features["filter"]["equality"].boolean(),
+                   features["filter"]["comparison"].boolean()};
+  return rule;
+}
+
+LocalizedRule LocalizedRuleOf(const json::Value& item) {
+  LocalizedRule rule{StringsOf(item["attributePatterns"]), {}};
+  for (const std::string& code : StringsOf(item["locales"])) {
+    if (auto locale = text::ParseLocale(code)) rule.locales.push_back(*locale);
+  }
+  return rule;
+}
+
+// Stored settings, and the default of what they do not have, at any depth: settings that were
+// stored before a setting existed lack it.
+class Stored {
+ public:
+  Stored(const json::Value& stored, const json::Value& initial)
+      : stored_(stored), initial_(initial) {}
+  Stored operator[](std::string_view name) const { return {stored_[name], initial_[name]}; }
+  const json::Value& operator*() const { return stored_.is_null() ? initial_ : stored_; }
+  const json::Value* operator->() const { return &**this; }
+
+ private:
+  const json::Value& stored_;
+  const json::Value& initial_;
+};
 
 // "The `kind` attributes are `a`, `b` and hidden ones."
 std::string TextOf(const std::string& kind, const std::vector<std::string>& names,
@@ -128,77 +152,58 @@ bool FilterableRule::Matches(std::string_view field) const {
 }
 
 Settings Settings::FromJson(const json::Value& object) {
+  static const json::Value defaults = json::Value::Parse(kDefaultSettings);
+  const Stored stored(object, defaults);
   Settings settings;
-  settings.displayed = ListOrAll(object["displayedAttributes"]);
-  settings.searchable = ListOrAll(object["searchableAttributes"]);
-  for (const json::Value& item : object["filterableAttributes"].items()) {
-    FilterableRule rule;
-    if (item.is_string()) {
-      rule.patterns = {item.string()};
-      rule.plain = true;
-      rule.features = {true, true, true};
-    } else {
-      rule.patterns = StringsOf(item["attributePatterns"]);
-      const json::Value& features = item["features"];
-      rule.features.facet_search = features["facetSearch"].boolean(false);
-      rule.features.equality = features["filter"]["equality"].boolean(true);
-      rule.features.comparison = features["filter"]["comparison"].boolean(false);
-    }
-    settings.filterable.push_back(std::move(rule));
+  settings.displayed = ListOrAll(*stored["displayedAttributes"]);
+  settings.searchable = ListOrAll(*stored["searchableAttributes"]);
+  for (const json::Value& item : stored["filterableAttributes"]->items()) {
+    settings.filterable.push_back(FilterableRuleOf(item));
   }
-  settings.sortable = StringsOf(object["sortableAttributes"]);
-  std::vector<std::string> rules = {"words", "typo", "proximity", "attribute", "sort", "exactness"};
-  if (auto given = object["rankingRules"].Strings()) rules = *given;
-  for (const std::string& text : rules) {
+  settings.sortable = StringsOf(*stored["sortableAttributes"]);
+  for (const std::string& text : StringsOf(*stored["rankingRules"])) {
     settings.ranking_rules.push_back(ParseRankingRule(text));
   }
-  settings.stop_words = StringsOf(object["stopWords"]);
-  settings.separator_tokens = StringsOf(object["separatorTokens"]);
-  settings.non_separator_tokens = StringsOf(object["nonSeparatorTokens"]);
-  settings.dictionary = StringsOf(object["dictionary"]);
-  for (const auto& [key, values] : object["synonyms"].members()) {
+  settings.stop_words = StringsOf(*stored["stopWords"]);
+  settings.separator_tokens = StringsOf(*stored["separatorTokens"]);
+  settings.non_separator_tokens = StringsOf(*stored["nonSeparatorTokens"]);
+  settings.dictionary = StringsOf(*stored["dictionary"]);
+  for (const auto& [key, values] : stored["synonyms"]->members()) {
     settings.synonyms.emplace_back(key, StringsOf(values));
   }
-  if (object["distinctAttribute"].is_string())
-    settings.distinct = object["distinctAttribute"].string();
-  settings.proximity_by_attribute = object["proximityPrecision"].string() == "byAttribute";
-  const json::Value& typo = object["typoTolerance"];
-  settings.typo_enabled = typo["enabled"].boolean(true);
-  settings.one_typo = static_cast<uint32_t>(typo["minWordSizeForTypos"]["oneTypo"].integer(5));
-  settings.two_typos = static_cast<uint32_t>(typo["minWordSizeForTypos"]["twoTypos"].integer(9));
-  settings.typo_disabled_words = StringsOf(typo["disableOnWords"]);
-  settings.typo_disabled_attributes = StringsOf(typo["disableOnAttributes"]);
-  settings.typo_disabled_on_numbers = typo["disableOnNumbers"].boolean(false);
-  const json::Value& faceting = object["faceting"];
-  settings.max_values_per_facet = faceting["maxValuesPerFacet"].integer(100);
-  for (const auto& [field, order] : faceting["sortFacetValuesBy"].members()) {
+  if (const json::Value& distinct = *stored["distinctAttribute"]; distinct.is_string())
+    settings.distinct = distinct.string();
+  settings.proximity_by_attribute = stored["proximityPrecision"]->string() == "byAttribute";
+  const Stored typo = stored["typoTolerance"];
+  const Stored sizes = typo["minWordSizeForTypos"];
+  settings.typo_enabled = typo["enabled"]->boolean();
+  settings.one_typo = static_cast<uint32_t>(sizes["oneTypo"]->integer());
+  settings.two_typos = static_cast<uint32_t>(sizes["twoTypos"]->integer());
+  settings.typo_disabled_words = StringsOf(*typo["disableOnWords"]);
+  settings.typo_disabled_attributes = StringsOf(*typo["disableOnAttributes"]);
+  settings.typo_disabled_on_numbers = typo["disableOnNumbers"]->boolean();
+  const Stored faceting = stored["faceting"];
+  settings.max_values_per_facet = faceting["maxValuesPerFacet"]->integer();
+  for (const auto& [field, order] : faceting["sortFacetValuesBy"]->members()) {
     settings.facet_order_by_count[field] = order.string() == "count";
   }
-  settings.max_total_hits = object["pagination"]["maxTotalHits"].integer(1000);
-  if (object["searchCutoffMs"].kind() == json::Value::Kind::kNumber) {
-    settings.search_cutoff_ms = object["searchCutoffMs"].integer();
+  settings.max_total_hits = stored["pagination"]["maxTotalHits"]->integer();
+  if (const json::Value& cutoff = *stored["searchCutoffMs"];
+      cutoff.kind() == json::Value::Kind::kNumber) {
+    settings.search_cutoff_ms = cutoff.integer();
   }
-  for (const json::Value& item : object["localizedAttributes"].items()) {
-    LocalizedRule rule{StringsOf(item["attributePatterns"]), {}};
-    for (const std::string& code : StringsOf(item["locales"])) {
-      if (auto locale = text::ParseLocale(code)) rule.locales.push_back(*locale);
-    }
-    settings.localized.push_back(std::move(rule));
+  for (const json::Value& item : stored["localizedAttributes"]->items()) {
+    settings.localized.push_back(LocalizedRuleOf(item));
   }
-  for (const auto& [name, embedder] : object["embedders"].members()) {
-    settings.embedders.push_back(EmbedderOf(name, embedder, object["embedderStates"][name]));
+  for (const auto& [name, embedder] : stored["embedders"]->members()) {
+    const json::Value& state = object["embedderStates"][name];
+    settings.embedders.push_back(EmbedderOf(name, embedder, state));
+    settings.embedders_complete &= state.Has("distribution");
   }
   std::sort(settings.embedders.begin(), settings.embedders.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
-  for (EmbedderSettings& embedder : settings.embedders) {
-    for (const auto& [name, number] :
-         object["embedderStates"][embedder.name]["fragments"].members()) {
-      embedder.fragments.emplace_back(name, static_cast<uint8_t>(number.integer()));
-    }
-    std::sort(embedder.fragments.begin(), embedder.fragments.end());
-  }
-  settings.facet_search = object["facetSearch"].boolean(true);
-  settings.prefix_search = object["prefixSearch"].string() != "disabled";
+  settings.facet_search = stored["facetSearch"]->boolean();
+  settings.prefix_search = stored["prefixSearch"]->string() != "disabled";
   return settings;
 }
 

@@ -74,7 +74,8 @@ struct EmbedderSettings {
 };
 
 struct Settings {
-  // Reads the complete object of GET /settings; what is absent keeps its default.
+  // Reads the complete object of GET /settings, and `embedderStates` with it; what is absent has
+  // its default (default_settings.h).
   static Settings FromJson(const json::Value& object);
 
   std::optional<std::vector<std::string>> displayed;   // nullopt: all
@@ -86,18 +87,21 @@ struct Settings {
   std::vector<std::pair<std::string, std::vector<std::string>>> synonyms;
   std::optional<std::string> distinct;
   bool proximity_by_attribute = false;
-  bool typo_enabled = true;
-  uint32_t one_typo = 5, two_typos = 9;
+  bool typo_enabled = false;
+  uint32_t one_typo = 0, two_typos = 0;
   std::vector<std::string> typo_disabled_words, typo_disabled_attributes;
   bool typo_disabled_on_numbers = false;
-  uint64_t max_values_per_facet = 100;
+  uint64_t max_values_per_facet = 0;
   std::map<std::string, bool, std::less<>> facet_order_by_count;  // field or "*" -> by count
-  uint64_t max_total_hits = 1000;
+  uint64_t max_total_hits = 0;
   std::optional<uint64_t> search_cutoff_ms;
   std::vector<LocalizedRule> localized;
   std::vector<EmbedderSettings> embedders;  // ascending by name
-  bool facet_search = true;
-  bool prefix_search = true;
+  // Each has in its state how its similarities are spread. Those of older folders do not: see
+  // Index::ReplaceSettings.
+  bool embedders_complete = true;
+  bool facet_search = false;
+  bool prefix_search = false;
 
   bool Displays(std::string_view field) const;
   bool Searchable(std::string_view field) const;

@@ -5,12 +5,8 @@
 import { own } from '../base/own.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
 import type { Embedders } from '../contract/embedders/sources.ts';
-import {
-  type EmbedderState,
-  type EmbedderStates,
-  indexingFragments,
-  numberFragments,
-} from '../embedding/embedder-state.ts';
+import { indexingFragments, numberFragments } from '../embedding/embedder-state.ts';
+import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts';
 
 /** By name of the embedder. */
 export type Dimensions = Record<string, number>;

@@ -13,7 +13,7 @@ import { objectLines } from '../archive/json-values.ts';
 import { type ArchiveEntry, readArchive } from '../archive/read-archive.ts';
 import { syncFolder } from '../base/sync-folder.ts';
 import { knownSettings, mergeSettings, parseSettings } from '../contract/settings.ts';
-import { EMBEDDER_STATES } from '../embedding/embedder-state.ts';
+import { EMBEDDER_STATES } from '../engine/embedder-states.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry } from '../engine/registry.ts';
 import { importDatabase, openDataFolder } from '../store/data-folder.ts';

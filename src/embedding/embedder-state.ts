@@ -1,7 +1,4 @@
-/**
- * What the server has found out about the embedders of an index: stored beside its settings, never shown. And what a change
- * of settings means for the embeddings that are stored.
- */
+/** What a change of settings means for the embeddings that are stored. */
 import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
 import type { AnyFields, FieldName, Fragments } from '../contract/embedders/fields.ts';
@@ -14,18 +11,7 @@ import {
   type SimpleEmbedder,
   sourceOf,
 } from '../contract/embedders/sources.ts';
-
-/** Key of the states among the stored settings. */
-export const EMBEDDER_STATES = 'embedderStates';
-
-export interface EmbedderState {
-  /** Of its embeddings. */
-  dimensions: number;
-  /** Numbers of the indexing fragments: embeddings of a document are in their order. */
-  fragments?: Record<string, number>;
-}
-
-export type EmbedderStates = Record<string, EmbedderState>;
+import type { EmbedderStates } from '../engine/embedder-states.ts';
 
 /** Whether embeddings are made here, of documents and of queries. */
 export function computes(embedder: Embedder): embedder is ComputedEmbedder {

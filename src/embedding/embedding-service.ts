@@ -13,14 +13,13 @@ import {
   indexingPart,
   searchPart,
 } from '../contract/embedders/sources.ts';
+import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { chunkAnswer } from './chunk-answer.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
   computes,
-  type EmbedderState,
-  type EmbedderStates,
   indexingFragments,
   numberFragments,
   searchFragments,

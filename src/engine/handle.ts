@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { jsonApart } from '../base/json.ts';
+import { jsonApart, RawJson } from '../base/json.ts';
 import { toApiError } from '../contract/errors.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import type {
@@ -65,6 +65,13 @@ export class IndexHandle {
   /** @param withSettings else the state has none, null */
   state(withSettings = true): IndexState {
     return readState(this.#sync(() => this.#native.indexState(this.#handle, withSettings)));
+  }
+
+  /** Settings that an older version has stored get what the engine must know of embedders. */
+  completeSettings(): void {
+    const settings = forEngine(this.state().settings ?? {});
+    const text = settings instanceof RawJson ? settings.text : JSON.stringify(settings);
+    this.#sync(() => this.#native.replaceSettings(this.#handle, text));
   }
 
   fields(): string[] {

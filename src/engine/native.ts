@@ -35,6 +35,11 @@ export interface NativeAddon {
   isMerging(handle: number): boolean;
   /** What merges have failed of since this was last asked, or null. */
   takeMergeFault(handle: number): string | null;
+  /**
+   * The engine takes `settings`, JSON as in a batch, until the next change of settings stores them: the same settings in
+   * today's form, before the first search and the first batch.
+   */
+  replaceSettings(handle: number, settings: string): void;
   /** JSON text of {@link IndexState}: the last committed state. `withSettings`, default true: with the settings, which may be long. */
   indexState(handle: number, withSettings?: boolean): string;
   /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
@@ -263,6 +268,8 @@ export interface IndexState {
   primaryKey: string | null;
   /** The settings as stored: the complete API object, or null when never set. */
   settings: Record<string, unknown> | null;
+  /** Every embedder has a state with a distribution, null perhaps: see `completeStates`. */
+  embeddersComplete: boolean;
   numberOfDocuments: number;
   /** Of all embedders together. */
   numberOfEmbeddings: number;

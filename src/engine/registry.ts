@@ -275,7 +275,11 @@ export class IndexRegistry {
     }
     const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
     try {
-      if (!entry.isNew) checkAgainst(entry, handle.state(false));
+      if (!entry.isNew) {
+        const state = handle.state(false);
+        checkAgainst(entry, state);
+        if (!state.embeddersComplete) handle.completeSettings();
+      }
       handle.sweep();
     } catch (error) {
       void handle.close();

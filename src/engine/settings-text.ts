@@ -5,14 +5,18 @@
  */
 import { jsonApart, parseApart, RawJson } from '../base/json.ts';
 import { behindValue } from '../base/json-spans.ts';
+import { completeStates } from './embedder-states.ts';
 import type { IndexState } from './native.ts';
 
 const PLACES = '{"longPlaces":[';
 
-/** What is given to the engine for settings: themselves when nothing of them is long. */
-export function forEngine(settings: Readonly<Record<string, unknown>>): unknown {
-  const { texts, parts } = jsonApart(settings);
-  if (parts.length === 0) return settings;
+/** What is given to the engine for settings: with all that it must know of embedders, as an object when nothing is long. */
+export function forEngine(
+  settings: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | RawJson {
+  const complete = completeStates(settings);
+  const { texts, parts } = jsonApart(complete);
+  if (parts.length === 0) return complete;
   const places: number[] = [];
   let text = '';
   for (const [n, piece] of texts.entries()) {

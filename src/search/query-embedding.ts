@@ -1,6 +1,6 @@
 /** Between searches and embedders: queries that come without a vector. */
 import { ApiError } from '../contract/errors.ts';
-import { EMBEDDER_STATES, type EmbedderStates } from '../embedding/embedder-state.ts';
+import { EMBEDDER_STATES, type EmbedderStates } from '../engine/embedder-states.ts';
 import { EmbeddingError } from '../embedding/embedding-error.ts';
 import type { EmbeddingService } from '../embedding/embedding-service.ts';
 import type { IndexRegistry } from '../engine/registry.ts';

@@ -117,6 +117,8 @@ export class MemoryEngine implements NativeAddon {
 
   watchStops(): void {}
 
+  replaceSettings(): void {}
+
   indexState(handle: number): string {
     return JSON.stringify(this.#index(handle).state());
   }
@@ -383,6 +385,7 @@ class MemoryIndex {
     return Object.assign(copy, {
       primaryKey: this.primaryKey,
       settings: this.settings,
+      embeddersComplete: true,
       documents: new Map(this.documents),
       updatedAt: this.updatedAt,
       lastBatch: this.lastBatch,
@@ -417,6 +420,7 @@ class MemoryIndex {
     return {
       primaryKey: this.primaryKey,
       settings: this.settings,
+      embeddersComplete: true,
       numberOfEmbeddings: 0,
       numberOfEmbeddedDocuments: 0,
       numberOfDocuments: this.documents.size,

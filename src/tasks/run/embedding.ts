@@ -3,14 +3,13 @@ import type { Embedders } from '../../contract/embedders/sources.ts';
 import { ApiError } from '../../contract/errors.ts';
 import {
   computes,
-  EMBEDDER_STATES,
-  type EmbedderStates,
   type EmbeddingChange,
   embeddingChanges,
 } from '../../embedding/embedder-state.ts';
 import { EmbeddingError } from '../../embedding/embedding-error.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import { type EmbeddingService, TemplateFault } from '../../embedding/embedding-service.ts';
+import { EMBEDDER_STATES, type EmbedderStates } from '../../engine/embedder-states.ts';
 import type { BatchProgress } from '../../engine/native.ts';
 
 /** Complete settings as the engine keeps them, with what is known of the embedders. */

@@ -219,7 +219,7 @@ TEST(WritePath, SettingsChangesGiveWhatAFreshIndexWouldHold) {
       "{}",
       kSettings,
       R"({"filterableAttributes":["color"],"sortableAttributes":["price"]})",
-      R"({"filterableAttributes":[{"attributePatterns":["*"]}]})",
+      R"({"filterableAttributes":[{"attributePatterns":["*"],"features":{"filter":{"equality":true}}}]})",
       R"({"searchableAttributes":["title","meta"]})",
       R"({"searchableAttributes":["title"],"stopWords":["the","of","red"],"filterableAttributes":["tags"]})",
       R"({"stopWords":["hello"],"distinctAttribute":"color","separatorTokens":["w"],"dictionary":["e.g."]})",

@@ -128,7 +128,7 @@ TEST(HalvesOf, AreSearchesOfTheirOwn) {
   request.vector = std::vector<float>{1, 2};
   request.facets = {"*"};
   request.needs_candidates = false;
-  const index::Settings settings;
+  const auto settings = index::Settings::FromJson(json::Value::Parse("{}"));
   const HybridHalves halves = HalvesOf(request, settings);
   EXPECT_EQ(halves.words.kind(), SearchKind::kWords);
   EXPECT_FALSE(halves.words.vector.has_value());

@@ -246,7 +246,9 @@ class DamageTest : public ::testing::Test {
     ASSERT_TRUE(
         indexing::RunSteps(
             **index,
-            indexing::SettingsStep(R"({"filterableAttributes":[{"attributePatterns":["*"]}]})"), {})
+            indexing::SettingsStep(
+                R"({"filterableAttributes":[{"attributePatterns":["*"],"features":{"filter":{"equality":true}}}]})"),
+            {})
             .ok());
     indexing::DocumentGenerator generator(random_);
     model_.BeginBatch();

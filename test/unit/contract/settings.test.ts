@@ -265,6 +265,7 @@ describe('Embedders', () => {
       ],
       [{ source: 'ollama' }, 'invalid_settings_embedders'],
       [{ source: 'openAi', model: 'gpt-4' }, 'invalid_settings_embedders'],
+      [{ source: 'openAi', model: 'constructor' }, 'invalid_settings_embedders'],
       [
         { source: 'openAi', model: 'text-embedding-ada-002', dimensions: 12 },
         'invalid_settings_embedders',

@@ -233,7 +233,8 @@ TEST(CountFacets, SelectsAttributesByNameParentAndPattern) {
     EXPECT_EQ(Selected(plain, {"*", item}), kInvalid) << item;
   }
   IndexedDocuments rules(
-      R"({"filterableAttributes":[{"attributePatterns":["genres","director.country"]},)"
+      R"({"filterableAttributes":[{"attributePatterns":["genres","director.country"],)"
+      R"("features":{"filter":{"equality":true}}},)"
       R"({"attributePatterns":["year"],"features":{"facetSearch":true,"filter":{"equality":false}}},)"
       R"({"attributePatterns":["rat*"],"features":{"filter":{"equality":false,"comparison":true}}}]})");
   rules.Put(batch);

@@ -1,0 +1,39 @@
+/** What the server has found out about the embedders of an index: stored beside its settings, never shown. */
+import { own } from '../base/own.ts';
+import type { Distribution } from '../contract/embedders/fields.ts';
+import {
+  dimensionsOf,
+  distributionOf,
+  type Embedders,
+  indexingPart,
+} from '../contract/embedders/sources.ts';
+
+/** Key of the states among the stored settings. */
+export const EMBEDDER_STATES = 'embedderStates';
+
+export interface EmbedderState {
+  /** Of its embeddings. */
+  dimensions: number;
+  /** Numbers of the indexing fragments: embeddings of a document are in their order. */
+  fragments?: Record<string, number>;
+  /** How its similarities become scores, for the engine; null: they are the scores. `completeStates` adds it. */
+  distribution?: Distribution | null;
+}
+
+export type EmbedderStates = Record<string, EmbedderState>;
+
+/** Settings to store, with what the engine must know of embedders: it knows no provider and none of their models. */
+export function completeStates(
+  settings: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const embedders = Object.entries((settings.embedders ?? {}) as Embedders);
+  if (embedders.length === 0) return settings;
+  const before = (settings[EMBEDDER_STATES] ?? {}) as EmbedderStates;
+  const states = embedders.flatMap(([name, embedder]): [string, EmbedderState][] => {
+    const known = own(before, name);
+    const dimensions = known?.dimensions ?? dimensionsOf(indexingPart(embedder));
+    if (dimensions === null) return [];
+    return [[name, { ...known, dimensions, distribution: distributionOf(embedder) }]];
+  });
+  return { ...settings, [EMBEDDER_STATES]: Object.fromEntries(states) };
+}
