@@ -110,9 +110,14 @@ Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
       convert);
 }
 
-Result<DocSet> EvaluateForDeletion(const index::Snapshot& snapshot, std::string_view filter_json) {
-  // Whether CONTAINS may be used was checked when the request came in.
-  return index::EvaluateFilterJson(snapshot, filter_json, filter::FilterFeatures{true, true});
+// For a batch that is asked to stop by `cancelled`.
+indexing::FilterEvaluator EvaluatorForDeletion(const std::atomic<bool>& cancelled) {
+  return [&cancelled](const index::Snapshot& snapshot, std::string_view filter_json) {
+    return RunStoppable(ConditionsOf(&cancelled), [&]() -> Result<DocSet> {
+      // Whether CONTAINS may be used was checked when the request came in.
+      return index::EvaluateFilterJson(snapshot, filter_json, filter::FilterFeatures{true, true});
+    });
+  };
 }
 
 // What a batch asks for embeddings: `function`, on its own thread. Null: it is no function.
@@ -204,8 +209,8 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         }
         const auto run = [&] {
           const RunningBatch running(*open);
-          return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion,
-                                    open->progress);
+          return indexing::RunBatch(*open->index, job, views, options,
+                                    EvaluatorForDeletion(open->progress.cancelled), open->progress);
         };
         auto outcome = run();
         SetEmbedCalls(*open, nullptr);

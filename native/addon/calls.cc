@@ -65,8 +65,16 @@ GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at) {
   return flag;
 }
 
-bool Gone(const search::Caller& caller) {
-  return caller.gone && caller.gone->load(std::memory_order_relaxed);
+StopConditions ConditionsOf(const std::atomic<bool>* gone) {
+  StopConditions conditions;
+  conditions.gone = gone;
+  return conditions;
+}
+
+StopConditions ListingConditions(const GoneFlag& gone, bool limited) {
+  StopConditions conditions = ConditionsOf(gone.get());
+  if (limited) conditions.end = StopConditions::Clock::now() + kAnswerTime;
+  return conditions;
 }
 
 }  // namespace gannet::addon

@@ -5,6 +5,7 @@
 #include <napi.h>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <span>
@@ -15,6 +16,7 @@
 #include "addon/channel.h"
 #include "addon/errors.h"
 #include "addon/indexes.h"
+#include "base/stop_point.h"
 #include "search/caller.h"
 
 namespace gannet::addon {
@@ -110,6 +112,15 @@ std::string TextAt(const Napi::CallbackInfo& info, size_t at);
 // The flag of a ticket, which `cancelSearch` sets. 0 or nothing: null.
 GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at);
 
-bool Gone(const search::Caller& caller);
+// What stops the work of a request, from now on. `gone`: null, or set once nobody waits any more.
+StopConditions ConditionsOf(const std::atomic<bool>* gone);
+
+// The same for work that has no time of its own: a part of a listing, a check of a filter.
+// `limited`: it may take 10 seconds; else as long as somebody waits.
+StopConditions ListingConditions(const GoneFlag& gone, bool limited);
+
+// After the time of a search (`searchCutoffMs`), what its answer may take: facets, hits. A listing
+// has it for each part. The largest answers take some seconds.
+constexpr auto kAnswerTime = std::chrono::seconds(10);
 
 }  // namespace gannet::addon

@@ -12,16 +12,25 @@ namespace {
 
 constexpr uint64_t kListingPartBytes = 256 << 10;
 
-struct ListingPart {
-  std::string bytes;
-  std::shared_ptr<search::Listing> rest;  // null: this was the last part
+// A listing that has begun.
+struct OpenListing {
+  std::unique_ptr<search::Listing> listing;
+  GoneFlag gone;
+  bool limited;  // in time
 };
 
-Result<ListingPart> NextPart(std::shared_ptr<search::Listing> listing) {
-  ListingPart part;
-  GANNET_ASSIGN_OR_RETURN(const bool last, listing->Next(kListingPartBytes, part.bytes));
-  if (!last) part.rest = std::move(listing);
-  return part;
+struct ListingPart {
+  std::string bytes;
+  std::shared_ptr<OpenListing> rest;  // null: this was the last part
+};
+
+Result<ListingPart> NextPart(std::shared_ptr<OpenListing> open) {
+  return RunStoppable(ListingConditions(open->gone, open->limited), [&]() -> Result<ListingPart> {
+    ListingPart part;
+    GANNET_ASSIGN_OR_RETURN(const bool last, open->listing->Next(kListingPartBytes, part.bytes));
+    if (!last) part.rest = std::move(open);
+    return part;
+  });
 }
 
 Napi::Value ToPart(Napi::Env env, ListingPart& part) {
@@ -35,12 +44,17 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   Engine::Instance().NoteSearch();
+  const bool limited = !(info.Length() > 3 && info[3].ToBoolean().Value());
   return Async<ListingPart>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(0, GoneFlagAt(info, 2))]() -> Result<ListingPart> {
-        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
-        GANNET_ASSIGN_OR_RETURN(auto listing, search::Listing::Open(*open->index, request, caller));
+      [open = std::move(open), request = TextAt(info, 1), gone = GoneFlagAt(info, 2),
+       limited]() -> Result<ListingPart> {
+        auto listing = std::make_shared<OpenListing>(OpenListing{nullptr, gone, limited});
+        GANNET_RETURN_IF_ERROR(RunStoppable(ListingConditions(gone, limited), [&]() -> Status {
+          StopPoint();
+          GANNET_ASSIGN_OR_RETURN(listing->listing, search::Listing::Open(*open->index, request));
+          return Status::Ok();
+        }));
         return NextPart(std::move(listing));
       },
       ToPart);
@@ -48,7 +62,7 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
 
 // The part behind the one that gave `rest`, which is used up.
 Napi::Value FetchRest(const Napi::CallbackInfo& info) {
-  auto& held = *info[0].As<Napi::External<std::shared_ptr<search::Listing>>>().Data();
+  auto& held = *info[0].As<Napi::External<std::shared_ptr<OpenListing>>>().Data();
   if (!held) {
     MakeError(info.Env(), Status::Internal("the rest of the listing was taken already"))
         .ThrowAsJavaScriptException();
@@ -61,7 +75,7 @@ Napi::Value FetchRest(const Napi::CallbackInfo& info) {
 
 // Lets go of what the listing holds, which would else wait for the garbage collector.
 Napi::Value DropRest(const Napi::CallbackInfo& info) {
-  info[0].As<Napi::External<std::shared_ptr<search::Listing>>>().Data()->reset();
+  info[0].As<Napi::External<std::shared_ptr<OpenListing>>>().Data()->reset();
   return info.Env().Undefined();
 }
 
@@ -103,9 +117,12 @@ Napi::Value OpenDocuments(const Napi::CallbackInfo& info) {
   if (!open) return info.Env().Undefined();
   return Async<StreamHandle>(
       info.Env(), Engine::Instance().batches(),
-      [open, request = StringAt(info, 1)]() -> Result<StreamHandle> {
-        GANNET_ASSIGN_OR_RETURN(auto stream, search::DocumentStream::Open(*open->index, request));
-        return StreamHandle(std::move(stream));
+      [open, request = StringAt(info, 1), gone = GoneFlagAt(info, 2)]() -> Result<StreamHandle> {
+        return RunStoppable(ConditionsOf(gone.get()), [&]() -> Result<StreamHandle> {
+          StopPoint();
+          GANNET_ASSIGN_OR_RETURN(auto stream, search::DocumentStream::Open(*open->index, request));
+          return StreamHandle(std::move(stream));
+        });
       },
       [](Napi::Env env, StreamHandle& stream) -> Napi::Value {
         auto object = Napi::Object::New(env);

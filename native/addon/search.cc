@@ -1,10 +1,13 @@
 // Searches, and responses of servers merged.
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "addon/calls.h"
+#include "base/deadline.h"
 #include "search/execute.h"
 #include "search/federate.h"
 #include "search/federation/merge_responses.h"
@@ -13,6 +16,26 @@
 
 namespace gannet::addon {
 namespace {
+
+// What stops a search of so many milliseconds.
+StopConditions TimedConditions(uint64_t cutoff_ms, const GoneFlag& gone) {
+  StopConditions conditions = ConditionsOf(gone.get());
+  const Deadline cutoff = Deadline::In(cutoff_ms);
+  conditions.grace_end = cutoff.at();
+  conditions.end = cutoff.at() + kAnswerTime;
+  return conditions;
+}
+
+// The same for a search of the indexes.
+StopConditions SearchConditions(std::span<const std::shared_ptr<OpenIndex>> indexes,
+                                const GoneFlag& gone) {
+  uint64_t cutoff_ms = 0;
+  for (const auto& open : indexes)
+    cutoff_ms = std::max(cutoff_ms, search::CutoffMs(*open->index->snapshot()));
+  StopConditions conditions = TimedConditions(cutoff_ms, gone);
+  if (indexes.size() == 1) conditions.closing = &indexes[0]->closing;
+  return conditions;
+}
 
 Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
   auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
@@ -77,8 +100,11 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
        caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
-        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
-        return Execute(*open->index, request, caller);
+        return RunStoppable(SearchConditions({&open, 1}, caller.gone),
+                            [&]() -> Result<search::Answer> {
+                              StopPoint();
+                              return Execute(*open->index, request, caller);
+                            });
       },
       ToSearchAnswer);
 }
@@ -103,8 +129,12 @@ Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
       info.Env(), Engine::Instance().searches(),
       [pending = std::move(held), vector = std::move(vector),
        caller = search::Caller(started, GoneFlagAt(info, 2))]() mutable -> Result<search::Answer> {
-        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
-        return pending->Resume(std::move(vector), caller);
+        const uint64_t cutoff_ms = pending->cutoff_ms();
+        return RunStoppable(TimedConditions(cutoff_ms, caller.gone),
+                            [&]() -> Result<search::Answer> {
+                              StopPoint();
+                              return pending->Resume(std::move(vector), caller);
+                            });
       },
       ToSearchAnswer);
 }
@@ -131,10 +161,12 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
        caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
-        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
-        std::vector<index::Index*> indexes;
-        for (const auto& one : open) indexes.push_back(one->index.get());
-        return search::ExecuteFederatedSearch(indexes, request, caller);
+        return RunStoppable(SearchConditions(open, caller.gone), [&]() -> Result<search::Answer> {
+          StopPoint();
+          std::vector<index::Index*> indexes;
+          for (const auto& one : open) indexes.push_back(one->index.get());
+          return search::ExecuteFederatedSearch(indexes, request, caller);
+        });
       },
       ToSearchAnswer);
 }

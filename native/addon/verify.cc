@@ -16,11 +16,14 @@ Napi::Value CheckLargeFilter(const Napi::CallbackInfo& info) {
     return info.Length() > at && info[at].ToBoolean().Value();
   };
   const bool contains = enabled(1), multimodal = enabled(2);
-  return AsyncStatus(
-      info.Env(), Engine::Instance().searches(),
-      [text = TextAt(info, 0), contains, multimodal]() -> Status {
-        return filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status();
-      });
+  return AsyncStatus(info.Env(), Engine::Instance().searches(),
+                     [text = TextAt(info, 0), contains, multimodal]() -> Status {
+                       return RunStoppable(ListingConditions(nullptr, true), [&] {
+                         return filter::ParseFilterJson(
+                                    text, filter::FilterFeatures{contains, multimodal})
+                             .status();
+                       });
+                     });
 }
 
 Napi::Value CheckFilter(const Napi::CallbackInfo& info) {

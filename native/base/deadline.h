@@ -25,6 +25,7 @@ class Deadline {
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)),
         std::move(gone));
   }
+  std::chrono::steady_clock::time_point at() const { return at_; }
   // Whether nobody waits any more.
   bool Gone() const { return gone_ && gone_->load(std::memory_order_relaxed); }
   // Asks the clock; about 25 ns. Once passed, it stays passed.

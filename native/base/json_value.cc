@@ -1,6 +1,7 @@
 #include "base/json_value.h"
 
 #include "base/json_reader.h"
+#include "base/stop_point.h"
 
 namespace gannet::json {
 
@@ -9,6 +10,9 @@ Value Value::Parse(std::string_view text) { return Parse(text, 0); }
 Value Value::Parse(std::string_view text, int depth) {
   Value value;
   if (depth > kValueDepthMax) return value;
+  // Whatever is nested deeper is skipped over at each level.
+  thread_local StopCounter counter;
+  counter.Step(16 + text.size() / 8);
   const size_t begin = SkipSpace(text, 0);
   value.text_ = text.substr(begin, SkipValue(text, begin) - begin);
   std::string scratch;

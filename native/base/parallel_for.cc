@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "base/stop_point.h"
+
 namespace gannet {
 namespace {
 
@@ -30,6 +32,7 @@ struct Pieces {
       while (!leave()) {
         const size_t i = next.fetch_add(1);
         if (i >= count) return;
+        StopPoint();
         body(i);
       }
     } catch (...) {
@@ -44,13 +47,17 @@ struct Pieces {
       if (closed) return;
       ++helping;
     }
-    WorkOff([] { return Current().wanted(); });
+    {
+      const StopScope scope(conditions);
+      WorkOff([] { return Current().wanted(); });
+    }
     const std::lock_guard lock(mutex);
     if (--helping == 0) left.notify_one();
   }
 
   const size_t count;
-  const std::function<void(size_t)>& body;  // until closed
+  const std::function<void(size_t)>& body;                        // until closed
+  const StopConditions* const conditions = StopScope::Current();  // until closed
   std::atomic<size_t> next{0};
   std::mutex mutex;  // guards what follows
   std::condition_variable left;

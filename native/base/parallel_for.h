@@ -23,7 +23,8 @@ struct Helpers {
 void SetHelpers(Helpers helpers);
 
 // Calls body(i) for every i below `count`, in any order, and returns when all calls have ended.
-// body    called by this thread and by helpers at the same time
+// body    called by this thread and by helpers at the same time; what stops this thread
+//         (base/stop_point.h) stops helpers as well, and is asked before each call
 // If a call throws, no further call begins, and the exception is thrown here after the calls under
 // way have ended.
 // Cost: waking a helper takes some 50 us, so use it for 0.5 ms of work and more.

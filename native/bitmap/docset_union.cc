@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/cpu.h"
+#include "base/stop_point.h"
 #include "bitmap/docset_access.h"
 #include "bitmap/postings_codec.h"
 
@@ -350,6 +351,7 @@ uint64_t* DocSetUnion::BitsOf(uint32_t key) {
 
 void DocSetUnion::AddPostings(std::string_view bytes) {
   if (bytes.empty()) return;
+  steps_.Step(16 + bytes.size());
   ByteReader reader(bytes);
   const uint64_t header = reader.Varint();
   if ((header & 1) != 0) return AddRoaring({reader.at(), reader.left()});
@@ -764,6 +766,7 @@ void DocSetUnion::AppendAll(DocSet& set) {
   uint32_t end = static_cast<uint32_t>(std::max(blocks_.size(), first_part_.size()));
   if (!gathered_.empty()) end = std::max(end, (gathered_.back() >> 16) + 1);
   for (uint32_t key = 0; key < end; ++key) {
+    steps_.Step(512);
     const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
     const uint32_t first_part = key < first_part_.size() ? first_part_[key] : kNoPart;
     const auto docids = docid;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stop_point.h"
 #include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 
@@ -102,6 +103,7 @@ class DocSetUnion {
   bool AppendJoined(uint32_t first_part, const Limit* limit, DocSet& set);
   void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
+  StopCounter steps_;
   const DocSet* asked_;  // few documents: lists are asked for them alone
   std::vector<uint64_t>
       asked_bits_;  // those in any block of 65536 docids, once many were looked up

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "filter/lexer.h"
 
 namespace gannet::filter {
@@ -101,6 +102,7 @@ class Parser {
   Result<NodePtr> Expression(int level) {
     std::vector<NodePtr> children;
     do {
+      steps_.Step(64);
       GANNET_ASSIGN_OR_RETURN(NodePtr child, Conjunction(level));
       children.push_back(std::move(child));
       lexer_.SkipSpace();
@@ -111,6 +113,7 @@ class Parser {
   Result<NodePtr> Conjunction(int level) {
     std::vector<NodePtr> children;
     do {
+      steps_.Step(64);
       GANNET_ASSIGN_OR_RETURN(NodePtr child, Negation(level));
       children.push_back(std::move(child));
       lexer_.SkipSpace();
@@ -517,6 +520,7 @@ class Parser {
   Lexer lexer_;
   FilterFeatures features_;
   Status feature_fault_;
+  StopCounter steps_;
 };
 
 // ---- JSON ----
@@ -567,6 +571,7 @@ class FilterReader {
   }
 
   Result<NodePtr> Expression(std::string_view text) {
+    steps_.Step(64);
     Parser parser(text, features_);
     Result<NodePtr> node = parser.Parse();
     if (feature_fault_.ok()) feature_fault_ = parser.feature_fault();
@@ -584,6 +589,7 @@ class FilterReader {
 
   FilterFeatures features_;
   Status feature_fault_;
+  StopCounter steps_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/stop_point.h"
 #include "base/utf8.h"
 
 namespace gannet::fst {
@@ -264,11 +265,13 @@ bool FuzzyStream::Accept(const Frame& frame) {
 void FuzzyStream::Advance() {
   valid_ = false;
   Frame child;
+  StopCounter counter;
   while (!path_.empty()) {
     Frame& frame = path_.back();
     const uint32_t arc_count = frame.node.arc_count;
     uint32_t arc = frame.arc;
     // Most nodes are reached with no error left: skip what cannot follow with little ado.
+    counter.Step(8 + arc_count - arc);
     for (; arc < arc_count; ++arc) {
       const uint8_t label = frame.node.labels[arc];
       if (frame.exact != 0 && label < 128 &&

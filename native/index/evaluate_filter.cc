@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
 #include "segment/local_docids.h"
 #include "index/geo_points.h"
@@ -42,12 +43,16 @@ uint32_t EndNumber(const ColumnReader& column, double bound, bool included) {
 class ValueTest {
  public:
   explicit ValueTest(const Node& node) : op_(node.op) {
-    for (const filter::Value& value : node.values) literals_.emplace_back(value);
+    for (const filter::Value& value : node.values) {
+      StopPoint();
+      literals_.emplace_back(value);
+    }
   }
 
   // Ascending and disjoint.
   std::vector<ValueRange> Ranges(const ColumnReader& column) const {
     std::vector<ValueRange> ranges;
+    StopCounter steps;
     const uint32_t numbers = column.number_count(), strings = column.string_count();
     const auto add_numbers = [&](uint32_t begin, uint32_t end) {
       if (begin < end) ranges.push_back({begin, end});
@@ -60,6 +65,7 @@ class ValueTest {
       case Operator::kNotEqual:
       case Operator::kIn:
         for (const Literal& literal : literals_) {
+          steps.Step(64);
           if (literal.number && !IsMinusZero(*literal.number)) {
             add_numbers(column.LowerNumber(*literal.number), column.UpperNumber(*literal.number));
           }
@@ -189,6 +195,7 @@ class Evaluator {
 
   // A subset of `within`.
   Result<DocSet> Evaluate(const Node& node, const DocSet& within) {
+    StopPoint();
     switch (node.kind) {
       case Node::Kind::kTrue: return DocSet(within);
       case Node::Kind::kAnd: {
@@ -421,6 +428,7 @@ class Evaluator {
 }  // namespace
 
 Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
+  StopPoint();
   const Settings& settings = *snapshot.settings;
   switch (node.kind) {
     case Node::Kind::kCondition: {

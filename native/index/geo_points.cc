@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_reader.h"
+#include "base/stop_point.h"
 #include "segment/local_docids.h"
 #include "segment/columns.h"
 
@@ -99,6 +100,7 @@ Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape&
     GANNET_RETURN_IF_ERROR(segment->Health());
     std::vector<uint32_t> docids;
     for (const segment::StoredShape& stored : shapes) {
+      StopPoint();
       if (!BoundsOverlap(area.bounds, stored.bounds)) continue;
       if (!segment->live.Contains(stored.docid) || !within.Contains(stored.docid)) continue;
       GANNET_ASSIGN_OR_RETURN(const filter::Shape shape, filter::ParseShape(stored.bytes));
@@ -208,6 +210,7 @@ void PointsByDistance::Expand(const Entry& entry) {
 
 std::optional<PointsByDistance::Found> PointsByDistance::Next() {
   while (!heap_.empty()) {
+    StopPoint();
     std::pop_heap(heap_.begin(), heap_.end(), After());
     const Entry entry = heap_.back();
     heap_.pop_back();

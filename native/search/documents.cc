@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_value.h"
+#include "base/stop_point.h"
 #include "index/evaluate_filter.h"
 #include "index/external_id.h"
 #include "search/ranking/sort.h"
@@ -28,6 +29,7 @@ class Listing::Writer {
         codec_(snapshot.dictionary) {}
 
   Status Append(DocId docid, std::string& out) {
+    StopPoint();
     GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot_.FindRow(docid)));
     if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
     bool first = true;
@@ -73,18 +75,14 @@ void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriter
 }
 
 // Keeps the documents that match the filter of a request, if it has one.
-// Cancelled: `gone` was set meanwhile.
 Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request,
-                    const GoneFlag& gone, DocSet& documents) {
+                    DocSet& documents) {
   if (request["filter"].is_null()) return Status::Ok();
   const filter::FilterFeatures features{request["containsFilter"].boolean(),
                                         request["multimodal"].boolean(),
                                         request["foreignKeys"].boolean()};
-  Deadline deadline = Deadline::In(UINT64_MAX, gone);
-  const auto matched =
-      index::EvaluateFilterJson(snapshot, request["filter"].text(), features, &deadline);
+  const auto matched = index::EvaluateFilterJson(snapshot, request["filter"].text(), features);
   if (matched.ok()) {
-    if (deadline.Passed()) return Status::Cancelled("nobody waits for the listing");
     documents &= *matched;
     return Status::Ok();
   }
@@ -113,8 +111,7 @@ Result<std::optional<std::string>> GetDocument(
   return std::optional(std::move(out));
 }
 
-Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json,
-                                               const Caller& caller) {
+Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json) {
   const json::Value request = json::Value::Parse(request_json);
   const uint64_t offset = request["offset"].integer(0), limit = request["limit"].integer(20);
   DocSet wanted;
@@ -122,6 +119,7 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
   if (by_ids) {
     GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
     for (const json::Value& id : request["ids"].items()) {
+      StopPoint();
       if (const auto docid = ids.Find(id.is_string() ? std::string_view(id.string()) : id.text()))
         wanted.Add(*docid);
     }
@@ -130,7 +128,7 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
   auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
   if (by_ids) documents &= wanted;
-  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, caller.gone, documents));
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
   const auto sort_items = request["sort"].Strings().value_or(std::vector<std::string>());
   GANNET_ASSIGN_OR_RETURN(
       const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
@@ -220,7 +218,7 @@ Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index
   const json::Value request = json::Value::Parse(request_json);
   auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
-  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, nullptr, documents));
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
   return std::unique_ptr<DocumentStream>(
       new DocumentStream(std::make_unique<State>(std::move(snapshot), std::move(documents))));
 }

@@ -29,8 +29,7 @@ class Listing {
   class Writer;
 
   // request: JSON of the parameters of documents/fetch.
-  static Result<std::unique_ptr<Listing>> Open(index::Index& index, std::string_view request,
-                                               const Caller& caller);
+  static Result<std::unique_ptr<Listing>> Open(index::Index& index, std::string_view request);
   ~Listing();
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;

@@ -41,6 +41,8 @@ class PendingSearch {
 
   // Ends the search; the time between counts for nothing. Once. Invalid: as AddVector.
   Result<Answer> Resume(std::optional<std::vector<float>> vector, const Caller& caller);
+  // The time that a search of its index has.
+  uint64_t cutoff_ms() const { return CutoffMs(run_->snapshot()); }
 
  private:
   std::unique_ptr<SearchRun> run_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "search/answer.h"
 #include "search/ranking/score_details.h"
 #include "search/ranking/sort.h"
@@ -77,6 +78,7 @@ HitWriter::HitWriter(const SearchRun& run)
 }
 
 Status HitWriter::Append(const PlacedHit& placed, std::string_view extra, std::string& out) {
+  StopPoint();
   const DocId docid = placed.hit.docid;
   const index::Snapshot& snapshot = run_.snapshot();
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot.FindRow(docid)));

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/stop_point.h"
 #include "search/ranking/score_details.h"
 #include "search/ranking/score_key.h"
 
@@ -18,7 +19,9 @@ DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool on
   DocSet candidates = words.candidates | semantic.candidates;
   if (one_per_value) {
     // One document for each value, those of the page and before it first.
+    StopCounter steps;
     const auto keep = [&](DocId docid) {
+      steps.Step(64);
       if (!excluded.Contains(docid)) words.distinct->ValuesOfInto(docid, excluded);
     };
     for (const Hit& hit : listed) keep(hit.docid);
@@ -105,7 +108,9 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
   std::unordered_set<DocId> seen;
   size_t w = 0, s = 0;
   std::optional<ScoreKey> word_key, semantic_key;  // of the next hit of each list
+  StopCounter steps;
   while (merged.hits.size() < wanted && (w < words.size() || s < semantic.size())) {
+    steps.Step(32);
     if (w < words.size() && !word_key) word_key = ScoreKey::Of(words[w].detail, 1 - ratio);
     if (s < semantic.size() && !semantic_key)
       semantic_key = ScoreKey::Of(semantic[s].detail, ratio);

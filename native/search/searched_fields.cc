@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/stop_point.h"
+
 namespace gannet::search {
 namespace {
 
@@ -25,6 +27,7 @@ Status CheckSearchable(const index::Snapshot& snapshot, const Names& attributes)
   if (!settings.searchable) return Status::Ok();
   for (const std::string& name : attributes) {
     if (name == "*") continue;
+    StopPoint();
     const bool listed = std::any_of(
         settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
           return index::Covers(entry, name) || index::MatchesPattern(name, entry);
@@ -57,6 +60,7 @@ Result<FieldScope> SearchedFields(const index::Snapshot& snapshot,
   scope.all = !attributes || Has(*attributes, "*");
   scope.exact_numbers = settings.typo_disabled_on_numbers;
   for (size_t f = 0; f < snapshot.traits.size(); ++f) {
+    StopPoint();
     const auto field = static_cast<FieldId>(f);
     const index::FieldTraits& traits = snapshot.traits[f];
     if (!traits.searchable) continue;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/bytes.h"
+#include "base/stop_point.h"
 #include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
 #include "segment/layout.h"
@@ -197,13 +198,20 @@ uint32_t ColumnReader::UpperString(std::string_view value) const {
 }
 
 void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& out) const {
-  // One search through all strings; a hit across a border is none.
+  // One search through all strings, some of them at a time; a hit across a border is none.
+  constexpr size_t kBytesAtOnce = size_t{1} << 20;
   size_t at = string_offsets_[0];
   uint32_t string = 0;
+  StopCounter steps;
   while (at + part.size() <= strings_.size()) {
-    const void* found =
-        memmem(strings_.data() + at, strings_.size() - at, part.data(), part.size());
-    if (found == nullptr) return;
+    const size_t bytes = std::min(strings_.size() - at, kBytesAtOnce + part.size() - 1);
+    const void* found = memmem(strings_.data() + at, bytes, part.data(), part.size());
+    if (found == nullptr) {
+      StopPoint();
+      at += bytes - part.size() + 1;
+      continue;
+    }
+    steps.Step(32);
     const auto hit = static_cast<size_t>(static_cast<const char*>(found) - strings_.data());
     // The last string that does not begin behind the hit; the one before it is known.
     for (uint32_t end = string_count(); end - string > 1;) {

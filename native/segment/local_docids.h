@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop_point.h"
 #include "bitmap/docset.h"
 
 namespace gannet::segment {
@@ -65,7 +66,11 @@ class LocalDocIdCursor {
 template <typename Sink>
 void ForEachLocal(const LocalDocIds& local_docids, const DocSet& documents, Sink&& sink) {
   LocalDocIdCursor cursor(local_docids);
-  documents.ForEach([&](uint32_t docid) { sink(cursor.LocalOf(docid), docid); });
+  StopCounter counter;
+  documents.ForEach([&](uint32_t docid) {
+    counter.Step();
+    sink(cursor.LocalOf(docid), docid);
+  });
 }
 
 // The docset of `docids`.

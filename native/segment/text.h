@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/stop_point.h"
 #include "bitmap/docset.h"
 #include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
@@ -444,6 +445,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   size_t size = 0;
   std::array<PackedOffsets::Range, kBlock> ranges;
   const auto flush = [&] {
+    StopPoint();
     for (size_t i = 0; i < size; ++i) {
       if (i + kOffsetsAhead < size) forward_offsets_.Prefetch(block[i + kOffsetsAhead].first);
       ranges[i] = forward_offsets_.RangeOf(block[i].first);

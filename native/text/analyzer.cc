@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/stop_point.h"
 
 namespace gannet::text {
 namespace {
@@ -238,6 +239,7 @@ void Analyzer::Tokenize(std::string_view text, std::span<const Locale> locales,
 void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool words_only,
                    TokenBuffer& out) const {
   for (size_t at = 0; at < text.size();) {
+    StopPoint();
     const ScriptGroup next = NextGroup(text, at, locales, form_);
     CutGroup({text, next.script, next.folding, words_only}, at, next.end, out);
     at = next.end;
@@ -248,8 +250,10 @@ void Analyzer::CutGroup(const Group& group, size_t begin, size_t end, TokenBuffe
   const std::string_view text = group.text.substr(0, end);
   size_t piece = begin;
   Content content = Content::kAscii;  // of the piece
+  StopCounter steps;
   size_t at = begin;
   while (at < end) {
+    steps.Step();
     const uint8_t byte = static_cast<uint8_t>(text[at]);
     const uint8_t byte_class = byte_classes_[byte];
     if (byte_class == 0) {
@@ -332,7 +336,9 @@ void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, Conte
   size_t at = begin;
   char32_t last = DecodeUtf8(text, at);
   bool unspaced = IsUnspaced(CharInfo(last).script());
+  StopCounter steps;
   while (at < end) {
+    steps.Step();
     size_t next = at;
     const char32_t c = DecodeUtf8(text, next);
     const CharInfo info(c);

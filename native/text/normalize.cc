@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/stop_point.h"
 #include "base/utf8.h"
 #include "text/ideographs.h"
 
@@ -247,6 +248,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
                       TextForm form) {
   Script script = Script::kOther;
   bool has_armenian = false;
+  StopCounter steps;
   size_t at = begin;
   while (at < text.size()) {
     const uint8_t byte = static_cast<uint8_t>(text[at]);
@@ -267,6 +269,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
       ++at;
       continue;
     }
+    steps.Step();
     size_t next = at;
     const char32_t c = DecodeUtf8(text, next);
     const Script own = CharInfo(c).script();
@@ -287,7 +290,9 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
   std::string swedish;
   size_t copied = 0;  // text[copied, begin) is unchanged and still to be appended
+  StopCounter steps;
   for (size_t at = 0; at < text.size();) {
+    steps.Step();
     const size_t begin = at;
     const char32_t c = DecodeUtf8(text, at);
     const bool is_swedish = (folding & kFoldSwedish) && c >= 0x80;
@@ -314,7 +319,9 @@ void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std:
   LossyState own;
   LossyState& before = state != nullptr ? *state : own;
   Script base = Script::kOther;  // of the character that marks stand on
+  StopCounter steps;
   for (size_t at = 0; at < text.size();) {
+    steps.Step();
     if (static_cast<uint8_t>(text[at]) < 0x80) {
       out.push_back(LowerAscii(text[at++]));
       before = {};
@@ -385,13 +392,16 @@ void NormalizeFacet(std::string_view text, std::string& out) {
   }
   const std::string decomposed = Nfkd(text);
   bool after_letter = false;
+  StopCounter steps;
   for (size_t at = 0; at < decomposed.size();) {
+    steps.Step();
     const char32_t c = DecodeUtf8(decomposed, at);
     const CharInfo info(c);
     if (c == 0x3a3) {
       // A capital sigma that ends a word is written ς.
       bool before_letter = false;
       for (size_t next = at; next < decomposed.size();) {
+        steps.Step();
         const CharInfo following(DecodeUtf8(decomposed, next));
         if (following.is_mark()) continue;
         before_letter = following.is_letter();
@@ -407,7 +417,9 @@ void NormalizeFacet(std::string_view text, std::string& out) {
 
 std::string Nfkd(std::string_view text) {
   std::string out;
+  StopCounter steps;
   for (size_t at = 0; at < text.size();) {
+    steps.Step();
     const size_t begin = at;
     const char32_t c = DecodeUtf8(text, at);
     AppendDecomposed(c, text.substr(begin, at - begin), out);

@@ -20,6 +20,16 @@ export type OnGone = (listener: () => void) => void;
 
 const NOBODY: OnGone = () => {};
 
+/** For calls one after the other: the last one is canceled when the signal is aborted. */
+export function onAbort(signal: AbortSignal): OnGone {
+  let last: (() => void) | null = null;
+  signal.addEventListener('abort', () => last?.(), { once: true });
+  return (listener) => {
+    last = listener;
+    if (signal.aborted) listener();
+  };
+}
+
 let lastTicket = 0;
 
 /** Starts a search of the engine, and cancels it when its client is gone. */
@@ -110,13 +120,17 @@ export class IndexHandle {
     );
   }
 
-  /** The whole response body in one piece. */
-  async fetchAllDocuments(request: EngineText): Promise<Buffer> {
-    let part = await this.fetchDocuments(request);
+  /** The whole response body in one piece, however long that takes. */
+  async fetchAllDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+    let part = await this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.fetchDocuments(this.#handle, request, ticket, true),
+      ),
+    );
     if (part.rest === null) return part.bytes;
     const parts = [part.bytes];
     while (part.rest !== null) {
-      part = await this.#native.fetchRest(part.rest);
+      part = await this.track(this.#native.fetchRest(part.rest));
       parts.push(part.bytes);
     }
     return Buffer.concat(parts);
@@ -127,8 +141,12 @@ export class IndexHandle {
   }
 
   /** @param request JSON, see `NativeAddon.openDocuments` */
-  async openDocuments(request: string): Promise<OpenDocuments> {
-    const { stream, total } = await this.track(this.#native.openDocuments(this.#handle, request));
+  async openDocuments(request: string, onGone: OnGone = NOBODY): Promise<OpenDocuments> {
+    const { stream, total } = await this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.openDocuments(this.#handle, request, ticket),
+      ),
+    );
     return new OpenDocuments(this.#native, stream, total);
   }
 

@@ -82,8 +82,16 @@ export interface NativeAddon {
   facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
   similar(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
-  /** `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body. */
-  fetchDocuments(handle: number, request: EngineText, ticket?: number): Promise<ListingPart>;
+  /**
+   * `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body.
+   * @param unlimited the parts may take as long as they need; the ticket counts for all of them
+   */
+  fetchDocuments(
+    handle: number,
+    request: EngineText,
+    ticket?: number,
+    unlimited?: boolean,
+  ): Promise<ListingPart>;
   /** Resolves to the next part. A `rest` is used up by this, or by `dropRest`; it does not need its index any more. */
   fetchRest(rest: ListingRest): Promise<ListingPart>;
   dropRest(rest: ListingRest): void;
@@ -104,6 +112,7 @@ export interface NativeAddon {
   openDocuments(
     handle: number,
     request: string,
+    ticket?: number,
   ): Promise<{ stream: DocumentStream; total: number }>;
   /**
    * Resolves to the next documents, whole and with their vectors, a line of JSON each: at least one, and lines until they have

@@ -2,7 +2,7 @@
 import type { FeatureSet } from '../contract/features.ts';
 import { renderSettings, type SettingsObject } from '../contract/settings.ts';
 import type { RowOf } from '../contract/task-types.ts';
-import type { OpenDocuments } from '../engine/handle.ts';
+import { onAbort, type OnGone, type OpenDocuments } from '../engine/handle.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { readTask, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
@@ -37,10 +37,12 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
   const features = options.features();
   const chosen: ChosenIndex[] = [];
   try {
+    const onGone = onAbort(cancel.signal);
     for (const [indexUid, entry] of registry.list()) {
       cancel.check();
       const given = optionsOf(indexUid, row.indexes);
-      if (given !== null) chosen.push(await openIndex(indexUid, entry, given, features));
+      if (given !== null)
+        chosen.push(await openIndex({ indexUid, entry, given, features, onGone }));
     }
     // What is sent is what has been opened, so everything else may go on.
     context.detach();
@@ -74,19 +76,26 @@ interface ChosenIndex {
   documents: OpenDocuments;
 }
 
-async function openIndex(
-  indexUid: string,
-  entry: IndexEntry,
-  given: IndexOptions,
-  features: FeatureSet,
-): Promise<ChosenIndex> {
+async function openIndex({
+  indexUid,
+  entry,
+  given,
+  features,
+  onGone,
+}: {
+  indexUid: string;
+  entry: IndexEntry;
+  given: IndexOptions;
+  features: FeatureSet;
+  onGone: OnGone;
+}): Promise<ChosenIndex> {
   const { containsFilter, multimodal, foreignKeys } = features;
   const { filter } = given;
   const request = JSON.stringify({ filter, containsFilter, multimodal, foreignKeys });
   const { settings, summary } = entry;
   return {
     ...{ indexUid, given, primaryKey: summary.primaryKey, settings, features },
-    documents: await entry.handle.openDocuments(request),
+    documents: await entry.handle.openDocuments(request, onGone),
   };
 }
 

@@ -223,9 +223,12 @@ describe('A stop', function () {
 
     it('while the event loop is blocked, after a second signal at once', async () => {
       await held('loop', '--shutdown-seconds', '1000000');
-      process.kill(server.pid, 'SIGINT');
-      process.kill(server.pid, 'SIGTERM');
+      // Signals that are pending at once count as one, and come in any order.
+      const asking = setInterval(() => {
+        if (!server.hasExited) process.kill(server.pid, 'SIGINT');
+      }, 50);
       assert.equal(await server.exited, 130);
+      clearInterval(asking);
       await isKept();
     });
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/parallel_for.h"
+#include "base/stop_point.h"
 #include "search/federation/distinct_values.h"
 
 namespace gannet::search {
@@ -88,7 +89,9 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
   // Totals of pages are exact: every document that goes must be found.
   const bool all = window.asked.numbered && (values || request.for_merging);
   uint64_t place = 0;
+  StopCounter steps;
   while (all || (window.limit > 0 && place < window.end())) {
+    steps.Step(64);
     const auto hit = placement.Next(place);
     if (!hit) break;
     const FederatedQuery& query = federation.queries[hit->query];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_point.h"
 #include "search/query/synonyms.h"
 
 namespace gannet::search {
@@ -39,10 +40,12 @@ class LiveWords {
   std::vector<fst::Fst::Iterator> at_;  // by segment
   std::string word_;
   std::vector<Ordinal> ordinals_;
+  StopCounter counter_;
 };
 
 bool LiveWords::Next() {
   for (;;) {
+    counter_.Step(64 * at_.size());
     bool any = false;
     for (size_t s = 0; s < at_.size(); ++s) {
       if (!Valid(s)) continue;
@@ -94,6 +97,7 @@ const Expansions& TermExpansion::ClassWithin(NodeNumber node, int typo_class,
 const Expansions& TermExpansion::ClassUnsplit(NodeNumber node, int typo_class) {
   const Expansions& expansions = nodes_[node].classes[typo_class];
   if (expansions.ready) return expansions;
+  const StepGuard whole;
   if (typo_class == 0) {
     ExpandExact(node);
   } else {
@@ -209,9 +213,11 @@ void TermExpansion::AddSynonyms(NodeNumber number) {
 
 bool TermExpansion::HasLiveRange(const Expansions& expansions) const {
   if (!expansions.has_range) return false;
+  StopCounter counter;
   for (size_t s = 0; s < expansions.ranges.size(); ++s) {
     const auto& [begin, end] = expansions.ranges[s];
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+      counter.Step(16);
       if (words_.IsLive(s, ordinal, nullptr)) return true;
     }
   }

@@ -1,4 +1,5 @@
 // Expansions of class 1 and 2: words with typos, and the word split in two.
+#include "base/stop_point.h"
 #include "search/query/term_expansion.h"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ void TermExpansion::FindTypos(NodeNumber number, int typo_class) {
   std::vector<WordNumber>& words = nodes_[number].classes[typo_class].words;
   std::string word;
   while (words.size() < words_max) {
+    StopPoint();
     bool any = false;
     for (const auto& stream : streams) {
       if (!stream.Valid()) continue;
@@ -120,6 +122,7 @@ void TermExpansion::FindTypos(NodeNumber number, int typo_class) {
 }
 
 void TermExpansion::FindSplit(NodeNumber node) {
+  const StepGuard whole;
   if (auto split = BestSplit(node)) nodes_[node].classes[1].phrases.push_back(std::move(*split));
   nodes_[node].split_known = true;
   KeepTypos(node);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_point.h"
 #include "search/matching/large_bucket.h"
 
 namespace gannet::search {
@@ -115,6 +116,7 @@ void Ranker::Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dro
 }
 
 void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
+  StopPoint();
   if (Full(detail)) return;
   if (!excluded_.empty()) bucket.documents -= excluded_;
   const uint64_t size = bucket.documents.size();
@@ -124,6 +126,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const bool asks = pairs_ && rule <= pairs_rule_;
   if (plain && !asks && bucket.two_phase == nullptr && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
+    passed_.push_back(std::move(bucket.documents));
     return;
   }
   // So few are read as quickly as ordered; and so are all once many were read in vain.
@@ -136,6 +139,30 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   if (options_.deadline != nullptr && query_ != nullptr && options_.deadline->Passed()) {
     return Emit(bucket, AddSkipped(detail));
   }
+  if (MayStop(bucket, size)) return SplitInTime(std::move(bucket), rule, detail);
+  Split(std::move(bucket), rule, detail);
+}
+
+bool Ranker::MayStop(const Bucket& bucket, uint64_t size) const {
+  // Fewer are split in a few milliseconds. What is asked of a bucket whose documents are not
+  // verified, or of pairs of attributes, must be complete.
+  constexpr uint64_t kLong = 4096;
+  return size >= kLong && options_.deadline != nullptr && query_ != nullptr &&
+         bucket.two_phase == nullptr && !pairs_ && (distinct_ == nullptr || options_.offset == 0);
+}
+
+void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
+  Bucket rest{DocSet(bucket.documents), {}};
+  const size_t hits = hits_.size(), passed = passed_.size();
+  if (RunUntil(options_.deadline->at(), [&] { Split(std::move(bucket), rule, detail); })) return;
+  scan_.reset();  // may have read some documents only
+  for (size_t i = hits; i < hits_.size(); ++i) rest.documents.Remove(hits_[i].docid);
+  for (size_t i = passed; i < passed_.size(); ++i) rest.documents -= passed_[i];
+  if (!excluded_.empty()) rest.documents -= excluded_;
+  Emit(rest, AddSkipped(detail));
+}
+
+void Ranker::Split(Bucket bucket, size_t rule, const Detail* detail) {
   switch (rules_[rule].kind) {
     case RuleKind::kWords: return SplitByWords(&bucket.documents, rule, detail);
     case RuleKind::kTypo: return SplitByTypo(bucket, rule, detail);
@@ -167,6 +194,7 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     const uint64_t skip = options_.offset > seen_ ? std::min(options_.offset - seen_, size) : 0;
     const uint64_t want = options_.end > seen_ + skip ? options_.end - seen_ - skip : 0;
     seen_ += size;
+    if (skip > 0) passed_.push_back(DocSet(documents));
     if (skip == size || want == 0) return;
     DocSetCursor cursor(documents);
     if (skip > 0) cursor.SkipTo(documents.Select(static_cast<uint32_t>(skip)));
@@ -180,7 +208,9 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     }
     return;
   }
+  StopCounter steps;
   documents.ForEach([&](uint32_t docid) -> bool {
+    steps.Step(64);
     if (!GoesOn(detail)) return false;
     if (excluded_.Contains(docid)) return true;
     // An exhaustive search goes on behind the page.

@@ -105,6 +105,14 @@ class Ranker {
   // The detail of documents that time has not sufficed for.
   const Detail* AddSkipped(const Detail* previous);
   void Refine(Bucket bucket, size_t rule, const Detail* detail);
+  // Splits a bucket by a rule.
+  void Split(Bucket bucket, size_t rule, const Detail* detail);
+  // The same until the deadline: documents that have no place by then follow unranked, those of
+  // inner buckets first.
+  void SplitInTime(Bucket bucket, size_t rule, const Detail* detail);
+  // Whether SplitInTime may split the bucket, and is worth it.
+  // size    of the bucket
+  bool MayStop(const Bucket& bucket, uint64_t size) const;
   // Passes a bucket to rule number `rule`, or drops it because of the score threshold.
   // dropping    set once a bucket was dropped: the following ones are dropped as well
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
@@ -192,7 +200,8 @@ class Ranker {
       phrase_;  // of a query that is one phrase, of which not all documents were read
   std::deque<Detail> details_;
   std::vector<Hit> hits_;
-  uint64_t seen_ = 0;  // hits returned so far, those before the offset included
+  std::vector<DocSet> passed_;  // hold the documents that were passed over, before the offset
+  uint64_t seen_ = 0;           // hits returned so far, those before the offset included
   DocSet excluded_;
   uint64_t distinct_count_ = 0;  // documents kept by distinct, those behind the page included
 };

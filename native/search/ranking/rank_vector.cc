@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_point.h"
 #include "search/ranking/rank.h"
 
 namespace gannet::search {
 
 void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
+  const StepGuard whole;  // a scan minds the time itself
   const VectorScan& scan = *options_.vector_scan;
   DocSet near = scan.Embedded(bucket.documents);
   DocSet without = bucket.documents - near;

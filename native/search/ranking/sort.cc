@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
 #include "segment/local_docids.h"
 
@@ -220,6 +221,7 @@ class SortedBuckets::Segment {
 
   void AdvanceByValue() {
     for (bool missed = rank_ == 0; rank_ < column_->value_count(); missed = true) {
+      steps_.Step(16);
       if (ns_left_ < 0) {
         CollectDocuments();
         return AdvanceByDocument();
@@ -303,7 +305,8 @@ class SortedBuckets::Segment {
   bool by_document_ = false;
   std::vector<uint64_t> heap_;  // rank << 32 | docid, smallest on top
   uint32_t rank_ = 0;           // of bucket_'s value
-  DocSet bucket_;               // empty: no document with a value is left
+  StopCounter steps_;
+  DocSet bucket_;  // empty: no document with a value is left
 };
 
 SortedBuckets::SortedBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion,
@@ -333,6 +336,7 @@ SortedBuckets::~SortedBuckets() = default;
 SortedBuckets::SortedBuckets(SortedBuckets&&) noexcept = default;
 
 bool SortedBuckets::Next(DocSet& bucket, SortValue& value) {
+  StopPoint();
   bucket.Clear();
   value = {};
   if (points_ ? NextByDistance(bucket, value) : NextByField(bucket, value)) return true;

@@ -18,8 +18,8 @@ DocSet TwoPhase::Verify(const DocSet& documents) {
   DocSet read = documents & approximate_;
   if (!read.empty()) {
     if (in_vain()) read = approximate_;
-    approximate_ -= read;
     const DocSet found = Read(read);
+    approximate_ -= read;
     in_vain_ = found.empty() ? in_vain_ + read.size() : 0;
     verified_ |= found;
   }

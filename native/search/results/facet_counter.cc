@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json_reader.h"
+#include "base/stop_point.h"
 #include "base/utf8.h"
 #include "bitmap/postings_codec.h"
 #include "segment/local_docids.h"
@@ -78,6 +79,7 @@ void SegmentCounter::CountSparse() {
       segment().rows->local_docids(), group_->documents, [&](uint32_t local, uint32_t) {
         column_->ForEachValue(local, [&](ValueOrdinal value) { values.push_back(value); });
       });
+  StopPoint();
   std::sort(values.begin(), values.end());
   for (const uint32_t value : values) {
     if (sparse_.empty() || sparse_.back().first != value) sparse_.emplace_back(value, 0);
@@ -91,11 +93,13 @@ void SegmentCounter::Pass(std::span<SegmentCounter* const> counters) {
   if (counters[0]->of_others_) others = *group.segment->documents - group.documents;
   for (SegmentCounter* counter : counters) {
     counter->way_ = Way::kDense;
+    StopPoint();
     counter->dense_.assign(counter->column_->value_count() + size_t{1}, 0);
   }
   std::array<uint32_t, kPassBlock> local_docids;
   size_t size = 0;
   const auto count = [&] {
+    StopPoint();
     for (SegmentCounter* counter : counters) counter->CountLocals({local_docids.data(), size});
     size = 0;
   };
@@ -155,6 +159,7 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     return at->first;
   }
   for (bool missed = from == 0; from < end; missed = true) {
+    steps_.Step(16);
     if (missed && way_ == Way::kIntersect && ns_left_ >= 0 &&
         column_->SkipUp(from, end, group_->documents)) {
       ns_left_ -= ns_per_union_;
@@ -174,6 +179,7 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
+    steps_.Step(16);
     while (way_ == Way::kIntersect && ns_left_ >= 0 &&
            column_->SkipDown(value, begin, group_->documents)) {
       ns_left_ -= ns_per_union_;
@@ -216,7 +222,9 @@ void FieldCounter::Pass(std::span<FieldCounter> fields) {
   if (fields.empty()) return;
   for (const CandidatesBySegment::Group& group : fields[0].groups_->groups()) {
     std::vector<SegmentCounter*> counters;
+    StopCounter steps;
     for (FieldCounter& field : fields) {
+      steps.Step(16);
       for (SegmentCounter& counter : field.segments_) {
         if (&counter.group() == &group && counter.needs_pass()) counters.push_back(&counter);
       }

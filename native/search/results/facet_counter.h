@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/stop_point.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 
@@ -85,6 +86,7 @@ class SegmentCounter {
   std::vector<uint32_t>
       dense_;  // by value; those of one value by its code, which is greater by one
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
+  StopCounter steps_;
 };
 
 // A value that occurs in some segment: where it stands there.

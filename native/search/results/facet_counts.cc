@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "search/results/facet_counter.h"
 
 namespace gannet::search {
@@ -113,6 +114,7 @@ class Distribution {
   uint64_t room() const { return max_ - std::min<uint64_t>(max_, added_); }
 
   void Add(const FieldCounter::Value& value) {
+    steps_.Step(64);
     ++added_;
     FacetValue shown{value.is_number            ? DecimalText(value.number)
                      : value.references.empty() ? counter_.Spelling(value.string)
@@ -142,8 +144,10 @@ class Distribution {
     });
     const size_t wanted = std::min<uint64_t>(room(), numbers.size());
     std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted),
-                      numbers.end(),
-                      [](const auto& a, const auto& b) { return a.first < b.first; });
+                      numbers.end(), [&](const auto& a, const auto& b) {
+                        steps_.Step();
+                        return a.first < b.first;
+                      });
     for (size_t i = 0; i < wanted; ++i) Add(numbers[i].second);
     if (!for_merging_ || wanted == numbers.size()) return;
     // Together there may be so many candidates that the values decide.
@@ -179,7 +183,8 @@ class Distribution {
     }
     const size_t wanted = std::min<uint64_t>(room(), values.size());
     std::partial_sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(wanted), values.end(),
-                      [](const auto& a, const auto& b) {
+                      [&](const auto& a, const auto& b) {
+                        steps_.Step();
                         if (a.count != b.count) return a.count > b.count;
                         return a.is_number ? a.number > b.number : a.string > b.string;
                       });
@@ -190,6 +195,7 @@ class Distribution {
   FacetDistribution& out_;
   bool by_text_, for_merging_;
   uint64_t max_, added_ = 0;
+  StopCounter steps_;
   std::unordered_map<std::string, size_t> index_;  // text -> place in out_.values
 };
 
@@ -223,6 +229,7 @@ bool NumbersByText(uint64_t candidates) { return candidates <= kTextOrderCandida
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets) {
   const auto& rules = snapshot.settings->filterable;
   for (const std::string& item : facets) {
+    StopPoint();
     // The first rule that matches a name decides, also when it enables nothing.
     const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
     const bool hidden = own && !own->first.filterable();
@@ -247,6 +254,7 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
   std::vector<FacetDistribution> out;
   std::map<std::string_view, FieldId> selected;
   for (size_t i = 0; i < snapshot.fields->size(); ++i) {
+    StopPoint();
     const auto field = static_cast<FieldId>(i);
     const std::string& name = snapshot.fields->name(field);
     const auto rule = settings.Filterable(name);
@@ -261,6 +269,7 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
   std::vector<FieldCounter> counters;
   counters.reserve(selected.size());
   for (const auto& [name, field] : selected) {
+    StopPoint();
     FacetDistribution& distribution = out.emplace_back();
     distribution.field = name;
     distribution.by_count = OrderByCount(settings, name);
@@ -270,20 +279,25 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     counters.emplace_back(snapshot, field, parts, wanted);
   }
   FieldCounter::Pass(counters);
-  for (size_t i = 0; i < out.size(); ++i)
+  for (size_t i = 0; i < out.size(); ++i) {
+    StopPoint();
     Distribution(settings, counters[i], candidates, for_merging, out[i]).Fill();
+  }
   return out;
 }
 
 void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out,
                               FacetMembers members) {
   out += std::string("\"") + members.distribution + "\":{";
+  StopCounter steps;
   for (size_t i = 0; i < distributions.size(); ++i) {
+    steps.Step(32);
     if (i > 0) out += ',';
     AppendJsonString(out, distributions[i].field);
     out += ":{";
     bool first = true;
     for (const FacetValue& value : distributions[i].values) {
+      steps.Step(32);
       if (!first) out += ',';
       first = false;
       AppendJsonString(out, value.shown);
@@ -295,6 +309,7 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
   out += std::string("},\"") + members.stats + "\":{";
   bool first = true;
   for (const FacetDistribution& distribution : distributions) {
+    steps.Step(32);
     if (!distribution.stats) continue;
     if (!first) out += ',';
     first = false;

@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "base/utf8.h"
 #include "bitmap/postings_codec.h"
+#include "search/query/query.h"
 #include "search/results/facet_counter.h"
 #include "search/results/facet_counts.h"
 #include "text/normalize.h"
@@ -18,6 +20,15 @@ using index::Settings;
 // Values are found in the order of their facet form. Where another order is shown, so many of them
 // are put into it: the two orders differ only among values that are alike.
 constexpr uint64_t kReorderedMax = 10000;
+
+// No stored value is as long in lossy form: a character of the facet form becomes two at most.
+constexpr size_t kWantedBytesMax = 4 * kFacetStringBytesMax;
+
+// What is looked at of a query.
+std::string_view Cut(std::string_view text) {
+  if (text.size() <= kQueryBytesMax) return text;
+  return text.substr(0, CharacterBegin(text, kQueryBytesMax));
+}
 
 bool IsPlainAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
@@ -64,13 +75,15 @@ struct FacetQuery {
       : locales(LocalesFor(*snapshot.settings, facet, requested)) {
     const Settings& settings = *snapshot.settings;
     if (!query || query->empty()) return;
-    wanted = text::NormalizeLossy(*query, locales);
+    wanted = text::NormalizeLossy(Cut(*query), locales);
     all = wanted.empty();
     const auto& words = settings.typo_disabled_words;
     exact = std::find(words.begin(), words.end(), wanted) != words.end();
     typos_max = wanted.size() < settings.one_typo ? 0 : wanted.size() < settings.two_typos ? 1 : 2;
     if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos_max = 0;
   }
+  // Longer than any value, typos included.
+  bool none() const { return wanted.size() > kWantedBytesMax; }
 
   std::vector<text::Locale> locales;
   bool all = true;
@@ -92,6 +105,7 @@ class ColumnMatcher {
   uint32_t Next(uint32_t string, uint32_t end) {
     if (query_.all) return string;
     while (string < end) {
+      counter_.Step(16 + (query_.typos_max == 0 ? 0 : query_.wanted.size()));
       const std::string_view text = column_.string(string);
       if (!accepted_.empty() && text.starts_with(accepted_)) return string;
       const std::string_view form = form_.Of(text);
@@ -123,6 +137,7 @@ class ColumnMatcher {
   const FacetQuery& query_;
   LossyForm form_;
   PrefixMatcher prefix_;
+  StopCounter counter_;
   std::string_view accepted_;  // strings that begin with it match; empty: none known
 };
 
@@ -148,7 +163,9 @@ Status CheckSearchable(const Settings& settings, std::string_view facet_name) {
 
 // The `max` most frequent values. Of equal counts the greater spelling comes first.
 std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& spellings) {
-  std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
+  StopCounter counter;
+  std::sort(values.begin(), values.end(), [&](const auto& a, const auto& b) {
+    counter.Step();
     return a.count != b.count ? a.count > b.count : a.string > b.string;
   });
   std::vector<FacetValue> hits;
@@ -158,6 +175,7 @@ std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& 
     std::vector<FacetValue> equal;
     const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
     for (size_t i = from; i < from + looked_at; ++i) {
+      StopPoint();
       equal.push_back({spellings.Spelling(values[i].string), values[i].count});
     }
     std::sort(equal.begin(), equal.end(),
@@ -173,8 +191,10 @@ std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& 
 // accents.
 void KeepFirstByText(Values& values, uint64_t max, std::span<const text::Locale> locales) {
   std::vector<std::pair<std::string, size_t>> keys;
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
+    StopPoint();
     keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+  }
   std::stable_sort(keys.begin(), keys.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   Values sorted;
@@ -266,6 +286,7 @@ Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
   if (by_count && for_merging) max = std::max(max, kMergedFacetValues);
 
   const FacetQuery query(snapshot, facet_name, facet_query, locales);
+  if (query.none()) return std::vector<FacetValue>();
   const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
   FieldCounter counter(snapshot, *field, candidates, wanted);
   std::vector<ColumnMatcher> matchers;
@@ -285,8 +306,10 @@ Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
   if (by_count) return FirstByCount(std::move(values), max, everything);
   if (!query.all) KeepFirstByText(values, max, locales);
   std::vector<FacetValue> hits;
-  for (const FieldCounter::Value& value : values)
+  for (const FieldCounter::Value& value : values) {
+    StopPoint();
     hits.push_back({everything.Spelling(value.string), value.count});
+  }
   return hits;
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/long_text.h"
+#include "base/stop_point.h"
 
 namespace gannet::search {
 namespace {
@@ -73,6 +75,7 @@ TermMatcher::TermMatcher(const MatchTerms& terms) {
     if (place != kNone) continue;
     place = number;
     auto& lengths = word.prefix ? prefix_lengths_ : whole_lengths_;
+    if (word.prefix) prefix_bytes_max_ = std::max(prefix_bytes_max_, word.word.size());
     lengths[first_byte(word.word)] |= LengthBit(word.word.size());
     count_position(word.last_position);
     words_.push_back(
@@ -94,10 +97,13 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
                        std::vector<TextMatch>& matches) const {
   words.clear();
   matches.clear();
+  StopCounter steps;
   for (uint32_t i = 0; i < tokens.tokens.size(); ++i) {
+    steps.Step();
     if (IsWord(tokens.tokens[i])) words.push_back(i);
   }
   for (uint32_t w = 0; w < words.size(); ++w) {
+    steps.Step(16);
     const text::Token& token = tokens.tokens[words[w]];
     const std::string_view lemma = tokens.lemma(token);
     if (lemma.empty()) continue;
@@ -126,6 +132,7 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
       }
     }
     const auto try_prefix = [&](size_t bytes) {
+      steps.Step(bytes);
       const auto entry = entries_.find(lemma.substr(0, bytes));
       if (entry == entries_.end() || entry->second.prefix >= found) return;
       found = entry->second.prefix;
@@ -134,8 +141,8 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
     for (uint64_t lengths = prefix_lengths_[byte]; lengths != 0; lengths &= lengths - 1) {
       const auto length = static_cast<size_t>(std::countr_zero(lengths));
       if (length > lemma.size()) break;
-      for (size_t bytes = length; bytes <= (length < 63 ? length : lemma.size()); ++bytes)
-        try_prefix(bytes);
+      const size_t most = length < 63 ? length : std::min(lemma.size(), prefix_bytes_max_);
+      for (size_t bytes = length; bytes <= most; ++bytes) try_prefix(bytes);
     }
     if (found == kNone) continue;
     const Word& word = words_[found];
@@ -188,6 +195,7 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
   std::vector<std::string> names;
   if (options_.highlight) {
     for (const std::string& name : *options_.highlight) {
+      StopPoint();
       if (name == "*") {
         highlights_all_ = any_displayed;
       } else if (const auto field = fields.Find(name); field && Displayed(*field)) {
@@ -230,6 +238,7 @@ bool Highlighter::Displayed(FieldId field) const {
 void Highlighter::ReadCropRules() {
   if (!options_.crop) return;
   for (const std::string_view item : *options_.crop) {
+    StopPoint();
     const size_t colon = item.rfind(':');
     const std::string_view name = item.substr(0, colon);
     uint32_t length = options_.crop_length;
@@ -345,7 +354,7 @@ void Highlighter::Append(std::span<const segment::RowField> row, bool& first, st
     if (bounds != found_.front()) out.push_back(',');
     AppendJsonString(out, bounds->path);
     out += ":[";
-    out += bounds->entries;
+    AppendLong(bounds->entries, out);
     out.push_back(']');
     bounds->entries.clear();
   }
@@ -354,6 +363,7 @@ void Highlighter::Append(std::span<const segment::RowField> row, bool& first, st
 }
 
 void Highlighter::Walk(Node& node, std::string_view value, bool write, std::string& out) {
+  steps_.Step(64);
   const json::Kind kind = json::KindOf(value);
   if (kind == json::Kind::kObject) {
     if (write) out.push_back('{');
@@ -424,7 +434,9 @@ void Highlighter::AddMatchBounds(MatchBounds& bounds) {
   if (bounds.entries.empty()) found_.push_back(&bounds);
   std::string& out = bounds.entries;
   out.clear();
+  StopCounter steps;
   for (const TextMatch& match : matches_) {
+    steps.Step(32);
     if (!out.empty()) out.push_back(',');
     out += "{\"start\":";
     AppendJsonNumber(out, match.begin);
@@ -476,7 +488,9 @@ std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t lengt
     best.emplace(begin, end - 1);
     best_score = score;
   };
+  StopCounter steps;
   for (size_t end = 0; end < matches_.size(); ++end) {
+    steps.Step(16);
     const TextMatch& next = matches_[end];
     const auto fits = [&] { return next.last_word - matches_[begin].first_word < length; };
     if (!fits()) judge(end);
@@ -518,7 +532,9 @@ Highlighter::Window Highlighter::Crop(std::string_view text, uint32_t length) {
   }
   const auto take_left = [&] { wanted -= IsWord(tokens[--begin]); };
   const auto take_right = [&] { wanted -= IsWord(tokens[end++]); };
+  StopCounter steps;
   while (wanted > 0 && (begin > 0 || end < tokens.size())) {
+    steps.Step();
     if (begin == 0) {
       take_right();
       continue;
@@ -555,7 +571,9 @@ void Highlighter::AppendText(std::string_view text, const Window& window, bool m
   if (window.cut_before) out += marker_;
   size_t at = window.begin;
   if (mark) {
+    StopCounter steps;
     for (const TextMatch& match : matches_) {
+      steps.Step(16);
       const size_t begin = std::max<size_t>(match.begin, at),
                    end = std::min<size_t>(match.end, window.end);
       if (begin >= end) continue;

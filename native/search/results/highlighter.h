@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/stop_point.h"
 #include "index/snapshot.h"
 #include "search/results/projection.h"
 #include "segment/rows.h"
@@ -106,6 +107,7 @@ class TermMatcher {
   std::vector<Phrase> phrases_;
   // By first byte: bit min(length, 63) of the entries that whole tokens may equal, and of prefixes.
   std::array<uint64_t, 256> whole_lengths_{}, prefix_lengths_{};
+  size_t prefix_bytes_max_ = 0;
   uint32_t position_count_ = 0;
 };
 
@@ -178,6 +180,7 @@ class Highlighter {
   std::vector<TextMatch> matches_;
   std::string scratch_;
   std::vector<uint32_t> position_counts_;
+  StopCounter steps_;
 };
 
 }  // namespace gannet::search

@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/long_text.h"
+#include "base/stop_point.h"
 
 namespace gannet::search {
 namespace {
@@ -49,6 +51,7 @@ class Reducer {
     bool first = true;
     const size_t parent = path.size();
     json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
+      steps_.Step(64);
       path.resize(parent);
       path.push_back('.');
       path += key;
@@ -56,7 +59,7 @@ class Reducer {
       if (cover == Cover::kNone || (cover == Cover::kPart && !IsContainer(value))) return;
       AppendKey(out_, first, key);
       if (cover == Cover::kWhole) {
-        out_ += value;
+        AppendLong(value, out_);
       } else {
         Append(path, value);
       }
@@ -69,6 +72,7 @@ class Reducer {
     out_.push_back('[');
     bool first = true;
     json::ForEachElement(array, [&](std::string_view value) {
+      steps_.Step(16);
       if (!first) out_.push_back(',');
       first = false;
       if (IsContainer(value)) {
@@ -82,6 +86,7 @@ class Reducer {
 
   const Projection& projection_;
   std::string& out_;
+  StopCounter steps_;
 };
 
 }  // namespace
@@ -101,6 +106,7 @@ Projection Projection::ForSearch(const std::optional<std::vector<std::string>>& 
   names.erase(std::unique(names.begin(), names.end()), names.end());
   projection.covering_ = any_retrieved;
   std::erase_if(names, [&](const std::string& name) {
+    StopPoint();
     if (!fields.Find(name)) return !any_retrieved || !AnyBelow(fields, name);
     return !any_displayed &&
            std::find(displayed->begin(), displayed->end(), name) == displayed->end();
@@ -130,7 +136,9 @@ Cover Projection::Of(std::string_view path) const {
   if (name == names_.end()) return Cover::kNone;
   if (*name == path) return Cover::kWhole;
   // Names that begin with `path` are neighbours, but `a-b` sorts before `a.b`.
+  StopCounter steps;
   for (; name != names_.end() && name->starts_with(path); ++name) {
+    steps.Step();
     if ((*name)[path.size()] == '.') return Cover::kPart;
   }
   return Cover::kNone;
@@ -140,13 +148,14 @@ void AppendProjected(std::span<const segment::RowField> row, const index::FieldM
                      const Projection& projection, bool& first, std::string& out) {
   std::string path;
   for (const segment::RowField& field : row) {
+    StopPoint();
     const std::string& name = fields.name(field.field);
     const Cover cover = projection.Of(name);
     if (cover == Cover::kNone || (cover == Cover::kPart && !IsContainer(field.value))) continue;
     if (name == "_vectors") continue;
     AppendKey(out, first, name);
     if (cover == Cover::kWhole) {
-      out += field.value;
+      AppendLong(field.value, out);
     } else {
       path = name;
       Reducer(projection, out).Append(path, field.value);

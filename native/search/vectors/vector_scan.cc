@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parallel_for.h"
+#include "base/stop_point.h"
 #include "bitmap/doc_bits.h"
 #include "segment/local_docids.h"
 #include "vector/kernels.h"
@@ -268,12 +269,14 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
   const bool dense =
       batch.local_docids == nullptr || last_row - first_row <= 2 * (batch.end - batch.begin);
   if (dense) reader.WillNeed(first_row, last_row);
+  StopCounter steps;
   if (reader.binary_quantised()) {
     const size_t words = vector::BitWords(n);
     const uint64_t* bits = dense ? reader.Bits(first_row, last_row) : nullptr;
     for (uint32_t i = batch.begin; i < batch.end; ++i) {
       const uint32_t local = place_at(i);
       const auto rows = reader.rows_of(local);
+      steps.Step(4 + n / 64 * (rows.end - rows.begin));
       if (rows.empty()) continue;
       const uint64_t* row =
           dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words)
@@ -294,6 +297,7 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
   for (uint32_t i = batch.begin; i < batch.end; ++i) {
     const uint32_t local = place_at(i);
     const auto rows = reader.rows_of(local);
+    steps.Step(4 + n / 16 * (rows.end - rows.begin));
     if (rows.empty()) continue;
     EmbedderReader::ByteRows found;
     if (!dense) {
@@ -323,6 +327,7 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
 }
 
 float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
+  StopPoint();
   const auto rows = reader.rows_of(local);
   const uint32_t n = reader.dimensions();
   double best = -1;
@@ -337,6 +342,30 @@ float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
     }
   }
   return Similarity(best);
+}
+
+std::vector<VectorScan::Bounds> VectorScan::PossiblyNearest(
+    const std::vector<std::vector<Bounds>>& found, size_t count) {
+  Greatest lowest(count);
+  size_t kept = 0;
+  for (const auto& batch : found) {
+    kept += batch.size();
+    for (const Bounds& bounds : batch) lowest.Add(bounds.lower);
+  }
+  const float least = lowest.smallest();
+  std::vector<Bounds> possible;
+  possible.reserve(std::min(kept, 4 * count + 64));
+  for (const auto& batch : found) {
+    for (const Bounds& bounds : batch) {
+      if (bounds.upper >= least) possible.push_back(bounds);
+    }
+  }
+  StopCounter steps;
+  std::sort(possible.begin(), possible.end(), [&](const Bounds& a, const Bounds& b) {
+    steps.Step();
+    return a.upper > b.upper;
+  });
+  return possible;
 }
 
 std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
@@ -367,23 +396,7 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
     for (size_t p = 0; p < batches.size(); ++p) scan(p);
   }
 
-  Greatest lowest(count);
-  size_t kept = 0;
-  for (const auto& batch : found) {
-    kept += batch.size();
-    for (const Bounds& bounds : batch) lowest.Add(bounds.lower);
-  }
-  float least = lowest.smallest();
-  std::vector<Bounds> compared;
-  compared.reserve(std::min(kept, 4 * count + 64));
-  for (const auto& batch : found) {
-    for (const Bounds& bounds : batch) {
-      if (bounds.upper >= least) compared.push_back(bounds);
-    }
-  }
-  std::sort(compared.begin(), compared.end(),
-            [](const Bounds& a, const Bounds& b) { return a.upper > b.upper; });
-
+  const std::vector<Bounds> compared = PossiblyNearest(found, count);
   std::vector<NearDocument> nearest(compared.size());
   const auto compare = [&](size_t i) {
     const Bounds& bounds = compared[i];

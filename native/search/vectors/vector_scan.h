@@ -82,6 +82,9 @@ class VectorScan {
   struct Bounds;
 
   std::span<const Target> TargetsOf(size_t n) const;
+  // Those of `found` that may be among the `count` nearest, by falling upper bounds.
+  static std::vector<Bounds> PossiblyNearest(const std::vector<std::vector<Bounds>>& found,
+                                             size_t count);
   // nearest: so many of the nearest documents are wanted, which graphs may find; 0: all are
   // scanned.
   std::vector<Batch> BatchesOf(const DocSet& candidates, size_t nearest = 0) const;

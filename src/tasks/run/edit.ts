@@ -1,6 +1,7 @@
 import { jsonString } from '../../base/json.ts';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
+import { onAbort, type OnGone } from '../../engine/handle.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import type { EditedPart } from '../../rhai/script-messages.ts';
@@ -170,11 +171,12 @@ async function editPages(
     if (runMs() > TASK_MS_MAX) throw failure('It ran for more than an hour.');
     await written(output, part.ndjson, outputEnd);
   };
+  const onGone = onAbort(cancel.signal);
   let limit = FIRST_PAGE_DOCUMENTS;
   let offset = 0;
   let total = Infinity;
   while (offset < total) {
-    const page = await pageOf(entry, filter, offset, limit);
+    const page = await pageOf(entry, filter, offset, limit, onGone);
     cancel.check();
     total = totalOf(page);
     bytes.read += page.length;
@@ -194,6 +196,7 @@ function pageOf(
   filter: unknown,
   offset: number,
   limit: number,
+  onGone: OnGone,
 ): Promise<Buffer> {
   const request = {
     offset,
@@ -204,7 +207,10 @@ function pageOf(
     ids: null,
     retrieveVectors: true,
   };
-  return entry.handle.fetchAllDocuments(JSON.stringify({ ...request, containsFilter: true }));
+  return entry.handle.fetchAllDocuments(
+    JSON.stringify({ ...request, containsFilter: true }),
+    onGone,
+  );
 }
 
 /** The member `total`, which is the last of the answer. */

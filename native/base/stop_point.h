@@ -1,0 +1,143 @@
+// Where long work asks whether it should go on.
+//
+// A request's work runs within RunStoppable. Every loop whose length a request or a document
+// decides calls StopPoint, at the latest after some milliseconds of work, or counts its steps with
+// a StopCounter. When nobody waits for the outcome any more, or the work takes longer than it may,
+// StopPoint throws, and RunStoppable turns that into a status. This is the one place where our code
+// throws: memory may run out anywhere, so all of it can be unwound anyway, and no function between
+// the loop and the request has to pass a status on.
+//
+// A search also has a time after which it ranks no further (base/deadline.h). What asks for that
+// explicitly keeps what it knows. A step that is not worth finishing then runs within RunUntil.
+//
+// What is kept beyond a request, in caches, is stored only once it is complete.
+//
+// Threads: the conditions are those of a thread. ParallelFor hands them on to its helpers.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+
+namespace gannet {
+
+// When work stops. What pointers name must outlive the work.
+struct StopConditions {
+  using Clock = std::chrono::steady_clock;
+
+  const std::atomic<bool>* gone = nullptr;     // set: nobody waits any more; null: never
+  const std::atomic<bool>* closing = nullptr;  // set: work stops at `grace_end`; null: never
+  Clock::time_point grace_end = Clock::time_point::max();
+  Clock::time_point end = Clock::time_point::max();
+  Clock::time_point step_end = Clock::time_point::max();  // see RunUntil
+  // Called at each StopPoint. Tests measure the work between two of them, and stop it anywhere.
+  const std::function<void()>* probe = nullptr;
+};
+
+enum class StopReason : uint8_t { kGone, kClosed, kOverdue, kStepOver };
+
+// Thrown by StopPoint. No std::exception: who catches those when memory runs out must let it pass.
+struct Stopped {
+  StopReason reason;
+};
+
+namespace stop_internal {
+
+extern thread_local constinit const StopConditions* current;  // null: nothing stops the work
+void Check(const StopConditions& conditions);                 // throws Stopped
+
+}  // namespace stop_internal
+
+// Throws when the work of this thread must stop. Some 30 ns.
+inline void StopPoint() {
+  if (stop_internal::current != nullptr) stop_internal::Check(*stop_internal::current);
+}
+
+// A StopPoint after some 20 us of steps.
+class StopCounter {
+ public:
+  // One step takes some nanoseconds.
+  void Step(uint64_t steps = 1) {
+    steps_ += steps;
+    if (steps_ >= kSteps) [[unlikely]] {
+      steps_ = 0;
+      StopPoint();
+    }
+  }
+
+ private:
+  static constexpr uint64_t kSteps = 8192;
+  uint64_t steps_ = 0;
+};
+
+// The conditions of this thread while it lives.
+class StopScope {
+ public:
+  // null: nothing stops the work
+  explicit StopScope(const StopConditions* conditions)
+      : before_(std::exchange(stop_internal::current, conditions)) {}
+  ~StopScope() { stop_internal::current = before_; }
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+  static const StopConditions* Current() { return stop_internal::current; }
+
+ private:
+  const StopConditions* before_;
+};
+
+// The status of work that was stopped: Cancelled when nobody waits, Invalid (`index_not_found`)
+// when its index is closing, Invalid (`bad_request`) when it took too long.
+Status StatusOf(const Stopped& stopped);
+
+// work()  returns a Status or a Result
+template <typename Work>
+auto RunStoppable(const StopConditions& conditions, Work&& work) -> decltype(work()) {
+  const StopScope scope(&conditions);
+  try {
+    return work();
+  } catch (const Stopped& stopped) {
+    return StatusOf(stopped);
+  }
+}
+
+// Calls work(), which stops at `end` as well. False: it was stopped there.
+template <typename Work>
+bool RunUntil(StopConditions::Clock::time_point end, Work&& work) {
+  StopConditions conditions;
+  if (StopScope::Current() != nullptr) conditions = *StopScope::Current();
+  conditions.step_end = std::min(conditions.step_end, end);
+  const StopScope scope(&conditions);
+  try {
+    work();
+  } catch (const Stopped& stopped) {
+    if (stopped.reason != StopReason::kStepOver) throw;
+    return false;
+  }
+  return true;
+}
+
+// What must be complete once it has begun, such as what is remembered of a query: RunUntil does not
+// stop it while this lives.
+class StepGuard {
+ public:
+  StepGuard() : scope_(&conditions_) {}
+
+ private:
+  static StopConditions WithoutStepEnd() {
+    StopConditions conditions;
+    if (StopScope::Current() != nullptr) conditions = *StopScope::Current();
+    conditions.step_end = StopConditions::Clock::time_point::max();
+    return conditions;
+  }
+  StopConditions conditions_ = WithoutStepEnd();
+  StopScope scope_;
+};
+
+}  // namespace gannet
