@@ -131,7 +131,7 @@ describe('An upload', () => {
     exchange.deliver(Buffer.alloc(limit));
     const opened = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === path);
     closeSync(Number(opened));
-    exchange.deliver(Buffer.alloc(1));
+    exchange.deliver(Buffer.alloc(1), true);
     await assert.rejects(upload, { code: 'payload_too_large' });
     assert.deepEqual(removed, [path]);
   });
