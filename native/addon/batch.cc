@@ -20,11 +20,6 @@
 namespace gannet::addon {
 namespace {
 
-// The names of columns are repeated for each line: the lines of JSON may be so many times as long
-// as their CSV, or so many bytes.
-constexpr size_t kCsvGrowthMax = 64;
-constexpr size_t kCsvLinesFree = size_t{1} << 20;
-
 struct PayloadSummary {
   uint64_t documents = 0;
   std::optional<std::string> ndjson;
@@ -39,7 +34,7 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
     GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::CheckPayload(bytes, kind));
     return summary;
   }
-  const size_t most = std::max(kCsvGrowthMax * bytes.size(), kCsvLinesFree);
+  const uint64_t most = indexing::NdjsonBytesMax(bytes.size());
   size_t made = 0;
   const auto grow = [&](size_t by) {
     made += by;

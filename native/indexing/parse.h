@@ -62,6 +62,11 @@ Status ForEachDocument(std::string_view bytes, PayloadFormat format,
 inline constexpr size_t kCsvColumnsMax = kFieldsMax;
 inline constexpr size_t kCsvHeaderBytesMax = size_t{4} << 20;
 
+// How many bytes of NDJSON a CSV payload may become: its column names are repeated in every line,
+// so a few kilobytes could fill a disk. 64 times its bytes or 1 MiB, whichever is more; above 1 GiB
+// only 10 times its bytes.
+uint64_t NdjsonBytesMax(uint64_t csv_bytes);
+
 // Converts CSV to NDJSON, one line per record, and returns the number of records.
 //
 // The first record is the header. A cell `name:type` has the type behind its last colon if that is

@@ -1,5 +1,6 @@
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -277,6 +278,13 @@ class CsvConverter {
 };
 
 }  // namespace
+
+uint64_t NdjsonBytesMax(uint64_t csv_bytes) {
+  constexpr uint64_t kGrowthMax = 64, kGrowthMaxOfLong = 10;
+  constexpr uint64_t kFree = uint64_t{1} << 20, kLong = uint64_t{1} << 30;
+  const uint64_t max = std::max(kGrowthMax * csv_bytes, kFree);
+  return std::max(kGrowthMaxOfLong * csv_bytes, std::min(max, kLong));
+}
 
 Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
                             const std::function<Status(std::string_view ndjson_chunk)>& write) {

@@ -516,6 +516,16 @@ TEST(CsvPayload, NamesTheLineAndTheColumnOfAFault) {
   }
 }
 
+TEST(CsvPayload, MayBecomeLongerWithinLimits) {
+  constexpr uint64_t kMiB = 1 << 20, kGiB = 1 << 30;
+  EXPECT_EQ(NdjsonBytesMax(0), kMiB);
+  EXPECT_EQ(NdjsonBytesMax(1000), kMiB);
+  EXPECT_EQ(NdjsonBytesMax(kMiB), 64 * kMiB);
+  EXPECT_EQ(NdjsonBytesMax(16 * kMiB), kGiB);
+  EXPECT_EQ(NdjsonBytesMax(100 * kMiB), kGiB);
+  EXPECT_EQ(NdjsonBytesMax(kGiB), 10 * kGiB);
+}
+
 TEST(CsvPayload, HasAHeaderWithinLimits) {
   const std::string widest(kCsvColumnsMax - 1, ',');
   EXPECT_EQ(Csv(widest), "");
