@@ -119,11 +119,11 @@ const items: Cost = (work, input, args) => {
   }
 };
 
-/** Looks at each item of a list and compares what it finds with the second argument. */
+/** Reads the path of the first argument in each item of a list, and compares with the second. */
 const lookups: Cost = (work, input, args) => {
+  const path = work.chargeText(args[0]) / COMPARED_CHARACTERS;
   const compared = args.length > 1 ? work.chargeText(args[1]) : 0;
-  work.charge(lengthOf(input) * (COMPARED_ITEM + compared));
-  work.chargeText(args[0]);
+  work.charge(lengthOf(input) * (COMPARED_ITEM + path + compared));
 };
 
 const sorting: Cost = (work, input, args) => {
