@@ -137,7 +137,9 @@ export class CrashRecord {
 
   /** The batch is detached from now on, see `RunContext.detach`. */
   detach(batchUid: number): void {
-    this.#detached.set(batchUid, this.#running.get(batchUid)!);
+    const runs = this.#running.get(batchUid);
+    if (runs === undefined) return;
+    this.#detached.set(batchUid, runs);
     this.#running.delete(batchUid);
     this.#write();
   }

@@ -123,6 +123,11 @@ export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
   return kind === 'snapshotCreation' || kind === 'networkTopologyChange' ? 'later' : 'never';
 }
 
+/** Batches that wait for others that run meanwhile: a move of documents deletes what has arrived elsewhere. */
+export function needsRoom({ kind }: Batch): boolean {
+  return kind === 'networkTopologyChange';
+}
+
 /**
  * What may run beside a batch that leaves room: changes of documents of another index. The order between tasks that
  * could tell stays what it is: nothing runs before a task that concerns other tasks or everything, and nothing beyond

@@ -18,6 +18,7 @@ import {
   type BatchLimits,
   type KnownIndexes,
   leavesRoom,
+  needsRoom,
   nextBatch,
   nextBatchBeside,
   withSuspectsAlone,
@@ -227,7 +228,8 @@ export class Scheduler {
         const batch = this.#next();
         if (batch === null) return;
         if (batch.uids.some((uid) => crashes.isSuspect(uid))) await this.#stopDetached();
-        if (leavesRoom(batch) !== 'never' && !crashes.hasSuspects) await this.#runWithRoom(batch);
+        const hasRoom = leavesRoom(batch) !== 'never' && !crashes.hasSuspects;
+        if (hasRoom || needsRoom(batch)) await this.#runWithRoom(batch);
         else await this.#runUntilDetached(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
@@ -237,9 +239,13 @@ export class Scheduler {
   }
 
   #next(): Batch | null {
+    return this.#suspectsAlone((limits) =>
+      nextBatch(this.#pending, this.#indexes, limits, this.#full),
+    );
+  }
+
+  #suspectsAlone(next: (limits: BatchLimits) => Batch | null): Batch | null {
     const { limits, crashes } = this.#options;
-    const next = (of: BatchLimits): Batch | null =>
-      nextBatch(this.#pending, this.#indexes, of, this.#full);
     const batch = next(limits);
     if (batch === null || !crashes.hasSuspects) return batch;
     const isSuspect = (uid: number): boolean => crashes.isSuspect(uid);
@@ -316,8 +322,9 @@ export class Scheduler {
   /** A failure of the store ends it: the loop then waits for what runs, and for the store. */
   async #runBeside(main: Batch, over: () => boolean): Promise<void> {
     while (!over() && !this.#stopping) {
-      const { limits } = this.#options;
-      const batch = nextBatchBeside(main, this.#pending, this.#indexes, limits, this.#full);
+      const batch = this.#suspectsAlone((limits) =>
+        nextBatchBeside(main, this.#pending, this.#indexes, limits, this.#full),
+      );
       if (batch !== null) await this.#runBatch(batch);
       else await new Promise<void>((done) => (this.#nudge = done));
     }
@@ -370,7 +377,12 @@ export class Scheduler {
       const { embedding } = this.#options;
       const result = await this.#resultOf(recovered, {
         ...{ store, registry, batch, batchUid, now, progress, cancel },
-        ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
+        ...{ embedding, embedderRequests, shard: this.#options.shard() },
+        leaveRoom: () => {
+          // A crash from now on says more about what runs meanwhile.
+          crashes.detach(batchUid);
+          leaveRoom();
+        },
         detach: () => {
           if (isDetached) return;
           isDetached = true;
