@@ -10,7 +10,7 @@ const UID = 'docs';
 const PATH = `/indexes/${UID}/documents`;
 /** So large that a move takes several steps. */
 const COUNT = 3000;
-const TEXT = 'word '.repeat(1600);
+const TEXT = 'word '.repeat(4800);
 const KILLS = 3;
 
 const random = mulberry(SEED);
