@@ -31,18 +31,18 @@ export class SlowSearches {
     search: () => Promise<Answer[]>,
   ): Promise<Answer[]> {
     const from = performance.now();
-    const tell = (outcome: object): void => {
+    const tell = (outcome: () => object): void => {
       const ms = performance.now() - from;
       if (ms < this.#thresholdMs || requestId === '') return;
       const durationMs = Math.round(ms * 10) / 10;
-      this.#log.warn({ kind, durationMs, ...outcome, requestId }, 'slow search');
+      this.#log.warn({ kind, durationMs, ...outcome(), requestId }, 'slow search');
     };
     try {
       const answers = await search();
-      tell({ engineMs: engineMsOf(answers), ...told() });
+      tell(() => ({ engineMs: engineMsOf(answers), ...told() }));
       return answers;
     } catch (error) {
-      tell({ error: toApiError(error).code });
+      tell(() => ({ error: toApiError(error).code }));
       throw error;
     }
   }
