@@ -1,7 +1,7 @@
 // Thresholds that decide between two ways to an answer, the same one where a comment says nothing
 // else. Tests move them to make rare ways common on small data. The product takes the defaults.
 //
-// Each says what it trades, and how the default was found (docs/experiments.md has the figures).
+// Each says what it trades, and how the default was found (docs/design has the figures).
 //
 // Threads: set once, before any other use of the engine; read by any thread afterwards.
 #pragma once

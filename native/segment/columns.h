@@ -5,7 +5,7 @@
 // numbered in order: numbers first, ascending, then strings in byte order; so a range of values is
 // a range of numbers, and comparing two documents is comparing two numbers.
 //
-// Bytes of a column, version 3: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the
+// Bytes of a column: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the
 // parts, each padded to 8 bytes:
 //   numbers            f64, ascending
 //   value postings     offsets into postings (packed_offsets.h), one more than values
