@@ -6,7 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settle, tasksFrom } from '../http/kill/support/compare.ts';
 import { addonIsBuilt, PROGRAM, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
-import { asRecorded, ask, type Expected, FORMATS, RUN_NOTHING, stable } from './support.ts';
+import {
+  asRecorded,
+  ask,
+  type Exchange,
+  type Expected,
+  FORMATS,
+  RUN_NOTHING,
+  stable,
+} from './support.ts';
 
 const PORT = 7888;
 
@@ -17,6 +25,13 @@ function verify(dir: string): { status: number | null; stdout: string } {
     cwd: ROOT,
     encoding: 'utf8',
   });
+}
+
+async function answersAs({ client }: ServerProcess, exchanges: readonly Exchange[]): Promise<void> {
+  for (const { answer, ...request } of exchanges) {
+    const answered = asRecorded(request, await ask(client, request), answer);
+    assert.deepEqual(answered, stable(answer), JSON.stringify(request));
+  }
 }
 
 describe('a data folder of format', function () {
@@ -61,10 +76,7 @@ describe('a data folder of format', function () {
           port: PORT,
           args: ['--upgrade-db', ...RUN_NOTHING],
         });
-        for (const { answer, ...request } of expected.exchanges) {
-          const answered = asRecorded(request, await ask(server.client, request), answer);
-          assert.deepEqual(answered, stable(answer), JSON.stringify(request));
-        }
+        await answersAs(server, expected.exchanges);
         await server.stop();
         server = null;
       });
@@ -80,6 +92,7 @@ describe('a data folder of format', function () {
           '/indexes/books/stats',
         );
         assert.equal(stats.numberOfDocuments, expected.documentsAfter);
+        await answersAs(server, expected.after ?? []);
         await server.stop();
         server = null;
         const { status, stdout } = verify(dir);

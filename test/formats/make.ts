@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settle } from '../http/kill/support/compare.ts';
 import { ServerProcess } from '../http/kill/support/server-process.ts';
-import { ask, type Exchange, type Expected, FORMATS, RUN_NOTHING } from './support.ts';
+import { asRecorded, ask, type Exchange, type Expected, FORMATS, RUN_NOTHING } from './support.ts';
 
 const PORT = 7887;
 const BOOKS = 180;
@@ -43,6 +43,13 @@ function embedded(id: number): Record<string, unknown> {
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, n) => from + n);
 
+/** Words whose stored form is another one than that which was sent; more than 16 KiB of JSON. */
+const LONG_STOP_WORDS = range(0, 1400).map((n) => `wörter-${n}`);
+const LONG_SYNONYMS = Object.fromEntries(
+  range(0, 700).map((n) => [`from-"${n}`, [`into ${n}`, `\u{1d11e}`]]),
+);
+const LONG_DICTIONARY = range(0, 4000).map((n) => `J. R. ${n}`);
+
 /** What the folder is asked: by the maker for the answers, by the test to compare. */
 const REQUESTS: Omit<Exchange, 'answer'>[] = [
   { method: 'GET', path: '/version' },
@@ -79,7 +86,26 @@ const REQUESTS: Omit<Exchange, 'answer'>[] = [
     body: { facetName: 'genres', facetQuery: 'ep' },
   },
   { method: 'POST', path: '/indexes/notes/search', body: { q: 'second' } },
+  { method: 'GET', path: '/indexes/long/settings' },
+  { method: 'GET', path: '/indexes/long/documents' },
+  ...['from-"77', 'wörter-5 tale', 'into'].map((q) => ({
+    method: 'POST',
+    path: '/indexes/long/search',
+    body: { q, showRankingScore: true },
+  })),
 ];
+
+/** What it is asked once the tasks that wait in it have run. */
+const REQUESTS_AFTER: Omit<Exchange, 'answer'>[] = [
+  { method: 'GET', path: '/indexes/long/settings' },
+  { method: 'GET', path: '/indexes/long/documents' },
+];
+
+const EDIT = {
+  function: 'doc.weight = context.weight',
+  context: { weight: 2.5, list: [1, 'two'] },
+  filter: null,
+};
 
 async function make(name: string): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'gannet-format-'));
@@ -143,6 +169,17 @@ async function make(name: string): Promise<void> {
     { id: 4, _vectors: { singles: [[0.5, 0, 0, 0, 1]] } },
   ]);
   await run('POST', '/indexes/vectors/documents/delete-batch', [7, 8]);
+  await run('PATCH', '/experimental-features', { editDocumentsByFunction: true });
+  await run('PATCH', '/indexes/long/settings', {
+    stopWords: LONG_STOP_WORDS,
+    synonyms: LONG_SYNONYMS,
+    dictionary: ['a. b.'],
+  });
+  await run('POST', '/indexes/long/documents', [
+    { id: 1, text: 'into 77 a tale' },
+    { id: 2, text: 'wörter-5 \u{1d11e}' },
+  ]);
+  await run('POST', '/indexes/long/documents/edit', EDIT);
   await run('POST', '/indexes', { uid: 'empty' });
   await run('POST', '/indexes/books/documents', [{ title: 'without id' }]);
   await run('PATCH', '/experimental-features', { containsFilter: true });
@@ -153,15 +190,22 @@ async function make(name: string): Promise<void> {
   // Tasks that wait, one of them canceled, and one with a payload too large for the store.
   server = await ServerProcess.start({ dir: data, port: PORT, args: RUN_NOTHING });
   const waiting: number[] = [];
-  const enqueue = async (body: unknown): Promise<void> => {
-    const { json } = await server.client.call('POST', '/indexes/books/documents', { body });
+  const enqueue = async (
+    body: unknown,
+    method = 'POST',
+    path = '/indexes/books/documents',
+  ): Promise<void> => {
+    const { json } = await server.client.call(method, path, { body });
     waiting.push((json() as { taskUid: number }).taskUid);
   };
   await enqueue([{ id: 1000, title: 'waiting in the store' }]);
   await enqueue(range(1001, 1301).map((id) => book(id, 3)));
-  const expected: Expected = { exchanges: [], waiting, documentsAfter: 0 };
+  await enqueue(LONG_DICTIONARY, 'PUT', '/indexes/long/settings/dictionary');
+  await enqueue({ ...EDIT, context: { weight: 7 } }, 'POST', '/indexes/long/documents/edit');
+  const expected: Expected = { exchanges: [], waiting, documentsAfter: 0, after: [] };
   for (const request of REQUESTS) {
-    expected.exchanges.push({ ...request, answer: await ask(server.client, request) });
+    const answer = await ask(server.client, request);
+    expected.exchanges.push({ ...request, answer: asRecorded(request, answer, answer) });
   }
   const { numberOfDocuments } = await server.client.get<{ numberOfDocuments: number }>(
     '/indexes/books/stats',
@@ -176,6 +220,12 @@ async function make(name: string): Promise<void> {
     // Locks, which are made anew.
     if (/lock\.mdb$|\.mdb-lock$/.test(file)) rmSync(join(target, file));
   }
+  server = await ServerProcess.start({ dir: data, port: PORT });
+  await settle(server.client);
+  for (const request of REQUESTS_AFTER) {
+    expected.after!.push({ ...request, answer: await ask(server.client, request) });
+  }
+  await server.stop();
   writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 1)}\n`);
   rmSync(dir, { recursive: true });
 }

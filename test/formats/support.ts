@@ -14,6 +14,8 @@ export interface Expected {
   /** Uids of the tasks that wait, and the documents of `books` once they have run. */
   waiting: number[];
   documentsAfter: number;
+  /** What is asked then. Folders of before long settings have none. */
+  after?: Exchange[];
 }
 
 export const FORMATS = fileURLToPath(new URL('.', import.meta.url));
