@@ -49,7 +49,7 @@ describe('README.md', function () {
       const { hits, facetDistribution } = lastJson(
         found[0]!.slice(found[0]!.lastIndexOf('{"hits"')),
       ) as any;
-      const sentence = /^finds (`.*)$/m.exec(USE_IT)![1]!;
+      const sentence = /^The search finds (`.*)$/m.exec(USE_IT)![1]!;
       const titles = [...sentence.matchAll(/`(.*?)`/g)].map((match) => match[1]!);
       assert.deepEqual(hits.map((hit: any) => hit.title).toSorted(), titles.toSorted());
       assert.ok(facetDistribution.genres !== undefined);
