@@ -29,6 +29,7 @@ const FOREIGN = new Set([
   ...[
     'LimitNOFILE',
     'client_max_body_size',
+    'proxy_http_version',
     'algoliasearch',
     'MSG_OOB',
     'node_register_module_v115',
