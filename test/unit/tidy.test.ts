@@ -28,6 +28,7 @@ const SRC_LAYERS = [
     'base',
     'records',
     'outbound',
+    'cluster',
     'archive',
     'rhai',
     'templates',

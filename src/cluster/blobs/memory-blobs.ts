@@ -1,0 +1,37 @@
+import { type Io, reliableIo } from '../io.ts';
+import { BlobMissingError } from '../errors.ts';
+import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+
+/** Objects in memory. Nodes of one process share `objects`, and each has an `io` that may misbehave. */
+export class MemoryBlobs implements Blobs {
+  readonly #objects: Map<BlobName, Buffer>;
+  readonly #io: Io;
+
+  constructor(objects: Map<BlobName, Buffer> = new Map(), io: Io = reliableIo) {
+    this.#objects = objects;
+    this.#io = io;
+  }
+
+  async put(name: BlobName, source: BlobSource): Promise<void> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of source.open()) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    await this.#io(`put ${name}`, () => this.#objects.set(name, bytes));
+  }
+
+  async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
+    const bytes = await this.#io(`get ${name}`, () => this.#objects.get(name));
+    if (bytes === undefined) throw new BlobMissingError(name);
+    yield bytes;
+  }
+
+  list(prefix: string): Promise<BlobName[]> {
+    return this.#io(`list ${prefix}`, () =>
+      [...this.#objects.keys()].filter((name) => name.startsWith(prefix)).toSorted(),
+    );
+  }
+
+  async delete(name: BlobName): Promise<void> {
+    await this.#io(`delete ${name}`, () => this.#objects.delete(name));
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * Checkpoints: written by the leader, installed by a node that cannot follow the log from where it stands.
+ *
+ *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: which objects make up all data as of that sequence
+ *   archive/<from>-<to>-<epoch>-...      the entries between two checkpoints, for recovery to a point in time
+ *   files/<epoch>-...                    files of databases, copies of databases, large records
+ *
+ * Invariant: no object is removed that a checkpoint which is kept, or an entry after the newest one, names.
+ */
+import { bufferSource, type BlobName, type Blobs } from './blobs/blobs.ts';
+import { ByteReader, ByteWriter, sha256 } from './bytes.ts';
+import {
+  blobsOf,
+  type Checkpoint,
+  type CheckpointDatabase,
+  decodeCheckpoint,
+  encodeCheckpoint,
+} from './checkpoint.ts';
+import { BlobMissingError, DamagedError, NoLeaderError, UnavailableError } from './errors.ts';
+import type { CheckpointRef, Log, LogSettings, LogState } from './log/log.ts';
+import {
+  type CommitRecord,
+  decodeBody,
+  type Entry,
+  type Epoch,
+  type FileRef,
+  recordOf,
+  type Sequence,
+} from './record.ts';
+import type { LocalCheckpoint, LocalFile, Replica } from './replica.ts';
+import type { Runtime } from './runtime.ts';
+import { epochOf, hex, type Transfers } from './transfers.ts';
+
+const CHECKPOINTS = 'checkpoints/';
+const ARCHIVE = 'archive/';
+const FILES = 'files/';
+const READ_ENTRIES = 64;
+const RETRY_MS = 500;
+const CHECKPOINT_BYTES_MAX = 256 * 1024 * 1024;
+
+export interface CheckpointParts {
+  readonly log: Log;
+  readonly blobs: Blobs;
+  readonly replica: Replica;
+  readonly transfers: Transfers;
+  readonly runtime: Runtime;
+  readonly retentionMs: number;
+  readonly formatMax: number;
+  readonly signal: AbortSignal;
+}
+
+export class Checkpoints {
+  readonly #parts: CheckpointParts;
+  #written = 0;
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts;
+  }
+
+  /** Brings the replica to the newest checkpoint. Throws when there is none, or when it cannot be read as a whole. */
+  async install(): Promise<void> {
+    const { log, replica, transfers } = this.#parts;
+    const { checkpoint: ref } = (await log.state()).settings;
+    if (ref === null) throw new UnavailableError('The cluster has no checkpoint yet');
+    if (ref.sequence <= replica.applied) return;
+    const checkpoint = await this.#load(ref.blob);
+    for (const { name, copies, files } of checkpoint.databases) {
+      await transfers.fetchFiles(name, [...copies, ...files]);
+    }
+    await replica.install(checkpoint);
+  }
+
+  /** Writes a checkpoint as of now, trims the log, and removes objects that nothing needs any more. */
+  async write(epoch: Epoch, exclusive: <T>(task: () => Promise<T>) => Promise<T>): Promise<void> {
+    const { log, replica, transfers } = this.#parts;
+    const { sequence, local } = await exclusive(async () => ({
+      sequence: replica.applied,
+      local: await replica.checkpoint(),
+    }));
+    const uploaded: BlobName[] = [];
+    let isNamed = false;
+    try {
+      const { settings } = await log.state();
+      if ((settings.checkpoint?.sequence ?? -1) >= sequence) return;
+      const before =
+        settings.checkpoint === null ? null : await this.#load(settings.checkpoint.blob);
+      const entries = await this.#entries((before?.sequence ?? settings.floor - 1) + 1, sequence);
+      const known = new KnownFiles(before, await this.#recordsOf(entries));
+      const databases = await this.#databases(local, known, epoch, uploaded);
+      if (entries.length > 0) await this.#archive(entries, epoch);
+      const { passed } = known;
+      const at = this.#parts.runtime.now();
+      isNamed = true;
+      const blob = await this.#store({ sequence, epoch, at, databases, passed }, epoch);
+      // A node that is behind the checkpoint before this one cannot follow the log any more.
+      const floor = Math.max(settings.floor, (before?.sequence ?? 0) + 1);
+      await this.#set(settings, { ...settings, checkpoint: { sequence, blob }, floor }, epoch);
+      isNamed = false;
+      transfers.settle(uploaded);
+      await this.#collectGarbage(epoch);
+    } finally {
+      // A checkpoint whose fate is not known may still name them.
+      if (!isNamed) transfers.settle(uploaded);
+      await local.release();
+    }
+  }
+
+  /** Replaces the settings of the log; certain once it resolves. Throws `NoLeaderError`. */
+  async setFormat(format: number, { settings }: LogState, epoch: Epoch): Promise<void> {
+    await this.#set(settings, { ...settings, format }, epoch);
+  }
+
+  async #set(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
+    const { log, runtime, signal } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        if (await log.update(before, after, epoch)) return;
+        const { settings, leader } = await log.state();
+        // An attempt whose outcome was not known has succeeded.
+        if (isSame(settings.checkpoint, after.checkpoint) && settings.format === after.format)
+          return;
+        if (leader?.epoch !== epoch) break;
+        throw new DamagedError('The settings of the log were changed by another process');
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error;
+        await runtime.sleep(RETRY_MS, signal);
+      }
+    }
+    throw new NoLeaderError('This node is no longer the leader');
+  }
+
+  /** Entries that are in the log for certain: this node has applied them. */
+  async #entries(from: Sequence, to: Sequence): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    while (from + entries.length <= to) {
+      const count = Math.min(READ_ENTRIES, to - from - entries.length + 1);
+      const read = await this.#parts.log.read(from + entries.length, count);
+      if (read.length === 0) throw new DamagedError('The log is shorter than what was applied');
+      entries.push(...read);
+    }
+    return entries;
+  }
+
+  async #recordsOf(entries: readonly Entry[]): Promise<{ record: CommitRecord; entry: Entry }[]> {
+    const { transfers, formatMax } = this.#parts;
+    const records: { record: CommitRecord; entry: Entry }[] = [];
+    for (const entry of entries) {
+      const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref), formatMax);
+      records.push({ record, entry });
+    }
+    return records;
+  }
+
+  /** @param uploaded takes the names of objects that are stored here */
+  async #databases(
+    local: LocalCheckpoint,
+    known: KnownFiles,
+    epoch: Epoch,
+    uploaded: BlobName[],
+  ): Promise<CheckpointDatabase[]> {
+    const refs = await Promise.all(
+      local.files.map(async ({ database, name, kind, source }: LocalFile) => {
+        const found = kind === 'file' ? known.find(database, name) : undefined;
+        if (found !== undefined) return found;
+        const blob = await this.#parts.transfers.upload(source, epoch);
+        uploaded.push(blob);
+        return { name, size: source.size, sha256: source.sha256, blob };
+      }),
+    );
+    const names = [...new Set(local.files.map(({ database }) => database))].toSorted();
+    return names.map((name) => {
+      const of = (kind: LocalFile['kind']): FileRef[] =>
+        refs.filter((_, n) => local.files[n]!.database === name && local.files[n]!.kind === kind);
+      return { name, copies: of('copy'), files: of('file') };
+    });
+  }
+
+  async #archive(entries: readonly Entry[], epoch: Epoch): Promise<void> {
+    const writer = new ByteWriter().number(entries.length);
+    for (const { sequence, body } of entries) writer.number(sequence).bytes(body);
+    const range = `${hex(entries[0]!.sequence)}-${hex(entries.at(-1)!.sequence)}`;
+    const bytes = writer.sealed();
+    await this.#parts.blobs.put(
+      `${ARCHIVE}${range}-${this.#unique(epoch)}`,
+      bufferSource(bytes, sha256(bytes)),
+    );
+  }
+
+  async #store(checkpoint: Checkpoint, epoch: Epoch): Promise<BlobName> {
+    const name = `${CHECKPOINTS}${hex(checkpoint.sequence)}-${this.#unique(epoch)}`;
+    const bytes = encodeCheckpoint(checkpoint);
+    await this.#parts.blobs.put(name, bufferSource(bytes, sha256(bytes)));
+    return name;
+  }
+
+  #unique(epoch: Epoch): string {
+    return `${hex(epoch)}-${this.#parts.transfers.token}-${++this.#written}`;
+  }
+
+  async #load(blob: BlobName): Promise<Checkpoint> {
+    return decodeCheckpoint(await this.#read(blob));
+  }
+
+  async #loadIfWhole(blob: BlobName): Promise<Checkpoint | null> {
+    try {
+      return await this.#load(blob);
+    } catch (error) {
+      if (error instanceof DamagedError || error instanceof BlobMissingError) return null;
+      throw error;
+    }
+  }
+
+  async #read(blob: BlobName): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of this.#parts.blobs.get(blob)) {
+      bytes += piece.length;
+      if (bytes > CHECKPOINT_BYTES_MAX) throw new DamagedError(`The object ${blob} is too large`);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /**
+   * Removes what neither a kept checkpoint nor the log needs. A leader that was replaced may still be doing this, so it
+   * touches only objects of its own and earlier epochs: all that may ever be named of these is named by what it reads.
+   * For its own epoch the order counts: the names first, then what is pending, then the log.
+   */
+  async #collectGarbage(epoch: Epoch): Promise<void> {
+    const { blobs, log, transfers } = this.#parts;
+    const names = [
+      ...(await blobs.list(FILES)),
+      ...(await blobs.list(CHECKPOINTS)),
+      ...(await blobs.list(ARCHIVE)),
+    ];
+    const needed = new Set<BlobName>(transfers.pending);
+    const { settings } = await log.state();
+    if (settings.checkpoint === null) return;
+    const kept = await this.#kept(names, settings.checkpoint);
+    for (const [blob, checkpoint] of kept) {
+      for (const name of [blob, ...blobsOf(checkpoint), ...checkpoint.passed]) needed.add(name);
+    }
+    const { head } = await log.state();
+    const tail = await this.#entries(settings.checkpoint.sequence + 1, head);
+    for (const name of passedBy(await this.#recordsOf(tail))) needed.add(name);
+    const oldest = Math.min(...[...kept.values()].map(({ sequence }) => sequence));
+    for (const name of names) {
+      const of = epochOf(name);
+      const isPassed = !name.startsWith(ARCHIVE) || lastOf(name) <= oldest;
+      if (of !== null && of <= epoch && isPassed && !needed.has(name)) await blobs.delete(name);
+    }
+  }
+
+  /** The newest checkpoint, those in the time of retention, and the newest one before that. */
+  async #kept(
+    names: readonly BlobName[],
+    newest: CheckpointRef,
+  ): Promise<Map<BlobName, Checkpoint>> {
+    const kept = new Map([[newest.blob, await this.#load(newest.blob)]]);
+    const since = this.#parts.runtime.now() - this.#parts.retentionMs;
+    const earlier = names.filter(
+      (name) => name.startsWith(CHECKPOINTS) && firstOf(name) < newest.sequence,
+    );
+    for (const name of earlier.toReversed()) {
+      const checkpoint = await this.#loadIfWhole(name);
+      if (checkpoint === null) continue;
+      kept.set(name, checkpoint);
+      if (checkpoint.at < since) break;
+    }
+    return kept;
+  }
+}
+
+/** Files that were stored before, by checkpoint and log. */
+class KnownFiles {
+  readonly passed: readonly BlobName[];
+  readonly #files = new Map<string, FileRef>();
+
+  constructor(
+    before: Checkpoint | null,
+    records: readonly { record: CommitRecord; entry: Entry }[],
+  ) {
+    for (const { name, files } of before?.databases ?? []) this.#add(name, files);
+    for (const { record } of records) this.#add(record.database, record.files);
+    this.passed = passedBy(records);
+  }
+
+  find(database: string, name: string): FileRef | undefined {
+    return this.#files.get(`${database}\n${name}`);
+  }
+
+  #add(database: string, files: readonly FileRef[]): void {
+    for (const file of files) this.#files.set(`${database}\n${file.name}`, file);
+  }
+}
+
+/** The objects that entries name. */
+function passedBy(records: readonly { record: CommitRecord; entry: Entry }[]): BlobName[] {
+  return records.flatMap(({ record, entry }) => {
+    const body = decodeBody(entry.body);
+    const files = record.files.map(({ blob }) => blob);
+    return body.kind === 'ref' ? [body.blob, ...files] : files;
+  });
+}
+
+/** The entries of an object of the archive. */
+export function decodeArchive(bytes: Buffer): Entry[] {
+  const reader = ByteReader.sealed(bytes);
+  const entries = Array.from({ length: reader.number() }, () => ({
+    sequence: reader.number(),
+    body: reader.bytes(),
+  }));
+  reader.end();
+  return entries;
+}
+
+function isSame(a: CheckpointRef | null, b: CheckpointRef | null): boolean {
+  return a?.blob === b?.blob;
+}
+
+/** The first, and the second sequence in the name of an object. */
+function firstOf(name: BlobName): Sequence {
+  return Number.parseInt(name.split(/[/-]/)[1]!, 16);
+}
+
+function lastOf(name: BlobName): Sequence {
+  return Number.parseInt(name.split(/[/-]/)[2]!, 16);
+}

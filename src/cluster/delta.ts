@@ -1,0 +1,51 @@
+/**
+ * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order. Bytes: docs/format.md.
+ */
+import { ByteReader, ByteWriter } from './bytes.ts';
+import { DamagedError } from './errors.ts';
+
+export type Write =
+  | { readonly kind: 'put'; readonly table: string; readonly key: Buffer; readonly value: Buffer }
+  | { readonly kind: 'remove'; readonly table: string; readonly key: Buffer }
+  /** Empties the table. */
+  | { readonly kind: 'clear'; readonly table: string };
+
+const KINDS = ['put', 'remove', 'clear'] as const;
+const TABLES_MAX = 1024;
+
+export function encodeDelta(writes: readonly Write[]): Buffer {
+  const tables = [...new Set(writes.map(({ table }) => table))];
+  const places = new Map(tables.map((table, place) => [table, place]));
+  const writer = new ByteWriter().number(tables.length);
+  for (const table of tables) writer.text(table);
+  for (const write of writes) {
+    writer.number(places.get(write.table)! * 4 + KINDS.indexOf(write.kind));
+    if (write.kind !== 'clear') writer.bytes(write.key);
+    if (write.kind === 'put') writer.bytes(write.value);
+  }
+  return writer.done();
+}
+
+/**
+ * The writes of a delta, borrowed from its bytes. Throws `DamagedError`: read it to its end before anything is changed.
+ * @param isTable whether the database has a table of this name
+ */
+export function decodeDelta(delta: Buffer, isTable: (name: string) => boolean): Write[] {
+  const reader = new ByteReader(delta);
+  const count = reader.number();
+  if (count > TABLES_MAX) throw new DamagedError('There are too many tables');
+  const tables = Array.from({ length: count }, () => reader.text());
+  const unknown = tables.find((table) => !isTable(table));
+  if (unknown !== undefined) throw new DamagedError(`There is no table ${JSON.stringify(unknown)}`);
+  const writes: Write[] = [];
+  while (!reader.isDone) {
+    const head = reader.number();
+    const table = tables[Math.floor(head / 4)];
+    const kind = KINDS[head % 4];
+    if (table === undefined || kind === undefined) throw new DamagedError('Not a write of a table');
+    if (kind === 'clear') writes.push({ kind, table });
+    else if (kind === 'remove') writes.push({ kind, table, key: reader.bytes() });
+    else writes.push({ kind, table, key: reader.bytes(), value: reader.bytes() });
+  }
+  return writes;
+}

@@ -1,0 +1,164 @@
+import { UnavailableError } from './errors.ts';
+import type { Lease, Log, LogState } from './log/log.ts';
+import type { Epoch, Sequence } from './record.ts';
+import type { Runtime } from './runtime.ts';
+
+/** How often a node shows that it lives and looks for a leader. */
+const HEARTBEAT_MS = 500;
+
+/** A time of being leader, from the election to the end of the lease. */
+export interface Term {
+  readonly epoch: Epoch;
+  /** The last entry when the term began: no other leader adds one. */
+  readonly head: Sequence;
+  /** Aborted when the term ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface LeadershipParts {
+  readonly log: Log;
+  readonly runtime: Runtime;
+  readonly node: string;
+  readonly url: string;
+  readonly leaseMs: number;
+  readonly signal: AbortSignal;
+  /** Records applied here. */
+  applied(): Sequence;
+  /** Shows this node to the others. False: another one has its name. */
+  announce(lease: Lease): Promise<boolean>;
+  /** @param asked by the clock of the runtime, before the state was read */
+  onState(state: LogState, asked: number): void;
+  onTerm(term: Term): void;
+}
+
+/**
+ * Keeps the lease of this node alive, and makes it the leader when there is none.
+ *
+ * Nothing that must be right depends on clocks: the log refuses what a former leader proposes. The lease and the clock
+ * of this node decide only how soon another node may take over, and when this one stops what only a leader does.
+ *
+ *   no lease -> grant -> follower -> campaign -> leader -> (lease ended, or the log names another) -> follower
+ */
+export class Leadership {
+  readonly #parts: LeadershipParts;
+  #lease: Lease | null = null;
+  /** By the clock of the runtime: until then the lease cannot have ended. */
+  #validUntil = 0;
+  #term: (Term & { readonly end: AbortController }) | null = null;
+  #announced = false;
+  #leaderlessSince: number | null = null;
+  /** Of the last leader whose machine has accepted a connection. */
+  #seenAlive: string | null = null;
+  /** Another process has this node's name. */
+  nameIsTaken = false;
+
+  constructor(parts: LeadershipParts) {
+    this.#parts = parts;
+  }
+
+  /** The present term, unless its lease may have ended. */
+  get term(): Term | null {
+    return this.#parts.runtime.elapsed() < this.#validUntil ? this.#term : null;
+  }
+
+  async run(): Promise<void> {
+    const { runtime, signal } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        await this.#beat();
+      } catch (error) {
+        if (!(error instanceof UnavailableError))
+          runtime.log(`Heartbeat: ${(error as Error).message}`);
+        if (runtime.elapsed() >= this.#validUntil) this.#endTerm();
+      }
+      await runtime.sleep(HEARTBEAT_MS * (0.8 + 0.4 * runtime.random()), signal);
+    }
+    this.#endTerm();
+  }
+
+  /** Ends a term that cannot go on, so that another node may lead at once. */
+  async resign(term: Term): Promise<void> {
+    if (this.#term?.epoch !== term.epoch) return;
+    const lease = this.#lease;
+    this.#lease = null;
+    this.#endTerm();
+    if (lease !== null) await this.#parts.log.revokeLease(lease.id);
+  }
+
+  /** Frees the name of this node and its leadership. */
+  async leave(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = null;
+    this.#endTerm();
+    if (lease !== null) await this.#parts.log.revokeLease(lease.id);
+  }
+
+  async #beat(): Promise<void> {
+    const { log, runtime, leaseMs, node, url } = this.#parts;
+    const sent = runtime.elapsed();
+    if (this.#lease === null) {
+      this.#lease = await log.grantLease(leaseMs);
+    } else if (!(await log.keepAlive(this.#lease.id))) {
+      this.#lease = null;
+      this.#endTerm();
+      return;
+    }
+    const lease = this.#lease;
+    // Null: this node has resigned meanwhile.
+    if (lease === null) return;
+    this.#validUntil = sent + lease.ttlMs;
+    this.nameIsTaken = !(await this.#parts.announce(lease));
+    if (this.nameIsTaken && !this.#announced) return;
+    this.#announced = true;
+    let state = await this.#state();
+    if (state.leader === null && this.#mayLead(state)) {
+      await log.campaign(node, url, lease.id);
+      state = await this.#state();
+    }
+    this.#follow(state, lease);
+    await this.#replaceDead(state, lease);
+  }
+
+  async #state(): Promise<LogState> {
+    const asked = this.#parts.runtime.elapsed();
+    const state = await this.#parts.log.state();
+    this.#parts.onState(state, asked);
+    return state;
+  }
+
+  /** A node that has to catch up leaves the others time to lead; one that needs a checkpoint for that does not lead. */
+  #mayLead({ head, settings }: LogState): boolean {
+    const { runtime, leaseMs } = this.#parts;
+    const applied = this.#parts.applied();
+    this.#leaderlessSince ??= runtime.elapsed();
+    if (applied + 1 < settings.floor) return false;
+    return applied >= head || runtime.elapsed() - this.#leaderlessSince > leaseMs;
+  }
+
+  #follow({ leader, head }: LogState, lease: Lease): void {
+    if (leader !== null) this.#leaderlessSince = null;
+    const isMine = leader !== null && leader.lease === lease.id && this.#lease === lease;
+    if (!isMine || this.#term?.epoch !== leader.epoch) this.#endTerm();
+    if (!isMine || this.#term !== null) return;
+    const end = new AbortController();
+    this.#term = { epoch: leader.epoch, head, signal: end.signal, end };
+    this.#parts.onTerm(this.#term);
+  }
+
+  /**
+   * Frees the place of a leader whose machine says that nobody listens any more, where somebody did before: an URL that
+   * nobody can reach proves nothing. Should that be wrong, the log still refuses what that leader proposes.
+   */
+  async #replaceDead({ leader }: LogState, lease: Lease): Promise<void> {
+    const { log, runtime } = this.#parts;
+    if (leader === null || leader.lease === lease.id) return;
+    const found = await runtime.probe(leader.url);
+    if (found === 'alive') this.#seenAlive = leader.lease;
+    if (found === 'dead' && this.#seenAlive === leader.lease) await log.revokeLease(leader.lease);
+  }
+
+  #endTerm(): void {
+    this.#term?.end.abort();
+    this.#term = null;
+  }
+}

@@ -1,0 +1,216 @@
+import { isDeepStrictEqual } from 'node:util';
+import { TrimmedError } from '../errors.ts';
+import { type Io, reliableIo } from '../io.ts';
+import type { Entry, Epoch, Sequence } from '../record.ts';
+import { FORMAT_MIN } from '../record.ts';
+import type {
+  AppendResult,
+  Identity,
+  Leader,
+  Lease,
+  Log,
+  LogSettings,
+  LogState,
+  Member,
+  MemberList,
+} from './log.ts';
+
+/** Entries that one answer carries. */
+const READ_ENTRIES_MAX = 64;
+
+/** What the nodes of one process share: the log as a single thread sees it. */
+export class MemoryLogState {
+  readonly entries = new Map<Sequence, Buffer>();
+  readonly running = new Map<string, { member: Member; lease: string }>();
+  readonly formats = new Map<string, number>();
+  readonly #leases = new Map<string, { ttlMs: number; until: number }>();
+  readonly #now: () => number;
+  #state: LogState = {
+    identity: null,
+    head: 0,
+    settings: { format: FORMAT_MIN, checkpoint: null, floor: 1 },
+    leader: null,
+  };
+  #revision = 0;
+  #waiting: (() => void)[] = [];
+
+  /** @param now the clock of the log, ms */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get state(): LogState {
+    this.#expire();
+    return this.#state;
+  }
+
+  change(change: Partial<LogState>): void {
+    this.#revision++;
+    this.#state = { ...this.#state, ...change };
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves at the next change, or at the signal. */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  found(identity: Identity, head: 0 | 1): void {
+    if (this.#state.identity !== null) return;
+    const settings = { ...this.#state.settings, floor: head + 1 };
+    this.change({ identity, head, settings });
+  }
+
+  append(entry: Entry, epoch: Epoch): AppendResult {
+    const { leader, head } = this.state;
+    if (leader?.epoch !== epoch) return { kind: 'fenced' };
+    if (entry.sequence !== head + 1) return { kind: 'conflict' };
+    this.entries.set(entry.sequence, entry.body);
+    this.change({ head: entry.sequence });
+    return { kind: 'appended' };
+  }
+
+  update(before: LogSettings, after: LogSettings, epoch: Epoch): boolean {
+    const { leader, settings } = this.state;
+    if (leader?.epoch !== epoch || !isDeepStrictEqual(before, settings)) return false;
+    for (let at = settings.floor; at < after.floor; at++) this.entries.delete(at);
+    this.change({ settings: after });
+    return true;
+  }
+
+  read(from: Sequence, count: number): Entry[] {
+    const { head, settings } = this.#state;
+    if (from < settings.floor) throw new TrimmedError(`Entry ${from} is no longer in the log`);
+    const last = Math.min(head, from + count - 1);
+    const entries: Entry[] = [];
+    for (let sequence = from; sequence <= last; sequence++) {
+      entries.push({ sequence, body: this.entries.get(sequence)! });
+    }
+    return entries;
+  }
+
+  grant(ttlMs: number): Lease {
+    const id = `lease-${++this.#revision}`;
+    this.#leases.set(id, { ttlMs, until: this.#now() + ttlMs });
+    return { id, ttlMs };
+  }
+
+  keepAlive(id: string): boolean {
+    this.#expire();
+    const lease = this.#leases.get(id);
+    if (lease === undefined) return false;
+    lease.until = this.#now() + lease.ttlMs;
+    return true;
+  }
+
+  revoke(id: string): void {
+    this.#leases.delete(id);
+    for (const [name, { lease }] of this.running) if (lease === id) this.running.delete(name);
+    if (this.#state.leader?.lease === id) this.change({ leader: null });
+  }
+
+  campaign(leader: Omit<Leader, 'epoch'>): void {
+    if (this.state.leader !== null || !this.#leases.has(leader.lease)) return;
+    this.change({ leader: { ...leader, epoch: this.#revision + 1 } });
+  }
+
+  announce(member: Member, lease: string): boolean {
+    this.#expire();
+    const known = this.running.get(member.name);
+    if (!this.#leases.has(lease) || (known !== undefined && known.lease !== lease)) return false;
+    this.running.set(member.name, { member, lease });
+    this.formats.set(member.name, member.formatMax);
+    return true;
+  }
+
+  #expire(): void {
+    const now = this.#now();
+    for (const [id, { until }] of this.#leases) if (now > until) this.revoke(id);
+  }
+}
+
+/** A log in memory. Nodes of one process share `shared`, and each has an `io` that may misbehave. */
+export class MemoryLog implements Log {
+  readonly #shared: MemoryLogState;
+  readonly #io: Io;
+
+  constructor(shared: MemoryLogState = new MemoryLogState(), io: Io = reliableIo) {
+    this.#shared = shared;
+    this.#io = io;
+  }
+
+  state(): Promise<LogState> {
+    return this.#io('state', () => this.#shared.state);
+  }
+
+  found(identity: Identity, head: 0 | 1): Promise<void> {
+    return this.#io('found', () => this.#shared.found(identity, head));
+  }
+
+  read(from: Sequence, count: number): Promise<Entry[]> {
+    return this.#io(`read ${from}`, () => this.#shared.read(from, count));
+  }
+
+  async *watch(from: Sequence, signal: AbortSignal): AsyncGenerator<Entry[], undefined> {
+    let next = from;
+    while (!signal.aborted) {
+      const changed = this.#shared.changed(signal);
+      const entries = await this.#io(`watch ${next}`, () =>
+        this.#shared.read(next, READ_ENTRIES_MAX),
+      );
+      if (entries.length === 0) await changed;
+      else {
+        next = entries.at(-1)!.sequence + 1;
+        yield entries;
+      }
+    }
+  }
+
+  append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
+    return this.#io(`append ${entry.sequence}`, () => this.#shared.append(entry, epoch));
+  }
+
+  update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean> {
+    return this.#io('update', () => this.#shared.update(before, after, epoch));
+  }
+
+  grantLease(ttlMs: number): Promise<Lease> {
+    return this.#io('grant', () => this.#shared.grant(ttlMs));
+  }
+
+  keepAlive(lease: string): Promise<boolean> {
+    return this.#io('keep alive', () => this.#shared.keepAlive(lease));
+  }
+
+  revokeLease(lease: string): Promise<void> {
+    return this.#io('revoke', () => this.#shared.revoke(lease));
+  }
+
+  campaign(node: string, url: string, lease: string): Promise<void> {
+    return this.#io('campaign', () => this.#shared.campaign({ node, url, lease }));
+  }
+
+  announce(member: Member, lease: string): Promise<boolean> {
+    return this.#io('announce', () => this.#shared.announce(member, lease));
+  }
+
+  members(): Promise<MemberList> {
+    return this.#io('members', () => ({
+      running: [...this.#shared.running.values()].map(({ member }) => member),
+      formats: new Map(this.#shared.formats),
+    }));
+  }
+
+  forget(name: string): Promise<void> {
+    return this.#io('forget', () => {
+      this.#shared.formats.delete(name);
+    });
+  }
+}

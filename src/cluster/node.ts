@@ -1,0 +1,423 @@
+/**
+ * One node of a cluster: what the rest of the server sees of it (docs/design/cluster.md).
+ *
+ * Everything that is outside comes in as an interface: the log, the object store, the replica, the machine.
+ */
+import { setMaxListeners } from 'node:events';
+import { appendSurely } from './appender.ts';
+import type { Blobs } from './blobs/blobs.ts';
+import { Checkpoints } from './checkpoints.ts';
+import {
+  NoLeaderError,
+  OutcomeUnknownError,
+  RefusedError,
+  UnavailableError,
+  WritesRefusedError,
+} from './errors.ts';
+import { Follower } from './follower.ts';
+import { Leadership, type Term } from './leadership.ts';
+import type { Leader, Lease, Log, LogState, Member } from './log/log.ts';
+import {
+  encodeBody,
+  encodeRecord,
+  type EntryBody,
+  type FileRef,
+  FORMAT_MAX,
+  FORMAT_MIN,
+  newerFormat,
+  type Sequence,
+} from './record.ts';
+import type { LocalFile, Replica } from './replica.ts';
+import { type Runtime, Serial } from './runtime.ts';
+import { epochOf, RECORD_BYTES_MAX, Transfers } from './transfers.ts';
+
+/** Larger records are objects. etcd refuses requests of more than 1.5 MiB, and the JSON gateway makes 4 bytes of 3. */
+export const INLINE_BYTES_MAX = 256 * 1024;
+/** Bytes of entries after which the leader writes a checkpoint, and at which it refuses writes until that succeeds. */
+const CHECKPOINT_LOG_BYTES = 24 * 1024 * 1024;
+const LOG_BYTES_MAX = 60 * 1024 * 1024;
+const MAINTENANCE_MS = 2000;
+const START_RETRY_MS = 500;
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly url: string;
+  /** Differs from that of every other process, of this node as well. */
+  readonly token: string;
+  /** Of the master key. */
+  readonly keyDigest: string;
+  /** The data of this node is the beginning of a new cluster. */
+  readonly join: boolean;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly inlineBytesMax?: number;
+  readonly checkpointLogBytes?: number;
+  readonly maintenanceMs?: number;
+  readonly formatMax?: number;
+}
+
+export interface NodeParts {
+  readonly log: Log;
+  readonly blobs: Blobs;
+  readonly replica: Replica;
+  readonly runtime: Runtime;
+}
+
+/** A commit that is ready but for its place in the log. */
+export interface Proposal {
+  readonly database: string;
+  /** From `upload`. */
+  readonly files: readonly FileRef[];
+  readonly delta: Buffer;
+}
+
+/** Where a write is to be handled. */
+export type Route =
+  | { readonly kind: 'here' }
+  | { readonly kind: 'forward'; readonly url: string }
+  /** 503 `no_leader`. */
+  | { readonly kind: 'no_leader'; readonly retryAfterSeconds: number };
+
+export class ClusterNode {
+  readonly #options: NodeOptions;
+  readonly #parts: NodeParts;
+  readonly #stop = new AbortController();
+  readonly #transfers: Transfers;
+  readonly #follower: Follower;
+  readonly #leadership: Leadership;
+  readonly #checkpoints: Checkpoints;
+  readonly #commits = new Serial();
+  /** The term in which this node has applied all that leaders before it wrote. */
+  #ready: Term | null = null;
+  #leader: Leader | null = null;
+  #format: number;
+  /** Of the log since the newest checkpoint. */
+  #logBytes = 0;
+  #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
+  /** When this node last had all that was in the log, by the clock of the runtime. */
+  #currentAt: number;
+  #running: Promise<unknown> | null = null;
+
+  constructor(options: NodeOptions, parts: NodeParts) {
+    this.#options = options;
+    this.#parts = parts;
+    const { log, blobs, replica, runtime } = parts;
+    const { signal } = this.#stop;
+    // Each request that waits listens to it.
+    setMaxListeners(0, signal);
+    const { leaseMs, retentionMs, name, url, formatMax = FORMAT_MAX } = options;
+    this.#format = FORMAT_MIN;
+    this.#currentAt = runtime.elapsed();
+    const transfers = new Transfers(blobs, replica, options.token);
+    this.#transfers = transfers;
+    const shared = { log, blobs, replica, runtime, transfers, formatMax, signal };
+    this.#checkpoints = new Checkpoints({ ...shared, retentionMs });
+    this.#follower = new Follower({ ...shared, install: () => this.#checkpoints.install() });
+    this.#leadership = new Leadership({
+      ...{ log, runtime, node: name, url, leaseMs, signal },
+      applied: () => replica.applied,
+      announce: (lease) => this.#announce(lease),
+      onState: (state, asked) => this.#see(state, asked),
+      onTerm: (term) => void this.#lead(term),
+    });
+  }
+
+  // --- Life -----------------------------------------------------------------------------------------
+
+  /** Joins the cluster, or founds it. Throws `RefusedError` where this node does not fit. */
+  async start(): Promise<void> {
+    const { log, replica } = this.#parts;
+    let state = await this.#patiently(() => log.state());
+    if (state.identity === null) {
+      await this.#found();
+      state = await this.#patiently(() => log.state());
+    }
+    this.#check(state);
+    if (replica.cluster === null) await replica.adopt(state.identity!.id, 0);
+    this.#see(state, this.#parts.runtime.elapsed());
+    this.#running = Promise.all([this.#follower.follow(), this.#leadership.run()]);
+  }
+
+  async #found(): Promise<void> {
+    const { log, replica } = this.#parts;
+    if (replica.cluster === null && !replica.isEmpty && !this.#options.join) {
+      throw new RefusedError(
+        'The data folder has data of its own. Start with an empty folder, or make this data the ' +
+          'beginning of the cluster with --cluster-join',
+      );
+    }
+    const head = replica.isEmpty ? 0 : 1;
+    const id = replica.cluster ?? this.#options.token;
+    // Before the log says so: otherwise a crash in between would leave a cluster whose data nobody has.
+    if (head === 1 && replica.cluster === null) await replica.adopt(id, 1);
+    await this.#patiently(() => log.found({ id, keyDigest: this.#options.keyDigest }, head));
+  }
+
+  #check({ identity, head, settings }: LogState): void {
+    const { replica } = this.#parts;
+    const { formatMax = FORMAT_MAX, keyDigest } = this.#options;
+    if (identity === null) throw new UnavailableError('The cluster was not founded');
+    if (identity.keyDigest !== keyDigest) {
+      throw new RefusedError('The master key is not that of the other nodes of the cluster');
+    }
+    if (settings.format > formatMax) {
+      throw new RefusedError(newerFormat(settings.format, formatMax).message);
+    }
+    const isOurs = replica.cluster === identity.id;
+    if (!isOurs && (replica.cluster !== null || !replica.isEmpty)) {
+      throw new RefusedError('The data folder belongs to another cluster, or has data of its own');
+    }
+    if (replica.applied > head) {
+      throw new RefusedError(
+        `The data folder is at ${replica.applied}, the log at ${head}: the log has lost entries`,
+      );
+    }
+  }
+
+  /** Repeats an operation that does no harm when it happens twice. */
+  async #patiently<T>(task: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await task();
+      } catch (error) {
+        if (!(error instanceof UnavailableError) || this.#stop.signal.aborted) throw error;
+        await this.#parts.runtime.sleep(START_RETRY_MS, this.#stop.signal);
+      }
+    }
+  }
+
+  /** Ends leadership at once, so that another node takes over, and all work. */
+  async stop(): Promise<void> {
+    await this.#leadership.leave().catch(() => {});
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  // --- Writing --------------------------------------------------------------------------------------
+
+  /** @param isForwarded another node has sent the request here: it goes no further */
+  route(isForwarded: boolean): Route {
+    if (this.#readyTerm() !== null) return { kind: 'here' };
+    const leader = this.#leader;
+    if (leader !== null && leader.node !== this.#options.name && !isForwarded) {
+      return { kind: 'forward', url: leader.url };
+    }
+    return { kind: 'no_leader', retryAfterSeconds: 1 };
+  }
+
+  /**
+   * Stores files that a commit is about to name. Throws `NoLeaderError`, or what the object store says. Call `release`
+   * when the commit does not follow.
+   */
+  async upload(files: readonly Omit<LocalFile, 'database' | 'kind'>[]): Promise<FileRef[]> {
+    const { epoch } = this.#demandTerm();
+    return Promise.all(
+      files.map(async ({ name, source }) => {
+        const blob = await this.#transfers.upload(source, epoch);
+        return { name, size: source.size, sha256: source.sha256, blob };
+      }),
+    );
+  }
+
+  release(files: readonly FileRef[]): void {
+    this.#transfers.settle(files.map(({ blob }) => blob));
+  }
+
+  /**
+   * Adds a commit to the log and applies it here. Commits happen one after the other.
+   *
+   * @param build called once everything before is applied here; what it throws is passed on, and nothing has happened
+   * @returns the sequence. Throws `NoLeaderError` or `WritesRefusedError`: nothing was written. `OutcomeUnknownError`:
+   * it may be in the log, and will then be applied like any other record
+   */
+  commit(build: () => Proposal | Promise<Proposal>): Promise<Sequence> {
+    return this.#commits.run(async () => {
+      const term = this.#demandTerm();
+      if (this.#logBytes >= LOG_BYTES_MAX) {
+        throw new WritesRefusedError('No checkpoint could be written for long: see the log');
+      }
+      const sequence = this.#follower.applied + 1;
+      const proposal = await build();
+      if (proposal.files.some(({ blob }) => epochOf(blob) !== term.epoch)) {
+        throw new NoLeaderError('The files of the commit were stored before this term');
+      }
+      const { body, blobs } = await this.#bodyOf(proposal, sequence, term);
+      const entry = { sequence, body: encodeBody(body) };
+      const { log, runtime } = this.#parts;
+      const adding = appendSurely(log, entry, term.epoch, runtime, this.#stop.signal);
+      const isAdded = await adding.catch((error: unknown) => {
+        if (error instanceof WritesRefusedError) this.#transfers.settle(blobs);
+        throw error;
+      });
+      this.#transfers.settle(blobs);
+      if (!isAdded) {
+        await this.#leadership.resign(term).catch(() => {});
+        throw new NoLeaderError('Another node leads by now');
+      }
+      this.#logBytes += entry.body.length;
+      // Whoever cannot apply what it leads must not lead. Its own watch brings the entry again.
+      await this.#follower.take(entry).catch(() => this.#leadership.resign(term).catch(() => {}));
+      await this.#follower.reached(sequence, this.#stop.signal);
+      if (this.#follower.applied < sequence) throw new OutcomeUnknownError('The node is stopping');
+      return sequence;
+    });
+  }
+
+  /** @returns the content of the entry, and the objects that it names */
+  async #bodyOf(
+    { database, files, delta }: Proposal,
+    sequence: Sequence,
+    { epoch }: Term,
+  ): Promise<{ body: EntryBody; blobs: string[] }> {
+    const at = this.#parts.runtime.now();
+    const format = this.#format;
+    const bytes = encodeRecord({ format, sequence, epoch, at, database, files, delta });
+    const blobs = files.map(({ blob }) => blob);
+    if (bytes.length < (this.#options.inlineBytesMax ?? INLINE_BYTES_MAX)) {
+      return { body: { kind: 'record', bytes }, blobs };
+    }
+    if (bytes.length > RECORD_BYTES_MAX) throw new WritesRefusedError('The commit is too large');
+    try {
+      const ref = await this.#transfers.uploadRecord(bytes, epoch);
+      return { body: { kind: 'ref', ...ref }, blobs: [ref.blob, ...blobs] };
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      throw new WritesRefusedError(`The object store does not take writes: ${error.message}`);
+    }
+  }
+
+  /** The term in which this node may write now. */
+  #readyTerm(): Term | null {
+    return this.#ready !== null && this.#leadership.term === this.#ready ? this.#ready : null;
+  }
+
+  #demandTerm(): Term {
+    const term = this.#readyTerm();
+    if (term === null) throw new NoLeaderError('This node is not the leader');
+    return term;
+  }
+
+  // --- Reading --------------------------------------------------------------------------------------
+
+  /** The last record that reads of this node see. */
+  get applied(): Sequence {
+    return this.#follower.applied;
+  }
+
+  /** @returns false: the time passed, or `signal` was given, before the record was applied here */
+  async waitFor(sequence: Sequence, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.applied >= sequence) return true;
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    for (const other of [signal, this.#stop.signal]) other.addEventListener('abort', stop);
+    const timer = this.#parts.runtime.sleep(timeoutMs, end.signal);
+    await Promise.race([this.#follower.reached(sequence, end.signal), timer]);
+    for (const other of [signal, this.#stop.signal]) other.removeEventListener('abort', stop);
+    end.abort();
+    return this.applied >= sequence;
+  }
+
+  /** How long ago this node last had all that was in the log. Grows while the log cannot be reached. */
+  get lagMs(): number {
+    return Math.max(0, this.#parts.runtime.elapsed() - this.#currentAt);
+  }
+
+  /** What `GET /cluster` shows. */
+  async status(): Promise<ClusterStatus> {
+    const { running } = await this.#parts.log.members();
+    return {
+      leader: this.#leader,
+      head: this.#known.head,
+      nodes: running.map((member) => (member.name === this.#options.name ? this.#self() : member)),
+      fault: this.#follower.fault,
+    };
+  }
+
+  /** Whether another process runs under the name of this node. */
+  get nameIsTaken(): boolean {
+    return this.#leadership.nameIsTaken;
+  }
+
+  #see({ head, leader, settings }: LogState, asked: number): void {
+    this.#leader = leader;
+    this.#format = settings.format;
+    this.#known = { head, asked };
+    this.#follower.expect(head);
+    this.#updateLag();
+  }
+
+  #updateLag(): void {
+    if (this.applied >= this.#known.head) {
+      this.#currentAt = Math.max(this.#currentAt, this.#known.asked);
+    }
+  }
+
+  #self(): Member {
+    const { name, url, formatMax = FORMAT_MAX } = this.#options;
+    const { bytesToFetch } = this.#transfers;
+    return { name, url, formatMax, applied: this.applied, lagMs: this.lagMs, bytesToFetch };
+  }
+
+  #announce(lease: Lease): Promise<boolean> {
+    this.#updateLag();
+    return this.#parts.log.announce(this.#self(), lease.id);
+  }
+
+  // --- Leading --------------------------------------------------------------------------------------
+
+  async #lead(term: Term): Promise<void> {
+    await this.#follower.reached(term.head, term.signal);
+    if (term.signal.aborted) return;
+    this.#ready = term;
+    this.#parts.runtime.log(`This node leads, epoch ${term.epoch}`);
+    const { maintenanceMs = MAINTENANCE_MS } = this.#options;
+    let isMeasured = false;
+    while (!term.signal.aborted) {
+      try {
+        if (!isMeasured) await this.#measureLog();
+        isMeasured = true;
+        await this.#maintain(term);
+      } catch (error) {
+        this.#parts.runtime.log(`Maintenance of the cluster: ${(error as Error).message}`);
+      }
+      await this.#parts.runtime.sleep(maintenanceMs, term.signal);
+    }
+    if (this.#ready === term) this.#ready = null;
+  }
+
+  async #measureLog(): Promise<void> {
+    const { log } = this.#parts;
+    const { settings } = await log.state();
+    let bytes = 0;
+    let from = Math.max(settings.floor, (settings.checkpoint?.sequence ?? 0) + 1);
+    for (;;) {
+      const entries = await log.read(from, 64);
+      if (entries.length === 0) break;
+      for (const { body } of entries) bytes += body.length;
+      from += entries.length;
+    }
+    this.#logBytes = bytes;
+  }
+
+  async #maintain({ epoch }: Term): Promise<void> {
+    const { log } = this.#parts;
+    const state = await log.state();
+    const { formats } = await log.members();
+    const format = Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values());
+    if (format > state.settings.format) await this.#checkpoints.setFormat(format, state, epoch);
+    const hasNone = state.settings.checkpoint === null && state.settings.floor > 1;
+    const isDue = this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES);
+    if (!hasNone && !isDue) return;
+    const bytes = this.#logBytes;
+    await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task));
+    this.#logBytes -= bytes;
+  }
+}
+
+export interface ClusterStatus {
+  readonly leader: Leader | null;
+  readonly head: Sequence;
+  readonly nodes: readonly Member[];
+  /** Why this node applies nothing at present. */
+  readonly fault: string | null;
+}

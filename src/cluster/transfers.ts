@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { bufferSource, type BlobName, type Blobs, type BlobSource } from './blobs/blobs.ts';
+import { sha256 } from './bytes.ts';
+import { DamagedError } from './errors.ts';
+import type { Epoch, FileRef, RecordRef } from './record.ts';
+import type { Replica } from './replica.ts';
+import { Limit } from './runtime.ts';
+
+/** Files that are fetched, and that are uploaded, at a time. */
+const TRANSFERS_MAX = 4;
+
+/** Larger records are refused: one is held in memory. */
+export const RECORD_BYTES_MAX = 256 * 1024 * 1024;
+
+const FILES_PREFIX = 'files/';
+
+/** Moves files between this node and the object store, and checks them on the way. */
+export class Transfers {
+  readonly #blobs: Blobs;
+  readonly #replica: Replica;
+  readonly #fetches = new Limit(TRANSFERS_MAX);
+  readonly #uploads = new Limit(TRANSFERS_MAX);
+  readonly #fetching = new Map<string, Promise<void>>();
+  /** Objects that no entry of the log names yet. */
+  readonly #pending = new Set<BlobName>();
+  readonly token: string;
+  #named = 0;
+  #bytesToFetch = 0;
+
+  /** @param token differs from that of every other process, of this node as well */
+  constructor(blobs: Blobs, replica: Replica, token: string) {
+    this.#blobs = blobs;
+    this.#replica = replica;
+    this.token = token;
+  }
+
+  get bytesToFetch(): number {
+    return this.#bytesToFetch;
+  }
+
+  /** Objects of this leader that a commit may still name. */
+  get pending(): ReadonlySet<BlobName> {
+    return this.#pending;
+  }
+
+  /**
+   * Stores content under a name that was never used before: a request that is late, such as the removal of an old
+   * object, cannot meet a new one. The name holds the epoch: see `collectGarbage`.
+   */
+  upload(source: BlobSource, epoch: Epoch): Promise<BlobName> {
+    const blob = `${FILES_PREFIX}${hex(epoch)}-${this.token}-${++this.#named}`;
+    this.#pending.add(blob);
+    return this.#uploads.run(async () => {
+      try {
+        await this.#blobs.put(blob, source);
+        return blob;
+      } catch (error) {
+        this.#pending.delete(blob);
+        throw error;
+      }
+    });
+  }
+
+  /** The log names them, or nobody ever will. */
+  settle(names: Iterable<BlobName>): void {
+    for (const name of names) this.#pending.delete(name);
+  }
+
+  async uploadRecord(bytes: Buffer, epoch: Epoch): Promise<RecordRef> {
+    const sum = sha256(bytes);
+    const blob = await this.upload(bufferSource(bytes, sum), epoch);
+    return { epoch, size: bytes.length, sha256: sum, blob };
+  }
+
+  async fetchRecord({ blob, size, sha256: sum }: RecordRef): Promise<Buffer> {
+    if (size > RECORD_BYTES_MAX) throw new DamagedError(`The record ${blob} is too large`);
+    return this.fetchBytes(blob, size, sum);
+  }
+
+  /** The content of an object, in memory. */
+  async fetchBytes(blob: BlobName, size: number, sum: Buffer): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of checked(this.#blobs.get(blob), blob, size, sum)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  /** Puts files in their places that are not there. */
+  async fetchFiles(database: string, files: readonly FileRef[]): Promise<void> {
+    await Promise.all(files.map((file) => this.#fetch(database, file)));
+  }
+
+  #fetch(database: string, file: FileRef): Promise<void> {
+    const key = `${database}\n${file.name}\n${file.blob}`;
+    const known = this.#fetching.get(key);
+    if (known !== undefined) return known;
+    this.#bytesToFetch += file.size;
+    const fetched = this.#fetches
+      .run(async () => {
+        if (await this.#replica.hasFile(database, file)) return;
+        const content = checked(this.#blobs.get(file.blob), file.blob, file.size, file.sha256);
+        await this.#replica.writeFile(database, file, content);
+      })
+      .finally(() => {
+        this.#bytesToFetch -= file.size;
+        this.#fetching.delete(key);
+      });
+    this.#fetching.set(key, fetched);
+    return fetched;
+  }
+}
+
+/** The epoch of the leader that has stored an object. Null: the object is none of a cluster. */
+export function epochOf(blob: BlobName): Epoch | null {
+  const match =
+    /^(?:files\/|checkpoints\/[0-9a-f]{16}-|archive\/[0-9a-f]{16}-[0-9a-f]{16}-)([0-9a-f]{16})-/.exec(
+      blob,
+    );
+  return match === null ? null : Number.parseInt(match[1]!, 16);
+}
+
+/** Numbers in names of objects: names sort as numbers do. */
+export function hex(value: number): string {
+  return value.toString(16).padStart(16, '0');
+}
+
+/** Passes on the content of an object; throws `DamagedError` where it is not what was stored, at its end at the latest. */
+async function* checked(
+  content: AsyncIterable<Uint8Array>,
+  blob: BlobName,
+  size: number,
+  sum: Buffer,
+): AsyncGenerator<Uint8Array, undefined> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const piece of content) {
+    bytes += piece.length;
+    if (bytes > size) break;
+    hash.update(piece);
+    yield piece;
+  }
+  if (bytes !== size || !hash.digest().equals(sum)) {
+    throw new DamagedError(`The object ${blob} is damaged`);
+  }
+}
