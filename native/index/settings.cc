@@ -18,20 +18,9 @@ std::optional<std::vector<std::string>> ListOrAll(const json::Value& value) {
 }
 
 RankingRule ParseRankingRule(const std::string& text) {
-  using Kind = RankingRule::Kind;
-  static const std::pair<const char*, Kind> kNames[] = {{"words", Kind::kWords},
-                                                        {"typo", Kind::kTypo},
-                                                        {"attribute", Kind::kAttribute},
-                                                        {"sort", Kind::kSort},
-                                                        {"exactness", Kind::kExactness}};
-  for (const auto& [name, kind] : kNames) {
-    if (text == name) return RankingRule{kind, {}};
-  }
   const size_t colon = text.rfind(':');
-  const std::string direction = colon == text.npos ? "" : text.substr(colon + 1);
-  if (direction == "asc") return RankingRule{Kind::kAscending, text.substr(0, colon)};
-  if (direction == "desc") return RankingRule{Kind::kDescending, text.substr(0, colon)};
-  return RankingRule{Kind::kCost, text};
+  if (colon == text.npos) return {.name = text};
+  return {.name = "sort", .field = text.substr(0, colon), .ascending = text.ends_with(":asc")};
 }
 
 bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) {
@@ -258,9 +247,7 @@ bool Settings::Faceted(std::string_view field) const {
   }
   if (Sortable(field) || (distinct && *distinct == field)) return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
-    return (rule.kind == RankingRule::Kind::kAscending ||
-            rule.kind == RankingRule::Kind::kDescending) &&
-           Covers(rule.name, field);
+    return !rule.field.empty() && Covers(rule.field, field);
   });
 }
 

@@ -42,19 +42,9 @@ struct LocalizedRule {
 };
 
 struct RankingRule {
-  enum class Kind : uint8_t {
-    kWords,
-    kTypo,
-    kCost,
-    kAttribute,
-    kSort,
-    kExactness,
-    kAscending,
-    kDescending
-  };
-  Kind kind;
-  std::string name;  // of the rule that kCost is (search/ranking/rules.h), of the field of
-                     // kAscending and kDescending
+  std::string name;        // as in the setting; `sort` of `field:asc` and `field:desc` too
+  std::string field = {};  // of these; else empty
+  bool ascending = true;
 };
 
 // One embedder (embedders.md 2), as far as the engine needs to know.

@@ -57,16 +57,7 @@ RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, Ranked
   if (!request.threshold && !request.needs_candidates)
     options.enough = list.snapshot->settings->max_total_hits;
   options.deadline = &list.deadline;
-  options.vector_scan = list.scan.get();
   return options;
-}
-
-std::vector<Rule> RulesOf(const SearchRequest& request, RankedList& list) {
-  const index::Settings& settings = *list.snapshot->settings;
-  if (request.kind() == SearchKind::kSemantic)
-    return VectorRulesFor(settings, list.sort, list.custom_sort);
-  return RulesFor(settings, list.sort, !list.query.terms.empty(), request.strategy,
-                  list.custom_sort);
 }
 
 // Ranks the documents of `allowed` (null: all) that match, and counts them.
@@ -113,8 +104,14 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
 
   list->options = OptionsOf(request, kept, *list);
   QueryEvaluator* evaluator = list->query.terms.empty() ? nullptr : list->evaluator.get();
+  Rules rules = RulesFor({.settings = *snapshot.settings,
+                          .sort = list->sort,
+                          .terms = list->query.terms.size(),
+                          .strategy = request.strategy,
+                          .by_vectors = semantic,
+                          .scan = list->scan.get()});
   list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
-                                          RulesOf(request, *list), list->distinct.get());
+                                          std::move(rules), list->distinct.get());
   RankMatching(*list, allowed ? &*allowed : nullptr, request.needs_candidates);
   GANNET_RETURN_IF_ERROR(snapshot.Health());
   return list;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,7 +19,7 @@
 
 namespace gannet::search {
 
-// Hits point to details and these to sort criteria; the ranker borrows the rest. So all of it lives
+// Hits point to details and rules of the ranker, which borrows the rest. So all of it lives
 // together and stays where it is. `Rank` in execute.cc fills it, one member after the other.
 struct RankedList {
   RankedList(std::shared_ptr<const index::Snapshot> of, const Deadline& end)
@@ -35,8 +34,7 @@ struct RankedList {
   Deadline deadline;
   FieldScope scope;
   ParsedQuery query;
-  std::vector<SortCriterion> sort;        // of the request
-  std::deque<SortCriterion> custom_sort;  // of the setting `rankingRules`
+  std::vector<SortCriterion> sort;  // of the request
   std::unique_ptr<QueryEvaluator> evaluator;
   std::unique_ptr<Distinct> distinct;  // null: none
   std::unique_ptr<VectorScan> scan;    // null: no vector

@@ -14,7 +14,7 @@
 #include "base/json_value.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
-#include "search/ranking/rules.h"
+#include "search/query/query.h"
 #include "search/results/highlighter.h"
 #include "text/locale.h"
 

@@ -11,6 +11,7 @@
 #include "search/allowed_documents.h"
 #include "search/answer.h"
 #include "search/hybrid.h"
+#include "search/ranking/rules.h"
 #include "search/vectors/stored_vectors.h"
 
 namespace gannet::search {
@@ -77,9 +78,11 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
   list->options.threshold = request.threshold;
   list->options.details = request.show_score || request.show_details || request.threshold;
   list->options.deadline = &list->deadline;
-  list->options.vector_scan = list->scan.get();
+  Rules rules;
+  kVectorRule.add({}, {.settings = *snapshot.settings, .sort = {}, .scan = list->scan.get()},
+                  rules);
   list->ranker = std::make_unique<Ranker>(snapshot, nullptr, list->query, list->options,
-                                          std::vector<Rule>{{RuleKind::kVector}}, nullptr);
+                                          std::move(rules), nullptr);
   if (known) {
     DocSet embedded = list->scan->Embedded(list->candidates);
     const DocSet excluded_with = list->candidates - embedded;

@@ -125,6 +125,7 @@ export function canonicalKeyDate(text: string): string {
 export const KEY_DATE_RULE =
   'accepted are RFC 3339 (`2042-05-23T12:00:00Z`), `YYYY-MM-DDTHH:MM:SS`, `YYYY-MM-DD HH:MM:SS` and `YYYY-MM-DD`';
 
+/** Those that the engine declares, in the files of `native/search/ranking/rules/`, and settings may name. */
 export const RANKING_RULES = [
   'words',
   'typo',

@@ -1,7 +1,6 @@
 #include "search/federation/comparable_rules.h"
 
 #include <algorithm>
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,17 +21,15 @@ std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot
   const index::Settings& settings = *snapshot.settings;
   std::vector<Classes> lists;
   if (request.kind() != SearchKind::kSemantic) {
-    const bool has_terms = !ParseQuery(request.q, *snapshot.analyzer, request.locales,
-                                       request.word_starts, settings.prefix_search)
-                                .terms.empty();
-    std::deque<SortCriterion> custom;
-    lists.push_back(ClassesOf(RulesFor(settings, sort, has_terms, request.strategy, custom)));
+    const size_t terms = ParseQuery(request.q, *snapshot.analyzer, request.locales,
+                                    request.word_starts, settings.prefix_search)
+                             .terms.size();
+    lists.push_back(ClassesOf(RulesFor(
+        {.settings = settings, .sort = sort, .terms = terms, .strategy = request.strategy})));
   }
   if (request.kind() != SearchKind::kWords) {
-    std::deque<SortCriterion> custom;
-    std::vector<Rule> rules = VectorRulesFor(settings, sort, custom);
-    rules.resize(ComparableVectorRules(settings, sort), Rule{RuleKind::kVector});
-    lists.push_back(ClassesOf(rules));
+    lists.push_back(ClassesOf(
+        RulesFor({.settings = settings, .sort = sort, .by_vectors = true, .compared = true})));
   }
   return lists;
 }

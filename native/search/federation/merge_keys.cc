@@ -1,6 +1,5 @@
 #include "search/federation/merge_keys.h"
 
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -20,32 +19,11 @@ uint64_t HashText(std::string_view text) {
   return hash;
 }
 
-void AppendComponent(const ScoreKey::Component& component, std::string& out) {
-  if (component.sort == nullptr) {
-    out += component.by_vector ? "{\"vectorSort\":" : "{\"weightedScore\":";
-    AppendJsonFloat(out, component.relevancy);
-    out += '}';
-    return;
-  }
-  const bool geo = component.sort->kind == SortCriterion::Kind::kGeo;
-  out += geo ? "{\"geoSort\":{\"asc\":" : "{\"sort\":{\"asc\":";
-  out += component.sort->ascending ? "true," : "false,";
-  if (!geo) {
-    AppendSortValueJson(*component.value, out);
-  } else if (component.value->kind == SortValue::Kind::kGeo) {
-    out += "\"distance\":";
-    AppendJsonFloat(out, std::round(component.value->distance * 1000) / 1000);
-  } else {
-    out += "\"distance\":null";
-  }
-  out += "}}";
-}
-
 void AppendScoreKey(const ScoreKey& key, std::string& out) {
   out += '[';
-  for (size_t i = 0; i < key.components.size(); ++i) {
+  for (size_t i = 0; i < key.parts.size(); ++i) {
     if (i > 0) out += ',';
-    AppendComponent(key.components[i], out);
+    key.parts[i].rule->AppendPart(key.parts[i], out);
   }
   out += ']';
 }

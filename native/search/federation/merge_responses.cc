@@ -137,8 +137,8 @@ class ResponseMerge {
     const double words = halves["words"].number(), vectors = halves["vectors"].number();
     for (ServerResponse& response : responses_) {
       for (ServerHit& hit : response.hits) {
-        for (ScoreKey::Component& part : hit.key.components)
-          part.relevancy *= part.by_vector ? vectors : words;
+        for (ScorePart& part : hit.key.parts)
+          part.number *= part.rule->by_vectors() ? vectors : words;
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "search/ranking/rules.h"
 
 namespace gannet::search {
 namespace {
@@ -75,9 +76,7 @@ class ResponseReader {
   void ReadMember(std::string_view name, std::string_view value, ServerResponse& out);
   void ReadHit(std::string_view text, ServerResponse& out);
   void ReadSource(std::string_view source, ServerHit& hit, std::deque<SortValue>& sort_values);
-  void ReadPart(std::string_view part, ServerHit& hit, std::deque<SortValue>& sort_values);
-  void ReadSort(bool geo, std::string_view sort, ServerHit& hit,
-                std::deque<SortValue>& sort_values);
+  void ReadPart(std::string_view json, ServerHit& hit, std::deque<SortValue>& sort_values);
   std::vector<std::string_view> Strings(std::string_view array, const char* otherwise);
   FurtherHit ReadFurther(std::string_view array);
   void ReadQueryVector(std::string_view position, std::string_view vector, ServerResponse& out);
@@ -208,70 +207,23 @@ void ResponseReader::ReadSource(std::string_view source, ServerHit& hit,
       hit.distinct = Strings(value, kOtherwise);
     } else if (name == "weightedScoreValues") {
       has_parts = true;
-      hit.key.components.clear();
+      hit.key.parts.clear();
       Elements(value, kOtherwise, [&](std::string_view part) { ReadPart(part, hit, sort_values); });
     }
   });
   if (hit.index_uid.empty() || !has_position || hit.score.empty() || !has_parts) Fail(kOtherwise);
 }
 
-void ResponseReader::ReadPart(std::string_view part, ServerHit& hit,
+void ResponseReader::ReadPart(std::string_view json, ServerHit& hit,
                               std::deque<SortValue>& sort_values) {
-  const size_t known = hit.key.components.size();
-  Members(part, [&](std::string_view name, std::string_view value) {
-    if (hit.key.components.size() > known) return;  // it is what its first member says
-    if (name == "weightedScore" || name == "vectorSort") {
-      hit.key.components.push_back(
-          {nullptr, Number(value, "not a score"), nullptr, name == "vectorSort"});
-    } else if (name == "sort" || name == "geoSort") {
-      ReadSort(name == "geoSort", value, hit, sort_values);
-    }
+  ScorePart part;
+  bool known = true;
+  Members(json, [&](std::string_view name, std::string_view value) {
+    // It is what its first member says that is known.
+    if (part.rule == nullptr && known) known = ReadScorePart(name, value, part, sort_values);
   });
-  if (hit.key.components.size() == known) Fail("not a score");
-}
-
-// All that comparing needs of the criterion.
-const SortCriterion* CriterionOf(bool geo, bool ascending) {
-  static const std::array<SortCriterion, 4> kCriteria = [] {
-    std::array<SortCriterion, 4> criteria;
-    for (size_t i = 0; i < criteria.size(); ++i) {
-      criteria[i].kind = i < 2 ? SortCriterion::Kind::kField : SortCriterion::Kind::kGeo;
-      criteria[i].ascending = i % 2 == 1;
-    }
-    return criteria;
-  }();
-  return &kCriteria[(geo ? 2 : 0) + (ascending ? 1 : 0)];
-}
-
-void ResponseReader::ReadSort(bool geo, std::string_view sort, ServerHit& hit,
-                              std::deque<SortValue>& sort_values) {
-  std::optional<bool> ascending;
-  std::optional<SortValue> sorted_by;
-  Members(sort, [&](std::string_view name, std::string_view value) {
-    if (name == "asc") {
-      if (Is(value, Kind::kBoolean, "not a score")) ascending = value[0] == 't';
-      return;
-    }
-    if (name != (geo ? "distance" : "value")) return;
-    sorted_by.emplace();
-    if (KindOf(value) == Kind::kNull) return;
-    if (geo) {
-      sorted_by->kind = SortValue::Kind::kGeo;
-      sorted_by->distance = Number(value, "not a score");
-    } else if (KindOf(value) == Kind::kString) {
-      sorted_by->kind = SortValue::Kind::kString;
-      sorted_by->string = Text(value, "not a score");
-    } else {
-      sorted_by->kind = SortValue::Kind::kNumber;
-      sorted_by->number = Number(value, "not a score");
-    }
-  });
-  if (!ascending || !sorted_by) {
-    Fail("not a score");
-    return;
-  }
-  sort_values.push_back(std::move(*sorted_by));
-  hit.key.components.push_back({CriterionOf(geo, *ascending), 0, &sort_values.back()});
+  if (!known || part.rule == nullptr) Fail("not a score");
+  hit.key.parts.push_back(part);
 }
 
 // The position of the query, then keys.
@@ -370,8 +322,8 @@ std::string_view Trimmed(std::string_view body) {
 }  // namespace
 
 bool ServerHit::by_vector() const {
-  return std::any_of(key.components.begin(), key.components.end(),
-                     [](const ScoreKey::Component& part) { return part.by_vector; });
+  return std::any_of(key.parts.begin(), key.parts.end(),
+                     [](const ScorePart& part) { return part.rule->by_vectors(); });
 }
 
 Result<ServerResponse> ServerResponse::Read(std::string_view body) {

@@ -16,6 +16,9 @@ inline constexpr size_t kTermsMax = 10;
 inline constexpr size_t kQueryTokensMax = 1000;
 inline constexpr size_t kQueryBytesMax = 64 << 10;  // what lies behind them is not looked at
 
+// Which words of the query may be left out.
+enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
+
 // One word, or several that must stand together.
 struct Term {
   std::vector<std::optional<std::string>> words;  // nullopt: a stop word inside a phrase

@@ -1,9 +1,5 @@
-// The planner of cost rules: what tells the costs of the documents of a bucket.
-//
-// Posting lists, where many documents match one path and hold the same of the phrases that stand
-// for its words: such groups are asked for in lists. Their forward records otherwise, which are
-// read once for all rules. Both give the same costs, so what a rule says does not depend on the
-// plan. A document of several paths costs the least of what these give.
+#include "search/ranking/cost_plan.h"
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -11,12 +7,11 @@
 
 #include "search/matching/large_bucket.h"
 #include "search/ranking/path_postings.h"
-#include "search/ranking/rank.h"
 
 namespace gannet::search {
 
-Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
-  const CostRule& cost_rule = *rules_[rule].cost;
+Sources CostPlan::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
+  const CostRule& cost_rule = *rules_[rule]->cost();
   Sources sources;
   DocSet any;  // documents of a path, where there are several
   const auto add_apart = [&](OnePath& one) {
@@ -31,7 +26,8 @@ Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
     std::vector<OnePath> ones;
     DocSet several;  // documents of more than one
     for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
-      DocSet documents = Matching(bucket.paths[p], bucket.documents);
+      DocSet documents =
+          DocumentsAlong(context_.query.documents, bucket.paths[p], bucket.documents);
       several |= any & documents;
       any |= documents;
       ones.push_back({std::move(documents), p, bucket.paths[p], {}});
@@ -54,22 +50,22 @@ Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
   return sources;
 }
 
-void Ranker::AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase,
-                        Sources& sources) {
+void CostPlan::AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase,
+                          Sources& sources) {
   if (group.documents.empty()) return;
-  if (const auto cost = rule.ConstantCost(*context_, group.path)) {
+  if (const auto cost = rule.ConstantCost(context_, group.path)) {
     const DocId first = group.documents.min();
     std::map<uint32_t, CostBucket> buckets;
     buckets[*cost] = {
         std::move(group.documents), {}, {{group.number, first, std::move(group.path)}}};
     sources.push_back(std::make_unique<KnownCosts>(std::move(buckets)));
   } else {
-    rule.AddPostingSources(*context_, std::move(group), max, two_phase, sources);
+    rule.AddPostingSources(context_, std::move(group), max, two_phase, sources);
   }
 }
 
-void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& sources) {
-  const CostRule& cost_rule = *rules_[rule].cost;
+void CostPlan::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& sources) {
+  const CostRule& cost_rule = *rules_[rule]->cost();
   std::vector<uint32_t> numbers(bucket.paths.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   const auto add = [&](const DocSet& documents) {
@@ -78,9 +74,9 @@ void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& s
   if (!scan_ || !scan_->Tells(cost_rule, bucket.paths, bucket.documents)) {
     std::vector<const CostRule*> rules;  // this one and those behind
     for (size_t r = rule; r < rules_.size(); ++r) {
-      if (rules_[r].kind == RuleKind::kCost) rules.push_back(rules_[r].cost);
+      if (const CostRule* cost = rules_[r]->cost()) rules.push_back(cost);
     }
-    scan_.emplace(*context_, std::move(rules), bucket.paths, bucket.paths.size() == 1);
+    scan_.emplace(context_, std::move(rules), bucket.paths, bucket.paths.size() == 1);
     const size_t at_once = scan_->DocumentsAtOnce();
     if (bucket.documents.size() > at_once) {
       std::vector<DocId> docids;
@@ -98,9 +94,9 @@ void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& s
   add(bucket.documents);
 }
 
-std::unique_ptr<CostSource> Ranker::CheapestOf(std::vector<OnePath> shared, const DocSet& any,
-                                               DocSet& documents, const CostRule& rule,
-                                               uint32_t max, TwoPhase* two_phase) {
+std::unique_ptr<CostSource> CostPlan::CheapestOf(std::vector<OnePath> shared, const DocSet& any,
+                                                 DocSet& documents, const CostRule& rule,
+                                                 uint32_t max, TwoPhase* two_phase) {
   if (documents.size() < LargeBucketMin()) return nullptr;
   std::vector<OnePath> groups;
   for (OnePath& one : shared) {
@@ -117,8 +113,8 @@ std::unique_ptr<CostSource> Ranker::CheapestOf(std::vector<OnePath> shared, cons
   return std::make_unique<CheapestPathSource>(documents, std::move(sources));
 }
 
-std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
-                                            const DocSet& among) {
+std::vector<OnePath> CostPlan::GroupByPhrases(OnePath& one, const CostRule& rule,
+                                              const DocSet& among) {
   constexpr size_t kGroupsMax = 64;
   std::vector<OnePath> groups;
   const auto take_all = [&] {
@@ -126,20 +122,21 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
   };
   // A constant cost needs neither lists nor reading.
   const bool asks =
-      one.documents.size() >= rule.PostingsMin() && HasPostings(query_->expansion, one.path);
-  if (one.documents.empty() || (!asks && !rule.ConstantCost(*context_, one.path))) return groups;
+      one.documents.size() >= rule.PostingsMin() && HasPostings(context_.query.expansion, one.path);
+  if (one.documents.empty() || (!asks && !rule.ConstantCost(context_, one.path))) return groups;
   if (!asks || !rule.DependsOnPhrases()) {
     take_all();
     return groups;
   }
   bool phrases = false;
   for (const Step& step : one.path)
-    query_->expansion.ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
+    context_.query.expansion.ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
   const DocSet own = phrases && among.empty() ? one.documents : DocSet();
   take_all();
   for (size_t i = 0; i < one.path.size(); ++i) {
-    query_->expansion.ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
-      const DocSet& in_phrase = query_->phrases.MatchingWithin(phrase, among.empty() ? own : among);
+    context_.query.expansion.ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
+      const DocSet& in_phrase =
+          context_.query.phrases.MatchingWithin(phrase, among.empty() ? own : among);
       for (size_t p = 0, count = groups.size(); p < count && !in_phrase.empty(); ++p) {
         DocSet holding = groups[p].documents & in_phrase;
         if (holding.empty()) continue;
@@ -160,12 +157,6 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
     one.documents |= std::exchange(groups[0].documents, DocSet());
   std::erase_if(groups, [](const OnePath& group) { return group.documents.empty(); });
   return groups;
-}
-
-DocSet Ranker::Matching(const Path& path, DocSet documents) {
-  for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step)
-    documents = query_->documents.Within(*step, documents);
-  return documents;
 }
 
 }  // namespace gannet::search

@@ -1,14 +1,13 @@
 // A cost rule: a document costs the sum over the steps of the cheapest path that it matches, and
 // cheaper documents come first (docs/design/ranking.md).
 //
-// Each rule is one file in rules/ that holds all that is known of it: what a step costs at most,
-// what it costs in one document (told from its forward record), what posting lists tell of many
-// documents, what `_rankingScoreDetails` shows. The driver (split_by_cost.cc) knows none of them.
-// rules.cc lists them by name.
+// A rule tells what a step costs at most, what it costs in one document (from its forward record),
+// and what posting lists tell of many documents. How such a rule splits a bucket, whichever it is,
+// is in split_by_cost.cc, and where costs come from in cost_plan.h.
 //
 // Invariant: posting lists and records give the same costs.
 //
-// Threads: rules have no state; StepCost runs on several threads.
+// Threads: what is const has no state; StepCost runs on several threads.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +19,10 @@
 #include "search/query/query_evaluator.h"
 #include "search/ranking/bucket.h"
 #include "search/ranking/cost_source.h"
+#include "search/ranking/ranking_rule.h"
 #include "search/ranking/scanned_document.h"
 
 namespace gannet::search {
-
-struct Detail;
-class DetailWriter;
 
 // What a search is, to a rule.
 struct RankContext {
@@ -41,9 +38,12 @@ struct RankContext {
   }
 };
 
-class CostRule {
+class CostRule : public RankingRule {
  public:
-  virtual ~CostRule() = default;
+  using RankingRule::RankingRule;
+
+  void Split(Bucket bucket, BucketSplit& out) override;
+  const CostRule* cost() const override { return this; }
 
   // The greatest cost of step `i`.
   virtual uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const = 0;
@@ -87,15 +87,6 @@ class CostRule {
                                          const DocSet* /*within*/) const {
     return std::nullopt;
   }
-
-  // Whether it says of a document what does not depend on the other documents of the bucket, and
-  // needs no verifying of its own. last: no rule follows
-  virtual bool RanksOneByOne(bool last) const = 0;
-
-  // What `_rankingScoreDetails` shows. previous, next: what the rules before and behind it said;
-  // null: none.
-  virtual void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous,
-                            const Detail* next) const = 0;
 
   uint32_t PathMax(const RankContext& context, const Path& path) const {
     uint32_t sum = 0;

@@ -120,6 +120,12 @@ DocSet PathDocuments(NodeDocuments& node_documents, const Path& path, const DocS
   return documents;
 }
 
+DocSet DocumentsAlong(NodeDocuments& node_documents, const Path& path, DocSet documents) {
+  for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step)
+    documents = node_documents.Within(*step, documents);
+  return documents;
+}
+
 DocSet StagesDocuments(NodeDocuments& node_documents, const PathStages& stages,
                        const DocSet* allowed) {
   // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those

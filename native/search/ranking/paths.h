@@ -13,7 +13,6 @@
 #include "bitmap/docset.h"
 #include "search/query/node_documents.h"
 #include "search/query/query.h"
-#include "search/ranking/rules.h"
 
 namespace gannet::search {
 
@@ -39,5 +38,8 @@ DocSet StagesDocuments(NodeDocuments& node_documents, const PathStages& stages,
 // Documents of `within` (null: all live ones) that match every step of the path.
 // REQUIRES: the path has a step, and no step is verbatim.
 DocSet PathDocuments(NodeDocuments& node_documents, const Path& path, const DocSet* within);
+
+// The documents of `documents` that match every step of the path, verbatim ones too.
+DocSet DocumentsAlong(NodeDocuments& node_documents, const Path& path, DocSet documents);
 
 }  // namespace gannet::search

@@ -9,24 +9,20 @@
 namespace gannet::search {
 
 Ranker::Ranker(const index::Snapshot& snapshot, QueryEvaluator* query, const ParsedQuery& parsed,
-               const RankOptions& options, std::vector<Rule> rules, Distinct* distinct)
+               const RankOptions& options, Rules rules, Distinct* distinct)
     : snapshot_(snapshot),
       query_(query),
       options_(options),
       rules_(std::move(rules)),
       distinct_(distinct) {
   if (query_ == nullptr) return;
-  const auto proximity = std::find_if(rules_.begin(), rules_.end(),
-                                      [](const Rule& r) { return r.Is(ProximityRule()); });
-  if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() &&
-      parsed.terms.size() > 1) {
-    pairs_.emplace(*query_);
-    pairs_rule_ = static_cast<size_t>(proximity - rules_.begin());
+  for (size_t rule = 0; rule < rules_.size(); ++rule) {
+    if (rules_[rule]->Remembers()) remembering_ = rule + 1;
   }
   const auto& searchable = snapshot.settings->searchable;
   const uint32_t max_weight =
       searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
-  context_.emplace(RankContext{snapshot, *query_, max_weight});
+  costs_.emplace(RankContext{snapshot, *query_, max_weight}, rules_);
   stages_ = MakeStages(query_->documents, parsed, options.strategy);
 }
 
@@ -56,8 +52,13 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
 }
 
 bool Ranker::FindsMatches() const {
-  return query_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords &&
+  return query_ != nullptr && !rules_.empty() && rules_[0]->FindsMatches() &&
          distinct_ == nullptr && !options_.threshold;
+}
+
+void Ranker::RunAllowed(const DocSet* allowed) {
+  BucketSplit split(*this, 0, nullptr);
+  rules_[0]->SplitMatching(allowed, split);
 }
 
 void Ranker::Run(DocSet universe) {
@@ -73,22 +74,8 @@ const Detail* Ranker::Add(Detail detail) {
   return &details_.back();
 }
 
-const Detail* Ranker::AddCost(size_t rule, uint32_t cost, uint32_t max, const Detail* previous) {
-  Detail detail;
-  detail.rule = rules_[rule];
-  detail.rank = max + 1 - std::min(cost, max);
-  detail.max = max + 1;
-  detail.previous = previous;
-  return Add(std::move(detail));
-}
-
 const Detail* Ranker::AddSkipped(const Detail* previous) {
-  Detail skipped;
-  skipped.rule = {RuleKind::kSkipped};
-  skipped.rank = 0;
-  skipped.max = 1;
-  skipped.previous = previous;
-  return Add(std::move(skipped));
+  return Add({.rule = &NoRule(), .rank = 0, .max = 1, .previous = previous});
 }
 
 bool Ranker::Full(const Detail* detail) const {
@@ -98,21 +85,36 @@ bool Ranker::Full(const Detail* detail) const {
   // placed.
   if (distinct_ != nullptr) return !options_.threshold && distinct_count_ >= options_.enough;
   if (!options_.threshold) return false;
-  // What an asked pair would do to later documents is known only when these are placed.
-  return !pairs_ && ScoreAtLeast(detail) >= *options_.threshold;
+  // What a rule remembers of later documents is known only when these are placed.
+  return remembering_ == 0 && ScoreAtLeast(detail) >= *options_.threshold;
 }
 
 bool Ranker::Below(const Detail* detail) const {
   return options_.threshold && ScoreOf(detail) < *options_.threshold;
 }
 
-void Ranker::Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping) {
-  dropping = dropping || Below(detail);
-  if (dropping) {
-    excluded_ |= bucket.documents;
-  } else {
-    Refine(std::move(bucket), rule, detail);
+bool Ranker::RanksOneByOne(size_t rule, const Detail* detail) const {
+  if (options_.threshold && ScoreAtLeast(detail) < *options_.threshold) return false;
+  for (; rule < rules_.size(); ++rule) {
+    if (!rules_[rule]->RanksOneByOne(rule + 1 == rules_.size())) return false;
   }
+  return true;
+}
+
+void BucketSplit::Give(Bucket part, Detail detail) {
+  detail.rule = ranker.rules()[rule].get();
+  detail.previous = said;
+  const Detail* const all = ranker.Add(std::move(detail));
+  dropping_ = dropping_ || ranker.Below(all);
+  if (dropping_) {
+    ranker.Exclude(part.documents);
+  } else {
+    ranker.Refine(std::move(part), rule + 1, all);
+  }
+}
+
+void BucketSplit::Give(Bucket part, uint32_t rank, uint32_t max) {
+  Give(std::move(part), Detail{.rank = rank, .max = max});
 }
 
 void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
@@ -122,9 +124,8 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const uint64_t size = bucket.documents.size();
   if (size == 0) return;
   const bool plain = distinct_ == nullptr && !options_.threshold;
-  // What a bucket asks for decides about later ones, so it may not be passed over.
-  const bool asks = pairs_ && rule <= pairs_rule_;
-  if (plain && !asks && bucket.two_phase == nullptr && seen_ + size <= options_.offset) {
+  const bool remembers = rule < remembering_;
+  if (plain && !remembers && bucket.two_phase == nullptr && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
     passed_.push_back(std::move(bucket.documents));
     return;
@@ -134,7 +135,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
     bucket.documents = std::exchange(bucket.two_phase, nullptr)->Verify(bucket.documents);
     return Refine(std::move(bucket), rule, detail);
   }
-  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details))
+  if (rule == rules_.size() || (plain && !remembers && size == 1 && !options_.details))
     return Emit(bucket, detail);
   if (options_.deadline != nullptr && query_ != nullptr && options_.deadline->Passed()) {
     return Emit(bucket, AddSkipped(detail));
@@ -145,17 +146,18 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
 
 bool Ranker::MayStop(const Bucket& bucket, uint64_t size) const {
   // Fewer are split in a few milliseconds. What is asked of a bucket whose documents are not
-  // verified, or of pairs of attributes, must be complete.
+  // verified, or remembered, must be complete.
   constexpr uint64_t kLong = 4096;
   return size >= kLong && options_.deadline != nullptr && query_ != nullptr &&
-         bucket.two_phase == nullptr && !pairs_ && (distinct_ == nullptr || options_.offset == 0);
+         bucket.two_phase == nullptr && remembering_ == 0 &&
+         (distinct_ == nullptr || options_.offset == 0);
 }
 
 void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
   Bucket rest{DocSet(bucket.documents), {}};
   const size_t hits = hits_.size(), passed = passed_.size();
   if (RunUntil(options_.deadline->at(), [&] { Split(std::move(bucket), rule, detail); })) return;
-  scan_.reset();  // may have read some documents only
+  costs_->Forget();  // may have read some documents only
   for (size_t i = hits; i < hits_.size(); ++i) rest.documents.Remove(hits_[i].docid);
   for (size_t i = passed; i < passed_.size(); ++i) rest.documents -= passed_[i];
   if (!excluded_.empty()) rest.documents -= excluded_;
@@ -163,15 +165,8 @@ void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
 }
 
 void Ranker::Split(Bucket bucket, size_t rule, const Detail* detail) {
-  switch (rules_[rule].kind) {
-    case RuleKind::kWords: return SplitByWords(&bucket.documents, rule, detail);
-    case RuleKind::kTypo: return SplitByTypo(bucket, rule, detail);
-    case RuleKind::kExactAttribute: return SplitByExactAttribute(bucket, rule, detail);
-    case RuleKind::kSort: return SplitBySort(bucket, rule, detail);
-    case RuleKind::kVector: return SplitByVector(std::move(bucket), rule, detail);
-    case RuleKind::kCost: return SplitByCost(std::move(bucket), rule, detail);
-    case RuleKind::kSkipped: return;
-  }
+  BucketSplit split(*this, rule, detail);
+  rules_[rule]->Split(std::move(bucket), split);
 }
 
 void Ranker::Emit(const Bucket& bucket, const Detail* detail) {
@@ -222,19 +217,6 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     distinct_->ValuesOfInto(docid, excluded_);
     return true;
   });
-}
-
-void Ranker::SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail) {
-  SortedBuckets sorted(snapshot_, *rules_[rule].sort, bucket.documents);
-  DocSet documents;
-  SortValue value;
-  while (!Full(detail) && sorted.Next(documents, value)) {
-    Detail next;
-    next.rule = rules_[rule];
-    next.value = value;
-    next.previous = detail;
-    Refine(Bucket{documents, bucket.paths, bucket.two_phase}, rule + 1, Add(std::move(next)));
-  }
 }
 
 }  // namespace gannet::search

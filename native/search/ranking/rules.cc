@@ -1,141 +1,75 @@
 #include "search/ranking/rules.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <string_view>
+#include <cmath>
+#include <utility>
+
+#include "base/json_reader.h"
 
 namespace gannet::search {
-
 namespace {
 
-using Kind = index::RankingRule::Kind;
+constexpr const RuleDeclaration* kDeclarations[] = {
+#define GANNET_LIST_RULE(rule) &rule,
+    GANNET_RULES(GANNET_LIST_RULE)
+#undef GANNET_LIST_RULE
+};
 
 // null: no such rule
-const CostRule* FindCostRule(std::string_view name) {
-  if (name.empty()) return nullptr;
-#define GANNET_FIND_RULE(known, rule) \
-  if (name == known) return &rule();
-  GANNET_COST_RULES(GANNET_FIND_RULE)
-#undef GANNET_FIND_RULE
+const RuleDeclaration* FindRule(std::string_view name) {
+  for (const RuleDeclaration* declaration : kDeclarations) {
+    if (declaration->name == name) return declaration;
+  }
   return nullptr;
 }
 
-// Adds sort criteria, of those on the same field the first one.
-class SortRules {
- public:
-  SortRules(std::vector<Rule>& rules, const std::vector<SortCriterion>& sort,
-            std::deque<SortCriterion>& custom)
-      : rules_(rules), sort_(sort), custom_(custom) {}
-
-  // False: the rule is none about sorting.
-  bool Add(const index::RankingRule& rule) {
-    switch (rule.kind) {
-      case Kind::kSort:
-        for (const SortCriterion& criterion : sort_) AddCriterion(criterion);
-        return true;
-      case Kind::kAscending:
-      case Kind::kDescending: {
-        SortCriterion criterion{};
-        criterion.kind = SortCriterion::Kind::kField;
-        criterion.field = rule.name;
-        criterion.ascending = rule.kind == Kind::kAscending;
-        custom_.push_back(criterion);
-        AddCriterion(custom_.back());
-        return true;
-      }
-      default: return false;
-    }
-  }
-
- private:
-  void AddCriterion(const SortCriterion& criterion) {
-    std::string name = criterion.field;
-    if (criterion.kind == SortCriterion::Kind::kGeo) {
-      name = criterion.label();
-      name.resize(name.rfind(':'));
-    }
-    if (fields_.insert(name).second) rules_.push_back({RuleKind::kSort, false, &criterion});
-  }
-
-  std::vector<Rule>& rules_;
-  const std::vector<SortCriterion>& sort_;
-  std::deque<SortCriterion>& custom_;
-  std::set<std::string> fields_;
-};
-
 }  // namespace
 
-std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
-                           bool has_terms, MatchingStrategy strategy,
-                           std::deque<SortCriterion>& custom) {
-  std::vector<Rule> rules;
-  SortRules sorts(rules, sort, custom);
-  const bool words = has_terms && strategy != MatchingStrategy::kAll;
-  const auto has = [&](RuleKind kind, const CostRule* cost) {
-    return std::any_of(rules.begin(), rules.end(),
-                       [&](const Rule& rule) { return rule.kind == kind && rule.cost == cost; });
-  };
-  const auto add = [&](RuleKind kind, const CostRule* cost = nullptr, bool whole = false) {
-    if (!has_terms) return;
-    if (words && !has(RuleKind::kWords, nullptr)) rules.push_back({RuleKind::kWords});
-    if (kind != RuleKind::kWords && !has(kind, cost)) rules.push_back({kind, whole, nullptr, cost});
-  };
-  for (const index::RankingRule& rule : settings.ranking_rules) {
-    if (sorts.Add(rule)) continue;
-    switch (rule.kind) {
-      case Kind::kWords:
-        if (words) add(RuleKind::kWords);
+bool ReadFinite(std::string_view json, double& number) {
+  number = json::KindOf(json) == json::Kind::kNumber ? json::NumberValue(json) : NAN;
+  return std::isfinite(number);
+}
+
+void AddRule(Rules& rules, std::unique_ptr<RankingRule> rule) {
+  const auto same = [&](const auto& other) { return other->id() == rule->id(); };
+  if (std::none_of(rules.begin(), rules.end(), same)) rules.push_back(std::move(rule));
+}
+
+Rules RulesFor(const RuleInputs& inputs) {
+  Rules rules;
+  const auto near = [](const auto& rule) { return rule->by_vectors(); };
+  for (const index::RankingRule& asked : inputs.settings.ranking_rules) {
+    const RuleDeclaration* declaration = FindRule(asked.name);
+    if (declaration == nullptr) continue;
+    if (declaration->sorts) {
+      declaration->add(asked, inputs, rules);
+    } else if (inputs.by_vectors) {
+      // Behind a sort a second relevancy rule ends what is compared.
+      if (inputs.compared && !rules.empty() && !near(rules.back()) &&
+          std::any_of(rules.begin(), rules.end(), near))
         break;
-      case Kind::kTypo: add(RuleKind::kTypo); break;
-      case Kind::kCost:
-        if (const CostRule* cost = FindCostRule(rule.name)) add(RuleKind::kCost, cost);
-        break;
-      case Kind::kAttribute:
-        add(RuleKind::kCost, &AttributeRankRule(), true);
-        add(RuleKind::kCost, &WordPositionRule(), true);
-        break;
-      case Kind::kExactness:
-        add(RuleKind::kExactAttribute);
-        add(RuleKind::kCost, &ExactWordsRule());
-        break;
-      default: break;
+      kVectorRule.add(asked, inputs, rules);
+    } else if (inputs.terms > 0) {
+      // It finds the documents that the others rank.
+      kWordsRule.add(asked, inputs, rules);
+      declaration->add(asked, inputs, rules);
     }
   }
   return rules;
 }
 
-std::vector<Rule> VectorRulesFor(const index::Settings& settings,
-                                 const std::vector<SortCriterion>& sort,
-                                 std::deque<SortCriterion>& custom) {
-  std::vector<Rule> rules;
-  SortRules sorts(rules, sort, custom);
-  bool near = false;
-  for (const index::RankingRule& rule : settings.ranking_rules) {
-    if (sorts.Add(rule) || near) continue;
-    rules.push_back({RuleKind::kVector});
-    near = true;
+bool ReadScorePart(std::string_view name, std::string_view json, ScorePart& part,
+                   std::deque<SortValue>& values) {
+  if (name == "weightedScore") {
+    part.rule = &NoRule();
+    return ReadFinite(json, part.number);
   }
-  return rules;
-}
-
-size_t ComparableVectorRules(const index::Settings& settings,
-                             const std::vector<SortCriterion>& sort) {
-  std::vector<Rule> rules;
-  std::deque<SortCriterion> custom;
-  SortRules sorts(rules, sort, custom);
-  for (const index::RankingRule& rule : settings.ranking_rules) {
-    if (sorts.Add(rule)) continue;
-    const bool near = std::any_of(rules.begin(), rules.end(), [](const Rule& other) {
-      return other.kind == RuleKind::kVector;
-    });
-    if (!near) {
-      rules.push_back({RuleKind::kVector});
-    } else if (rules.back().kind == RuleKind::kSort) {
-      break;
-    }
+  for (const RuleDeclaration* declaration : kDeclarations) {
+    if (declaration->read_part != nullptr && !declaration->read_part(name, json, part, values))
+      return false;
+    if (part.rule != nullptr) break;
   }
-  return rules.size();
+  return true;
 }
 
 }  // namespace gannet::search

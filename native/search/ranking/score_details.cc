@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "search/ranking/cost_rule.h"
 
 namespace gannet::search {
 
@@ -21,9 +20,9 @@ std::pair<double, double> RankOf(const Detail* detail) {
   return {rank, max};
 }
 
-// The rule kVector of a chain; null: it has none.
+// The rule by vectors of a chain; null: it has none.
 const Detail* VectorOf(const Detail* detail) {
-  while (detail != nullptr && detail->rule.kind != RuleKind::kVector) detail = detail->previous;
+  while (detail != nullptr && !detail->rule->by_vectors()) detail = detail->previous;
   return detail;
 }
 
@@ -91,60 +90,10 @@ void DetailWriter::Score(std::string_view name, double value) {
 
 void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out) {
   const auto chain = ChainOf(detail);
-  DetailWriter writer(out);
+  DetailWriter writer(*snapshot.settings, out);
   for (size_t i = 0; i < chain.size(); ++i) {
-    const Detail& d = *chain[i];
-    const Detail* next = i + 1 < chain.size() ? chain[i + 1] : nullptr;
-    switch (d.rule.kind) {
-      case RuleKind::kWords:
-        writer.Begin("words");
-        writer.Number("matchingWords", d.rank);
-        writer.Number("maxMatchingWords", d.max);
-        writer.Score("score", d.share());
-        break;
-      case RuleKind::kTypo:
-        writer.Begin("typo");
-        writer.Number("typoCount", d.max - d.rank);
-        writer.Number("maxTypoCount", d.max - 1);
-        writer.Score("score", d.share());
-        break;
-      case RuleKind::kCost: d.rule.cost->AppendDetail(writer, d, d.previous, next); break;
-      case RuleKind::kExactAttribute: {
-        static constexpr const char* kNames[] = {R"("exactMatch")", R"("matchesStart")",
-                                                 R"("noExactMatch")"};
-        writer.Begin("exactness");
-        writer.Json("matchType", kNames[static_cast<int>(d.match)]);
-        if (d.match == MatchType::kNoExactMatch && next != nullptr &&
-            next->rule.Is(ExactWordsRule())) {
-          writer.Number("matchingWords", next->rank - 1);
-          writer.Number("maxMatchingWords", next->max - 1);
-          writer.Score("score", MergedShare(d, *next));
-        } else {
-          writer.Score("score", d.share());
-        }
-        break;
-      }
-      case RuleKind::kVector:
-        writer.Begin("vectorSort");
-        if (d.similarity < 0) {
-          writer.Json("similarity", "null");
-        } else {
-          writer.Score("similarity", static_cast<double>(d.similarity));
-        }
-        break;
-      case RuleKind::kSkipped: writer.Begin("skipped"); break;
-      case RuleKind::kSort: {
-        const SortCriterion& sort = *d.rule.sort;
-        if (sort.kind == SortCriterion::Kind::kField && !snapshot.settings->Displays(sort.field)) {
-          writer.Begin("<hidden-rule-" + std::to_string(writer.order()) + ">");
-          writer.Json("value", R"("<hidden>")");
-        } else {
-          writer.Begin(sort.label());
-          AppendSortValueJson(d.value, writer.Members());
-        }
-        break;
-      }
-    }
+    chain[i]->rule->AppendScoreDetails(writer, *chain[i],
+                                       i + 1 < chain.size() ? chain[i + 1] : nullptr);
   }
   writer.End();
 }

@@ -10,24 +10,9 @@
 #include <vector>
 
 #include "index/snapshot.h"
-#include "search/ranking/rules.h"
-#include "search/ranking/sort.h"
+#include "search/ranking/ranking_rule.h"
 
 namespace gannet::search {
-
-enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
-
-// What one rule said of a bucket; a chain back to the first rule.
-struct Detail {
-  Rule rule;
-  uint32_t rank = 0, max = 0;  // max 0: not part of the score
-  MatchType match = MatchType::kNoExactMatch;
-  SortValue value;
-  float similarity = -1;  // of kVector; below 0: the document has no embedding
-  const Detail* previous = nullptr;
-
-  double share() const { return static_cast<double>(rank) / max; }
-};
 
 // The share of two rules that are shown as one.
 double MergedShare(const Detail& first, const Detail& second);
@@ -35,7 +20,9 @@ double MergedShare(const Detail& first, const Detail& second);
 // Writes the object `_rankingScoreDetails`, an object per rule in order.
 class DetailWriter {
  public:
-  explicit DetailWriter(std::string& out) : out_(out) { out_ += '{'; }
+  DetailWriter(const index::Settings& settings, std::string& out) : settings_(settings), out_(out) {
+    out_ += '{';
+  }
   // Begins the object of a rule, with its place among all.
   void Begin(std::string_view key);
   // Members of the object begun last. json: a value.
@@ -46,14 +33,16 @@ class DetailWriter {
   std::string& Members();
   void End() { out_ += order_ > 0 ? "}}" : "}"; }
   uint64_t order() const { return order_; }
+  const index::Settings& settings() const { return settings_; }
 
  private:
+  const index::Settings& settings_;
   std::string& out_;
   uint64_t order_ = 0;
 };
 
-// R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there
-// is none.
+// R/M of docs/behaviour/scores.md; after a rule by vectors the score of the similarity, 0 when
+// there is none.
 double ScoreOf(const Detail* detail);
 // No document of the bucket will have less, whatever later rules say. null: of all documents.
 double ScoreAtLeast(const Detail* detail);

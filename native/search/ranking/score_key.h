@@ -3,30 +3,23 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "search/ranking/rules.h"
-#include "search/ranking/score_details.h"
-#include "search/ranking/sort.h"
+#include "search/ranking/ranking_rule.h"
 
 namespace gannet::search {
 
 // The details of a hit in rule order, consecutive ranks merged into one number.
-// Lifetime: borrows the details and the sort criteria of the search that found the hit.
+// Lifetime: borrows the details and the rules of the search that found the hit.
 struct ScoreKey {
-  struct Component {
-    const SortCriterion* sort = nullptr;  // null: relevancy
-    double relevancy = 0;                 // weighted
-    const SortValue* value = nullptr;     // of sort
-    bool by_vector = false;               // relevancy is a similarity
-  };
   static ScoreKey Of(const Detail* detail, double weight);
 
-  std::vector<Component> components;
+  std::vector<ScorePart> parts;
   double global = 0;  // the ranking score, weighted
 };
 
-// What decides where components of different kinds meet.
+// What decides where parts of different classes meet.
 enum class UnlikeParts : uint8_t {
   kScoreDecides,   // the global one
   kLengthDecides,  // the longer list, then the global score; servers of a network agree on this
@@ -42,12 +35,11 @@ int CompareHybridScores(const ScoreKey& a, const ScoreKey& b);
 
 // What stands at one place of a list.
 struct RuleClass {
-  enum class Kind : uint8_t { kRelevancy, kAscending, kDescending, kGeoAscending, kGeoDescending };
-  Kind kind;
-  std::string name;  // for people
+  std::string_view kind;  // RankingRule::compared_as
+  std::string name;       // for people
 };
 
 // The classes of the rules of a search, in order; consecutive relevancy rules are one.
-std::vector<RuleClass> ClassesOf(const std::vector<Rule>& rules);
+std::vector<RuleClass> ClassesOf(const Rules& rules);
 
 }  // namespace gannet::search

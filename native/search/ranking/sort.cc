@@ -162,7 +162,7 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
   }
   if (needs_sort_rule && !criteria.empty() &&
       std::none_of(settings.ranking_rules.begin(), settings.ranking_rules.end(),
-                   [](const auto& rule) { return rule.kind == index::RankingRule::Kind::kSort; })) {
+                   [](const auto& rule) { return rule.name == "sort" && rule.field.empty(); })) {
     return Status::Invalid(
         "Sorting needs the ranking rule `sort`, which is not among the ranking rules of this "
         "index.",

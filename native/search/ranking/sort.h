@@ -23,7 +23,7 @@ namespace gannet::search {
 struct SortCriterion {
   enum class Kind : uint8_t { kField, kGeo };
   Kind kind = Kind::kField;
-  std::string field;  // of kField
+  std::string field = {};  // of kField
   bool ascending = true;
   double lat = 0, lng = 0;  // of kGeo
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "index/indexed_documents.h"
+#include "search/ranking/rules.h"
 
 namespace gannet::search {
 namespace {
@@ -17,7 +18,7 @@ class Lists {
   // By words: a rank out of ten.
   void Word(DocId docid, uint32_t rank) {
     Detail detail{};
-    detail.rule = {RuleKind::kWords};
+    detail.rule = &NoRule();
     detail.rank = rank;
     detail.max = 10;
     Add(std::move(detail), docid, words);
@@ -25,18 +26,24 @@ class Lists {
   // By vectors: a similarity; below 0: no embedding.
   void Vector(DocId docid, float similarity) {
     Detail detail{};
-    detail.rule = {RuleKind::kVector};
+    detail.rule = vectors_[0].get();
     detail.similarity = similarity;
     Add(std::move(detail), docid, semantic);
   }
 
   std::vector<Hit> words, semantic;
 
+  Lists() {
+    const index::Settings settings;
+    kVectorRule.add({}, {.settings = settings, .sort = {}}, vectors_);
+  }
+
  private:
   void Add(Detail detail, DocId docid, std::vector<Hit>& hits) {
     details_.push_back(std::move(detail));
     hits.push_back({docid, &details_.back()});
   }
+  Rules vectors_;
   std::deque<Detail> details_;
 };
 

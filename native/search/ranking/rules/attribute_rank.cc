@@ -88,6 +88,9 @@ class AttributeSource : public CostSource {
 
 class AttributeRank : public CostRule {
  public:
+  // half    of the rule `attribute`, whose other half is wordPosition
+  explicit AttributeRank(bool half) : CostRule(kAttributeRankRule.name), half_(half) {}
+
   uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
     return context.max_weight * context.NodeOf(path[i]).slots();
   }
@@ -126,26 +129,42 @@ class AttributeRank : public CostRule {
 
   bool RanksOneByOne(bool) const override { return true; }
 
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*,
-                    const Detail* next) const override {
-    if (!detail.rule.whole_attribute) {
-      out.Begin("attributeRank");
+  // Shows both halves.
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail,
+                          const Detail* next) const override {
+    if (!half_) {
+      out.Begin(kAttributeRankRule.name);
       return out.Score("score", detail.share());
     }
-    out.Begin("attribute");
+    out.Begin(kAttributeRule.name);
     out.Score("attributeRankingOrderScore", detail.share());
-    if (next == nullptr || !next->rule.Is(WordPositionRule()))
+    if (next == nullptr || next->rule->id() != kWordPositionRule.name)
       return out.Score("score", detail.share());
     out.Score("queryWordDistanceScore", next->share());
     out.Score("score", MergedShare(detail, *next));
   }
+
+ private:
+  const bool half_;
 };
 
 }  // namespace
 
-const CostRule& AttributeRankRule() {
-  static const AttributeRank rule;
-  return rule;
-}
+const RuleDeclaration kAttributeRankRule{
+    .name = "attributeRank",
+    .add =
+        [](const index::RankingRule& asked, const RuleInputs&, Rules& rules) {
+          AddRule(rules, std::make_unique<AttributeRank>(asked.name == kAttributeRule.name));
+        },
+};
+
+const RuleDeclaration kAttributeRule{
+    .name = "attribute",
+    .add =
+        [](const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules) {
+          kAttributeRankRule.add(asked, inputs, rules);
+          kWordPositionRule.add(asked, inputs, rules);
+        },
+};
 
 }  // namespace gannet::search

@@ -4,6 +4,7 @@
 // they are few, and where the query is longer than the positions that are listed.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "search/matching/large_bucket.h"
 #include "search/ranking/rank.h"
 #include "search/ranking/read_words.h"
+#include "search/ranking/rules.h"
+#include "search/ranking/score_details.h"
 #include "segment/lengths.h"
 #include "segment/text.h"
 
@@ -26,6 +29,9 @@ bool ReadRatherThanAsk(const DocSet& documents) {
   const uint64_t size = documents.size();
   return size <= kFewDocuments && size < LargeBucketMin();
 }
+
+enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
+constexpr uint32_t kMatchTypes = 3;
 
 struct QueryWord {
   uint32_t position;
@@ -145,18 +151,45 @@ MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const
   return found;
 }
 
-}  // namespace
+class ExactAttribute : public RankingRule {
+ public:
+  ExactAttribute() : RankingRule(kExactnessRule.name) {}
 
-void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
-  const ExactQuery query = ExactQueryOf(query_->expansion, bucket.paths);
+  void Split(Bucket bucket, BucketSplit& out) override;
+  bool RanksOneByOne(bool) const override { return true; }
+
+  // Shows both halves.
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail,
+                          const Detail* next) const override {
+    static constexpr const char* kNames[] = {R"("exactMatch")", R"("matchesStart")",
+                                             R"("noExactMatch")"};
+    const uint32_t type = kMatchTypes - detail.rank;
+    out.Begin(kExactnessRule.name);
+    out.Json("matchType", kNames[type]);
+    if (type == static_cast<uint32_t>(MatchType::kNoExactMatch) && next != nullptr &&
+        next->rule->id() == kExactWordsRule.name) {
+      out.Number("matchingWords", next->rank - 1);
+      out.Number("maxMatchingWords", next->max - 1);
+      out.Score("score", MergedShare(detail, *next));
+    } else {
+      out.Score("score", detail.share());
+    }
+  }
+};
+
+void ExactAttribute::Split(Bucket bucket, BucketSplit& out) {
+  QueryEvaluator& evaluator = out.ranker.query();
+  const ExactQuery query = ExactQueryOf(evaluator.expansion, bucket.paths);
   const std::vector<WordNumber> words = query.numbers();
-  auto [possible, read] = MaybeExactOf(query_->postings, query_->scope, query, bucket.documents);
-  std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
+  auto [possible, read] =
+      MaybeExactOf(evaluator.postings, evaluator.scope, query, bucket.documents);
+  std::array<std::vector<DocId>, kMatchTypes> matching;  // of those that were read, by MatchType
   if (read) {
-    ReadWords(snapshot_, query_->words, words, possible, [&](DocId docid, WordMasks& masks) {
-      matching[static_cast<size_t>(MatchOf(masks, query_->scope, query.words, query.count))]
-          .push_back(docid);
-    });
+    ReadWords(
+        evaluator.snapshot, evaluator.words, words, possible, [&](DocId docid, WordMasks& masks) {
+          matching[static_cast<size_t>(MatchOf(masks, evaluator.scope, query.words, query.count))]
+              .push_back(docid);
+        });
   }
   const auto documents_of = [&](MatchType type) -> DocSet {
     if (read) {
@@ -167,13 +200,12 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     const bool exact = type == MatchType::kExactMatch;
     if (possible.empty() || (exact && query.count > kCountedWordsMax)) return {};
     if (words.size() == 1 && !exact) return possible;
-    return query_->postings.WordsTogether(words, exact ? query.count : 0, &possible);
+    return evaluator.postings.WordsTogether(words, exact ? query.count : 0, &possible);
   };
-  DocSet rest = bucket.documents;
-  bool dropping = false;
+  DocSet rest = std::move(bucket.documents);
   for (const MatchType type :
        {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
-    if (Full(detail)) return;
+    if (out.Full()) return;
     Bucket child;
     child.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);
     if (child.documents.empty()) continue;
@@ -181,14 +213,19 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     rest -= child.documents;
     child.paths = bucket.paths;
     child.two_phase = bucket.two_phase;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = static_cast<uint32_t>(3 - static_cast<int>(type));
-    next.max = 3;
-    next.match = type;
-    next.previous = detail;
-    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
+    out.Give(std::move(child), kMatchTypes - static_cast<uint32_t>(type), kMatchTypes);
   }
 }
+
+}  // namespace
+
+const RuleDeclaration kExactnessRule{
+    .name = "exactness",
+    .add =
+        [](const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules) {
+          AddRule(rules, std::make_unique<ExactAttribute>());
+          kExactWordsRule.add(asked, inputs, rules);
+        },
+};
 
 }  // namespace gannet::search

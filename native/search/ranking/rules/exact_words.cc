@@ -24,6 +24,8 @@ bool MayBeTyped(const Node& node, const Step& step) { return !node.ngram() && st
 
 class ExactWords : public CostRule {
  public:
+  ExactWords() : CostRule(kExactWordsRule.name) {}
+
   uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
     return context.NodeOf(path[i]).slots();
   }
@@ -80,14 +82,14 @@ class ExactWords : public CostRule {
   bool RanksOneByOne(bool last) const override { return last; }
 
   // Shown by the other half.
-  void AppendDetail(DetailWriter&, const Detail&, const Detail*, const Detail*) const override {}
+  void AppendScoreDetails(DetailWriter&, const Detail&, const Detail*) const override {}
 };
 
 }  // namespace
 
-const CostRule& ExactWordsRule() {
-  static const ExactWords rule;
-  return rule;
-}
+const RuleDeclaration kExactWordsRule{
+    .name = "exactWords",
+    .add = AddPlain<ExactWords>,
+};
 
 }  // namespace gannet::search

@@ -249,10 +249,11 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
 // is returned, verified, at its own cost.
 class ProximitySource : public CostSource {
  public:
-  ProximitySource(const RankContext& context, OnePath bucket, uint32_t max)
-      : bucket_(std::move(bucket)),
+  ProximitySource(const CostRule& rule, const RankContext& context, OnePath bucket, uint32_t max)
+      : rule_(rule),
+        bucket_(std::move(bucket)),
         pairs_(context, bucket_.path, bucket_.held),
-        scan_(context, {&ProximityRule()}, {bucket_.path}, true),
+        scan_(context, {&rule_}, {bucket_.path}, true),
         least_(ConstantPart(context, bucket_.path)),
         waiting_(max + size_t{1}),
         approximate_(max + size_t{1}) {}
@@ -268,8 +269,7 @@ class ProximitySource : public CostSource {
     const DocSet documents = among & bucket_.documents;
     if (documents.empty()) return {};
     scan_.Run(documents);
-    const auto by_cost =
-        scan_.ByCost(ProximityRule(), static_cast<uint32_t>(waiting_.size() - 1), documents);
+    const auto by_cost = scan_.ByCost(rule_, static_cast<uint32_t>(waiting_.size() - 1), documents);
     for (size_t c = 0; c < by_cost.size(); ++c) {
       if (c != cost && !by_cost[c].empty()) waiting_[c] |= DocSet::FromSorted(by_cost[c]);
     }
@@ -296,6 +296,7 @@ class ProximitySource : public CostSource {
     rest_.Clear();
   }
 
+  const CostRule& rule_;
   OnePath bucket_;
   PairPostings pairs_;
   ForwardScan scan_;
@@ -306,50 +307,49 @@ class ProximitySource : public CostSource {
   std::vector<DocSet> approximate_;  // documents not yet returned, by lower bound
 };
 
-class Proximity : public CostRule {
- public:
-  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
-    return context.NodeOf(path[i]).slots() - 1 + (context.Adjacent(path, i) ? kFarCost : 0);
-  }
-
-  std::optional<uint32_t> ConstantCost(const RankContext& context,
-                                       const Path& path) const override {
-    for (size_t i = 0; i < path.size(); ++i) {
-      if (context.Adjacent(path, i)) return std::nullopt;
-    }
-    return ConstantPart(context, path);
-  }
-
-  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep* previous,
-                    const ScannedStep& step) const override {
-    const bool adjacent =
-        previous != nullptr && previous->node->term.last + 1 == step.node->term.first;
-    return step.node->slots() - 1 + (adjacent ? DistanceCost(document, *previous, step) : 0);
-  }
-
-  bool AsksPrevious() const override { return true; }
-
-  uint64_t PostingsMin() const override { return LargeBucketMin(); }
-  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max, TwoPhase*,
-                         Sources& sources) const override {
-    sources.push_back(std::make_unique<ProximitySource>(context, std::move(group), max));
-  }
-
-  // Some of what it says is to be verified.
-  bool RanksOneByOne(bool) const override { return false; }
-
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*,
-                    const Detail*) const override {
-    out.Begin("proximity");
-    out.Score("score", detail.share());
-  }
-};
-
 }  // namespace
 
-const CostRule& ProximityRule() {
-  static const Proximity rule;
-  return rule;
+Proximity::Proximity() : CostRule(kProximityRule.name) {}
+
+uint32_t Proximity::StepMax(const RankContext& context, const Path& path, size_t i) const {
+  return context.NodeOf(path[i]).slots() - 1 + (context.Adjacent(path, i) ? kFarCost : 0);
 }
+
+std::optional<uint32_t> Proximity::ConstantCost(const RankContext& context,
+                                                const Path& path) const {
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (context.Adjacent(path, i)) return std::nullopt;
+  }
+  return ConstantPart(context, path);
+}
+
+uint32_t Proximity::StepCost(const RankContext&, ScannedDocument& document,
+                             const ScannedStep* previous, const ScannedStep& step) const {
+  const bool adjacent =
+      previous != nullptr && previous->node->term.last + 1 == step.node->term.first;
+  return step.node->slots() - 1 + (adjacent ? DistanceCost(document, *previous, step) : 0);
+}
+
+uint64_t Proximity::PostingsMin() const { return LargeBucketMin(); }
+
+// Some of what they say is to be verified: so it does not rank one by one.
+void Proximity::AddPostingSources(const RankContext& context, OnePath group, uint32_t max,
+                                  TwoPhase*, Sources& sources) const {
+  sources.push_back(std::make_unique<ProximitySource>(*this, context, std::move(group), max));
+}
+
+void Proximity::AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const {
+  out.Begin(kProximityRule.name);
+  out.Score("score", detail.share());
+}
+
+const RuleDeclaration kProximityRule{
+    .name = "proximity",
+    .add =
+        [](const index::RankingRule&, const RuleInputs& inputs, Rules& rules) {
+          const bool by_attribute = inputs.settings.proximity_by_attribute && inputs.terms > 1;
+          AddRule(rules, by_attribute ? MakeProximityByAttribute() : std::make_unique<Proximity>());
+        },
+};
 
 }  // namespace gannet::search

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "search/matching/word_masks.h"
 #include "search/ranking/cost_rule.h"
@@ -13,5 +15,26 @@ inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
 
 // The cost of the path that no distance changes: glued words count as that many less one.
 uint32_t ConstantPart(const RankContext& context, const Path& path);
+
+class Proximity : public CostRule {
+ public:
+  Proximity();
+
+  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override;
+  std::optional<uint32_t> ConstantCost(const RankContext& context, const Path& path) const override;
+  uint32_t StepCost(const RankContext& context, ScannedDocument& document,
+                    const ScannedStep* previous, const ScannedStep& step) const override;
+  bool AsksPrevious() const override { return true; }
+
+  uint64_t PostingsMin() const override;
+  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max,
+                         TwoPhase* two_phase, Sources& sources) const override;
+
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail,
+                          const Detail* next) const override;
+};
+
+// The rule where proximityPrecision is byAttribute (proximity_by_attribute.cc).
+std::unique_ptr<RankingRule> MakeProximityByAttribute();
 
 }  // namespace gannet::search

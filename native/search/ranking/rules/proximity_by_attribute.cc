@@ -97,39 +97,58 @@ class PathsByPairs {
   std::deque<Link> links_;  // steady: a walk holds one while others are added
 };
 
-}  // namespace
-
-std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
+// For each path of a bucket, the documents that match all of its steps.
+std::vector<DocSet> MatchingEach(const RankContext& context, const Bucket& bucket) {
   const size_t count = bucket.paths.size();
   std::vector<DocSet> matching(count);
   if (bucket.documents.size() >= LargeBucketMin()) {
     for (size_t p = 0; p < count; ++p) {
       matching[p] = bucket.documents;
-      if (count > 1) matching[p] = Matching(bucket.paths[p], std::move(matching[p]));
+      if (count > 1) {
+        matching[p] =
+            DocumentsAlong(context.query.documents, bucket.paths[p], std::move(matching[p]));
+      }
     }
     return matching;
   }
-  ForwardScan scan(*context_, {}, bucket.paths, false);
+  ForwardScan scan(context, {}, bucket.paths, false);
   scan.Run(bucket.documents);
   for (size_t p = 0; p < count; ++p) matching[p] = scan.Matching(p);
   return matching;
 }
 
-void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail,
-                              uint32_t max) {
+class ProximityByAttribute : public Proximity {
+ public:
+  void Split(Bucket bucket, BucketSplit& out) override;
+  // Asking for a pair of words changes what later buckets find.
+  bool Remembers() const override { return true; }
+  const CostRule* cost() const override { return nullptr; }
+
+ private:
+  std::optional<AttributePairs> pairs_;
+};
+
+void ProximityByAttribute::Split(Bucket bucket, BucketSplit& out) {
+  const RankContext& context = out.ranker.costs().context();
+  uint32_t max = 0;
+  for (const Path& path : bucket.paths) max = std::max(max, PathMax(context, path));
+  if (bucket.paths.size() == 1) {
+    if (const auto cost = ConstantCost(context, bucket.paths[0]))
+      return out.GiveCost(std::move(bucket), *cost, max);
+  }
   for (const Path& path : bucket.paths)
-    HasPostings(query_->expansion, path);  // looks up what stands for the steps
+    HasPostings(context.query.expansion, path);  // looks up what stands for the steps
+  if (!pairs_) pairs_.emplace(context.query);
   pairs_->BeginBucket();
-  const std::vector<DocSet> matching = MatchingEach(bucket);
-  PathsByPairs by_pairs(query_->graph, *pairs_);
-  DocSet remaining = bucket.documents;
-  bool dropping = false;
+  const std::vector<DocSet> matching = MatchingEach(context, bucket);
+  PathsByPairs by_pairs(context.query.graph, *pairs_);
+  DocSet remaining = std::move(bucket.documents);
   for (uint32_t cost = 0; cost <= max && !remaining.empty(); ++cost) {
     DocSet taken;
     std::vector<Path> paths;
     for (size_t p = 0; p < bucket.paths.size(); ++p) {
       const Path& path = bucket.paths[p];
-      const uint32_t extra = ConstantPart(*context_, path);
+      const uint32_t extra = ConstantPart(context, path);
       if (extra > cost) continue;
       const DocSet fresh =
           by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
@@ -139,11 +158,16 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
     }
     if (taken.empty()) continue;
     remaining -= taken;
-    Descend({std::move(taken), std::move(paths), bucket.two_phase}, rule + 1,
-            AddCost(rule, cost, max, detail), dropping);
-    if (Full(detail)) return;
-    remaining -= excluded_;
+    out.GiveCost({std::move(taken), std::move(paths), bucket.two_phase}, cost, max);
+    if (out.Full()) return;
+    remaining -= out.ranker.excluded();
   }
+}
+
+}  // namespace
+
+std::unique_ptr<RankingRule> MakeProximityByAttribute() {
+  return std::make_unique<ProximityByAttribute>();
 }
 
 }  // namespace gannet::search

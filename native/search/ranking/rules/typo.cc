@@ -3,11 +3,14 @@
 // Set operations on posting lists only. Each way to spread typos over the steps of a path is a set
 // of documents of its own, and becomes a path of the bucket: later rules look at the expansions of
 // that class alone.
-#include "search/ranking/rank.h"
-
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
+
+#include "search/ranking/rank.h"
+#include "search/ranking/rules.h"
+#include "search/ranking/score_details.h"
 
 namespace gannet::search {
 namespace {
@@ -15,19 +18,20 @@ namespace {
 constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {
     0, 2, 3};  // that gluing costs, by number of words less one
 
-}  // namespace
-
-DocSet Ranker::CheapestWithin(NodeNumber node, int typos, const DocSet& within) {
-  DocSet documents = query_->documents.Within(node, typos, within);
+// The documents of `within` whose cheapest expansions of a node are of class `typos`.
+DocSet CheapestWithin(NodeDocuments& documents_of, NodeNumber node, int typos,
+                      const DocSet& within) {
+  DocSet documents = documents_of.Within(node, typos, within);
   for (int lower = 0; lower < typos && !documents.empty(); ++lower)
-    documents -= query_->documents.Within(node, lower, documents);
+    documents -= documents_of.Within(node, lower, documents);
   return documents;
 }
 
-uint32_t Ranker::TypoMax(const Path& path) {
+// The greatest cost along a path.
+uint32_t TypoMax(const Graph& graph, const Path& path) {
   uint32_t sum = 0;
   for (const Step& step : path) {
-    const Node& node = NodeOf(step);
+    const Node& node = graph.NodeOf(step);
     // A word held to its verbatim form keeps the 1 of the split words only if it never allowed
     // typos.
     if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
@@ -37,22 +41,37 @@ uint32_t Ranker::TypoMax(const Path& path) {
   return sum;
 }
 
-void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail) {
+class Typo : public RankingRule {
+ public:
+  Typo() : RankingRule(kTypoRule.name) {}
+
+  void Split(Bucket bucket, BucketSplit& out) override;
+
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
+    out.Begin(kTypoRule.name);
+    out.Number("typoCount", detail.max - detail.rank);
+    out.Number("maxTypoCount", detail.max - 1);
+    out.Score("score", detail.share());
+  }
+};
+
+void Typo::Split(Bucket bucket, BucketSplit& out) {
+  const Graph& graph = out.ranker.query().graph;
+  NodeDocuments& documents_of = out.ranker.query().documents;
   uint32_t max = 0, cost_max = 0;
   for (const Path& path : bucket.paths) {
-    max = std::max(max, TypoMax(path));
+    max = std::max(max, TypoMax(graph, path));
     uint32_t most = 0;
     for (const Step& step : path)
-      most += kNgramTypos[NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+      most += kNgramTypos[graph.NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
     cost_max = std::max(cost_max, most);
   }
-  DocSet remaining = bucket.documents;
-  bool dropping = false;
-  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(detail); ++cost) {
+  DocSet remaining = std::move(bucket.documents);
+  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !out.Full(); ++cost) {
     Bucket child;
     for (const Path& path : bucket.paths) {
       uint32_t base = 0;
-      for (const Step& step : path) base += kNgramTypos[NodeOf(step).slots() - 1];
+      for (const Step& step : path) base += kNgramTypos[graph.NodeOf(step).slots() - 1];
       if (base > cost) continue;
       // Every way to spread the typos over the steps; the ways are disjoint.
       std::vector<std::pair<uint32_t, Path>> taken;  // lowest docid, path
@@ -70,9 +89,9 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
             for (uint32_t typos = 0; typos <= most; ++typos) {
               DocSet next;
               if (step.verbatim) {
-                next = query_->documents.Within(step, documents);
+                next = documents_of.Within(step, documents);
               } else {
-                next = CheapestWithin(step.node, static_cast<int>(typos), documents);
+                next = CheapestWithin(documents_of, step.node, static_cast<int>(typos), documents);
               }
               if (next.empty()) continue;
               chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});
@@ -89,8 +108,15 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
     }
     if (child.documents.empty()) continue;
     remaining -= child.documents;
-    Descend(std::move(child), rule + 1, AddCost(rule, cost, max, detail), dropping);
+    out.GiveCost(std::move(child), cost, max);
   }
 }
+
+}  // namespace
+
+const RuleDeclaration kTypoRule{
+    .name = "typo",
+    .add = AddPlain<Typo>,
+};
 
 }  // namespace gannet::search

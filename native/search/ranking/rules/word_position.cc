@@ -93,8 +93,10 @@ uint32_t KnownBelow(const RankContext& context, const Path& path) {
 
 class PositionSource : public CostSource {
  public:
-  PositionSource(const RankContext& context, OnePath bucket, uint32_t max, TwoPhase* two_phase)
-      : context_(context),
+  PositionSource(const CostRule& rule, const RankContext& context, OnePath bucket, uint32_t max,
+                 TwoPhase* two_phase)
+      : rule_(rule),
+        context_(context),
         bucket_(std::move(bucket)),
         postings_(context.query, bucket_.path, bucket_.held),
         max_(max),
@@ -158,14 +160,15 @@ class PositionSource : public CostSource {
 
   void Read(const DocSet& documents) {
     if (documents.empty()) return;
-    ForwardScan scan(context_, {&WordPositionRule()}, {bucket_.path}, true);
+    ForwardScan scan(context_, {&rule_}, {bucket_.path}, true);
     scan.Run(documents);
-    const auto by_cost = scan.ByCost(WordPositionRule(), max_, documents);
+    const auto by_cost = scan.ByCost(rule_, max_, documents);
     for (uint32_t cost = 0; cost <= max_; ++cost) {
       if (!by_cost[cost].empty()) behind_[cost] |= DocSet::FromSorted(by_cost[cost]);
     }
   }
 
+  const CostRule& rule_;
   const RankContext& context_;
   OnePath bucket_;  // its documents: not yet returned, until asked_all_
   PathPostings postings_;
@@ -180,6 +183,9 @@ class PositionSource : public CostSource {
 
 class WordPosition : public CostRule {
  public:
+  // half    of the rule `attribute`, whose other half is attributeRank
+  explicit WordPosition(bool half) : CostRule(kWordPositionRule.name), half_(half) {}
+
   uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
     return kCostMax * context.NodeOf(path[i]).slots();
   }
@@ -199,7 +205,8 @@ class WordPosition : public CostRule {
   uint64_t PostingsMin() const override { return LargeBucketMin(); }
   void AddPostingSources(const RankContext& context, OnePath group, uint32_t max,
                          TwoPhase* two_phase, Sources& sources) const override {
-    sources.push_back(std::make_unique<PositionSource>(context, std::move(group), max, two_phase));
+    sources.push_back(
+        std::make_unique<PositionSource>(*this, context, std::move(group), max, two_phase));
   }
 
   std::optional<DocSet> Cheapest(const RankContext& context, const Path& path,
@@ -216,15 +223,14 @@ class WordPosition : public CostRule {
 
   bool RanksOneByOne(bool) const override { return true; }
 
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous,
-                    const Detail*) const override {
-    // Half of the rule `attribute`: shown by the other half.
-    if (detail.rule.whole_attribute && previous != nullptr &&
-        previous->rule.Is(AttributeRankRule()))
-      return;
-    out.Begin("wordPosition");
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
+    if (half_) return;  // shown by the other half
+    out.Begin(kWordPositionRule.name);
     out.Score("score", detail.share());
   }
+
+ private:
+  const bool half_;
 };
 
 }  // namespace
@@ -240,9 +246,12 @@ uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slo
   return sum;
 }
 
-const CostRule& WordPositionRule() {
-  static const WordPosition rule;
-  return rule;
-}
+const RuleDeclaration kWordPositionRule{
+    .name = "wordPosition",
+    .add =
+        [](const index::RankingRule& asked, const RuleInputs&, Rules& rules) {
+          AddRule(rules, std::make_unique<WordPosition>(asked.name == kAttributeRule.name));
+        },
+};
 
 }  // namespace gannet::search

@@ -5,128 +5,189 @@
 // lists tell them, so they are ranked before anything is looked for within typos, and mostly fill
 // the page.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "search/matching/large_bucket.h"
 #include "search/ranking/path_postings.h"
 #include "search/ranking/rank.h"
-#include "search/ranking/two_phase.h"
+#include "search/ranking/rules.h"
+#include "search/ranking/score_details.h"
 
 namespace gannet::search {
 
-void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detail) {
-  DocSet done;  // in a bucket
-  if (BeginsWithTyped(rule, detail) && EmitTyped(within, rule, done)) return;
-  bool dropping = false;
-  for (uint32_t dropped = 0; dropped < stages_.paths.size(); ++dropped) {
-    if (Full(detail)) return;
-    Bucket child;
-    for (const Path& path : stages_.paths[dropped]) {
-      DocSet documents = PathDocuments(query_->documents, path, within);
-      documents -= done;
-      if (documents.empty()) continue;
-      done |= documents;
-      child.documents |= documents;
-      child.paths.push_back(path);
-    }
-    if (child.documents.empty()) continue;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = stages_.max_matching_words - dropped;
-    next.max = stages_.max_matching_words;
-    next.previous = detail;
-    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
-  }
+namespace {
+
+// The first bucket of words and typo, where only the page is wanted: the documents that match the
+// query as typed, found without looking for others.
+class TypedFirst {
+ public:
+  // within    documents in which to find them; null: all live ones
+  // done      gets the documents that were ranked
+  TypedFirst(BucketSplit& out, const DocSet* within, DocSet& done)
+      : ranker_(out.ranker),
+        query_(ranker_.query()),
+        within_(within),
+        behind_(out.rule + 2),
+        done_(done) {}
+
+  // Whether the rules begin so, and it is of use. Not where scores are wanted: these need to know
+  // which other paths there are.
+  static bool Applies(const BucketSplit& out);
+  // True: there are no other documents, or they are not needed.
+  bool Emit();
+
+ private:
+  // Of one word: those that cost nothing under the next rules.
+  void EmitCheapest(const Path& path);
+  // Of one phrase whose words stand in many documents. False: nothing is known to be gained.
+  bool EmitPhrase(const Path& path);
+
+  Ranker& ranker_;
+  QueryEvaluator& query_;
+  const DocSet* within_;
+  const size_t behind_;  // number of the rule that follows typo
+  DocSet& done_;
+};
+
+bool TypedFirst::Applies(const BucketSplit& out) {
+  const Ranker& ranker = out.ranker;
+  const RankOptions& options = ranker.options();
+  return out.said == nullptr && !options.details && !options.threshold && !ranker.has_distinct() &&
+         !options.exhaustive && options.offset == 0 && ranker.hits().empty() &&
+         out.rule + 1 < ranker.rules().size() &&
+         ranker.rules()[out.rule + 1]->id() == kTypoRule.name;
 }
 
-// Not where scores are wanted: these need to know which other paths there are.
-bool Ranker::BeginsWithTyped(size_t rule, const Detail* detail) const {
-  return detail == nullptr && !options_.details && !options_.threshold && distinct_ == nullptr &&
-         !options_.exhaustive && options_.offset == 0 && hits_.empty() &&
-         rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kTypo;
-}
-
-bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
+bool TypedFirst::Emit() {
   Path path;
-  const Graph& graph = query_->graph;
+  const Graph& graph = query_.graph;
   for (NodeNumber n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph[n];
     if (node.ngram()) continue;
     if (node.synonyms_only) return false;  // of two paths neither is the one as typed
     path.push_back({n, 0, false});
   }
-  const size_t behind = rule + 2;
   if (path.size() == 1) {
-    if (EmitPhrase(path, within, behind)) return true;
-    EmitCheapest(path, within, behind, done);
-    if (Full(nullptr)) return true;
+    if (EmitPhrase(path)) return true;
+    EmitCheapest(path);
+    if (ranker_.Full(nullptr)) return true;
   }
   // Where one word stands for nothing as it was typed, those come first that have one typo there.
   // The others need not be looked for with typos, and nothing with two.
   const auto is_unknown = [&](const Step& step) {
-    return query_->expansion.Class(step.node, 0).empty();
+    return query_.expansion.Class(step.node, 0).empty();
   };
   const auto unknown = std::find_if(path.begin(), path.end(), is_unknown);
   if (unknown != path.end()) {
     if (std::any_of(unknown + 1, path.end(), is_unknown)) return false;
     unknown->typos = 1;
   }
-  Bucket first{PathDocuments(query_->documents, path, within), {path}};
-  first.documents -= done;
-  done |= first.documents;
-  Refine(std::move(first), behind, nullptr);
-  return Full(nullptr);
+  Bucket first{PathDocuments(query_.documents, path, within_), {path}};
+  first.documents -= done_;
+  done_ |= first.documents;
+  ranker_.Refine(std::move(first), behind_, nullptr);
+  return ranker_.Full(nullptr);
 }
 
-void Ranker::EmitCheapest(const Path& path, const DocSet* within, size_t rule, DocSet& done) {
-  const Expansions& zero = query_->expansion.Class(path[0].node, 0);
-  if (NodeOf(path[0]).term.phrase || !zero.phrases.empty()) return;
+void TypedFirst::EmitCheapest(const Path& path) {
+  const Expansions& zero = query_.expansion.Class(path[0].node, 0);
+  if (query_.graph.NodeOf(path[0]).term.phrase || !zero.phrases.empty()) return;
   // The documents that cost nothing under the first rules that tell them apart, the fewest first.
-  const auto asks = [&](size_t r) {
-    return r < rules_.size() && rules_[r].kind == RuleKind::kCost;
-  };
-  while (asks(rule) && rules_[rule].cost->ConstantCost(*context_, path)) ++rule;
-  if (!asks(rule)) return;
+  const Rules& rules = ranker_.rules();
+  const RankContext& context = ranker_.costs().context();
+  const auto cost_of = [&](size_t r) { return r < rules.size() ? rules[r]->cost() : nullptr; };
+  size_t rule = behind_;
+  while (cost_of(rule) != nullptr && cost_of(rule)->ConstantCost(context, path)) ++rule;
+  const CostRule *const first = cost_of(rule), *const second = cost_of(rule + 1);
+  if (first == nullptr) return;
+  const uint64_t end = ranker_.options().end;
   const auto emit = [&](std::optional<DocSet> documents, size_t behind) {
-    if (!documents || documents->size() < options_.end) return false;
-    done |= *documents;
-    Refine(Bucket{std::move(*documents), {path}}, behind, nullptr);
+    if (!documents || documents->size() < end) return false;
+    done_ |= *documents;
+    ranker_.Refine(Bucket{std::move(*documents), {path}}, behind, nullptr);
     return true;
   };
-  const CostRule& first = *rules_[rule].cost;
-  if (asks(rule + 1)) {
-    const auto second = rules_[rule + 1].cost->Cheapest(*context_, path, within);
-    if (second && second->size() >= options_.end &&
-        emit(first.Cheapest(*context_, path, &*second), rule + 2))
+  if (second != nullptr) {
+    const auto cheapest = second->Cheapest(context, path, within_);
+    if (cheapest && cheapest->size() >= end &&
+        emit(first->Cheapest(context, path, &*cheapest), rule + 2))
       return;
   }
-  emit(first.Cheapest(*context_, path, within), rule + 1);
+  emit(first->Cheapest(context, path, within_), rule + 1);
 }
 
 // Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they
 // stand as they must is read where a document would come onto the page.
-bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
+bool TypedFirst::EmitPhrase(const Path& path) {
   const NodeNumber node = path[0].node;
-  if (query_->graph.nodes().size() > 1 || !query_->graph[node].term.phrase ||
-      !HasPostings(query_->expansion, path))
+  if (query_.graph.nodes().size() > 1 || !query_.graph[node].term.phrase ||
+      !HasPostings(query_.expansion, path))
     return false;
-  if (snapshot_.settings->proximity_by_attribute) return false;
-  if (query_->documents.Keeps(node, 0, within) || !RanksOneByOne(rule, nullptr)) return false;
-  const Phrase& phrase = query_->expansion.Class(node, 0).phrases[0];
-  const PhraseMatcher& phrases = query_->phrases;
+  if (ranker_.snapshot().settings->proximity_by_attribute) return false;
+  if (query_.documents.Keeps(node, 0, within_) || !ranker_.RanksOneByOne(behind_, nullptr))
+    return false;
+  const Phrase& phrase = query_.expansion.Class(node, 0).phrases[0];
+  const PhraseMatcher& phrases = query_.phrases;
   if (phrases.MostDocuments(phrase) < LargeBucketMin()) return false;
-  const segment::FieldSet* const fields = query_->scope.fields();
-  PhraseMatches matches = phrases.ByLists(phrase, fields, within);
+  const segment::FieldSet* const fields = query_.scope.fields();
+  PhraseMatches matches = phrases.ByLists(phrase, fields, within_);
   if (matches.approximate.size() < LargeBucketMin()) {
-    query_->documents.Keep(node, 0, within,
-                           phrases.VerifyApproximate(phrase, fields, within, std::move(matches)));
+    query_.documents.Keep(node, 0, within_,
+                          phrases.VerifyApproximate(phrase, fields, within_, std::move(matches)));
     return false;
   }
   if (!phrases.PaysToReadSome(phrase, matches.approximate, LargeBucketMin())) return false;
   Bucket child{matches.verified | matches.approximate, {path}};
-  child.two_phase = &phrase_.emplace(phrases, phrase, std::move(matches));
-  Refine(std::move(child), rule, nullptr);
+  child.two_phase = &ranker_.Keep(phrase, std::move(matches));
+  ranker_.Refine(std::move(child), behind_, nullptr);
   return true;
 }
+
+class Words : public RankingRule {
+ public:
+  Words() : RankingRule(kWordsRule.name) {}
+
+  void Split(Bucket bucket, BucketSplit& out) override { SplitMatching(&bucket.documents, out); }
+  bool FindsMatches() const override { return true; }
+
+  void SplitMatching(const DocSet* within, BucketSplit& out) override {
+    DocSet done;  // in a bucket
+    if (TypedFirst::Applies(out) && TypedFirst(out, within, done).Emit()) return;
+    const PathStages& stages = out.ranker.stages();
+    for (uint32_t dropped = 0; dropped < stages.paths.size(); ++dropped) {
+      if (out.Full()) return;
+      Bucket child;
+      for (const Path& path : stages.paths[dropped]) {
+        DocSet documents = PathDocuments(out.ranker.query().documents, path, within);
+        documents -= done;
+        if (documents.empty()) continue;
+        done |= documents;
+        child.documents |= documents;
+        child.paths.push_back(path);
+      }
+      if (child.documents.empty()) continue;
+      out.Give(std::move(child), stages.max_matching_words - dropped, stages.max_matching_words);
+    }
+  }
+
+  void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
+    out.Begin(kWordsRule.name);
+    out.Number("matchingWords", detail.rank);
+    out.Number("maxMatchingWords", detail.max);
+    out.Score("score", detail.share());
+  }
+};
+
+}  // namespace
+
+const RuleDeclaration kWordsRule{
+    .name = "words",
+    .add =
+        [](const index::RankingRule&, const RuleInputs& inputs, Rules& rules) {
+          if (inputs.strategy != MatchingStrategy::kAll) AddRule(rules, std::make_unique<Words>());
+        },
+};
 
 }  // namespace gannet::search

@@ -20,7 +20,7 @@ class List {
     // The hits of a bucket share their details.
     if (details_.empty() || details_.back().rank != rank) {
       Detail detail{};
-      detail.rule = {RuleKind::kWords};
+      detail.rule = &NoRule();
       detail.rank = rank;
       detail.max = 12;
       details_.push_back(detail);

@@ -12,7 +12,7 @@
 
 #include "index/indexed_documents.h"
 #include "search/ranking/path_postings.h"
-#include "search/ranking/rules.h"
+#include "search/ranking/rules/rule_bench.h"
 #include "search/ranking/rules/proximity.h"
 #include "test_seed.h"
 
@@ -147,8 +147,9 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     if (!HasPostings(query.expansion, path)) continue;
     const NaiveScan naive{query, path, max_weight};
     const RankContext context{*snapshot, query, max_weight};
-    ForwardScan scan(context, {&ProximityRule(), &AttributeRankRule(), &WordPositionRule()}, {path},
-                     true);
+    const CostRule &proximity = CostsOf(kProximityRule), &attribute = CostsOf(kAttributeRankRule),
+                   &place = CostsOf(kWordPositionRule);
+    ForwardScan scan(context, {&proximity, &attribute, &place}, {path}, true);
     DocSet documents = snapshot->documents;
     for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
     scan.Run(documents);
@@ -159,9 +160,9 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
         for (const DocId docid : by_cost[c]) costs[docid].*cost = c;
       }
     };
-    take(ProximityRule(), &PathCosts::proximity);
-    take(AttributeRankRule(), &PathCosts::attribute);
-    take(WordPositionRule(), &PathCosts::position);
+    take(proximity, &PathCosts::proximity);
+    take(attribute, &PathCosts::attribute);
+    take(place, &PathCosts::position);
     ASSERT_EQ(costs.size(), documents.size());
     documents.ForEach([&](DocId docid) {
       const PathCosts expected = naive.Of(docid);

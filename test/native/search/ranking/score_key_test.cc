@@ -6,6 +6,7 @@
 #include <random>
 
 #include "bitmap/random_docids.h"
+#include "search/ranking/rules.h"
 
 namespace gannet::search {
 namespace {
@@ -45,20 +46,28 @@ SortValue Metres(double metres) {
   return value;
 }
 
+// A rule for each criterion.
+Rules SortRules(const std::vector<SortCriterion>& sort) {
+  const index::Settings settings;
+  Rules rules;
+  kSortRule.add({.name = "sort"}, {.settings = settings, .sort = sort}, rules);
+  return rules;
+}
+
 // The details of one hit, rule by rule.
 class Chain {
  public:
-  Chain& Rank(uint32_t rank, uint32_t max, RuleKind kind = RuleKind::kWords) {
+  Chain& Rank(uint32_t rank, uint32_t max) {
     Detail detail{};
-    detail.rule = {kind};
+    detail.rule = &NoRule();
     detail.rank = rank;
     detail.max = max;
     return Add(std::move(detail));
   }
   Chain& Sort(SortCriterion criterion, SortValue value) {
-    criteria_.push_back(std::move(criterion));
+    rules_.push_back(SortRules({std::move(criterion)}));
     Detail detail{};
-    detail.rule = {RuleKind::kSort, false, &criteria_.back()};
+    detail.rule = rules_.back()[0].get();
     detail.value = std::move(value);
     return Add(std::move(detail));
   }
@@ -71,7 +80,7 @@ class Chain {
     last_ = &details_.back();
     return *this;
   }
-  std::deque<SortCriterion> criteria_;
+  std::deque<Rules> rules_;
   std::deque<Detail> details_;
   const Detail* last_ = nullptr;
 };
@@ -91,24 +100,24 @@ TEST(ScoreKey, MergesRanksThatFollowEachOtherAndStartsAnewBehindASort) {
   Chain chain;
   chain.Rank(2, 2).Rank(3, 4).Sort(Criterion("year", true), Number(7)).Rank(1, 3).Rank(2, 2);
   const ScoreKey list = chain.List(2);
-  ASSERT_EQ(list.components.size(), 3u);
-  EXPECT_DOUBLE_EQ(list.components[0].relevancy, 2 * 7.0 / 8);
-  EXPECT_EQ(list.components[1].value->number, 7);
-  EXPECT_DOUBLE_EQ(list.components[2].relevancy, 2 * 2.0 / 6);
+  ASSERT_EQ(list.parts.size(), 3u);
+  EXPECT_DOUBLE_EQ(list.parts[0].number, 2 * 7.0 / 8);
+  EXPECT_EQ(list.parts[1].value->number, 7);
+  EXPECT_DOUBLE_EQ(list.parts[2].number, 2 * 2.0 / 6);
   EXPECT_DOUBLE_EQ(list.global, 2 * ((((7 - 1) * 3 + 1) - 1) * 2 + 2) / 48.0);
 }
 
 TEST(ScoreKey, OfAPlaceholderSearchIsEmptyAndScoresTheWeight) {
   const ScoreKey list = ScoreKey::Of(nullptr, 1.5);
-  EXPECT_TRUE(list.components.empty());
+  EXPECT_TRUE(list.parts.empty());
   EXPECT_EQ(list.global, 1.5);
 }
 
 TEST(ScoreKey, CountsSkippedRulesAsTheLowestRank) {
   Chain skipped, ranked;
-  skipped.Rank(2, 3).Rank(0, 1, RuleKind::kSkipped);
+  skipped.Rank(2, 3).Rank(0, 1);
   ranked.Rank(2, 3);
-  EXPECT_DOUBLE_EQ(skipped.List().components[0].relevancy, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(skipped.List().parts[0].number, 1.0 / 3);
   ExpectBefore(ranked.List(), skipped.List(), "skipped");
 }
 
@@ -193,21 +202,18 @@ TEST(ScoreKey, OrdersListsOfTheSameRulesConsistently) {
 }
 
 TEST(RuleClasses, NameEachSortAndTakeConsecutiveRelevancyRulesAsOne) {
-  using Kind = RuleClass::Kind;
-  const SortCriterion year = Criterion("year", true), far = Distance(false);
-  const std::vector<Rule> rules = {{RuleKind::kWords},
-                                   {RuleKind::kTypo},
-                                   {RuleKind::kSort, false, &year},
-                                   {RuleKind::kSort, false, &far},
-                                   {RuleKind::kCost},
-                                   {RuleKind::kCost}};
+  index::Settings settings;
+  for (const char* const name : {"words", "typo", "sort", "attribute", "exactness"})
+    settings.ranking_rules.push_back({.name = name});
+  const Rules rules = RulesFor(
+      {.settings = settings, .sort = {Criterion("year", true), Distance(false)}, .terms = 1});
   const auto classes = ClassesOf(rules);
   ASSERT_EQ(classes.size(), 4u);
-  EXPECT_EQ(classes[0].kind, Kind::kRelevancy);
-  EXPECT_EQ(classes[1].kind, Kind::kAscending);
+  EXPECT_EQ(classes[0].kind, RankingRule::kRelevancy);
+  EXPECT_EQ(classes[1].kind, "asc");
   EXPECT_EQ(classes[1].name, "`year:asc`");
-  EXPECT_EQ(classes[2].kind, Kind::kGeoDescending);
-  EXPECT_EQ(classes[3].kind, Kind::kRelevancy);
+  EXPECT_EQ(classes[2].kind, "geo:desc");
+  EXPECT_EQ(classes[3].kind, RankingRule::kRelevancy);
   EXPECT_TRUE(ClassesOf({}).empty());
 }
 

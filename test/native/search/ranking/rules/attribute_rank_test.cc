@@ -13,7 +13,7 @@ TEST(AttributeRankRule, CostsTheWeightOfTheBestAttribute) {
                    R"({"id":2,"notes":"sea"})", R"({"id":3,"notes":"sea","title":"a sea"})"},
                   kThreeFields);
   bench.Ask({"sea"});
-  bench.Expect(AttributeRankRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 0}});
+  bench.Expect(CostsOf(kAttributeRankRule), {{0, 0}, {1, 1}, {2, 2}, {3, 0}});
 }
 
 TEST(AttributeRankRule, AddsUpWordsEachInItsBestAttribute) {
@@ -21,14 +21,14 @@ TEST(AttributeRankRule, AddsUpWordsEachInItsBestAttribute) {
                    R"({"id":2,"body":"deep sea"})", R"({"id":3,"notes":"deep sea"})"},
                   kThreeFields);
   bench.Ask({"deep", "sea"});
-  bench.Expect(AttributeRankRule(), {{0, 0}, {1, 2}, {2, 2}, {3, 4}});
-  EXPECT_EQ(AttributeRankRule().PathMax(bench.context(), bench.path()), 4u);
+  bench.Expect(CostsOf(kAttributeRankRule), {{0, 0}, {1, 2}, {2, 2}, {3, 4}});
+  EXPECT_EQ(CostsOf(kAttributeRankRule).PathMax(bench.context(), bench.path()), 4u);
 }
 
 TEST(AttributeRankRule, OfOneAttributeCostsNothing) {
   RuleBench bench({R"({"id":0,"title":"sea"})"}, R"({"searchableAttributes":["title"]})");
   bench.Ask({"sea"});
-  EXPECT_EQ(AttributeRankRule().ConstantCost(bench.context(), bench.path()), 0u);
+  EXPECT_EQ(CostsOf(kAttributeRankRule).ConstantCost(bench.context(), bench.path()), 0u);
 }
 
 }  // namespace

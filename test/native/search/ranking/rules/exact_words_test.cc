@@ -12,28 +12,28 @@ TEST(ExactWordsRule, CostsEachWordThatIsNotAsTyped) {
   bench.Ask({"deep", "ocean"});
   // Any expansion counts as a match.
   for (Step& step : bench.path()) step.typos = -1;
-  const CostByDocument costs = bench.Read(ExactWordsRule());
+  const CostByDocument costs = bench.Read(CostsOf(kExactWordsRule));
   EXPECT_EQ(costs.at(0), 0u);
   EXPECT_EQ(costs.at(1), 1u);
-  EXPECT_EQ(bench.Listed(ExactWordsRule()), costs);
+  EXPECT_EQ(bench.Listed(CostsOf(kExactWordsRule)), costs);
 }
 
 TEST(ExactWordsRule, OfATypoIsNeverAsTyped) {
   RuleBench bench({R"({"id":0,"a":"oceans"})", R"({"id":1,"a":"ocean oceans"})"}, "{}");
   bench.Ask({"ocean"}, 1);
-  bench.Expect(ExactWordsRule(), {{0, 1}, {1, 1}});
+  bench.Expect(CostsOf(kExactWordsRule), {{0, 1}, {1, 1}});
 }
 
 TEST(ExactWordsRule, NarrowsTheStepForTheRulesBehind) {
   RuleBench bench({R"({"id":0,"a":"ocean"})", R"({"id":1,"a":"oceans"})"}, "{}");
   bench.Ask({"ocean"});
   bench.path()[0].typos = -1;
-  ForwardScan scan(bench.context(), {&ExactWordsRule()}, {bench.path()}, true);
+  ForwardScan scan(bench.context(), {&CostsOf(kExactWordsRule)}, {bench.path()}, true);
   scan.Run(bench.context().snapshot.documents);
   Sources sources;
   const std::vector<uint32_t> numbers{0};
-  scan.AddSources(ExactWordsRule(), {bench.path()}, numbers, 1, bench.context().snapshot.documents,
-                  sources);
+  scan.AddSources(CostsOf(kExactWordsRule), {bench.path()}, numbers, 1,
+                  bench.context().snapshot.documents, sources);
   ASSERT_EQ(sources.size(), 1u);
   EXPECT_TRUE(sources[0]->At(0).TakePaths()[0][0].verbatim);
   EXPECT_FALSE(sources[0]->At(1).TakePaths()[0][0].verbatim);

@@ -18,7 +18,7 @@ TEST(ProximityRule, TellsHowFarWordsStandApart) {
       R"({"id":6,"a":"sea of the deep. more deep sea"})"  // the nearest pair counts
   });
   bench.Ask({"deep", "sea"});
-  bench.Expect(ProximityRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 1}, {5, 3}, {6, 0}});
+  bench.Expect(CostsOf(kProximityRule), {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 1}, {5, 3}, {6, 0}});
 }
 
 TEST(ProximityRule, AddsUpPairsOfNeighbours) {
@@ -26,13 +26,13 @@ TEST(ProximityRule, AddsUpPairsOfNeighbours) {
                    R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
   bench.Ask({"deep", "blue", "sea"});
   // Of the last: "deep" two in front of "blue" in the other order, "blue sea" as asked.
-  bench.Expect(ProximityRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});
+  bench.Expect(CostsOf(kProximityRule), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});
 }
 
 TEST(ProximityRule, OfOneWordCostsNothing) {
   RuleBench bench({R"({"id":0,"a":"deep sea"})"});
   bench.Ask({"sea"});
-  EXPECT_EQ(ProximityRule().ConstantCost(bench.context(), bench.path()), 0u);
+  EXPECT_EQ(CostsOf(kProximityRule).ConstantCost(bench.context(), bench.path()), 0u);
 }
 
 }  // namespace

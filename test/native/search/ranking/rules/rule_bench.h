@@ -21,6 +21,18 @@ namespace gannet::search {
 
 using CostByDocument = std::map<DocId, uint32_t>;
 
+// The rule, made of default settings.
+inline const CostRule& CostsOf(const RuleDeclaration& declaration) {
+  static std::map<const RuleDeclaration*, Rules> made;
+  Rules& rules = made[&declaration];
+  if (rules.empty()) {
+    const index::Settings settings;
+    declaration.add({.name = std::string(declaration.name)}, {.settings = settings, .sort = {}},
+                    rules);
+  }
+  return *rules[0]->cost();
+}
+
 class RuleBench : public QueryBench {
  public:
   using QueryBench::QueryBench;

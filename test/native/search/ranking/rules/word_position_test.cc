@@ -20,7 +20,7 @@ TEST(WordPositionRule, CostsTheDistanceToThePlaceInTheQuery) {
                    At(12, "sea"), At(20, "sea"), At(100, "sea")});
   bench.Ask({"sea"});
   // Positions from 16 on are told apart as 24, 32, 64, 128.
-  bench.Expect(WordPositionRule(),
+  bench.Expect(CostsOf(kWordPositionRule),
                {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 5}, {6, 6}, {7, 8}});
 }
 
@@ -28,13 +28,13 @@ TEST(WordPositionRule, WantsTheSecondWordSecond) {
   RuleBench bench({R"({"id":0,"a":"deep sea"})", R"({"id":1,"a":"sea deep"})",
                    R"({"id":2,"a":"deep","b":"the sea"})"});
   bench.Ask({"deep", "sea"});
-  bench.Expect(WordPositionRule(), {{0, 0}, {1, 2}, {2, 0}});
+  bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 2}, {2, 0}});
 }
 
 TEST(WordPositionRule, TakesTheNearestPlace) {
   RuleBench bench({R"({"id":0,"a":"sea x x sea"})", R"({"id":1,"a":"x x x x x sea","b":"x sea"})"});
   bench.Ask({"sea"});
-  bench.Expect(WordPositionRule(), {{0, 0}, {1, 1}});
+  bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 1}});
 }
 
 TEST(WordPositionRule, OfGluedWordsCostsEachOfThem) {
