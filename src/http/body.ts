@@ -110,10 +110,9 @@ export function collectBody(
   done: (outcome: Body | ApiError) => void,
 ): void {
   const coding = requestCoding(exchange.headers.contentEncoding);
-  const refusal = payloadTooLarge(limit);
   let isRefused = declaredTooLarge(exchange, coding, limit);
   if (isRefused && declaredTooLarge(exchange, coding, dropped)) {
-    done(refusal);
+    done(payloadTooLarge(limit));
     return;
   }
   let body = new Parts();
@@ -130,7 +129,7 @@ export function collectBody(
     isRefused ||= received > limit;
     if (isRefused) {
       body = new Parts();
-      if (last || received > dropped) finish(refusal);
+      if (last || received > dropped) finish(payloadTooLarge(limit));
       return;
     }
     if (last && body.size === 0 && received < kept && coding === null) {
