@@ -1,6 +1,21 @@
 #include "base/stop_point.h"
 
+#include <time.h>
+
 namespace gannet {
+namespace {
+
+using TimePoint = StopConditions::Clock::time_point;
+
+// The steady clock as of the kernel's last tick, at most some 4 ms ago. It costs a fifth of an
+// exact reading, and a search reads it at each StopPoint.
+TimePoint LastTick() {
+  timespec tick;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &tick);
+  return TimePoint(std::chrono::seconds(tick.tv_sec) + std::chrono::nanoseconds(tick.tv_nsec));
+}
+
+}  // namespace
 namespace stop_internal {
 
 thread_local constinit const StopConditions* current = nullptr;
@@ -9,7 +24,7 @@ void Check(const StopConditions& conditions) {
   if (conditions.probe != nullptr) (*conditions.probe)();
   if (conditions.gone != nullptr && conditions.gone->load(std::memory_order_relaxed))
     throw Stopped{StopReason::kGone};
-  const auto now = StopConditions::Clock::now();
+  const TimePoint now = LastTick();
   if (now >= conditions.end) throw Stopped{StopReason::kOverdue};
   if (conditions.closing != nullptr && now >= conditions.grace_end &&
       conditions.closing->load(std::memory_order_relaxed))

@@ -54,7 +54,7 @@ void Check(const StopConditions& conditions);                 // throws Stopped
 
 }  // namespace stop_internal
 
-// Throws when the work of this thread must stop. Some 30 ns.
+// Throws when the work of this thread must stop, up to 4 ms late. Some 10 ns.
 inline void StopPoint() {
   if (stop_internal::current != nullptr) stop_internal::Check(*stop_internal::current);
 }
