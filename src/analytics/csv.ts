@@ -1,4 +1,7 @@
-/** Rows of a report as CSV (RFC 4180), with a line of names; values inside an object get a name such as `latencyMs.p50`. */
+/**
+ * Rows of a report as CSV (RFC 4180), with a line of names; values inside an object get a name such
+ * as `latencyMs.p50`.
+ */
 export function csvOf(rows: readonly object[], names: readonly string[]): string {
   const lines = [names.map(field).join(',')];
   for (const row of rows) {

@@ -1,6 +1,7 @@
 /**
- * Records searches and events. A search costs a row in memory; rows are written together, at the latest five seconds
- * later, so a process that is killed loses five seconds of searches. An event is acknowledged when it is on disk.
+ * Records searches and events. A search costs a row in memory; rows are written together, at the
+ * latest five seconds later, so a process that is killed loses five seconds of searches. An event
+ * is acknowledged when it is on disk.
  */
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -22,7 +23,10 @@ import type { AnalyticsStore } from '../store/analytics-store.ts';
 const FLUSH_MS = 5000;
 /** Rows in memory at which a flush begins at once. */
 const FLUSH_ROWS = 2048;
-/** Rows of searches in memory; beyond, the oldest are dropped. Reached only when the disk is slow or full. */
+/**
+ * Rows of searches in memory; beyond, the oldest are dropped. Reached only when the disk is slow or
+ * full.
+ */
 export const WAITING_ROWS_MAX = 10_000;
 /** Events that wait for the disk. */
 export const WAITING_EVENTS_MAX = 1000;
@@ -39,7 +43,10 @@ const USER_CHARS_MAX = 512;
 export const QUERY_CHARS_MAX = 200;
 const FILTER_CHARS_MAX = 500;
 
-/** Who sends a request, in clear: what the client says of the user, else where the request comes from. */
+/**
+ * Who sends a request, in clear: what the client says of the user, else where the request comes
+ * from.
+ */
 export type Sender = { id: string } | { address: string };
 
 export interface RecordedSearch {

@@ -1,4 +1,7 @@
-/** The thread that adds up one report: it reads all that was recorded, which the event loop must not wait for. */
+/**
+ * The thread that adds up one report: it reads all that was recorded, which the event loop must not
+ * wait for.
+ */
 import { jsonString } from '../base/json.ts';
 import { reportFloats } from '../contract/answers.ts';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -8,7 +8,10 @@ import type { ReportInput, ReportOutput, ReportSpec } from './report-worker.ts';
 
 /** Reports that wait while one is made. */
 export const REPORTS_WAITING_MAX = 8;
-/** Chunks that are handed over before the thread must have read one: the event loop reads no more at once. */
+/**
+ * Chunks that are handed over before the thread must have read one: the event loop reads no more at
+ * once.
+ */
 const CHUNKS_AHEAD = 4;
 /** Heap of the thread; a report that needs more is refused. */
 const HEAP_MB_MAX = 256;

@@ -1,6 +1,6 @@
 /**
- * Writing a gzip-compressed tar: first to a temporary file, which gets its name once everything is on disk. Until then
- * nothing of that name has changed.
+ * Writing a gzip-compressed tar: first to a temporary file, which gets its name once everything is
+ * on disk. Until then nothing of that name has changed.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -16,7 +16,10 @@ const PART_SUFFIX = '.part';
 export interface ArchiveOptions {
   /** 1 to 9: how much work the compression is. */
   level: number;
-  /** The file that is written first, in the same folder. One that a crash has left is replaced. Default: the name with a suffix. */
+  /**
+   * The file that is written first, in the same folder. One that a crash has left is replaced.
+   * Default: the name with a suffix.
+   */
   part?: string;
 }
 
@@ -73,7 +76,10 @@ export class ArchiveWriter {
     }
   }
 
-  /** Adds an entry, no faster than the disk takes it. Throws when `source` has not exactly `size` bytes. */
+  /**
+   * Adds an entry, no faster than the disk takes it. Throws when `source` has not exactly `size`
+   * bytes.
+   */
   async addStream(
     path: string,
     size: number,

@@ -5,9 +5,9 @@ const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, COM
 const NEWLINE = 10;
 
 /**
- * Yields the objects of a JSON array, or those that follow each other with or without white space, each as one line.
- * Nothing is parsed: bytes of well-formed JSON come out as they came in, white space between tokens aside. Throws at the
- * end when an object or the array is not closed.
+ * Yields the objects of a JSON array, or those that follow each other with or without white space,
+ * each as one line. Nothing is parsed: bytes of well-formed JSON come out as they came in, white
+ * space between tokens aside. Throws at the end when an object or the array is not closed.
  * @param begins is called with the line, from 1, in which each object begins, before it is yielded
  */
 export async function* objectLines(
@@ -63,7 +63,10 @@ export async function* objectLines(
   if (depth > 0 || inText || (outer === 1 && !closed)) throw new Error('the JSON ends too early');
 }
 
-/** Yields the lines, without their newlines; empty ones are left out. Throws when one has more than `bytesMax` bytes. */
+/**
+ * Yields the lines, without their newlines; empty ones are left out. Throws when one has more than
+ * `bytesMax` bytes.
+ */
 export async function* linesOf(
   source: AsyncIterable<Buffer>,
   bytesMax: number,

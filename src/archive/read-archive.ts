@@ -1,6 +1,7 @@
 /**
- * Reading a gzip-compressed tar, entry by entry, in as much memory as a few buffers take. What is cut off, damaged or no
- * archive ends with an `ArchiveError` that names the entry and the place in it.
+ * Reading a gzip-compressed tar, entry by entry, in as much memory as a few buffers take. What is
+ * cut off, damaged or no archive ends with an `ArchiveError` that names the entry and the place in
+ * it.
  */
 import { createReadStream, type ReadStream } from 'node:fs';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -20,7 +21,9 @@ export interface ArchiveEntry {
   body: AsyncIterable<Buffer>;
 }
 
-/** Yields the files. Folders, and what macOS adds beside files, are left out. Throws `ArchiveError`. */
+/**
+ * Yields the files. Folders, and what macOS adds beside files, are left out. Throws `ArchiveError`.
+ */
 export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, undefined> {
   const source = createReadStream(file, { highWaterMark: 256 * 1024 });
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
@@ -78,7 +81,8 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
 }
 
 /**
- * Reads an entry chunk by chunk; undefined at its end. It is not left early, which would end the whole archive.
+ * Reads an entry chunk by chunk; undefined at its end. It is not left early, which would end the
+ * whole archive.
  * @param told what is thrown for what stops the reading
  * @param moved called with the bytes read so far
  */

@@ -1,6 +1,9 @@
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 
-/** Conversations that read what their model is told of the indexes; all at once would hold the event loop. */
+/**
+ * Conversations that read what their model is told of the indexes; all at once would hold the event
+ * loop.
+ */
 const DESCRIBED_AT_ONCE = 4;
 
 /** What all conversations share. */

@@ -1,6 +1,6 @@
 /**
- * Chunks of OpenAI's streaming format, as providers send them and clients get them. What a provider sends is checked here:
- * nothing behind this looks at a value that may be of another type.
+ * Chunks of OpenAI's streaming format, as providers send them and clients get them. What a provider
+ * sends is checked here: nothing behind this looks at a value that may be of another type.
  */
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../base/result.ts';
@@ -178,9 +178,12 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// --- Calls --------------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
-/** Calls in one round, and characters of them together: of arguments, and of members that only the provider knows. */
+/**
+ * Calls in one round, and characters of them together: of arguments, and of members that only the
+ * provider knows.
+ */
 export const CALLS_MAX = 32;
 export const CALLS_LENGTH_MAX = 2 ** 20;
 
@@ -204,9 +207,9 @@ interface OpenCall extends ToolCall {
 }
 
 /**
- * Puts calls together, in the order in which they begin. A new id begins a call, whatever its index: some providers number
- * parallel calls alike, or not at all. A piece without id belongs to the last call with its index, and a piece without
- * index too to the last call.
+ * Puts calls together, in the order in which they begin. A new id begins a call, whatever its
+ * index: some providers number parallel calls alike, or not at all. A piece without id belongs to
+ * the last call with its index, and a piece without index too to the last call.
  */
 export class CallCollector {
   readonly #calls: OpenCall[] = [];

@@ -1,8 +1,10 @@
 /**
- * One conversation: rounds of a provider's answer and the searches that it asks for, until the model has answered.
+ * One conversation: rounds of a provider's answer and the searches that it asks for, until the
+ * model has answered.
  *
- * What the client sees goes to a {@link ChatSink}, event by event. While the client does not take events nothing more is
- * read from the provider, and nothing is held for a search but while it runs.
+ * What the client sees goes to a {@link ChatSink}, event by event. While the client does not take
+ * events nothing more is read from the provider, and nothing is held for a search but while it
+ * runs.
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../contract/errors.ts';
@@ -43,7 +45,10 @@ import {
 const ROUNDS_MAX = 20;
 /** Characters of what a model thinks before its calls of one round, which goes back to it. */
 const REASONING_LENGTH_MAX = 2 ** 20;
-/** Characters that the searches of one conversation add to it: calls, what was thought before them, and results. */
+/**
+ * Characters that the searches of one conversation add to it: calls, what was thought before them,
+ * and results.
+ */
 const ADDED_LENGTH_MAX = 4 * 2 ** 20;
 /** Characters of the documents that are kept to be told at the end. */
 const ANSWER_SOURCES_LENGTH_MAX = 2 ** 20;
@@ -149,7 +154,9 @@ export class Conversation {
     this.#messages = [system, ...request.messages];
   }
 
-  /** Runs to the end. Failures of the provider are events; rejects for faults of the server only. */
+  /**
+   * Runs to the end. Failures of the provider are events; rejects for faults of the server only.
+   */
   async run(): Promise<void> {
     try {
       this.#tool = await this.#services.describing.run(

@@ -1,6 +1,6 @@
 /**
- * A chat provider: where a source is reached, and the stream that it answers with. The dialects differ in the URL, the
- * header of the key, the role of the system prompt and the form of errors.
+ * A chat provider: where a source is reached, and the stream that it answers with. The dialects
+ * differ in the URL, the header of the key, the role of the system prompt and the form of errors.
  */
 import { randomUUID } from 'node:crypto';
 import { TextDecoder } from 'node:util';
@@ -100,7 +100,10 @@ export function systemMessage(
   return { role: developer ? 'developer' : 'system', content };
 }
 
-/** OpenAI reports what it used to each; sources that may not know the option are asked where the client asks. */
+/**
+ * OpenAI reports what it used to each; sources that may not know the option are asked where the
+ * client asks.
+ */
 export function requestBody(workspace: ChatWorkspace, body: Record<string, unknown>): string {
   const { stream_options: given, ...rest } = body;
   const wantsUsage = isOpenAi(workspace) || includesUsage(given);
@@ -114,8 +117,8 @@ export function includesUsage(options: unknown): boolean {
 }
 
 /**
- * Sends a conversation and yields the chunks of the answer until `[DONE]` or the end of the stream. A slow reader of
- * the generator slows the provider down. Throws `ProviderError`.
+ * Sends a conversation and yields the chunks of the answer until `[DONE]` or the end of the stream.
+ * A slow reader of the generator slows the provider down. Throws `ProviderError`.
  */
 export async function* completion(
   outbound: OutboundClient,

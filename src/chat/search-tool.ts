@@ -262,8 +262,8 @@ async function wholeDocuments(
 }
 
 /**
- * To be handed to a thread: the memory of an answer is larger, and is used again. Throws `ApiError` when there is too much
- * of it.
+ * To be handed to a thread: the memory of an answer is larger, and is used again. Throws `ApiError`
+ * when there is too much of it.
  */
 function ownBytes(answer: Buffer): Uint8Array {
   if (answer.length <= ANSWER_BYTES_MAX) return new Uint8Array(answer);

@@ -1,4 +1,7 @@
-/** The chunks of a stream as one answer, for clients that cannot read streams (`--chat-allow-non-streaming`). */
+/**
+ * The chunks of a stream as one answer, for clients that cannot read streams
+ * (`--chat-allow-non-streaming`).
+ */
 import type { Chunk, ErrorEvent } from './chunks.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatSink, ChatUsage } from './conversation.ts';
@@ -12,7 +15,9 @@ interface ReportCall {
   function: { name: string; arguments: string };
 }
 
-/** As `readChunk` lets it through. Calls are our own reports: those of the provider reach no client. */
+/**
+ * As `readChunk` lets it through. Calls are our own reports: those of the provider reach no client.
+ */
 interface Choice {
   delta?: { content?: unknown; tool_calls?: ReportCall[] | null } | null;
   finish_reason?: string | null;

@@ -66,8 +66,8 @@ export class Batch {
 }
 
 /**
- * Puts records into batches of at most `bytesMax` bytes; a record that is larger alone has one of its own. The batches of
- * the same records are the same, however the records come.
+ * Puts records into batches of at most `bytesMax` bytes; a record that is larger alone has one of
+ * its own. The batches of the same records are the same, however the records come.
  * @param header stands at the begin of every batch
  */
 export async function* batchesOf(

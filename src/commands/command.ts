@@ -52,8 +52,8 @@ export interface Command<O extends Options = Options> {
   /** What exit statuses mean, where they mean something else than usual. */
   readonly exits?: string;
   /**
-   * @returns the exit status. Throws `BadOption`, `FileError`, `CommandFailure`, `RefusedRequest` and `OutboundError` for what the runner
-   * tells of.
+   * @returns the exit status. Throws `BadOption`, `FileError`, `CommandFailure`, `RefusedRequest`
+   * and `OutboundError` for what the runner tells of.
    */
   run(
     given: GivenOptions<O>,
@@ -77,7 +77,11 @@ export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
 
-/** Runs a command. @param argv without the program and the name of the command. @returns the exit status */
+/**
+ * Runs a command.
+ * @param argv without the program and the name of the command.
+ * @returns the exit status
+ */
 export async function runCommand(
   declared: Command,
   argv: readonly string[],

@@ -1,4 +1,7 @@
-/** `gannet completion`: what makes shells complete commands and options, made from their declarations. */
+/**
+ * `gannet completion`: what makes shells complete commands and options, made from their
+ * declarations.
+ */
 import { bad, isShown, type Option, type Options } from '../base/options.ts';
 import { type Command, command, DONE } from './command.ts';
 

@@ -76,7 +76,10 @@ export class Connection {
     return this.#peer.place;
   }
 
-  /** Whether anybody is there, asked once: a mistyped address is told at once. Throws `OutboundError`. */
+  /**
+   * Whether anybody is there, asked once: a mistyped address is told at once. Throws
+   * `OutboundError`.
+   */
   async reach(): Promise<void> {
     try {
       await this.#peer.send({ method: 'GET', path: '/health', retriesMsMax: 0 });

@@ -27,8 +27,9 @@ export interface PagesOf {
 }
 
 /**
- * Pages one after another, of sizes that follow those of the documents. A server that is written to meanwhile may leave out
- * documents or send some twice. Throws `RefusedRequest` and `OutboundError`.
+ * Pages one after another, of sizes that follow those of the documents. A server that is written to
+ * meanwhile may leave out documents or send some twice. Throws `RefusedRequest` and
+ * `OutboundError`.
  */
 export async function* documentPages(
   connection: Connection,

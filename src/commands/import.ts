@@ -284,7 +284,8 @@ class Importer {
   }
 
   /**
-   * Sends a batch; one that the server refuses because of a document in halves, until the document is found.
+   * Sends a batch; one that the server refuses because of a document in halves, until the document
+   * is found.
    * @returns the last task, or null when every document was refused
    */
   async #sendOrHalve(batch: Batch, source: Source): Promise<number | null> {

@@ -1,8 +1,9 @@
 /**
- * What of an import a server has taken, one line a batch, so that the same command goes on where it was broken off.
+ * What of an import a server has taken, one line a batch, so that the same command goes on where it
+ * was broken off.
  *
- * The first line names the import. A line that is torn, as by a machine that stops, does not count: its batch is sent
- * again, which changes nothing where documents have ids.
+ * The first line names the import. A line that is torn, as by a machine that stops, does not count:
+ * its batch is sent again, which changes nothing where documents have ids.
  */
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { FileError } from './command.ts';
@@ -22,7 +23,9 @@ export class Journal {
     this.#taken = taken;
   }
 
-  /** Begins a journal, or goes on with one. Throws `FileError`, also when it is of another import. */
+  /**
+   * Begins a journal, or goes on with one. Throws `FileError`, also when it is of another import.
+   */
   static async open(path: string, name: ImportName): Promise<Journal> {
     try {
       const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -257,7 +257,9 @@ class Migration {
     await this.#waitFor(tasks);
   }
 
-  /** All at once; when the target does not take them, one by one, so that those it takes are there. */
+  /**
+   * All at once; when the target does not take them, one by one, so that those it takes are there.
+   */
   async #copySettings(uid: string, settings: Record<string, unknown>): Promise<number[]> {
     const path = `${pathOf(uid)}/settings`;
     const { value, secrets } = withoutSecrets(settings);

@@ -1,4 +1,7 @@
-/** Documents of files as bytes, one by one: JSON in an array or one after another, and CSV, each perhaps compressed by gzip. */
+/**
+ * Documents of files as bytes, one by one: JSON in an array or one after another, and CSV, each
+ * perhaps compressed by gzip.
+ */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
@@ -146,7 +149,9 @@ function unreadable(name: string, error: unknown): Error {
   return new FileError(`${name} cannot be read: ${(error as Error).message}.`);
 }
 
-/** The first bytes, at least `bytes` of them where there are so many, and all bytes, these included. */
+/**
+ * The first bytes, at least `bytes` of them where there are so many, and all bytes, these included.
+ */
 async function peeked(
   source: AsyncGenerator<Buffer, undefined>,
   bytes: number,

@@ -1,10 +1,16 @@
-/** Finds out whether two addresses lead to the same server, by what the servers say and not by their names. */
+/**
+ * Finds out whether two addresses lead to the same server, by what the servers say and not by their
+ * names.
+ */
 import { randomUUID } from 'node:crypto';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure } from './command.ts';
 import type { Connection } from './connection.ts';
 
-/** Looks at each address. They run at once, on connections of their own, so that a balancer spreads them. */
+/**
+ * Looks at each address. They run at once, on connections of their own, so that a balancer spreads
+ * them.
+ */
 const LOOKS = 8;
 
 export interface KnownIndex {
@@ -13,9 +19,10 @@ export interface KnownIndex {
 }
 
 /**
- * Writes a mark, an empty index with a random name, to `target`, and looks for it at both. This works with every server of the interface,
- * and through proxies. Where the keys do not allow it, the dates of the indexes decide. Throws `CommandFailure` when both are the same
- * server, write to each other, or cannot be told apart.
+ * Writes a mark, an empty index with a random name, to `target`, and looks for it at both. This
+ * works with every server of the interface, and through proxies. Where the keys do not allow it,
+ * the dates of the indexes decide. Throws `CommandFailure` when both are the same server, write to
+ * each other, or cannot be told apart.
  * @param indexes of `source`
  * @param say takes a line for the user
  */
@@ -88,7 +95,10 @@ async function indexOf(connection: Connection, uid: string): Promise<KnownIndex 
   }
 }
 
-/** An index of the source that the target lacks, or has created at another moment, proves that they differ. */
+/**
+ * An index of the source that the target lacks, or has created at another moment, proves that they
+ * differ.
+ */
 async function requireOtherDates(
   source: Connection,
   target: Connection,

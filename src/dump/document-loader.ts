@@ -1,4 +1,7 @@
-/** Puts the documents of a dump into an index: cut into files of some size, each of which becomes one commit. */
+/**
+ * Puts the documents of a dump into an index: cut into files of some size, each of which becomes
+ * one commit.
+ */
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** What a dump of any format holds, in the terms of the newest one: everything but documents and tasks. */
+/**
+ * What a dump of any format holds, in the terms of the newest one: everything but documents and
+ * tasks.
+ */
 import { excessIn } from '../base/json.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { DumpError } from './dump-error.ts';

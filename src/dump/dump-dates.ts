@@ -2,7 +2,10 @@
 import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { ExactDates } from '../contract/tasks.ts';
 
-/** The dates of a task or batch of which milliseconds with microseconds would lose something; undefined: none. */
+/**
+ * The dates of a task or batch of which milliseconds with microseconds would lose something;
+ * undefined: none.
+ */
 export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates | undefined {
   const exact: ExactDates = {};
   for (const name of ['enqueuedAt', 'startedAt', 'finishedAt'] as const) {
@@ -12,7 +15,10 @@ export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates 
   return Object.keys(exact).length === 0 ? undefined : exact;
 }
 
-/** A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as fraction. */
+/**
+ * A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as
+ * fraction.
+ */
 export function dateOf(text: unknown): number | null {
   if (typeof text !== 'string') return null;
   const ms = Date.parse(text);

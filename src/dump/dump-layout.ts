@@ -1,6 +1,6 @@
 /**
- * Which file of a dump holds what, for the six formats. Formats 2 to 5 name the folders of indexes by uuids, format 1
- * keeps one folder per index and nothing beside them.
+ * Which file of a dump holds what, for the six formats. Formats 2 to 5 name the folders of indexes
+ * by uuids, format 1 keeps one folder per index and nothing beside them.
  */
 
 export type DumpVersion = 1 | 2 | 3 | 4 | 5 | 6;

@@ -1,6 +1,6 @@
 /**
- * What the documents of a dump tell of embedders: how many dimensions their embeddings have. Settings need not say, and
- * no provider is asked during an import.
+ * What the documents of a dump tell of embedders: how many dimensions their embeddings have.
+ * Settings need not say, and no provider is asked during an import.
  */
 import { own } from '../base/own.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
@@ -11,7 +11,10 @@ import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts
 /** By name of the embedder. */
 export type Dimensions = Record<string, number>;
 
-/** Dimensions of the embeddings in some lines of JSON; those that are cut off or none are passed over. */
+/**
+ * Dimensions of the embeddings in some lines of JSON; those that are cut off or none are passed
+ * over.
+ */
 export function dimensionsIn(lines: string): Dimensions {
   const found = new Map<string, number>();
   for (const line of lines.split('\n')) {

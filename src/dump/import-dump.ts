@@ -1,9 +1,10 @@
 /**
- * Makes a database of a dump, in a folder of its own that counts only once everything is in it (`importDatabase`).
+ * Makes a database of a dump, in a folder of its own that counts only once everything is in it
+ * (`importDatabase`).
  *
- * The archive is read twice: once to its end, so that what is cut off or damaged is refused before anything is made, and
- * for the small files, which may stand behind the large ones; then for documents and tasks, which go straight to where
- * they belong.
+ * The archive is read twice: once to its end, so that what is cut off or damaged is refused before
+ * anything is made, and for the small files, which may stand behind the large ones; then for
+ * documents and tasks, which go straight to where they belong.
  */
 import { createWriteStream, writeFileSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -46,7 +47,9 @@ export interface DumpImport {
   log: (message: string) => void;
 }
 
-/** Throws `ArchiveError`, `DumpError` or `DataFolderError`; then there is no database, as before. */
+/**
+ * Throws `ArchiveError`, `DumpError` or `DataFolderError`; then there is no database, as before.
+ */
 export async function importDump({ file, dbPath, ...options }: DumpImport): Promise<void> {
   try {
     const contents = await readSmallFiles(file);
@@ -239,7 +242,9 @@ class Import {
     return { file, bytes, documents: await this.#documentsIn(file, path) };
   }
 
-  /** The number of documents in a file of lines. Throws `DumpError` when one of them is not right. */
+  /**
+   * The number of documents in a file of lines. Throws `DumpError` when one of them is not right.
+   */
   async #documentsIn(file: string, path: string): Promise<number> {
     try {
       return (await this.#options.native.checkPayload(file, 'ndjson', '', '')).documents;

@@ -10,7 +10,9 @@ export function legacySettings(old: Record<string, unknown>): Record<string, unk
   return settings;
 }
 
-/** Settings of an index of format 1, where attributes for faceting are those for sorting as well. */
+/**
+ * Settings of an index of format 1, where attributes for faceting are those for sorting as well.
+ */
 export function firstIndexSettings(old: Record<string, unknown>): Record<string, unknown> {
   const { attributesForFaceting: attributes } = old;
   const settings = legacySettings(old);
@@ -18,8 +20,8 @@ export function firstIndexSettings(old: Record<string, unknown>): Record<string,
 }
 
 /**
- * Settings of an update of format 1, where each one is `Nothing`, `Clear` or `{Update: value}`; the names of ranking
- * rules begin with capitals there.
+ * Settings of an update of format 1, where each one is `Nothing`, `Clear` or `{Update: value}`; the
+ * names of ranking rules begin with capitals there.
  */
 export function firstSettings(old: Record<string, unknown>): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
@@ -31,7 +33,9 @@ export function firstSettings(old: Record<string, unknown>): Record<string, unkn
   return firstIndexSettings(settings);
 }
 
-/** `asc(price)` and `{Asc: price}` become `price:asc`; `wordsPosition` is a part of `attribute` now. */
+/**
+ * `asc(price)` and `{Asc: price}` become `price:asc`; `wordsPosition` is a part of `attribute` now.
+ */
 function legacyRules(rules: readonly unknown[]): string[] {
   return rules.flatMap((rule) => {
     if (typeof rule === 'object' && rule !== null) {

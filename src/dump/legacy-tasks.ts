@@ -15,7 +15,8 @@ export interface TaskLine {
 /**
  * @param index uid of the index of an update, for formats 1 to 3
  * @param number what the uid of the task becomes, for formats 1 to 3
- * @returns null for what cannot be run again: an unfinished addition of format 1, which holds no documents of it
+ * @returns null for what cannot be run again: an unfinished addition of format 1, which holds no
+ * documents of it
  */
 export function legacyTask(
   version: DumpVersion,
@@ -27,7 +28,7 @@ export function legacyTask(
   return version === 1 ? firstUpdate(old, index, number) : update(old, index, number);
 }
 
-// --- Formats 4 and 5: a task with events --------------------------------------------------------------
+// --- Formats 4 and 5: a task with events ---------------------------------------------------------
 
 function taskOfEvents(old: Json): TaskLine {
   const [kind, content] = only(old.content);
@@ -154,7 +155,7 @@ function legacyKind(kind: string, content: Json, resultKind: string, result: Jso
   }
 }
 
-// --- Formats 2 and 3: an update of one index ----------------------------------------------------------
+// --- Formats 2 and 3: an update of one index -----------------------------------------------------
 
 function update(line: Json, index: string | null, number: number): TaskLine {
   const old = line.update as Json;
@@ -239,7 +240,7 @@ function updateKind(
   }
 }
 
-// --- Format 1 -----------------------------------------------------------------------------------------
+// --- Format 1 ------------------------------------------------------------------------------------
 
 function firstUpdate(old: Json, index: string | null, number: number): TaskLine | null {
   const ended = old.status === 'processed' || old.status === 'failed';

@@ -7,7 +7,10 @@ import { dateOf, exactDates } from './dump-dates.ts';
 
 type Json = Record<string, unknown>;
 
-/** A task of a dump. Dates are milliseconds with microseconds as fraction, and exact ones where that is not enough. */
+/**
+ * A task of a dump. Dates are milliseconds with microseconds as fraction, and exact ones where that
+ * is not enough.
+ */
 export interface DumpedTask {
   uid: number;
   batchUid: number | null;

@@ -1,6 +1,6 @@
 /**
- * What a dump holds beside indexes and tasks: one section per store, which says what it writes, and loads what an
- * archive holds. A store that a dump should carry gets a section in `dumpSections`.
+ * What a dump holds beside indexes and tasks: one section per store, which says what it writes, and
+ * loads what an archive holds. A store that a dump should carry gets a section in `dumpSections`.
  */
 import { randomUUID } from 'node:crypto';
 import { isAction } from '../contract/actions.ts';

@@ -45,7 +45,10 @@ interface NewBatch {
   count: number;
 }
 
-/** @returns how many tasks were loaded, and how many left out because this program does not know their types */
+/**
+ * @returns how many tasks were loaded, and how many left out because this program does not know
+ * their types
+ */
 export async function loadTasks(
   store: Store,
   payloadDir: string,

@@ -1,4 +1,6 @@
-/** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
+/**
+ * Writes everything that a server holds to one file, from which `import-dump.ts` makes it again.
+ */
 import { rfc3339 } from '../base/clock.ts';
 import { jsonString, RawJson } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
@@ -98,9 +100,12 @@ class DumpWriter {
     this.#context.progress.enter(1, step, this.#step++, STEPS);
   }
 
-  // --- Tasks ----------------------------------------------------------------------------------------
+  // --- Tasks -------------------------------------------------------------------------------------
 
-  /** Those registered until now; the lines go through a file, because their number of bytes comes first. */
+  /**
+   * Those registered until now; the lines go through a file, because their number of bytes comes
+   * first.
+   */
   async #writeTasks(archive: ArchiveWriter): Promise<void> {
     const { store, cancel } = this.#context;
     this.#enter('dump the tasks');
@@ -190,7 +195,7 @@ class DumpWriter {
     }
   }
 
-  // --- Indexes --------------------------------------------------------------------------------------
+  // --- Indexes -----------------------------------------------------------------------------------
 
   async #writeIndex(archive: ArchiveWriter, uid: string, entry: IndexEntry): Promise<void> {
     const { cancel, progress } = this.#context;
@@ -230,7 +235,10 @@ class DumpWriter {
   }
 }
 
-/** Secrets in clear. Settings of features that are off only where they say something: other servers may not know them. */
+/**
+ * Secrets in clear. Settings of features that are off only where they say something: other servers
+ * may not know them.
+ */
 function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<string, unknown> {
   const initial = defaultSettings();
   const shown = SETTING_ENTRIES.filter(

@@ -1,7 +1,8 @@
 /**
- * What the engine gets for a chunk of documents. Little-endian. For each document and want of the chunk: u8 1 when rows
- * follow, 0 when nothing changes; then u16 number of rows; for each row u8 1 when the stored embedding of the fragment
- * stays, else 0; u8 fragment, u64 hash of the text; and unless it stays u32 dimensions and so many float32.
+ * What the engine gets for a chunk of documents. Little-endian. For each document and want of the
+ * chunk: u8 1 when rows follow, 0 when nothing changes; then u16 number of rows; for each row u8 1
+ * when the stored embedding of the fragment stays, else 0; u8 fragment, u64 hash of the text; and
+ * unless it stays u32 dimensions and so many float32.
  */
 import type { RenderedRow } from './render.ts';
 

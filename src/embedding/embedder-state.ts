@@ -26,7 +26,10 @@ export function searchFragments(embedder: Embedder): Fragments {
   return (searchPart(embedder) as AnyFields).searchFragments ?? {};
 }
 
-/** Fragments keep their number; new ones get, in the order of their names, the smallest that are free. */
+/**
+ * Fragments keep their number; new ones get, in the order of their names, the smallest that are
+ * free.
+ */
 export function numberFragments(
   names: readonly string[],
   before: Readonly<Record<string, number>> = {},
@@ -63,8 +66,8 @@ function identifying(embedder: SimpleEmbedder, more: readonly FieldName[]): unkn
 }
 
 /**
- * `all`: embeddings of every document that is not opted out are made anew; `changed`: of documents whose text is another
- * now.
+ * `all`: embeddings of every document that is not opted out are made anew; `changed`: of documents
+ * whose text is another now.
  */
 export type EmbeddingChange = 'all' | 'changed';
 

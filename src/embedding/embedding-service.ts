@@ -1,6 +1,6 @@
 /**
- * Everything that is embedded goes through here: embedders are set up for a change of settings, documents of a batch are
- * rendered and embedded in chunks, and queries are embedded for searches.
+ * Everything that is embedded goes through here: embedders are set up for a change of settings,
+ * documents of a batch are rendered and embedded in chunks, and queries are embedded for searches.
  */
 import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
@@ -68,7 +68,8 @@ export interface BatchCall {
 export interface BatchEmbedding {
   /**
    * @param chunk JSON of a list of `ChunkDocument`
-   * @returns see `chunkAnswer`; throws `EmbeddingError`, `TemplateFault` or the reason of the signal
+   * @returns see `chunkAnswer`; throws `EmbeddingError`, `TemplateFault` or the reason of the
+   * signal
    */
   embed(chunk: Uint8Array): Promise<Buffer>;
   /** Texts and fragments that were to be embedded so far, and those of them that are. */
@@ -76,7 +77,10 @@ export interface BatchEmbedding {
   close(): void;
 }
 
-/** The embedders of an index. The engine numbers those that make embeddings in the order of their names. */
+/**
+ * The embedders of an index. The engine numbers those that make embeddings in the order of their
+ * names.
+ */
 export interface BatchEmbedders {
   embedders: Embedders;
   states: EmbedderStates;

@@ -1,6 +1,6 @@
 /**
- * The process that runs models: neither their memory nor a crash of the library reaches the server. It answers one request
- * after the other and keeps the models it has loaded.
+ * The process that runs models: neither their memory nor a crash of the library reaches the server.
+ * It answers one request after the other and keeps the models it has loaded.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,8 +96,9 @@ class Model {
   }
 
   /**
-   * Each text by itself: 8-bit models scale a run by the greatest number in it, so beside others a text gets another
-   * embedding every time (cosine 0.99), and on processors a run of sixteen is no faster than sixteen runs.
+   * Each text by itself: 8-bit models scale a run by the greatest number in it, so beside others a
+   * text gets another embedding every time (cosine 0.99), and on processors a run of sixteen is no
+   * faster than sixteen runs.
    */
   async embed(texts: readonly string[], pooling: Pooling): Promise<Float32Array[]> {
     const embeddings: Float32Array[] = [];

@@ -1,4 +1,7 @@
-/** Models that run on this machine, in a process of their own: started when it is first needed, ended when it is idle. */
+/**
+ * Models that run on this machine, in a process of their own: started when it is first needed,
+ * ended when it is idle.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';

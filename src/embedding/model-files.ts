@@ -1,6 +1,6 @@
 /**
- * The files of a model that runs on this machine: in a folder that the embedder names, or downloaded once from the hub into a
- * cache, by revision.
+ * The files of a model that runs on this machine: in a folder that the embedder names, or
+ * downloaded once from the hub into a cache, by revision.
  */
 import {
   createWriteStream,
@@ -151,7 +151,9 @@ async function fetchFile(
   }
 }
 
-/** The hub sends large files from elsewhere. Nothing secret is sent, so its redirects are followed. */
+/**
+ * The hub sends large files from elsewhere. Nothing secret is sent, so its redirects are followed.
+ */
 async function follow(
   url: string,
   client: OutboundClient,

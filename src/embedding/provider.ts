@@ -1,6 +1,6 @@
 /**
- * Embedding by request to a provider: groups of inputs, attempts and their waiting, what of an answer is believed. What
- * differs between providers is their `Protocol`.
+ * Embedding by request to a provider: groups of inputs, attempts and their waiting, what of an
+ * answer is believed. What differs between providers is their `Protocol`.
  */
 import { setMaxListeners } from 'node:events';
 import { ExcessiveJson, parseAnswer } from '../base/json.ts';
@@ -17,7 +17,10 @@ import { EmbeddingError } from './embedding-error.ts';
 const ATTEMPTS_MAX = 11;
 /** Of what a provider says of an error. */
 const MESSAGE_LENGTH_MAX = 400;
-/** Of any answer; of what stands in it beside the numbers; of one number, which is written with twenty characters at most. */
+/**
+ * Of any answer; of what stands in it beside the numbers; of one number, which is written with
+ * twenty characters at most.
+ */
 const ANSWER_BYTES_MAX = 256 * 2 ** 20;
 const ANSWER_REST_BYTES = 2 ** 20;
 const NUMBER_BYTES = 32;
@@ -48,8 +51,8 @@ export interface Provider {
   /** null until it is known. */
   dimensions: number | null;
   /**
-   * One embedding per input, of `dimensions` numbers when these are known. Throws `EmbeddingError`, or the reason of the
-   * signal.
+   * One embedding per input, of `dimensions` numbers when these are known. Throws `EmbeddingError`,
+   * or the reason of the signal.
    */
   embed(inputs: readonly unknown[], call: EmbedCall): Promise<Float32Array[]>;
 }
@@ -296,7 +299,10 @@ function shortened(said: string): string {
   return said.slice(0, MESSAGE_LENGTH_MAX);
 }
 
-/** Providers say what is wrong under `error`, `message` or `detail`, inside each other or as plain text. */
+/**
+ * Providers say what is wrong under `error`, `message` or `detail`, inside each other or as plain
+ * text.
+ */
 function messageOf(body: Buffer): string {
   const text = body.toString('utf8', 0, 64 * 1024);
   let json: unknown;

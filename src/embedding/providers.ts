@@ -19,8 +19,8 @@ export interface ProviderParts extends ProtocolContext {
 export type LocalEmbedder = Extract<PartEmbedder, { source: 'huggingFace' }>;
 
 /**
- * The provider of an embedder that computes embeddings, or of a part of a composite one. Throws `EmbeddingError` when there
- * can be none.
+ * The provider of an embedder that computes embeddings, or of a part of a composite one. Throws
+ * `EmbeddingError` when there can be none.
  */
 export function openProvider(embedder: PartEmbedder, parts: ProviderParts): Provider {
   if (embedder.source === 'huggingFace') return parts.localModel(embedder);

@@ -1,6 +1,7 @@
 /**
- * The threads that render. They are started when they are needed and ended when they have been idle. Requesters take turns,
- * and none of them has all threads, so nobody waits for more than one job of somebody else.
+ * The threads that render. They are started when they are needed and ended when they have been
+ * idle. Requesters take turns, and none of them has all threads, so nobody waits for more than one
+ * job of somebody else.
  */
 import { availableParallelism } from 'node:os';
 import { FairQueue } from '../base/fair-queue.ts';
@@ -81,7 +82,10 @@ export class RenderPool {
     })) as Promise<number[] | null>;
   }
 
-  /** Of one request. A renderer that had to be stopped has failed. @param input null: the template is only parsed */
+  /**
+   * Of one request. A renderer that had to be stopped has failed.
+   * @param input null: the template is only parsed
+   */
   forRequest(
     requester: string,
     template: RequestTemplate,

@@ -1,6 +1,6 @@
 /**
- * Rendering for one request, of what its user wrote: documents that a chat model is shown, or one template to be looked at.
- * Runs on the thread of `render-worker.ts`; pure.
+ * Rendering for one request, of what its user wrote: documents that a chat model is shown, or one
+ * template to be looked at. Runs on the thread of `render-worker.ts`; pure.
  */
 import { err, ok, type Result } from '../base/result.ts';
 import {
@@ -106,7 +106,10 @@ const TEXTS_MS_MAX = 5_000;
 /** A model takes no more than some millions of characters for a whole conversation. */
 const TEXTS_BYTES_MAX = 256 * 1024;
 
-/** The texts of the documents, one after the other, with newlines between; cut where they get too long. */
+/**
+ * The texts of the documents, one after the other, with newlines between; cut where they get too
+ * long.
+ */
 export function textsForRequest(request: TextsRequest, now = Date.now): RequestOutcome<string> {
   const { template, bytesMax, answer, member } = request;
   const parsed = parseDocumentTemplate(template);

@@ -18,8 +18,8 @@ export class RenderStopped extends Error {
 }
 
 /**
- * One thread that renders, seen from the event loop. It does one job at a time; a job that takes too long ends the thread,
- * because nothing else stops a filter that does not come back.
+ * One thread that renders, seen from the event loop. It does one job at a time; a job that takes
+ * too long ends the thread, because nothing else stops a filter that does not come back.
  */
 export class RenderThread {
   readonly #limits: RenderLimits;

@@ -1,4 +1,7 @@
-/** A thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
+/**
+ * A thread that renders templates and counts tokens: both take input of users, and neither may hold
+ * the event loop.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { watchRendering } from '../templates/liquid.ts';
 import { fitFragment, Renderer } from './render.ts';

@@ -1,6 +1,6 @@
 /**
- * Rendering for embedders: which inputs the documents of a batch give, and which fragment a search fits. Runs on the thread
- * of `render-worker.ts`; pure but for what is prepared.
+ * Rendering for embedders: which inputs the documents of a batch give, and which fragment a search
+ * fits. Runs on the thread of `render-worker.ts`; pure but for what is prepared.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -30,9 +30,9 @@ export type RenderedEmbedder =
   | { kind: 'fragments'; fragments: { number: number; value: unknown }[] };
 
 /**
- * A document of a chunk, as the engine writes it. `want`: for each embedder whose embeddings are to be made its number,
- * whether they are made even if the text is the same, and fragment and hash of the text of each stored embedding
- * (hexadecimal, `0` when it is not known).
+ * A document of a chunk, as the engine writes it. `want`: for each embedder whose embeddings are to
+ * be made its number, whether they are made even if the text is the same, and fragment and hash of
+ * the text of each stored embedding (hexadecimal, `0` when it is not known).
  */
 export interface ChunkDocument {
   id: unknown;

@@ -16,7 +16,10 @@ const RETRIES_MS_MAX = 15 * 60_000;
 export class ExportTarget {
   readonly #peer: ApiPeer;
 
-  /** @param processMark every request carries it, so that this process knows its own export, by whatever address it comes */
+  /**
+   * @param processMark every request carries it, so that this process knows its own export, by
+   * whatever address it comes
+   */
   constructor(options: Omit<PeerOptions, 'retriesMsMax' | 'headers'>, processMark: string) {
     const headers = { 'x-gannet-exported-by': processMark };
     this.#peer = new ApiPeer({ ...options, headers, retriesMsMax: RETRIES_MS_MAX });

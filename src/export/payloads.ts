@@ -13,8 +13,9 @@ export interface Payload {
 }
 
 /**
- * Puts lines into payloads of at most `bytesMax` bytes before compression; a line that is larger alone has one of its own.
- * What is held at a time is a piece of `source` and one payload, compressed.
+ * Puts lines into payloads of at most `bytesMax` bytes before compression; a line that is larger
+ * alone has one of its own. What is held at a time is a piece of `source` and one payload,
+ * compressed.
  * @param source whole lines
  */
 export async function* payloadsOf(

@@ -99,7 +99,10 @@ async function openIndex({
   };
 }
 
-/** Of the patterns that an index matches the most specific one counts: its name, then the longest beginning of it. */
+/**
+ * Of the patterns that an index matches the most specific one counts: its name, then the longest
+ * beginning of it.
+ */
 export function optionsOf(
   indexUid: string,
   patterns: ExportRow['indexes'],

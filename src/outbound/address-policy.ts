@@ -1,7 +1,8 @@
 /**
- * Which addresses the server may connect to. Link-local and cloud metadata addresses are never allowed: what
- * answers there hands out credentials of the machine. Loopback and private addresses are allowed unless
- * `--outbound-deny-private` is given; `--outbound-allow` lists exceptions from that.
+ * Which addresses the server may connect to. Link-local and cloud metadata addresses are never
+ * allowed: what answers there hands out credentials of the machine. Loopback and private addresses
+ * are allowed unless `--outbound-deny-private` is given; `--outbound-allow` lists exceptions from
+ * that.
  */
 import { BlockList, isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
@@ -9,11 +10,17 @@ import { err, ok, type Result } from '../base/result.ts';
 export interface AddressPolicyOptions {
   /** Refuses every address that is not reachable from everywhere. */
   denyPrivate: boolean;
-  /** Networks (`10.0.0.0/8`), single addresses, or `any`: allowed although `denyPrivate` would refuse them. */
+  /**
+   * Networks (`10.0.0.0/8`), single addresses, or `any`: allowed although `denyPrivate` would
+   * refuse them.
+   */
   allow: readonly string[];
 }
 
-/** Link-local, and the metadata services that clouds run elsewhere: Alibaba, AWS (IPv6), Google (IPv6). */
+/**
+ * Link-local, and the metadata services that clouds run elsewhere: Alibaba, AWS (IPv6), Google
+ * (IPv6).
+ */
 const NEVER = [
   '169.254.0.0/16',
   'fe80::/10',

@@ -81,8 +81,8 @@ export class ApiPeer {
   }
 
   /**
-   * The answer to the first attempt that the server takes. Throws `RefusedRequest` and `OutboundError`, those of the last
-   * attempt. What is repeated may have been done already.
+   * The answer to the first attempt that the server takes. Throws `RefusedRequest` and
+   * `OutboundError`, those of the last attempt. What is repeated may have been done already.
    */
   send(request: PeerRequest): Promise<Buffer> {
     const { signal, wait } = this.#options;

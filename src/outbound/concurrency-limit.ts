@@ -11,7 +11,9 @@ export class ConcurrencyLimit {
     return this.#waiting.size;
   }
 
-  /** Rejects with the reason of `signal` while it waits. What `work` answers or throws is passed on. */
+  /**
+   * Rejects with the reason of `signal` while it waits. What `work` answers or throws is passed on.
+   */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#take(signal);
     try {

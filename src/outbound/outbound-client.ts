@@ -1,10 +1,11 @@
 /**
- * The one client for requests that the server sends to others: embedding and chat providers, webhooks, remotes, export
- * targets. Connections are kept. Redirects are not followed: a status of 3xx is an answer like any other, so credentials
- * reach nobody but the host they were given for.
+ * The one client for requests that the server sends to others: embedding and chat providers,
+ * webhooks, remotes, export targets. Connections are kept. Redirects are not followed: a status of
+ * 3xx is an answer like any other, so credentials reach nobody but the host they were given for.
  *
- * The address policy is asked three times: for an address in the URL itself, for what a name resolves to (the connection
- * goes to exactly these addresses), and for the peer of the socket before anything is sent.
+ * The address policy is asked three times: for an address in the URL itself, for what a name
+ * resolves to (the connection goes to exactly these addresses), and for the peer of the socket
+ * before anything is sent.
  */
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
@@ -40,7 +41,10 @@ export interface OutboundRequest {
   /** Absolute, http or https. A user and password in it become the header `authorization`. */
   url: string | URL;
   headers?: Readonly<Record<string, string>>;
-  /** A stream or generator is sent as it is produced, in chunks, no faster than the other side reads. */
+  /**
+   * A stream or generator is sent as it is produced, in chunks, no faster than the other side
+   * reads.
+   */
   body?: string | Uint8Array | Readable | AsyncIterable<Uint8Array>;
   /** What of the body can hold credentials: settings of embedders, or the template of the body. */
   bodySecrets?: unknown;
@@ -55,7 +59,10 @@ export interface OutboundRequest {
 export interface OutboundHead {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The beginning of a text of the answer, without the credentials of the request: whatever is shown goes through it. */
+  /**
+   * The beginning of a text of the answer, without the credentials of the request: whatever is
+   * shown goes through it.
+   */
   hide(text: string): string;
 }
 
@@ -138,7 +145,10 @@ export class OutboundClient {
     }
   }
 
-  /** Sends a request and answers as soon as the head of the answer is there. Throws `OutboundError` alone. */
+  /**
+   * Sends a request and answers as soon as the head of the answer is there. Throws `OutboundError`
+   * alone.
+   */
   async stream(request: OutboundRequest): Promise<OutboundStream> {
     const { stream, end } = await this.#send(request);
     end();

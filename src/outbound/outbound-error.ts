@@ -21,7 +21,10 @@ export const FINAL_FAILURES: ReadonlySet<OutboundFailure> = new Set<OutboundFail
   'answerTooLarge',
 ]);
 
-/** Its message names the place without credentials, query and headers, so it may be logged and shown. */
+/**
+ * Its message names the place without credentials, query and headers, so it may be logged and
+ * shown.
+ */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;

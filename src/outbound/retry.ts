@@ -27,7 +27,8 @@ export interface Waits {
 }
 
 /**
- * Ms to wait before a retry: at random, from half of the longest wait up to it, so that many do not come back at once.
+ * Ms to wait before a retry: at random, from half of the longest wait up to it, so that many do not
+ * come back at once.
  * @param retry from 0
  */
 export function backoffMs({ firstMs, factor, msMax }: Waits, retry: number): number {

@@ -1,10 +1,12 @@
 /**
- * Where the records of CSV end: the one splitter of `gannet import` and of the page, which cut large files into requests.
+ * Where the records of CSV end: the one splitter of `gannet import` and of the page, which cut
+ * large files into requests.
  *
- * It agrees with the reader of the server (`native/indexing/parse/csv.cc`) on every text: a quote opens a quoted value only where a value begins;
- * two in a row inside stand for one; what follows the closing quote is text. A record ends with LF, CRLF or CR. The values themselves are
- * never read here, so bytes reach the server as they are. Packages that parse CSV decode values, differ from the server in these details,
- * and are some ten times as large as the page needs.
+ * It agrees with the reader of the server (`native/indexing/parse/csv.cc`) on every text: a quote
+ * opens a quoted value only where a value begins; two in a row inside stand for one; what follows
+ * the closing quote is text. A record ends with LF, CRLF or CR. The values themselves are never
+ * read here, so bytes reach the server as they are. Packages that parse CSV decode values, differ
+ * from the server in these details, and are some ten times as large as the page needs.
  */
 import { FileFault } from './file-fault.ts';
 

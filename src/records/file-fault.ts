@@ -1,4 +1,7 @@
-/** What is wrong with a file of documents, and where: without the name of the file, which callers put in front. */
+/**
+ * What is wrong with a file of documents, and where: without the name of the file, which callers
+ * put in front.
+ */
 export class FileFault extends Error {
   override readonly name = 'FileFault';
   /** From 1; null: the whole file. */

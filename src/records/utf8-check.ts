@@ -1,10 +1,16 @@
-/** Text of files as UTF-8: other encodings are refused before anything of them is taken for documents. */
+/**
+ * Text of files as UTF-8: other encodings are refused before anything of them is taken for
+ * documents.
+ */
 import { FileFault } from './file-fault.ts';
 
 const LF = 10;
 const CR = 13;
 const REPLACEMENT = '\ufffd';
-/** Bytes that are looked at to tell UTF-16 without a mark: every second one is zero in most of its text. */
+/**
+ * Bytes that are looked at to tell UTF-16 without a mark: every second one is zero in most of its
+ * text.
+ */
 const BEGIN_BYTES = 64;
 
 /** Bytes of a mark at the begin of UTF-8, which is no part of the text. */
@@ -12,7 +18,10 @@ export function markBytes(begin: Uint8Array): number {
   return begin[0] === 0xef && begin[1] === 0xbb && begin[2] === 0xbf ? 3 : 0;
 }
 
-/** Throws `FileFault` for UTF-16 and UTF-32. @param begin at least the first four bytes of the file, where it has them */
+/**
+ * Throws `FileFault` for UTF-16 and UTF-32.
+ * @param begin at least the first four bytes of the file, where it has them
+ */
 export function refuseWide(begin: Uint8Array): void {
   const [first, second] = begin;
   const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
@@ -52,7 +61,8 @@ export class Utf8Check {
 
   #fault(chunk: Uint8Array): FileFault {
     const text = new TextDecoder().decode(chunk);
-    // The rest of a character that began in the chunk before counts as bad here: it stands in the first line.
+    // The rest of a character that began in the chunk before counts as bad here: it stands in the
+    // first line.
     const bad = Math.max(0, text.indexOf(REPLACEMENT, text.startsWith(REPLACEMENT) ? 1 : 0));
     const before = new TextEncoder().encode(text.slice(0, bad));
     const lf = this.#lf + countOf(before, LF);

@@ -1,7 +1,7 @@
 /**
- * The functions of the language: those that the Rhai book lists for strings, characters, numbers, arrays, maps, ranges
- * and function pointers. A method call and a call in the style of a function reach the same one: what stands before the
- * dot is the first argument.
+ * The functions of the language: those that the Rhai book lists for strings, characters, numbers,
+ * arrays, maps, ranges and function pointers. A method call and a call in the style of a function
+ * reach the same one: what stands before the dot is the first argument.
  */
 import { fail } from './errors.ts';
 import { charge, chargeItems, chargeText } from './meter.ts';
@@ -45,8 +45,8 @@ import {
 
 /**
  * @param args as many as the caller gave
- * @returns the value; `self` is what the first argument has become, undefined when it is the same value. Arrays and maps
- * change where they are.
+ * @returns the value; `self` is what the first argument has become, undefined when it is the same
+ * value. Arrays and maps change where they are.
  */
 /** The run that a function of the language is called in. */
 export interface Caller {
@@ -68,7 +68,8 @@ export function builtinOf(name: string): Builtin | undefined {
 }
 
 /**
- * `variants`: by the type of the first argument. A call costs what it touches, by the sizes of its arguments.
+ * `variants`: by the type of the first argument. A call costs what it touches, by the sizes of its
+ * arguments.
  * @param untouched kinds of first arguments that take the same time whatever their size
  */
 function define(names: string, variants: Variants, untouched: readonly Kind[] = []): void {
@@ -756,7 +757,10 @@ define('zip', {
 
 // Arrays with functions.
 
-/** Calls a function for an item: with its index too when the function takes it, as `this` when it takes nothing. */
+/**
+ * Calls a function for an item: with its index too when the function takes it, as `this` when it
+ * takes nothing.
+ */
 function callFor(run: Caller, pointer: Value, item: Value, n: number): Value {
   const closure = pointer instanceof FnPtr ? pointer.closure : null;
   const own = closure === null && pointer instanceof FnPtr ? paramsOf(run, pointer) : null;

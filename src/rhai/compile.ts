@@ -1,9 +1,9 @@
 /**
- * A tree to closures. Every node becomes a function of the frame it runs in; variables become slots of that frame when
- * the script is compiled, so that running looks nothing up by name.
+ * A tree to closures. Every node becomes a function of the frame it runs in; variables become slots
+ * of that frame when the script is compiled, so that running looks nothing up by name.
  *
- * `break`, `continue` and `return` are values of statements ({@link Signal}) as long as statements hold them, which
- * costs nothing; inside an expression they are thrown.
+ * `break`, `continue` and `return` are values of statements ({@link Signal}) as long as statements
+ * hold them, which costs nothing; inside an expression they are thrown.
  */
 import type { FunctionNode, Node, Program } from './ast.ts';
 import { type Builtin, builtinOf, charsOf } from './builtins.ts';
@@ -126,7 +126,10 @@ interface CompiledFunction {
 
 export interface CompiledScript {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
-  /** Runs the script with values of its global variables, in the order of their names; they may change. */
+  /**
+   * Runs the script with values of its global variables, in the order of their names; they may
+   * change.
+   */
   run(globals: readonly Cell[]): void;
 }
 
@@ -675,7 +678,8 @@ class Compiler {
         );
       };
     }
-    // In the style of a function, a function of the language changes its first argument as a method would.
+    // In the style of a function, a function of the language changes its first argument as a method
+    // would.
     const first = node.args[0] === undefined ? null : this.#place(node.args[0]);
     const builtin = builtinOf(name);
     return (frame) => {
@@ -871,7 +875,10 @@ class ThrownValue extends ScriptError {
   }
 }
 
-/** What `catch` gets: the value thrown, or the description of an error of the language or of `throw ()`. */
+/**
+ * What `catch` gets: the value thrown, or the description of an error of the language or of `throw
+ * ()`.
+ */
 function valueOf(error: ScriptError): Value {
   if (error instanceof ThrownValue && error.value !== null) return error.value;
   const map = new ObjectMap();

@@ -1,6 +1,6 @@
 /**
- * One function over many documents: what it leaves of each. The semantics are those of `documents/edit`, see
- * `docs/behaviour/edit-functions.md`.
+ * One function over many documents: what it leaves of each. The semantics are those of
+ * `documents/edit`, see `docs/behaviour/edit-functions.md`.
  */
 import { jsonText } from './builtins.ts';
 import { asScriptError, compile, type CompiledScript, type GlobalVariable } from './compile.ts';
@@ -41,7 +41,9 @@ export interface EditedDocuments {
   deleted: string[];
 }
 
-/** Code units of documents that are given out at once, and time after which they are however few. */
+/**
+ * Code units of documents that are given out at once, and time after which they are however few.
+ */
 const PART_LENGTH = 4 * 1024 * 1024;
 const PART_MS = 200;
 

@@ -1,6 +1,7 @@
 /**
- * JSON text to values of scripts. Unlike `JSON.parse` it tells integers from floats: a number without fraction and
- * exponent is a bigint, also one beyond 64 bits, with which a script can do nothing but keep it.
+ * JSON text to values of scripts. Unlike `JSON.parse` it tells integers from floats: a number
+ * without fraction and exponent is a bigint, also one beyond 64 bits, with which a script can do
+ * nothing but keep it.
  */
 import { ObjectMap, type Value } from './values.ts';
 

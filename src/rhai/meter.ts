@@ -1,6 +1,7 @@
 /**
- * What a run may still spend. An operation costs one unit and what it touches: a character of a string or an item of an
- * array takes the same time whether a loop of the script looks at it or a function of the language does.
+ * What a run may still spend. An operation costs one unit and what it touches: a character of a
+ * string or an item of an array takes the same time whether a loop of the script looks at it or a
+ * function of the language does.
  *
  * One script runs at a time, so the meter is that of the module.
  */

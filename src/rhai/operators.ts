@@ -1,4 +1,7 @@
-/** What operators do with values. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays", "Strings", "Object Maps". */
+/**
+ * What operators do with values. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays",
+ * "Strings", "Object Maps".
+ */
 import { fail } from './errors.ts';
 import { chargeItems, chargeText } from './meter.ts';
 import { charAt, charCount, charSlice, occurrences, offsetOf, replaced } from './text.ts';

@@ -1,4 +1,7 @@
-/** Tokens to a tree: statements by descent, expressions by precedence. Rhai book, "Operators" for the precedences. */
+/**
+ * Tokens to a tree: statements by descent, expressions by precedence. Rhai book, "Operators" for
+ * the precedences.
+ */
 import type { FunctionNode, Node, Program, SwitchCase } from './ast.ts';
 import { ScriptSyntaxError, type Position } from './errors.ts';
 import { tokenize, type Token } from './tokens.ts';

@@ -1,6 +1,6 @@
 /**
- * The process that compiles and runs functions, so that neither their time nor their memory is the server's. When V8 runs out
- * of memory it ends its process, whichever thread asked for the memory.
+ * The process that compiles and runs functions, so that neither their time nor their memory is the
+ * server's. When V8 runs out of memory it ends its process, whichever thread asked for the memory.
  */
 import { Worker } from 'node:worker_threads';
 import { compileEdit, DocumentEditor } from './edit.ts';

@@ -10,8 +10,8 @@ export type ScriptRequest =
   | { kind: 'next' };
 
 /**
- * Parts come before the end of a page: when they are large, and as a sign of life. After each one the process waits for
- * `next`, so that parts do not gather where they are written.
+ * Parts come before the end of a page: when they are large, and as a sign of life. After each one
+ * the process waits for `next`, so that parts do not gather where they are written.
  */
 export type ScriptReply =
   | ({ kind: 'part' } & EditedPart)

@@ -1,4 +1,6 @@
-/** Processes that compile and run functions: started when one is needed, ended when they are idle. */
+/**
+ * Processes that compile and run functions: started when one is needed, ended when they are idle.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -9,7 +11,9 @@ import type { EditedPart, EditFunction, ScriptReply, ScriptRequest } from './scr
 
 /** Heap of a process, MiB. */
 const HEAP_MB = 256;
-/** All private memory of a process, enforced by the kernel. It uses 60 MiB before it runs anything. */
+/**
+ * All private memory of a process, enforced by the kernel. It uses 60 MiB before it runs anything.
+ */
 const DATA_BYTES_MAX = 768 * 2 ** 20;
 /** KiB; the stack of the main thread has 8 MiB nearly everywhere. */
 const STACK_KB = 3900;
@@ -17,7 +21,10 @@ const STACK_KB = 3900;
 const NICE = 5;
 const IDLE_MS_MAX = 30_000;
 
-/** Processor time without a sign of life: an operation of the language hangs where it cannot look at the clock. */
+/**
+ * Processor time without a sign of life: an operation of the language hangs where it cannot look at
+ * the clock.
+ */
 const SILENT_CPU_MS_MAX = RUN_MS_MAX + 1000;
 /** The same by the clock of the wall, for machines that do not tell and for processes that wait. */
 const SILENT_MS_MAX = 60_000;
@@ -88,7 +95,10 @@ class ScriptProcess {
     return this.#end === null;
   }
 
-  /** Rejects with `ScriptProcessError`, or as `onPart` does. REQUIRES: no other request is under way. */
+  /**
+   * Rejects with `ScriptProcessError`, or as `onPart` does. REQUIRES: no other request is under
+   * way.
+   */
   ask(request: ScriptRequest, onPart: TakePart = async () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) {
@@ -205,7 +215,8 @@ export class ScriptProcesses {
   }
 
   /**
-   * Why a function does not compile. Null when it does, and when that cannot be said in time: the task then fails.
+   * Why a function does not compile. Null when it does, and when that cannot be said in time: the
+   * task then fails.
    */
   async check(text: string, withContext: boolean): Promise<string | null> {
     if (this.#checks > CHECKS_WAITING_MAX) return null;
@@ -297,7 +308,10 @@ function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }
 
-/** Ticks of the clock of the kernel in which processor time is told: 100 a second on all usual systems. */
+/**
+ * Ticks of the clock of the kernel in which processor time is told: 100 a second on all usual
+ * systems.
+ */
 const MS_PER_TICK = 10;
 
 /** Processor time of a process; 0 where the system does not tell. */

@@ -10,7 +10,8 @@ export function charCount(text: string): number {
 }
 
 /**
- * Where the character with that number begins, in code units; the end of the text for all beyond it.
+ * Where the character with that number begins, in code units; the end of the text for all beyond
+ * it.
  * @param chars at least 0
  */
 export function offsetOf(text: string, chars: number): number {
@@ -41,7 +42,10 @@ export function* charsIn(text: string): Generator<string> {
   for (let at = 0; at < text.length; at += widthAt(text, at)) yield charAt(text, at);
 }
 
-/** Pieces that are joined at a time: a string of millions of pieces takes ten times its memory until it is looked at. */
+/**
+ * Pieces that are joined at a time: a string of millions of pieces takes ten times its memory until
+ * it is looked at.
+ */
 const PIECES_MAX = 8192;
 
 /** A long text made of short pieces. */
@@ -58,8 +62,8 @@ export function textOf(pieces: Iterable<string>): string {
 }
 
 /**
- * What a text becomes when another one is put in the place of each occurrence of a third; of an empty one, before each
- * character and at the end.
+ * What a text becomes when another one is put in the place of each occurrence of a third; of an
+ * empty one, before each character and at the end.
  */
 export function replaced(text: string, wanted: string, other: string): string {
   return textOf(replacement(text, wanted, other));

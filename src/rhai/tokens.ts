@@ -1,4 +1,7 @@
-/** Text of a script to tokens. Rhai book, "Language Reference: Literals Syntax, Keywords, Operators". */
+/**
+ * Text of a script to tokens. Rhai book, "Language Reference: Literals Syntax, Keywords,
+ * Operators".
+ */
 import { ScriptSyntaxError, type Position } from './errors.ts';
 
 export type Token =

@@ -1,9 +1,9 @@
 /**
  * The values of scripts. Rhai book, "Values and Types".
  *
- * `()` is null, a boolean is itself, an integer of 64 bits is a bigint, a float is a number, a string is itself. Arrays
- * and maps have value semantics in the language and are references here: whoever stores one that something else still
- * holds copies it first ({@link copyOf}).
+ * `()` is null, a boolean is itself, an integer of 64 bits is a bigint, a float is a number, a
+ * string is itself. Arrays and maps have value semantics in the language and are references here:
+ * whoever stores one that something else still holds copies it first ({@link copyOf}).
  */
 import { fail } from './errors.ts';
 import { charge, chargeItems, chargeText } from './meter.ts';
@@ -48,7 +48,10 @@ export interface Cell {
   v: Value;
 }
 
-/** A function by name, or a closure with what it captured; `curried` come before the arguments of a call. */
+/**
+ * A function by name, or a closure with what it captured; `curried` come before the arguments of a
+ * call.
+ */
 export class FnPtr {
   readonly name: string;
   readonly curried: readonly Value[];
@@ -308,7 +311,10 @@ export function bounded(text: string): string {
   return text;
 }
 
-/** Two strings as one. The platform copies the shorter one at most: it joins them when the whole is looked at. */
+/**
+ * Two strings as one. The platform copies the shorter one at most: it joins them when the whole is
+ * looked at.
+ */
 export function joined(a: string, b: string): string {
   boundedLength(a.length + b.length);
   chargeText(Math.min(a.length, b.length));

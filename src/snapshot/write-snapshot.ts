@@ -1,7 +1,8 @@
 /**
- * Writes the database itself to one file. First a copy of it is made beside it: the list of tasks and the records of the
- * indexes as LMDB copies them, payloads and segments as further names of their files, which nobody changes. No batch
- * runs in that time. The copy is packed then, while batches of documents go on.
+ * Writes the database itself to one file. First a copy of it is made beside it: the list of tasks
+ * and the records of the indexes as LMDB copies them, payloads and segments as further names of
+ * their files, which nobody changes. No batch runs in that time. The copy is packed then, while
+ * batches of documents go on.
  */
 import { linkSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
@@ -71,7 +72,8 @@ async function copyDatabase(
   await store.copyTo(storeDir);
   cancel.check();
   progress.enter(1, 'snapshot the update files', 2, 6);
-  // Later than the tasks, each of which finds its payload then; payloads of later tasks are erased below.
+  // Later than the tasks, each of which finds its payload then; payloads of later tasks are erased
+  // below.
   const pause = pauser();
   for (const name of await readdir(folder.payloadDir)) {
     if (/^\d+$/.test(name)) await linkFile(join(folder.payloadDir, name), join(payloadDir, name));
@@ -88,7 +90,10 @@ async function copyDatabase(
   await concludeCopy(new Store(storeDir, storeBytesMax), payloadDir);
 }
 
-/** In the copy there are no waiting tasks of snapshots: this one is among them, and they would run again. */
+/**
+ * In the copy there are no waiting tasks of snapshots: this one is among them, and they would run
+ * again.
+ */
 async function concludeCopy(store: Store, payloadDir: string): Promise<void> {
   const tasks = new TaskStore(store, payloadDir, systemClock);
   try {

@@ -1,4 +1,7 @@
-/** Templates that turn a document into the text that is embedded, and fragments, which are JSON with templates in it. */
+/**
+ * Templates that turn a document into the text that is embedded, and fragments, which are JSON with
+ * templates in it.
+ */
 import { err, ok, type Result } from '../base/result.ts';
 import { type LiquidTemplate, parseTemplate, type RenderFault } from './liquid.ts';
 import { cutText, textOf, withTexts } from './value-text.ts';
@@ -112,7 +115,10 @@ export function parseFragment(value: unknown): Result<Fragment, string> {
   });
 }
 
-/** Parses every string of `value`. @returns what is wrong with the first that is no template, with its place */
+/**
+ * Parses every string of `value`.
+ * @returns what is wrong with the first that is no template, with its place
+ */
 function collectTemplates(
   value: unknown,
   path: string,
@@ -146,7 +152,10 @@ function replaceTexts(value: unknown, texts: ReadonlyMap<string, string>): unkno
 /** Integers beyond this many digits may not fit a number of JavaScript. */
 const LONG_NUMBER = /\d{16}/;
 
-/** A JSON text as templates need it: a whole number that JavaScript cannot hold exactly becomes a string. */
+/**
+ * A JSON text as templates need it: a whole number that JavaScript cannot hold exactly becomes a
+ * string.
+ */
 export function parseTemplateJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
   // Outside strings only: a string ends at the first quote that no backslash stands before.

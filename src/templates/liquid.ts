@@ -1,7 +1,8 @@
 /**
- * Liquid, as templates of documents and queries may use it. A template is input of a user: it reaches no file and no
- * prototype, and what it may take of time and memory is limited, also inside filters (`work-limit.ts`). Should one run
- * away nevertheless, the thread that renders it is ended (`embedding/render-pool.ts`).
+ * Liquid, as templates of documents and queries may use it. A template is input of a user: it
+ * reaches no file and no prototype, and what it may take of time and memory is limited, also inside
+ * filters (`work-limit.ts`). Should one run away nevertheless, the thread that renders it is ended
+ * (`embedding/render-pool.ts`).
  */
 import {
   Context,
@@ -54,8 +55,8 @@ const BLOCKS = 'capture|case|comment|for|if|ifchanged|raw|tablerow|unless';
 type Branches = { value: Value }[];
 
 /**
- * A condition that is nothing but a variable asks whether the variable is there. In a comparison an unknown variable is a
- * fault, as it is anywhere else.
+ * A condition that is nothing but a variable asks whether the variable is there. In a comparison an
+ * unknown variable is a fault, as it is anywhere else.
  */
 function askForPresence(branches: Branches): void {
   for (const { value } of branches) {

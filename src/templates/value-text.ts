@@ -1,6 +1,6 @@
 /**
- * Values of documents as templates see them, and the text they render to: items of lists one after the other, objects as each
- * key followed by its value, null as nothing.
+ * Values of documents as templates see them, and the text they render to: items of lists one after
+ * the other, objects as each key followed by its value, null as nothing.
  */
 
 /** The text of a JSON value in a template. */
@@ -57,7 +57,10 @@ export function withTexts(value: unknown): unknown {
   return value;
 }
 
-/** The longest beginning of `text` that has at most `bytesMax` bytes in UTF-8 and ends between characters. */
+/**
+ * The longest beginning of `text` that has at most `bytesMax` bytes in UTF-8 and ends between
+ * characters.
+ */
 export function cutText(text: string, bytesMax: number): string {
   // A UTF-16 unit has at most three bytes.
   if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;

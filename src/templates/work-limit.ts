@@ -1,6 +1,7 @@
 /**
- * What one rendering may cost. Every filter, comparison and output is charged by the size of what it touches before it
- * runs, so none of them runs for longer than some hundred milliseconds, and the clock is read in between.
+ * What one rendering may cost. Every filter, comparison and output is charged by the size of what
+ * it touches before it runs, so none of them runs for longer than some hundred milliseconds, and
+ * the clock is read in between.
  */
 import { type FilterImplOptions, type Liquid, toValue } from 'liquidjs';
 
@@ -15,7 +16,10 @@ const COMPARED_ITEM = 100;
 const PIECE = 3;
 /** One conversion of a date format. */
 const CONVERSION = 500;
-/** Characters that a search for a text compares in the time of a unit; at worst it compares all pairs. */
+/**
+ * Characters that a search for a text compares in the time of a unit; at worst it compares all
+ * pairs.
+ */
 const COMPARED_CHARACTERS = 16;
 /** A number or a truth value as a text. */
 const SCALAR = 10;
@@ -91,7 +95,9 @@ export class WorkLimit {
 /** Charges for a call with these values; `input` is what stands before the bar. */
 type Cost = (work: WorkLimit, input: unknown, args: readonly unknown[]) => void;
 
-/** Reads input and arguments as texts; `factor`: how many characters the result may have for each. */
+/**
+ * Reads input and arguments as texts; `factor`: how many characters the result may have for each.
+ */
 const text =
   (factor = 1): Cost =>
   (work, input, args) => {

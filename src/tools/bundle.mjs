@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Writes the server as one file, dist/main.cjs, and one for each kind of thread: reading hundreds of modules took Node longer than all else that a start does.
+// Writes the server as one file, dist/main.cjs, and one for each kind of thread: reading hundreds
+// of modules took Node longer than all else that a start does.
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';

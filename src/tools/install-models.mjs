@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Adds what runs models on this machine (embedders of the source huggingFace) to node_modules, without a trace in package.json.
-// One platform of the runtime is kept, 46 MB of 300.
+// Adds what runs models on this machine (embedders of the source huggingFace) to node_modules,
+// without a trace in package.json. One platform of the runtime is kept, 46 MB of 300.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

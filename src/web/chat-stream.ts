@@ -5,7 +5,10 @@ import type { ChatEvent } from './conversation.ts';
 
 const END = '[DONE]';
 
-/** Until the answer has ended. Throws a {@link Fault} when it breaks off; after an abort, the error of the abort. */
+/**
+ * Until the answer has ended. Throws a {@link Fault} when it breaks off; after an abort, the error
+ * of the abort.
+ */
 export async function converse(
   client: Client,
   workspace: string,

@@ -48,7 +48,10 @@ export class Client {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** The answer before its body is read. Throws a {@link Fault}; after an abort, the error of the abort. */
+  /**
+   * The answer before its body is read. Throws a {@link Fault}; after an abort, the error of the
+   * abort.
+   */
   async open(
     method: string,
     path: string,
@@ -102,7 +105,10 @@ export class Client {
   }
 }
 
-/** The body of an answer as it comes. Throws a {@link Fault} when it breaks off; after an abort, the error of the abort. */
+/**
+ * The body of an answer as it comes. Throws a {@link Fault} when it breaks off; after an abort, the
+ * error of the abort.
+ */
 export async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
@@ -134,7 +140,9 @@ function faultOf(status: number, text: string): Fault {
   }
 }
 
-/** A path of segments, each percent-encoded, with a query of what is neither undefined nor empty. */
+/**
+ * A path of segments, each percent-encoded, with a query of what is neither undefined nor empty.
+ */
 export function pathOf(
   segments: readonly (string | number)[],
   query: Readonly<Record<string, string | number | boolean | undefined>> = {},

@@ -1,4 +1,7 @@
-/** A conversation as the chat view shows it: pure, from the events of the server to turns, and from turns to the next request. */
+/**
+ * A conversation as the chat view shows it: pure, from the events of the server to turns, and from
+ * turns to the next request.
+ */
 
 export type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 

@@ -1,4 +1,7 @@
-/** What the server publishes of its interface (`/openapi.json`): lists and explanations that the page shows come from there. */
+/**
+ * What the server publishes of its interface (`/openapi.json`): lists and explanations that the
+ * page shows come from there.
+ */
 import type { Client } from './client.ts';
 import { choices, type Schema } from './schema.ts';
 

@@ -60,7 +60,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Lines and indents between the tokens of a JSON text, which stay as they are: no number loses a digit. */
+/**
+ * Lines and indents between the tokens of a JSON text, which stay as they are: no number loses a
+ * digit.
+ */
 export function indentJson(text: string): string {
   let indented = '';
   let depth = 0;

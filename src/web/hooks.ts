@@ -13,8 +13,8 @@ export interface Loaded<T> {
 const AWAY_MS = 1500;
 
 /**
- * The answer to a question that is asked anew whenever `inputs` change, and while the server cannot be reached. An answer that
- * is late is dropped.
+ * The answer to a question that is asked anew whenever `inputs` change, and while the server cannot
+ * be reached. An answer that is late is dropped.
  * @param everyMs ask again after so long, while the page can be seen; 0: do not
  */
 export function useLoaded<T>(

@@ -1,6 +1,6 @@
 /**
- * Highlighted text. The server is asked to put marks around what matches that no document can know, and the text is
- * split at them: whatever else it holds stays text.
+ * Highlighted text. The server is asked to put marks around what matches that no document can know,
+ * and the text is split at them: whatever else it holds stays text.
  */
 
 export interface Marks {
@@ -38,7 +38,10 @@ export function splitMarks(text: string, { begin, end }: Marks): TextPart[] {
 /** Characters of a long text before what matches first. */
 const LEAD = 100;
 
-/** At most `max` characters: from the first on, or from shortly before what matches first where that stands later. */
+/**
+ * At most `max` characters: from the first on, or from shortly before what matches first where that
+ * stands later.
+ */
 export function excerpt(parts: readonly TextPart[], max: number): TextPart[] {
   const first = parts.findIndex(({ marked }) => marked);
   const before = parts.slice(0, Math.max(first, 0)).reduce((sum, { text }) => sum + text.length, 0);

@@ -23,7 +23,10 @@ interface FederatedAnswer {
   readonly remoteErrors?: Readonly<Record<string, { readonly message: string }>>;
 }
 
-/** Each server of the network, asked for its documents of an index with the key that the network has for it. */
+/**
+ * Each server of the network, asked for its documents of an index with the key that the network has
+ * for it.
+ */
 export async function reachAll(
   client: Client,
   { remotes }: Network,

@@ -349,7 +349,10 @@ export function Confirm({
   );
 }
 
-/** A value of JSON as nested lists that can be folded. Web addresses become links, nothing is loaded. */
+/**
+ * A value of JSON as nested lists that can be folded. Web addresses become links, nothing is
+ * loaded.
+ */
 export function JsonValue({ value, marks }: { value: unknown; marks?: Marks }): JSX.Element {
   if (typeof value === 'string') {
     const marked = marks !== undefined && value.includes(marks.begin);

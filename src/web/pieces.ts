@@ -32,9 +32,10 @@ const LF = 10;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Pieces of up to `bytesMax`, in order, each a file of the same type: no record is cut, and each piece of CSV begins with the header. A
- * JSON array stays whole, and so does a record that is longer. Rejects with `FileFault` when the file is not UTF-8, is not the CSV that it
- * seems, or holds no documents.
+ * Pieces of up to `bytesMax`, in order, each a file of the same type: no record is cut, and each
+ * piece of CSV begins with the header. A JSON array stays whole, and so does a record that is
+ * longer. Rejects with `FileFault` when the file is not UTF-8, is not the CSV that it seems, or
+ * holds no documents.
  * @param delimiter of CSV
  */
 export async function piecesOf(

@@ -61,7 +61,10 @@ export function draftOf(rule: Rule | null): RuleDraft {
   };
 }
 
-/** The body that makes `rule` (null: a new one) what was typed. Throws what is wrong with the text of `values`. */
+/**
+ * The body that makes `rule` (null: a new one) what was typed. Throws what is wrong with the text
+ * of `values`.
+ */
 export function ruleChange(rule: Rule | null, draft: RuleDraft): Record<string, unknown> {
   const { description, precedence, active, start, end, query, words, values, pins } = draft;
   const time = rule?.conditions.time;

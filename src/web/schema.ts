@@ -26,8 +26,9 @@ export function takes(schema: Schema | undefined, type: string): boolean {
 }
 
 /**
- * What to send so that a setting that was `before` becomes `after`: where members can be null, those that changed
- * alone, and null for those that are gone. So a secret that the server has shown shortened is not sent back.
+ * What to send so that a setting that was `before` becomes `after`: where members can be null,
+ * those that changed alone, and null for those that are gone. So a secret that the server has shown
+ * shortened is not sent back.
  */
 export function settingChange(
   schema: Schema | undefined,

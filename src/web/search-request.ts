@@ -48,8 +48,8 @@ export type Hit = Readonly<Record<string, unknown>> & {
 
 /**
  * @param facets false: the index has none, and asking for all of them would be an error
- * @returns the search first; then, for each facet with chosen values, the counts of its values without that choice: they are
- * what choosing one more would find.
+ * @returns the search first; then, for each facet with chosen values, the counts of its values
+ * without that choice: they are what choosing one more would find.
  */
 export function searchQueries(
   indexUid: string,

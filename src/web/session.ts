@@ -5,7 +5,10 @@ import { Client, Fault } from './client.ts';
 
 const STORED_KEY = 'gannet-key';
 
-/** What the page asks a key about; each by the cheapest request that needs the right: its method, path and body. */
+/**
+ * What the page asks a key about; each by the cheapest request that needs the right: its method,
+ * path and body.
+ */
 const PROBES = {
   search: ['POST', '/multi-search', { queries: [] }],
   indexes: ['GET', '/indexes?limit=1'],

@@ -1,4 +1,7 @@
-/** The page where names are long, documents are large, screens are small, keys may do little and the server goes away. */
+/**
+ * The page where names are long, documents are large, screens are small, keys may do little and the
+ * server goes away.
+ */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { enter, loadBooks, openStage, overflow, type Stage, type Tab } from './support/browser.ts';

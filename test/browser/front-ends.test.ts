@@ -1,4 +1,7 @@
-/** Front ends as published, in a browser, on a page of another origin, against the collection of books. */
+/**
+ * Front ends as published, in a browser, on a page of another origin, against the collection of
+ * books.
+ */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 /**
- * One small program for each published client whose toolchain is here: makes an index, fills it, searches it; where the
- * client knows of networks, another one asks two servers as one. A client that cannot be
- * fetched, or whose language is not installed, is skipped with a word.
+ * One small program for each published client whose toolchain is here: makes an index, fills it,
+ * searches it; where the client knows of networks, another one asks two servers as one. A client
+ * that cannot be fetched, or whose language is not installed, is skipped with a word.
  */
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
@@ -95,7 +95,10 @@ const CLIENTS: Record<string, Client> = {
   },
 };
 
-/** Packagist and RubyGems are not among the registries that this runs with, and Debian has no package of these clients. */
+/**
+ * Packagist and RubyGems are not among the registries that this runs with, and Debian has no
+ * package of these clients.
+ */
 const NOT_PACKAGED = ['PHP meilisearch-php', 'Ruby meilisearch-ruby'];
 
 function done({ argv, cwd }: Step): SpawnSyncReturns<string> {

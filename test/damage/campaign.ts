@@ -1,7 +1,7 @@
 /**
- * Random damage to the files of a data folder, one change at a time: whatever is changed, the server ends with a message,
- * answers as before, or refuses with an error. It never dies of it, never gives a wrong answer with 200, and
- * `gannet verify` finds what has changed an answer.
+ * Random damage to the files of a data folder, one change at a time: whatever is changed, the
+ * server ends with a message, answers as before, or refuses with an error. It never dies of it,
+ * never gives a wrong answer with 200, and `gannet verify` finds what has changed an answer.
  */
 import {
   cpSync,
@@ -92,7 +92,10 @@ interface Sound {
   exchanges: readonly Exchange[];
 }
 
-/** Copies the data folder of a format to `dir`, brings it up to date and asks it what is known of it. */
+/**
+ * Copies the data folder of a format to `dir`, brings it up to date and asks it what is known of
+ * it.
+ */
 async function prepare(format: string, dir: string, port: number): Promise<Sound> {
   cpSync(join(format, 'data'), dir, { recursive: true });
   const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;

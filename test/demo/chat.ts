@@ -1,6 +1,7 @@
 /**
- * The conversation that the demonstration shows (`npm run demo -- --chat`), which stands in docs/chat.md as well: questions
- * about the books to a provider that quotes, through the client of OpenAI.
+ * The conversation that the demonstration shows (`npm run demo -- --chat`), which stands in
+ * docs/chat.md as well: questions about the books to a provider that quotes, through the client of
+ * OpenAI.
  */
 import OpenAI from 'openai';
 
@@ -17,7 +18,10 @@ export const QUESTIONS = [
   'Which books explain quantum computers?',
 ];
 
-/** Marker tools: the server tells of the searches that it makes for the model, and of what they find. */
+/**
+ * Marker tools: the server tells of the searches that it makes for the model, and of what they
+ * find.
+ */
 const TOOLS = ['_meiliSearchProgress', '_meiliSearchSources'].map((name) => ({
   type: 'function' as const,
   function: { name, parameters: {} },

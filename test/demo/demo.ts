@@ -1,9 +1,12 @@
 /**
- * Starts the built server on an embedded data folder, loads a small collection of books unless it is there already,
- * shows a few searches with their answers, and leaves the server running until Ctrl-C.
+ * Starts the built server on an embedded data folder, loads a small collection of books unless it
+ * is there already, shows a few searches with their answers, and leaves the server running until
+ * Ctrl-C.
  *
- *   node --import=tsx test/demo/demo.ts [--once] [--chat]    --once: stop after the searches
- *                                                             --chat: a conversation instead of the searches
+ *   node --import=tsx test/demo/demo.ts [--once] [--chat]
+ *
+ *   --once   stop after the searches
+ *   --chat   a conversation instead of the searches
  *
  * Environment: GANNET_HTTP_ADDR and GANNET_DB_PATH, as for the server.
  */
@@ -23,7 +26,8 @@ const POLL_MS = 20;
 const server = spawn(
   process.execPath,
   [path('../../dist/main.cjs'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
-  // In a process group of its own: Ctrl-C reaches this process alone, which then stops the server in order.
+  // In a process group of its own: Ctrl-C reaches this process alone, which then stops the server
+  // in order.
   { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
 );
 let stopping = false;

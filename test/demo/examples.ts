@@ -1,6 +1,6 @@
 /**
- * The searches that the demonstration shows, with the first titles that each must find. `demo.ts` prints them,
- * `demo.test.ts` checks them.
+ * The searches that the demonstration shows, with the first titles that each must find. `demo.ts`
+ * prints them, `demo.test.ts` checks them.
  */
 
 export const SETTINGS = {

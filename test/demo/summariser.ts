@@ -1,7 +1,8 @@
 /**
- * A chat provider without a model: it speaks the interface of OpenAI on loopback, and answers by quoting. From the last question
- * it takes the words that mean something, asks for a search with them (and with a filter, where the question names values that
- * the tool's description lists), and quotes of the results the lines that hold most of these words.
+ * A chat provider without a model: it speaks the interface of OpenAI on loopback, and answers by
+ * quoting. From the last question it takes the words that mean something, asks for a search with
+ * them (and with a filter, where the question names values that the tool's description lists), and
+ * quotes of the results the lines that hold most of these words.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -116,7 +117,10 @@ export function turnOf({ messages, tools }: Request): Turn {
   return { text, search: null };
 }
 
-/** Values of facets that stand in the question, by the lines `facet: value, value.` of the description. */
+/**
+ * Values of facets that stand in the question, by the lines `facet: value, value.` of the
+ * description.
+ */
 function namedValues(question: string, description: string): { facet: string; value: string }[] {
   const found: { facet: string; value: string }[] = [];
   for (const [, facet, values] of description.matchAll(/^(\w+): (.*)\.$/gm)) {

@@ -1,4 +1,7 @@
-/** Data folders of every released format are verified and opened, and answer as they did. See README.md. */
+/**
+ * Data folders of every released format are verified and opened, and answer as they did. See
+ * README.md.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';

@@ -1,10 +1,13 @@
 /**
  * Builds every fuzz target with clang and runs each for some seconds.
  *
- *   node --import=tsx test/fuzz/run.ts [--seconds 10] [TARGET...]    a target is a file of this folder without _fuzz.cc
+ *   node --import=tsx test/fuzz/run.ts [--seconds 10] [TARGET...]
  *
- * Inputs come from test/fuzz/corpus/TARGET, where inputs to begin with and crashing ones of the past are kept, and from what earlier runs found
- * (build/fuzz/corpus). A crashing input is written to build/fuzz. Exit status: 0 when no target failed.
+ * A target is the name of a file of this folder without `_fuzz.cc`.
+ *
+ * Inputs come from test/fuzz/corpus/TARGET, where inputs to begin with and crashing ones of the
+ * past are kept, and from what earlier runs found (build/fuzz/corpus). A crashing input is written
+ * to build/fuzz. Exit status: 0 when no target failed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';

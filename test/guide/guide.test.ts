@@ -1,4 +1,7 @@
-/** Every command of the guide is run, page after page as a reader does, against a server that the first page starts. */
+/**
+ * Every command of the guide is run, page after page as a reader does, against a server that the
+ * first page starts.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -72,7 +75,8 @@ for (const shell of SHELLS) {
       for (const stream of [child.stdout, child.stderr]) {
         stream.on('data', (bytes: Buffer) => (printed += bytes.toString()));
       }
-      // Servers that the page starts live on, so the pipes may stay open: the shell itself is waited for.
+      // Servers that the page starts live on, so the pipes may stay open: the shell itself is
+      // waited for.
       return new Promise((resolve) => child.once('exit', (status) => resolve({ status, printed })));
     }
 

@@ -57,7 +57,10 @@ export function lastJson(printed: string): unknown {
   return undefined;
 }
 
-/** Where `answer` does not hold what is shown, or null: of objects the keys that are shown, of arrays all elements. */
+/**
+ * Where `answer` does not hold what is shown, or null: of objects the keys that are shown, of
+ * arrays all elements.
+ */
 export function difference(shown: unknown, answer: unknown, path = ''): string | null {
   if (typeof shown !== 'object' || shown === null) {
     return Object.is(shown, answer)

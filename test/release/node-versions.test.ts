@@ -1,4 +1,7 @@
-/** The built server under other versions of Node than the one that runs the tests; skipped with a word where npm does not reach them. */
+/**
+ * The built server under other versions of Node than the one that runs the tests; skipped with a
+ * word where npm does not reach them.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

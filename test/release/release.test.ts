@@ -1,4 +1,7 @@
-/** What `npm run release` makes, run where there is nothing else; skipped with a word where it cannot be made. */
+/**
+ * What `npm run release` makes, run where there is nothing else; skipped with a word where it
+ * cannot be made.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import {

@@ -49,7 +49,10 @@ export class Root {
     copyFileSync(join(own, loader), join(this.path, 'lib64', loader));
   }
 
-  /** Starts a program in it; the signals that it gets are those of the process. @param user `name:group`, else root */
+  /**
+   * Starts a program in it; the signals that it gets are those of the process.
+   * @param user `name:group`, else root
+   */
   start(argv: readonly string[], env: Record<string, string> = {}, user = ''): ChildProcess {
     const userspec = user === '' ? '' : `--userspec=${user}`;
     return spawn('unshare', ['--mount', 'sh', '-c', MOUNT, this.path, ...argv], {

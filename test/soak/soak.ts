@@ -1,11 +1,13 @@
 /**
- * A server under a mixed load for a long time, killed now and then, compared with a model all along. At the end:
- * does its memory grow, do its searches become slower?
+ * A server under a mixed load for a long time, killed now and then, compared with a model all
+ * along. At the end: does its memory grow, do its searches become slower?
  *
- *   node --import=tsx test/soak/soak.ts [--minutes 30] [--lives N] [--seed N] [--port N] [--dir FOLDER]
+ *   node --import=tsx test/soak/soak.ts [--minutes 30] [--lives N] [--seed N] [--port N] [--dir
+ * FOLDER]
  *
- * Memory and times are fitted over the lives of the server: a life ends with a kill, and a new process begins
- * with little memory. The exit status is 0 when nothing differs; growth is printed, not judged.
+ * Memory and times are fitted over the lives of the server: a life ends with a kill, and a new
+ * process begins with little memory. The exit status is 0 when nothing differs; growth is printed,
+ * not judged.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// A Debian package of an assembled release: the same files below /usr/lib/gannet, a systemd unit, a user, a configuration.
+// A Debian package of an assembled release: the same files below /usr/lib/gannet, a systemd unit, a
+// user, a configuration.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -75,7 +76,12 @@ const OVERRIDES = [
   'gannet: bogus-mail-host-in-debian-changelog *',
 ];
 
-/** @param root the assembled release. @param out folder for the package. @param moment seconds since 1970. @returns the file */
+/**
+ * @param root the assembled release.
+ * @param out folder for the package.
+ * @param moment seconds since 1970.
+ * @returns the file
+ */
 export function debianPackage(root, out, { version, moment }) {
   const tree = join(out, 'debian');
   rmSync(tree, { recursive: true, force: true });

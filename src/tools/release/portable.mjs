@@ -1,8 +1,9 @@
 // Shared objects that run with an older glibc than that of the machine they are linked on.
 //
-// A symbol of glibc has a version for each way it has ever worked, and the linker takes the newest. Each symbol that had a version
-// in 2.28 already is bound to that instead: the linker turns calls of it into calls of a stub (--wrap), which jumps to
-// the old version. What did not exist at all is in glibc-shims.c. What of both is not needed is left out again.
+// A symbol of glibc has a version for each way it has ever worked, and the linker takes the newest.
+// Each symbol that had a version in 2.28 already is bound to that instead: the linker turns calls
+// of it into calls of a stub (--wrap), which jumps to the old version. What did not exist at all is
+// in glibc-shims.c. What of both is not needed is left out again.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Makes a release of what is built: build/release/gannet-VERSION-linux-x64.tar.gz, which runs where there is nothing but glibc,
-// and a Debian package of the same. Run after `npm run build`, with cmake's build of the addon.
+// Makes a release of what is built: build/release/gannet-VERSION-linux-x64.tar.gz, which runs where
+// there is nothing but glibc, and a Debian package of the same. Run after `npm run build`, with
+// cmake's build of the addon.
 //   node release.mjs [--no-package] [--build-dir build]
 import { execFileSync } from 'node:child_process';
 import {
@@ -70,7 +71,9 @@ function linkCommand() {
   throw new Error('There is no build of the addon by cmake: npm run build');
 }
 
-/** The addon of the package lmdb from its sources, since the one it carries needs a younger glibc. */
+/**
+ * The addon of the package lmdb from its sources, since the one it carries needs a younger glibc.
+ */
 function portableLmdb(folder, flags, headers) {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const work = resolve(OUT, `lmdb-${version}`);
@@ -274,7 +277,10 @@ function main() {
   if (!GIVEN['no-package']) say(debianPackage(root, OUT, { version: PROJECT.version, moment }));
 }
 
-/** Seconds since 1970 that files are said to be of: those of the commit, so that the same commit gives the same files. */
+/**
+ * Seconds since 1970 that files are said to be of: those of the commit, so that the same commit
+ * gives the same files.
+ */
 function momentOf() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);
   try {

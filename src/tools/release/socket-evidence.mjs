@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Prints what the pinned binaries of the socket library say about their origin, for docs/guide/security.md.
-// Fetches each package, and fails when one is not what package-lock.json and socket-binaries.json say. Needs binutils.
+// Prints what the pinned binaries of the socket library say about their origin, for
+// docs/guide/security.md. Fetches each package, and fails when one is not what package-lock.json
+// and socket-binaries.json say. Needs binutils.
 //   node src/tools/release/socket-evidence.mjs
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';

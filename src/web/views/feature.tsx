@@ -12,7 +12,10 @@ interface Props {
   onSwitchedOn(): void;
 }
 
-/** In place of a view that needs a feature that is off: what that is for, with an offer to switch it on. */
+/**
+ * In place of a view that needs a feature that is off: what that is for, with an offer to switch it
+ * on.
+ */
 export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();

@@ -411,7 +411,10 @@ interface HitProps {
 const ADDED = new Set(['_formatted', '_rankingScore', '_rankingScoreDetails', '_matchesPosition']);
 const TITLES = ['title', 'name', 'label', 'headline', 'subject'];
 
-/** The field that stands above the others: one named like a title, else the first text that is not the id. */
+/**
+ * The field that stands above the others: one named like a title, else the first text that is not
+ * the id.
+ */
 export function titleField(
   hit: Readonly<Record<string, unknown>>,
   primaryKey: string | null,

@@ -156,7 +156,9 @@ function parseHeaders(text: string): Record<string, string> {
   );
 }
 
-/** Those that are gone become null; those that stayed are left out: a value may be shown shortened. */
+/**
+ * Those that are gone become null; those that stayed are left out: a value may be shown shortened.
+ */
 function headerChange(
   before: Readonly<Record<string, string>>,
   after: Readonly<Record<string, string>>,

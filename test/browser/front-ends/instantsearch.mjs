@@ -1,4 +1,7 @@
-/** A shop window of books, as the documentation of InstantSearch builds it. `window.setUp` holds the server and its key. */
+/**
+ * A shop window of books, as the documentation of InstantSearch builds it. `window.setUp` holds the
+ * server and its key.
+ */
 import instantsearch from 'instantsearch.js';
 import {
   clearRefinements,

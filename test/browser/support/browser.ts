@@ -1,4 +1,6 @@
-/** A real browser, where this machine has one, and the built server with the collection of books. */
+/**
+ * A real browser, where this machine has one, and the built server with the collection of books.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
@@ -19,8 +21,8 @@ export interface Stage {
   readonly server: BuiltServer;
   readonly browser: Browser;
   /**
-   * A tab of its own, with nothing remembered. What it asks of others, what its policy forbids and what its script
-   * fails with is collected in `faults`.
+   * A tab of its own, with nothing remembered. What it asks of others, what its policy forbids and
+   * what its script fails with is collected in `faults`.
    */
   tab(options?: BrowserContextOptions): Promise<Tab>;
   close(): Promise<void>;

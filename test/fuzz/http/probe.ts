@@ -1,4 +1,7 @@
-/** Asks GET /health without a pause, and notes the longest wait: a thread of its own, so that nothing here holds it up. */
+/**
+ * Asks GET /health without a pause, and notes the longest wait: a thread of its own, so that
+ * nothing here holds it up.
+ */
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -3,9 +3,10 @@
  *
  *   node --import=tsx test/fuzz/http/run.ts [--minutes 1] [--seed N] [--hold-ms 50]
  *
- * A fault is a crash, an answer with status 500, an answer that says JSON and is none, none at all within a minute, and a
- * request that makes GET /health wait longer than --hold-ms each of three times. Exit status: 0 when there was none. The
- * seed that is printed repeats a run. GANNET_ADDON names another build of the engine, such as one with sanitizers.
+ * A fault is a crash, an answer with status 500, an answer that says JSON and is none, none at all
+ * within a minute, and a request that makes GET /health wait longer than --hold-ms each of three
+ * times. Exit status: 0 when there was none. The seed that is printed repeats a run. GANNET_ADDON
+ * names another build of the engine, such as one with sanitizers.
  */
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';

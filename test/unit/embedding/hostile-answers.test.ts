@@ -1,4 +1,7 @@
-/** Answers of embedding providers that are not what was asked for: every one is an error of embedding, or embeddings. */
+/**
+ * Answers of embedding providers that are not what was asked for: every one is an error of
+ * embedding, or embeddings.
+ */
 import assert from 'node:assert/strict';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { learnDimensions } from '../../../src/embedding/provider.ts';

@@ -1,5 +1,6 @@
 /**
- * Functions that want too much: what each ends with. `null`: it succeeds. None ends the server, nor takes it much memory.
+ * Functions that want too much: what each ends with. `null`: it succeeds. None ends the server, nor
+ * takes it much memory.
  */
 
 const DOUBLED = (length: number, piece = 'a'): string =>

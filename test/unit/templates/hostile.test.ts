@@ -1,6 +1,7 @@
 /**
- * Templates that want too much ask for it in every way that the language has. Each ends by its own limits, in no more CPU
- * time than a loop that is ended by the clock; what is legitimate on large documents still renders.
+ * Templates that want too much ask for it in every way that the language has. Each ends by its own
+ * limits, in no more CPU time than a loop that is ended by the clock; what is legitimate on large
+ * documents still renders.
  */
 import assert from 'node:assert/strict';
 import { parseTemplate } from '../../../src/templates/liquid.ts';
