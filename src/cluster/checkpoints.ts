@@ -110,23 +110,32 @@ export class Checkpoints {
     await this.#set(settings, { ...settings, format }, epoch);
   }
 
+  /** As with an append: an attempt without an answer is resolved by reading before anything else happens. */
   async #set(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
     const { log, runtime, signal } = this.#parts;
+    let isUnknown = false;
     while (!signal.aborted) {
       try {
+        if (isUnknown && (await this.#isSet(after, epoch))) return;
         if (await log.update(before, after, epoch)) return;
-        const { settings, leader } = await log.state();
-        // An attempt whose outcome was not known has succeeded.
-        if (isSame(settings.checkpoint, after.checkpoint) && settings.format === after.format)
-          return;
-        if (leader?.epoch !== epoch) break;
+        if (await this.#isSet(after, epoch)) return;
         throw new DamagedError('The settings of the log were changed by another process');
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
-        await runtime.sleep(RETRY_MS, signal);
+        isUnknown = true;
       }
+      await runtime.sleep(RETRY_MS, signal);
     }
-    throw new NoLeaderError('This node is no longer the leader');
+    throw new NoLeaderError('The node is stopping');
+  }
+
+  /** Throws `NoLeaderError` when they are not, and no attempt of this leader can succeed any more. */
+  async #isSet(after: LogSettings, epoch: Epoch): Promise<boolean> {
+    const { settings, leader } = await this.#parts.log.state();
+    const isSame = settings.checkpoint?.blob === after.checkpoint?.blob;
+    if (isSame && settings.format === after.format) return true;
+    if (leader?.epoch !== epoch) throw new NoLeaderError('Another node leads by now');
+    return false;
   }
 
   /** Entries that are in the log for certain: this node has applied them. */
@@ -312,10 +321,6 @@ export function decodeArchive(bytes: Buffer): Entry[] {
   }));
   reader.end();
   return entries;
-}
-
-function isSame(a: CheckpointRef | null, b: CheckpointRef | null): boolean {
-  return a?.blob === b?.blob;
 }
 
 /** The first, and the second sequence in the name of an object. */

@@ -17,7 +17,7 @@ export class OutcomeUnknownError extends Error {
 
 /** The log or the object store did not answer, or not completely. A change that was asked for may still happen. */
 export class UnavailableError extends Error {
-  override readonly name = 'UnavailableError';
+  override readonly name: string = 'UnavailableError';
 }
 
 /** The log no longer holds the entries that were asked for: a checkpoint covers them. */

@@ -107,9 +107,7 @@ export class Leadership {
     // Null: this node has resigned meanwhile.
     if (lease === null) return;
     this.#validUntil = sent + lease.ttlMs;
-    this.nameIsTaken = !(await this.#parts.announce(lease));
-    if (this.nameIsTaken && !this.#announced) return;
-    this.#announced = true;
+    if (!(await this.#announce(lease))) return;
     let state = await this.#state();
     if (state.leader === null && this.#mayLead(state)) {
       await log.campaign(node, url, lease.id);
@@ -117,6 +115,17 @@ export class Leadership {
     }
     this.#follow(state, lease);
     await this.#replaceDead(state, lease);
+  }
+
+  /** @returns false: another process has the name. A node that had it goes on when it cannot say so again. */
+  async #announce(lease: Lease): Promise<boolean> {
+    try {
+      this.nameIsTaken = !(await this.#parts.announce(lease));
+      this.#announced ||= !this.nameIsTaken;
+    } catch (error) {
+      if (!this.#announced || !(error instanceof UnavailableError)) throw error;
+    }
+    return this.#announced;
   }
 
   async #state(): Promise<LogState> {

@@ -37,6 +37,7 @@ export const INLINE_BYTES_MAX = 256 * 1024;
 const CHECKPOINT_LOG_BYTES = 24 * 1024 * 1024;
 const LOG_BYTES_MAX = 60 * 1024 * 1024;
 const MAINTENANCE_MS = 2000;
+const ANNOUNCE_MS = 5000;
 const START_RETRY_MS = 500;
 
 export interface NodeOptions {
@@ -96,6 +97,7 @@ export class ClusterNode {
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   /** When this node last had all that was in the log, by the clock of the runtime. */
   #currentAt: number;
+  #announced = { id: '', at: 0 };
   #running: Promise<unknown> | null = null;
 
   constructor(options: NodeOptions, parts: NodeParts) {
@@ -358,9 +360,15 @@ export class ClusterNode {
     return { name, url, formatMax, applied: this.applied, lagMs: this.lagMs, bytesToFetch };
   }
 
-  #announce(lease: Lease): Promise<boolean> {
+  /** Not with each heartbeat: the log keeps what it is told. */
+  async #announce(lease: Lease): Promise<boolean> {
+    const now = this.#parts.runtime.elapsed();
+    const { id, at } = this.#announced;
+    if (id === lease.id && now - at < ANNOUNCE_MS) return true;
     this.#updateLag();
-    return this.#parts.log.announce(this.#self(), lease.id);
+    if (!(await this.#parts.log.announce(this.#self(), lease.id))) return false;
+    this.#announced = { id: lease.id, at: now };
+    return true;
   }
 
   // --- Leading --------------------------------------------------------------------------------------

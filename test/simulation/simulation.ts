@@ -87,7 +87,7 @@ class Simulation {
     // Each seed has faults of some kinds only: those that are always there hide what others do.
     const some = (most: number): number => (scheduler.chance(0.5) ? most * scheduler.random() : 0);
     const faults = (): Faults => ({
-      ...{ lost: some(0.15), late: some(0.1), twice: some(0.1) },
+      ...{ lost: some(0.15), late: some(0.2), twice: some(0.1) },
       ...{
         diskFails: some(0.05),
         damaged: some(0.1),

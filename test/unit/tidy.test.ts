@@ -84,6 +84,7 @@ const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[
   [/^lmdb$/, ['store']],
   [/^pino/, ['base']],
   [/^undici/, ['outbound']],
+  [/^aws4fetch/, ['cluster']],
   [/^tar-stream/, ['archive']],
   [/^liquidjs/, ['templates']],
   [/^jsonwebtoken/, ['auth']],

@@ -1,0 +1,105 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { syncFolder } from '../../base/sync-folder.ts';
+import { BlobMissingError, UnavailableError } from '../errors.ts';
+import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+
+const UPLOADS = '.uploads';
+const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
+
+/** Objects as files of a folder, which all nodes see: on one machine, or a network file system with atomic renames. */
+export class DirectoryBlobs implements Blobs {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async put(name: BlobName, source: BlobSource): Promise<void> {
+    const path = this.#path(name);
+    const upload = join(this.#dir, UPLOADS, randomUUID());
+    try {
+      for (const folder of [dirname(path), dirname(upload)]) {
+        await mkdir(folder, { recursive: true });
+      }
+      await write(upload, source);
+      await rename(upload, path);
+      syncFolder(dirname(path));
+    } catch (error) {
+      await unlink(upload).catch(() => {});
+      throw new UnavailableError(
+        `The object ${name} cannot be stored: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
+    try {
+      for await (const piece of createReadStream(this.#path(name))) yield piece as Buffer;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new BlobMissingError(name);
+      throw new UnavailableError(`The object ${name} cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  async list(prefix: string): Promise<BlobName[]> {
+    const slash = prefix.indexOf('/');
+    const folder = prefix.slice(0, slash + 1);
+    try {
+      const names = await readdir(join(this.#dir, folder));
+      return names
+        .map((name) => folder + name)
+        .filter((name) => name.startsWith(prefix))
+        .toSorted();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw new UnavailableError(`The objects cannot be listed: ${(error as Error).message}`);
+    }
+  }
+
+  async delete(name: BlobName): Promise<void> {
+    try {
+      await unlink(this.#path(name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw new UnavailableError(
+        `The object ${name} cannot be removed: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  /** Names come from the log as well: none leads out of the folder. */
+  #path(name: BlobName): string {
+    if (!NAME.test(name)) throw new BlobMissingError(name);
+    return join(this.#dir, name);
+  }
+}
+
+/** Durable once it resolves. */
+async function write(path: string, source: BlobSource): Promise<void> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  await pipeline(
+    source.open(),
+    async function* (pieces: AsyncIterable<Uint8Array>) {
+      for await (const piece of pieces) {
+        bytes += piece.length;
+        hash.update(piece);
+        yield piece;
+      }
+    },
+    createWriteStream(path, { flags: 'wx' }),
+  );
+  if (bytes !== source.size || !hash.digest().equals(source.sha256)) {
+    throw new Error('its content changed meanwhile');
+  }
+  const file = await open(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

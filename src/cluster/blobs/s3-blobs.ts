@@ -1,0 +1,230 @@
+/**
+ * Objects of a bucket with the S3 API, through the one outbound client. Requests are signed by `aws4fetch`, which is
+ * loaded when it is needed. A signature covers the SHA-256 of the content, so the store refuses an upload that is torn.
+ */
+import type { AwsV4Signer } from 'aws4fetch';
+import type { OutboundClient, OutboundStream } from '../../outbound/outbound-client.ts';
+import { OutboundError } from '../../outbound/outbound-error.ts';
+import { sha256 } from '../bytes.ts';
+import { BlobMissingError, UnavailableError } from '../errors.ts';
+import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+
+const TIMEOUT_MS = 15_000;
+/** Slower uploads are given up. */
+const BYTES_PER_MS_MIN = 256;
+/** Larger objects are uploaded in parts of this size, each of them held in memory. */
+const PART_BYTES = 16 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
+
+export interface S3Options {
+  /** Of the service, `https://s3.eu-central-1.amazonaws.com`. The bucket is a part of the path. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** Before each name; empty, or ending with a slash. */
+  readonly prefix: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+interface Request {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** Within the bucket; empty for the bucket. */
+  readonly name: BlobName;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly size?: number;
+  readonly sum?: Buffer;
+}
+
+export class S3Blobs implements Blobs {
+  readonly #options: S3Options;
+  readonly #client: OutboundClient;
+  #signer: Promise<typeof AwsV4Signer> | null = null;
+
+  constructor(options: S3Options, client: OutboundClient) {
+    this.#options = options;
+    this.#client = client;
+  }
+
+  async put(name: BlobName, source: BlobSource): Promise<void> {
+    if (source.size > PART_BYTES) return this.#putParts(name, source);
+    const { size, sha256: sum } = source;
+    await this.#fetch({ method: 'PUT', name, body: source.open(), size, sum });
+  }
+
+  async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
+    const stream = await this.#send({ method: 'GET', name });
+    try {
+      if (stream.status === 404) throw new BlobMissingError(name);
+      if (stream.status !== 200) throw await refusal(stream, name);
+      yield* stream.body;
+    } catch (error) {
+      throw outcomeOf(error);
+    } finally {
+      stream.discard();
+    }
+  }
+
+  async list(prefix: string): Promise<BlobName[]> {
+    const names: BlobName[] = [];
+    let token: string | undefined;
+    do {
+      const query: Record<string, string> = {
+        ...{ 'list-type': '2', 'encoding-type': 'url', prefix: this.#options.prefix + prefix },
+        ...(token === undefined ? {} : { 'continuation-token': token }),
+      };
+      const page = await this.#fetch({ method: 'GET', name: '', query });
+      for (const key of elements(page, 'Key')) {
+        names.push(decodeURIComponent(key.replaceAll('+', ' ')).slice(this.#options.prefix.length));
+      }
+      const [next] = elements(page, 'NextContinuationToken');
+      token = elements(page, 'IsTruncated')[0] === 'true' ? next : undefined;
+    } while (token !== undefined);
+    return names.toSorted();
+  }
+
+  async delete(name: BlobName): Promise<void> {
+    await this.#fetch({ method: 'DELETE', name });
+  }
+
+  /** In parts, which become an object together or not at all. */
+  async #putParts(name: BlobName, source: BlobSource): Promise<void> {
+    const begun = await this.#fetch({ method: 'POST', name, query: { uploads: '' } });
+    const [uploadId] = elements(begun, 'UploadId');
+    if (uploadId === undefined) throw new UnavailableError('The object store begins no upload');
+    try {
+      const tags: string[] = [];
+      for await (const part of parts(source)) {
+        const partNumber = String(tags.length + 1);
+        const stream = await this.#send({
+          ...{ method: 'PUT', name, query: { partNumber, uploadId }, body: part },
+          ...{ size: part.length, sum: sha256(part) },
+        });
+        if (stream.status !== 200) throw await refusal(stream, name);
+        tags.push(String(stream.headers.etag));
+        stream.discard();
+      }
+      const list = tags.map(
+        (tag, n) => `<Part><PartNumber>${n + 1}</PartNumber><ETag>${tag}</ETag></Part>`,
+      );
+      const xml = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`;
+      const body = Buffer.from(xml);
+      const done = await this.#fetch({
+        ...{ method: 'POST', name, query: { uploadId }, body },
+        ...{ size: body.length, sum: sha256(body) },
+      });
+      // It may fail after its status was sent.
+      const [code] = elements(done, 'Code');
+      if (code !== undefined) throw new UnavailableError(`The object store answers ${code}`);
+    } catch (error) {
+      await this.#fetch({ method: 'DELETE', name, query: { uploadId } }).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** The text of an answer. Throws where its status is none of success. */
+  async #fetch(request: Request): Promise<string> {
+    const stream = await this.#send(request);
+    if (stream.status === 404 && request.method === 'DELETE') {
+      stream.discard();
+      return '';
+    }
+    if (stream.status >= 300) throw await refusal(stream, request.name);
+    return textOf(stream);
+  }
+
+  async #send({ method, name, query = {}, body, size = 0, sum }: Request): Promise<OutboundStream> {
+    if (name !== '' && !NAME.test(name)) throw new BlobMissingError(name);
+    const { endpoint, bucket, prefix, accessKeyId, secretAccessKey, sessionToken, region } =
+      this.#options;
+    const url = new URL(`/${bucket}${name === '' ? '' : `/${prefix}${name}`}`, endpoint);
+    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    this.#signer ??= import('aws4fetch').then((library) => library.AwsV4Signer);
+    const Signer = await this.#signer;
+    const signed = await new Signer({
+      ...{ method, url: url.href, service: 's3', region, accessKeyId, secretAccessKey },
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      headers: { 'x-amz-content-sha256': (sum ?? EMPTY_SUM).toString('hex') },
+    }).sign();
+    const headers = Object.fromEntries(signed.headers as unknown as Iterable<[string, string]>);
+    if (method === 'PUT' || method === 'POST') headers['content-length'] = String(size);
+    try {
+      return await this.#client.stream({
+        ...{ method, url: signed.url, headers },
+        ...(body === undefined ? {} : { body }),
+        timeoutMs: TIMEOUT_MS + size / BYTES_PER_MS_MIN,
+      });
+    } catch (error) {
+      throw outcomeOf(error);
+    }
+  }
+}
+
+const EMPTY_SUM = sha256();
+
+/** Pieces of equal size but for the last one. */
+async function* parts(source: BlobSource): AsyncGenerator<Buffer, undefined> {
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of source.open()) {
+    let rest = piece;
+    while (bytes + rest.length >= PART_BYTES) {
+      const room = PART_BYTES - bytes;
+      yield Buffer.concat([...pieces, rest.subarray(0, room)]);
+      rest = rest.subarray(room);
+      pieces = [];
+      bytes = 0;
+    }
+    pieces.push(rest);
+    bytes += rest.length;
+  }
+  if (bytes > 0) yield Buffer.concat(pieces);
+}
+
+async function textOf(stream: OutboundStream): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of stream.body) {
+      bytes += piece.length;
+      if (bytes > ANSWER_BYTES_MAX) throw new UnavailableError('An answer is too large');
+      pieces.push(piece);
+    }
+  } catch (error) {
+    throw outcomeOf(error);
+  } finally {
+    stream.discard();
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+/** What the store says of a failure, but for its message, which may repeat what was sent. */
+async function refusal(stream: OutboundStream, name: BlobName): Promise<UnavailableError> {
+  const [code = ''] = elements(await textOf(stream), 'Code');
+  const reason = /^[A-Za-z0-9]{1,64}$/.test(code) ? code : 'no reason';
+  return new UnavailableError(
+    `The object store answers ${stream.status} (${reason}) for ${name || 'the bucket'}`,
+  );
+}
+
+function outcomeOf(error: unknown): unknown {
+  return error instanceof OutboundError ? new UnavailableError(error.message) : error;
+}
+
+/** The texts of the elements of a name, in order. */
+function elements(xml: string, name: string): string[] {
+  const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'));
+  return [...found].map((match) => unescaped(match[1]!));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#34;': '"', '&#39;': "'" },
+  '&amp;': '&',
+};
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(?:lt|gt|quot|apos|amp|#34|#39);/g, (entity) => ENTITIES[entity]!);
+}

@@ -1,0 +1,206 @@
+/**
+ * The calls of etcd that the log needs, over its JSON gateway (versions 3.4 and later), through the one outbound client.
+ * Keys and values are base64 in JSON, numbers of 64 bits are texts, and fields of their default value are left out.
+ */
+import type { OutboundAnswer, OutboundClient } from '../../outbound/outbound-client.ts';
+import { OutboundError } from '../../outbound/outbound-error.ts';
+import { RefusedError, UnavailableError } from '../errors.ts';
+
+const TIMEOUT_MS = 3000;
+/** A watch of which nothing happens is silent: the heartbeat of the node notices when it is dead. */
+const WATCH_IDLE_MS = 24 * 3600 * 1000;
+const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+
+/** Codes of gRPC. */
+const INVALID_ARGUMENT = 3;
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+const EXHAUSTED = 8;
+const UNAUTHENTICATED = 16;
+
+export interface EtcdOptions {
+  /** `http://10.0.0.1:2379`, of each member. */
+  readonly endpoints: readonly string[];
+  readonly user?: { readonly name: string; readonly password: string } | undefined;
+}
+
+export interface KeyValue {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  /** The revision in which the key was made. */
+  readonly created: number;
+}
+
+/** etcd has refused a call, and so has done nothing. */
+export class EtcdRefusal extends UnavailableError {
+  readonly isNotFound: boolean;
+  /** The quota is reached, the request is too large, or there are too many. */
+  readonly isFull: boolean;
+
+  constructor(code: number, message: string) {
+    super(`etcd: ${message}`);
+    this.isNotFound = code === NOT_FOUND;
+    this.isFull = code === EXHAUSTED || code === INVALID_ARGUMENT;
+  }
+}
+
+interface Failure {
+  code?: number;
+  message?: string;
+  error?: string | Failure;
+}
+
+export class EtcdClient {
+  readonly #options: EtcdOptions;
+  readonly #client: OutboundClient;
+  #endpoint = 0;
+  #token: Promise<string> | null = null;
+
+  constructor(options: EtcdOptions, client: OutboundClient) {
+    this.#options = options;
+    this.#client = client;
+  }
+
+  /**
+   * Throws `EtcdRefusal`; `UnavailableError`: etcd may have done what was asked for, or may do it yet.
+   */
+  async call<T>(path: string, body: object): Promise<T> {
+    const answer = await this.#post(path, body);
+    if (answer.status === 200) return parse<T>(answer.body.toString());
+    const failure = failureOf(answer.body.toString());
+    if (failure.code === UNAUTHENTICATED && this.#options.user !== undefined) {
+      this.#token = null;
+      throw new UnavailableError('etcd: the token has ended');
+    }
+    if (failure.code === UNAUTHENTICATED || failure.code === PERMISSION_DENIED) {
+      throw new RefusedError(`etcd does not accept the name and password: ${failure.message}`);
+    }
+    if ([INVALID_ARGUMENT, NOT_FOUND, EXHAUSTED].includes(failure.code)) {
+      throw new EtcdRefusal(failure.code, failure.message);
+    }
+    this.#rotate();
+    throw new UnavailableError(`etcd: ${failure.message}`);
+  }
+
+  /** The answers of a call that does not end, until `signal`. */
+  async *stream<T>(path: string, body: object, signal: AbortSignal): AsyncGenerator<T, undefined> {
+    try {
+      const stream = await this.#client.stream({
+        ...(await this.#request(path, body)),
+        idleTimeoutMs: WATCH_IDLE_MS,
+        signal,
+      });
+      if (stream.status !== 200) {
+        stream.discard();
+        throw new UnavailableError(`etcd answers a watch with status ${stream.status}`);
+      }
+      for await (const line of lines(stream.body)) {
+        const { result, error } = parse<{ result?: T; error?: Failure }>(line);
+        if (error !== undefined)
+          throw new UnavailableError(`etcd: ${error.message ?? 'no reason'}`);
+        if (result !== undefined) yield result;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#rotate();
+      throw error instanceof OutboundError ? new UnavailableError(error.message) : error;
+    }
+  }
+
+  async #post(path: string, body: object): Promise<OutboundAnswer> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#client.fetch(await this.#request(path, body), {
+          bytesMax: ANSWER_BYTES_MAX,
+        });
+      } catch (error) {
+        if (!(error instanceof OutboundError)) throw error;
+        this.#rotate();
+        // Nothing was sent: another member may be asked at once.
+        const isUnsent = error.failure === 'unreachable';
+        if (isUnsent && attempt < this.#options.endpoints.length) continue;
+        throw new UnavailableError(error.message);
+      }
+    }
+  }
+
+  async #request(
+    path: string,
+    body: object,
+  ): Promise<{
+    method: 'POST';
+    url: string;
+    headers: Record<string, string>;
+    body: string;
+    timeoutMs: number;
+  }> {
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (this.#options.user !== undefined && path !== AUTHENTICATE) {
+      this.#token ??= this.#authenticate(this.#options.user);
+      try {
+        headers.authorization = await this.#token;
+      } catch (error) {
+        this.#token = null;
+        throw error;
+      }
+    }
+    const base = this.#options.endpoints[this.#endpoint % this.#options.endpoints.length]!;
+    const url = new URL(`/v3/${path}`, base);
+    return {
+      method: 'POST',
+      url: url.href,
+      headers,
+      body: JSON.stringify(body),
+      timeoutMs: TIMEOUT_MS,
+    };
+  }
+
+  async #authenticate(user: { name: string; password: string }): Promise<string> {
+    try {
+      return (await this.call<{ token: string }>(AUTHENTICATE, user)).token;
+    } catch (error) {
+      if (!(error instanceof EtcdRefusal)) throw error;
+      throw new RefusedError('etcd does not accept the name and password');
+    }
+  }
+
+  #rotate(): void {
+    this.#endpoint++;
+  }
+}
+
+const AUTHENTICATE = 'auth/authenticate';
+
+function parse<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new UnavailableError('The answer of etcd is not JSON');
+  }
+}
+
+function failureOf(text: string): { code: number; message: string } {
+  let failure: Failure = {};
+  try {
+    failure = JSON.parse(text) as Failure;
+  } catch {
+    // Of a proxy, for example.
+  }
+  const { code = 0, message = 'no reason' } = failure;
+  return { code, message };
+}
+
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      yield Buffer.concat([...pieces, chunk.subarray(from, end)]).toString();
+      [pieces, bytes, from] = [[], 0, end + 1];
+    }
+    pieces.push(chunk.subarray(from));
+    bytes += chunk.length - from;
+    if (bytes > ANSWER_BYTES_MAX) throw new UnavailableError('An answer of etcd is too large');
+  }
+}

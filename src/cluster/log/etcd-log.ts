@@ -1,0 +1,322 @@
+/**
+ * The log in etcd. All keys begin with `gannet/<cluster>/`:
+ *
+ *   identity           JSON of `Identity`; written once
+ *   head               the last sequence, decimal
+ *   settings           JSON of `LogSettings`
+ *   leader             JSON: node, url, lease. Bound to the lease; its create revision is the epoch
+ *   log/<sequence>     the body of an entry; 16 hexadecimal digits
+ *   running/<node>     JSON of `Member`. Bound to the lease
+ *   members/<node>     the newest format that the node reads, decimal
+ *
+ * etcd should be the cluster's own: the history of its keys is compacted.
+ */
+import type { OutboundClient } from '../../outbound/outbound-client.ts';
+import { DamagedError, TrimmedError, UnavailableError } from '../errors.ts';
+import { type Entry, type Epoch, FORMAT_MIN, type Sequence } from '../record.ts';
+import { hex } from '../transfers.ts';
+import { EtcdClient, type EtcdOptions, EtcdRefusal, type KeyValue } from './etcd-client.ts';
+import type {
+  AppendResult,
+  Identity,
+  Leader,
+  Lease,
+  Log,
+  LogSettings,
+  LogState,
+  Member,
+  MemberList,
+} from './log.ts';
+
+/** Of an answer: entries are below 256 KiB, and gateways before 3.4.17 and 3.5.0 answer 4 MiB at most. */
+const READ_ENTRIES_MAX = 12;
+
+interface WireKeyValue {
+  key: string;
+  value?: string;
+  create_revision: string;
+}
+interface WireRange {
+  kvs?: WireKeyValue[];
+}
+interface WireTransaction {
+  header: { revision: string };
+  succeeded?: boolean;
+  responses?: { response_range?: WireRange }[];
+}
+interface WireWatch {
+  canceled?: boolean;
+  events?: { type?: string; kv: WireKeyValue }[];
+}
+
+type Compare = object;
+type Operation = object;
+
+export class EtcdLog implements Log {
+  readonly #client: EtcdClient;
+  readonly #prefix: string;
+  readonly #formats = new Map<string, number>();
+
+  constructor(cluster: string, options: EtcdOptions, client: OutboundClient) {
+    this.#client = new EtcdClient(options, client);
+    this.#prefix = `gannet/${cluster}/`;
+  }
+
+  async state(): Promise<LogState> {
+    const names = ['identity', 'head', 'settings', 'leader'];
+    const { ranges } = await this.#transaction(
+      [],
+      names.map((name) => this.#range(name)),
+    );
+    const [identity, head, settings, leader] = ranges.map(([found]) => found);
+    return {
+      identity: identity === undefined ? null : json<Identity>(identity),
+      head: head === undefined ? 0 : Number(head.value),
+      settings: settings === undefined ? NO_SETTINGS : json<LogSettings>(settings),
+      leader: leader === undefined ? null : { ...json<Leader>(leader), epoch: leader.created },
+    };
+  }
+
+  async found(identity: Identity, head: 0 | 1): Promise<void> {
+    await this.#transaction(
+      [this.#isAbsent('identity')],
+      [
+        this.#put('identity', JSON.stringify(identity)),
+        this.#put('head', String(head)),
+        this.#put('settings', settingsText({ ...NO_SETTINGS, floor: head + 1 })),
+      ],
+    );
+  }
+
+  async read(from: Sequence, count: number): Promise<Entry[]> {
+    return (await this.#read(from, count)).entries;
+  }
+
+  async *watch(from: Sequence, signal: AbortSignal): AsyncGenerator<Entry[], undefined> {
+    let next = from;
+    let revision = 0;
+    while (!signal.aborted) {
+      const page = await this.#read(next, READ_ENTRIES_MAX);
+      revision = page.revision;
+      if (page.entries.length === 0) break;
+      next += page.entries.length;
+      yield page.entries;
+    }
+    const request = {
+      create_request: {
+        ...{ key: this.#key('log/'), range_end: this.#key('log0') },
+        ...{ start_revision: String(revision + 1), filters: ['NODELETE'], fragment: true },
+      },
+    };
+    for await (const { canceled, events = [] } of this.#client.stream<WireWatch>(
+      'watch',
+      request,
+      signal,
+    )) {
+      if (canceled === true) throw new UnavailableError('etcd has ended a watch: it was compacted');
+      const entries = events.map(({ kv }) => this.#entryOf(keyValue(kv)));
+      if (entries.length > 0) yield entries;
+    }
+    if (!signal.aborted) throw new UnavailableError('etcd has ended a watch');
+  }
+
+  async append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
+    try {
+      const { succeeded, ranges } = await this.#transaction(
+        [this.#isLeader(epoch), this.#isValue('head', String(entry.sequence - 1))],
+        [
+          this.#put('head', String(entry.sequence)),
+          this.#put(`log/${hex(entry.sequence)}`, entry.body),
+        ],
+        [this.#range('leader')],
+      );
+      if (succeeded) return { kind: 'appended' };
+      return { kind: ranges[0]?.[0]?.created === epoch ? 'conflict' : 'fenced' };
+    } catch (error) {
+      if (!(error instanceof EtcdRefusal && error.isFull)) throw error;
+      return { kind: 'refused', reason: error.message };
+    }
+  }
+
+  async update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean> {
+    const { succeeded, revision } = await this.#transaction(
+      [this.#isLeader(epoch), this.#isValue('settings', settingsText(before))],
+      [
+        this.#put('settings', settingsText(after)),
+        {
+          request_delete_range: {
+            ...{ key: this.#key('log/'), range_end: this.#key(`log/${hex(after.floor)}`) },
+          },
+        },
+      ],
+    );
+    // Removed keys take space until then. A watch that is behind begins again.
+    if (succeeded) {
+      await this.#client.call('kv/compaction', { revision: String(revision) }).catch(() => {});
+    }
+    return succeeded;
+  }
+
+  async grantLease(ttlMs: number): Promise<Lease> {
+    const request = { TTL: String(Math.ceil(ttlMs / 1000)) };
+    const lease = await this.#client.call<{ ID: string; TTL: string }>('lease/grant', request);
+    return { id: lease.ID, ttlMs: Number(lease.TTL) * 1000 };
+  }
+
+  async keepAlive(lease: string): Promise<boolean> {
+    const answer = await this.#client.call<{ result?: { TTL?: string } }>('lease/keepalive', {
+      ID: lease,
+    });
+    return Number(answer.result?.TTL ?? 0) > 0;
+  }
+
+  async revokeLease(lease: string): Promise<void> {
+    await unlessNotFound(this.#client.call('lease/revoke', { ID: lease }));
+  }
+
+  async campaign(node: string, url: string, lease: string): Promise<void> {
+    const put = this.#put('leader', JSON.stringify({ node, url, lease }), lease);
+    await unlessNotFound(this.#transaction([this.#isAbsent('leader')], [put]));
+  }
+
+  async announce(member: Member, lease: string): Promise<boolean> {
+    const { name, formatMax } = member;
+    const puts = [this.#put(`running/${name}`, JSON.stringify(member), lease)];
+    if (this.#formats.get(name) !== formatMax) {
+      puts.push(this.#put(`members/${name}`, String(formatMax)));
+    }
+    const isMine = {
+      ...{ key: this.#key(`running/${name}`), target: 'LEASE', result: 'EQUAL', lease },
+    };
+    const done =
+      (await unlessNotFound(this.#transaction([isMine], puts)))?.succeeded === true ||
+      (await unlessNotFound(this.#transaction([this.#isAbsent(`running/${name}`)], puts)))
+        ?.succeeded === true;
+    if (done) this.#formats.set(name, formatMax);
+    return done;
+  }
+
+  async members(): Promise<MemberList> {
+    const { ranges } = await this.#transaction(
+      [],
+      [this.#range('running/', 'running0'), this.#range('members/', 'members0')],
+    );
+    const [running = [], members = []] = ranges;
+    const begin = this.#prefix.length + 'members/'.length;
+    return {
+      running: running.map((found) => json<Member>(found)),
+      formats: new Map(
+        members.map(({ key, value }) => [key.toString().slice(begin), Number(value)]),
+      ),
+    };
+  }
+
+  async forget(name: string): Promise<void> {
+    this.#formats.delete(name);
+    await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
+  }
+
+  // --- Requests ---------------------------------------------------------------------------------------
+
+  async #read(from: Sequence, count: number): Promise<{ entries: Entry[]; revision: number }> {
+    const limit = Math.min(count, READ_ENTRIES_MAX);
+    const { ranges, revision } = await this.#transaction(
+      [],
+      [this.#range('settings'), this.#range(`log/${hex(from)}`, 'log0', limit)],
+    );
+    const [[settings] = [], found = []] = ranges;
+    const { floor } = settings === undefined ? NO_SETTINGS : json<LogSettings>(settings);
+    if (from < floor) throw new TrimmedError(`Entry ${from} is no longer in the log`);
+    const entries = found.map((one) => this.#entryOf(one));
+    if (entries.some(({ sequence }, place) => sequence !== from + place)) {
+      throw new DamagedError(`The log in etcd has a gap after ${from}`);
+    }
+    return { entries, revision };
+  }
+
+  #entryOf({ key, value }: KeyValue): Entry {
+    const digits = key.toString().slice(this.#prefix.length + 'log/'.length);
+    return { sequence: Number.parseInt(digits, 16), body: value };
+  }
+
+  async #transaction(
+    compare: readonly Compare[],
+    success: readonly Operation[],
+    failure: readonly Operation[] = [],
+  ): Promise<{ succeeded: boolean; revision: number; ranges: KeyValue[][] }> {
+    const {
+      header,
+      succeeded,
+      responses = [],
+    } = await this.#client.call<WireTransaction>('kv/txn', { compare, success, failure });
+    return {
+      succeeded: succeeded === true,
+      revision: Number(header.revision),
+      ranges: responses.map(({ response_range: range }) => (range?.kvs ?? []).map(keyValue)),
+    };
+  }
+
+  #key(name: string): string {
+    return Buffer.from(this.#prefix + name).toString('base64');
+  }
+
+  #range(name: string, end?: string, limit?: number): Operation {
+    const rest = end === undefined ? {} : { range_end: this.#key(end) };
+    const most = limit === undefined ? {} : { limit: String(limit) };
+    return { request_range: { key: this.#key(name), ...rest, ...most } };
+  }
+
+  #put(name: string, value: string | Buffer, lease?: string): Operation {
+    const bound = lease === undefined ? {} : { lease };
+    const text = Buffer.from(value as Buffer).toString('base64');
+    return { request_put: { key: this.#key(name), value: text, ...bound } };
+  }
+
+  #isAbsent(name: string): Compare {
+    return { key: this.#key(name), target: 'CREATE', result: 'EQUAL', create_revision: '0' };
+  }
+
+  #isLeader(epoch: Epoch): Compare {
+    const create = { create_revision: String(epoch) };
+    return { key: this.#key('leader'), target: 'CREATE', result: 'EQUAL', ...create };
+  }
+
+  #isValue(name: string, value: string): Compare {
+    const text = Buffer.from(value).toString('base64');
+    return { key: this.#key(name), target: 'VALUE', result: 'EQUAL', value: text };
+  }
+}
+
+const NO_SETTINGS: LogSettings = { format: FORMAT_MIN, checkpoint: null, floor: 1 };
+
+/** The same bytes for the same settings: etcd compares them. */
+function settingsText({ format, checkpoint, floor }: LogSettings): string {
+  const ref = checkpoint === null ? null : { sequence: checkpoint.sequence, blob: checkpoint.blob };
+  return JSON.stringify({ format, checkpoint: ref, floor });
+}
+
+function keyValue({ key, value = '', create_revision: created }: WireKeyValue): KeyValue {
+  return {
+    key: Buffer.from(key, 'base64'),
+    value: Buffer.from(value, 'base64'),
+    created: Number(created),
+  };
+}
+
+function json<T>({ key, value }: KeyValue): T {
+  try {
+    return JSON.parse(value.toString()) as T;
+  } catch {
+    throw new DamagedError(`The value of ${key.toString()} in etcd is not JSON`);
+  }
+}
+
+/** What is bound to a lease that has ended does not exist. */
+async function unlessNotFound<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof EtcdRefusal && error.isNotFound) return null;
+    throw error;
+  }
+}

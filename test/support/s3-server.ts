@@ -1,0 +1,145 @@
+/** A small server with the S3 API, of which parts can be made to misbehave. Signatures are not checked. */
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface S3Faults {
+  /** What an upload that is broken off has sent becomes an object. */
+  keepsTorn: boolean;
+  ignoresSums: boolean;
+  /** An object is not found in the first read after it was stored. */
+  readsLate: boolean;
+  /** An object is not listed at first. */
+  listsLate: boolean;
+  keepsRemoved: boolean;
+  /** Requests that are answered with status 503. */
+  fails: number;
+  /** The answer to a finished upload in parts is an error with status 200. */
+  completesWrongly: boolean;
+}
+
+const NO_FAULTS: S3Faults = {
+  ...{ keepsTorn: false, ignoresSums: false, readsLate: false, listsLate: false },
+  ...{ keepsRemoved: false, fails: 0, completesWrongly: false },
+};
+
+const PAGE_KEYS = 3;
+
+export class S3Server {
+  readonly objects = new Map<string, Buffer>();
+  readonly faults: S3Faults = { ...NO_FAULTS };
+  readonly requests: string[] = [];
+  readonly #uploads = new Map<string, Map<number, Buffer>>();
+  readonly #fresh = new Set<string>();
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(): Promise<S3Server> {
+    const server = new S3Server();
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams: query } = new URL(request.url!, 'http://server');
+    const key = decodeURIComponent(pathname.split('/').slice(2).join('/'));
+    this.requests.push(`${request.method} ${request.url}`);
+    const body = await this.#receive(request, key, query.has('partNumber'));
+    if (body === null) return;
+    const send = (status: number, text: string | Buffer = ''): void => {
+      response.writeHead(status, { etag: '"tag"' }).end(text);
+    };
+    if (this.faults.fails > 0) {
+      this.faults.fails--;
+      send(503, '<Error><Code>SlowDown</Code><Message>secret text</Message></Error>');
+      return;
+    }
+    const sum = createHash('sha256').update(body).digest('hex');
+    const isSame = request.headers['x-amz-content-sha256'] === sum || this.faults.ignoresSums;
+    if (!isSame) send(400, '<Error><Code>XAmzContentSHA256Mismatch</Code></Error>');
+    else if (request.method === 'POST') this.#post(key, query, body, send);
+    else if (request.method === 'PUT') this.#put(key, query, body, send);
+    else if (request.method === 'DELETE') {
+      if (!this.faults.keepsRemoved) this.objects.delete(key);
+      send(204);
+    } else if (key === '') this.#list(query, send);
+    else {
+      const found = this.objects.get(key);
+      const isLate = this.faults.readsLate && this.#fresh.delete(key);
+      if (found === undefined || isLate) send(404, '<Error><Code>NoSuchKey</Code></Error>');
+      else send(200, found);
+    }
+  }
+
+  /** Null: the request was broken off. */
+  async #receive(request: IncomingMessage, key: string, isPart: boolean): Promise<Buffer | null> {
+    const pieces: Buffer[] = [];
+    try {
+      for await (const piece of request) pieces.push(piece as Buffer);
+    } catch {
+      if (this.faults.keepsTorn && !isPart) this.objects.set(key, Buffer.concat(pieces));
+      return null;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #put(key: string, query: URLSearchParams, body: Buffer, send: (status: number) => void): void {
+    const upload = this.#uploads.get(query.get('uploadId') ?? '');
+    if (upload === undefined) {
+      this.objects.set(key, body);
+      this.#fresh.add(key);
+    } else upload.set(Number(query.get('partNumber')), body);
+    send(200);
+  }
+
+  #post(
+    key: string,
+    query: URLSearchParams,
+    body: Buffer,
+    send: (status: number, text: string) => void,
+  ): void {
+    if (query.has('uploads')) {
+      const id = `upload ${this.#uploads.size} & more`;
+      this.#uploads.set(id, new Map());
+      send(200, `<UploadId>${id.replace('&', '&amp;')}</UploadId>`);
+      return;
+    }
+    const upload = this.#uploads.get(query.get('uploadId')!)!;
+    if (this.faults.completesWrongly) {
+      send(200, '<Error><Code>InternalError</Code></Error>');
+      return;
+    }
+    const numbers = [...body.toString().matchAll(/<PartNumber>(\d+)</g)].map((match) => match[1]);
+    this.objects.set(key, Buffer.concat(numbers.map((number) => upload.get(Number(number))!)));
+    send(200, '<CompleteMultipartUploadResult/>');
+  }
+
+  #list(query: URLSearchParams, send: (status: number, text: string) => void): void {
+    const after = query.get('continuation-token') ?? '';
+    const keys = [...this.objects.keys()]
+      .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
+      .filter((key) => !(this.faults.listsLate && this.#fresh.has(key)))
+      .toSorted();
+    const page = keys.slice(0, PAGE_KEYS);
+    const contents = page.map(
+      (key) => `<Contents><Key>${encodeURIComponent(key)}</Key></Contents>`,
+    );
+    const isMore = keys.length > page.length;
+    const next = isMore ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    send(200, `<IsTruncated>${isMore}</IsTruncated>${next}${contents.join('')}`);
+  }
+}

@@ -1,0 +1,221 @@
+/** What every implementation of the object store promises, and how those that do not fit are found out. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
+import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
+import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
+import { MemoryBlobs } from '../../../src/cluster/blobs/memory-blobs.ts';
+import { S3Blobs } from '../../../src/cluster/blobs/s3-blobs.ts';
+import { sha256 } from '../../../src/cluster/bytes.ts';
+import { BlobMissingError, RefusedError, UnavailableError } from '../../../src/cluster/errors.ts';
+import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { S3Server, type S3Faults } from '../../support/s3-server.ts';
+import { VERSITY_GATEWAY, VersityGateway } from '../../support/versity-gateway.ts';
+
+async function put(blobs: Blobs, name: string, bytes: Buffer): Promise<void> {
+  await blobs.put(name, bufferSource(bytes, sha256(bytes)));
+}
+
+async function get(blobs: Blobs, name: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of blobs.get(name)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function contract(open: () => Blobs): void {
+  it('returns what was stored', async () => {
+    const blobs = open();
+    for (const size of [0, 1, 100_000]) {
+      const bytes = randomBytes(size);
+      await put(blobs, `files/size-${size}`, bytes);
+      assert.ok((await get(blobs, `files/size-${size}`)).equals(bytes));
+    }
+  });
+
+  it('stores large objects', async () => {
+    const blobs = open();
+    const bytes = randomBytes(40 * 2 ** 20 + 17);
+    await put(blobs, 'files/large', bytes);
+    assert.ok((await get(blobs, 'files/large')).equals(bytes));
+    await blobs.delete('files/large');
+  });
+
+  it('lists names by their beginning, in order', async () => {
+    const blobs = open();
+    const names = ['b-2', 'b-10', 'a-1', 'b-1', 'c-1', 'b-3'].map((name) => `lists/${name}`);
+    for (const name of names) await put(blobs, name, Buffer.from(name));
+    const expected = ['b-1', 'b-10', 'b-2', 'b-3'].map((name) => `lists/${name}`);
+    assert.deepEqual(await blobs.list('lists/b-'), expected);
+    assert.deepEqual((await blobs.list('lists/')).length, names.length);
+    assert.deepEqual(await blobs.list('nothing/'), []);
+  });
+
+  it('stores the same again, and removes what may be absent', async () => {
+    const blobs = open();
+    await put(blobs, 'files/same', Buffer.from('same'));
+    await put(blobs, 'files/same', Buffer.from('same'));
+    assert.equal((await get(blobs, 'files/same')).toString(), 'same');
+    await blobs.delete('files/same');
+    await blobs.delete('files/same');
+    await assert.rejects(get(blobs, 'files/same'), BlobMissingError);
+  });
+
+  it('fits what the cluster relies on', async () => {
+    const blobs = open();
+    await checkBlobs(blobs, 'token');
+    assert.deepEqual(await blobs.list('checks/'), []);
+  });
+}
+
+/** The objects of a process, which check what they are given. */
+class CheckedMemoryBlobs extends MemoryBlobs {
+  override async put(...[name, source]: Parameters<MemoryBlobs['put']>): Promise<void> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of source.open()) pieces.push(piece);
+    if (!sha256(...pieces).equals(source.sha256)) throw new UnavailableError('another checksum');
+    await super.put(name, source);
+  }
+}
+
+describe('Objects in memory', () => {
+  const objects = new Map<string, Buffer>();
+  contract(() => new CheckedMemoryBlobs(objects));
+});
+
+describe('Objects in a folder', () => {
+  let dir = '';
+  before(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-blobs-'))));
+  after(() => rmSync(dir, { recursive: true }));
+  contract(() => new DirectoryBlobs(dir));
+
+  it('leave nothing of an upload that fails', async () => {
+    const blobs = new DirectoryBlobs(dir);
+    const source = bufferSource(Buffer.from('one'), sha256(Buffer.from('two')));
+    await assert.rejects(blobs.put('files/wrong', source), UnavailableError);
+    assert.deepEqual(readdirSync(join(dir, '.uploads')), []);
+    await assert.rejects(get(blobs, 'files/wrong'), BlobMissingError);
+  });
+
+  it('have no names that lead out of it', async () => {
+    const blobs = new DirectoryBlobs(dir);
+    for (const name of ['../x', 'files/../../x', '/etc/passwd', 'a/b/c', 'files/..', '..']) {
+      await assert.rejects(get(blobs, name), (error: Error) => error instanceof Error);
+      await assert.rejects(put(blobs, name, Buffer.from('x')));
+    }
+  });
+});
+
+describe('Objects of a server with the S3 API', () => {
+  let server: S3Server;
+  let client: OutboundClient;
+  const open = (): S3Blobs =>
+    new S3Blobs(
+      {
+        ...{ endpoint: server.url, bucket: 'bucket', prefix: 'shop/', region: 'us-east-1' },
+        ...{ accessKeyId: 'access', secretAccessKey: 'secret' },
+      },
+      client,
+    );
+
+  beforeEach(async () => {
+    server = await S3Server.start();
+    client = new OutboundClient({ denyPrivate: false, allow: [] });
+  });
+  afterEach(async () => {
+    await client.close();
+    await server.stop();
+  });
+
+  contract(open);
+
+  it('are kept below the prefix', async () => {
+    await put(open(), 'files/one', Buffer.from('1'));
+    assert.deepEqual([...server.objects.keys()], ['shop/files/one']);
+  });
+
+  it('report a failure without what the store says of it', async () => {
+    server.faults.fails = 4;
+    const blobs = open();
+    for (const attempt of [
+      () => put(blobs, 'files/one', Buffer.from('1')),
+      () => get(blobs, 'files/one'),
+      () => blobs.list('files/'),
+      () => blobs.delete('files/one'),
+    ]) {
+      await assert.rejects(attempt, (error: Error) => {
+        assert.ok(error instanceof UnavailableError);
+        assert.match(error.message, /503 \(SlowDown\)/);
+        assert.doesNotMatch(error.message, /secret/);
+        return true;
+      });
+    }
+    await put(blobs, 'files/one', Buffer.from('1'));
+  });
+
+  it('are not there when an upload in parts fails at its end', async () => {
+    server.faults.completesWrongly = true;
+    const blobs = open();
+    const bytes = randomBytes(17 * 2 ** 20);
+    await assert.rejects(put(blobs, 'files/large', bytes), UnavailableError);
+    assert.match(server.requests.at(-1)!, /^DELETE .*uploadId=/);
+    await assert.rejects(get(blobs, 'files/large'), BlobMissingError);
+  });
+
+  const unfit: Partial<Record<keyof S3Faults, RegExp>> = {
+    keepsTorn: /an upload that was broken off becomes an object/,
+    ignoresSums: /an upload whose checksum does not match becomes an object/,
+    readsLate: /cannot be read at once/,
+    listsLate: /is not listed at once/,
+    keepsRemoved: /a removed object can still be read/,
+  };
+  for (const [fault, message] of Object.entries(unfit)) {
+    it(`are refused when the store ${fault}`, async () => {
+      Object.assign(server.faults, { [fault]: true });
+      // A late listing shows objects that were read, a late read those that were read before.
+      await assert.rejects(checkBlobs(open(), 'token'), (error: Error) => {
+        assert.ok(error instanceof RefusedError, error.message);
+        assert.match(error.message, message);
+        return true;
+      });
+    });
+  }
+});
+
+describe('Objects of versitygw', () => {
+  let gateway: VersityGateway;
+  let client: OutboundClient;
+  const open = (secret = gateway.secretAccessKey): S3Blobs =>
+    new S3Blobs(
+      {
+        ...{ endpoint: gateway.url, bucket: gateway.bucket, prefix: 'a/b/', region: 'us-east-1' },
+        ...{ accessKeyId: gateway.accessKeyId, secretAccessKey: secret },
+      },
+      client,
+    );
+
+  before(async function () {
+    if (VERSITY_GATEWAY === null) {
+      console.log('      skipped: versitygw is not installed (see docs/testing.md)');
+      this.skip();
+    }
+    gateway = await VersityGateway.start();
+    client = new OutboundClient({ denyPrivate: false, allow: [] });
+  });
+  after(async () => {
+    await client?.close();
+    await gateway?.stop();
+  });
+
+  contract(() => open());
+
+  it('are refused to who has another secret', async () => {
+    await assert.rejects(put(open('wrong'), 'files/x', Buffer.from('x')), (error: Error) => {
+      assert.ok(error instanceof UnavailableError);
+      assert.match(error.message, /403 \(SignatureDoesNotMatch\)/);
+      return true;
+    });
+  });
+});
