@@ -159,47 +159,47 @@ function ignored<K extends OptionKind, N extends string>(
 
 /** What the server can be told at its start. */
 export const OPTIONS = {
-  'db-path': { kind: 'text', initial: './data.gannet', help: 'Folder of the database.' },
+  'db-path': { kind: 'text', initial: './data.gannet', help: 'Data folder.' },
   'http-addr': { kind: 'text', initial: 'localhost:7700', help: 'Address and port to listen on.' },
   'master-key': {
     kind: 'text',
-    help: 'Key that may do everything; at least 16 bytes in production.',
+    help: 'Key that allows everything; at least 16 bytes in production.',
   },
   env: { kind: 'text', initial: 'development', help: '`development` or `production`.' },
-  'no-analytics': { kind: 'flag', help: 'Nothing is ever sent, with or without it.' },
+  'no-analytics': { kind: 'flag', help: 'No effect: there is no telemetry.' },
   'http-payload-size-limit': {
     kind: 'size',
     initial: '100 MB',
-    help: 'Greatest request body, after decompression.',
+    help: 'Largest request body, after decompression.',
   },
   'search-payload-size-limit': {
     kind: 'size',
     ours: true,
     initial: '10 MB',
-    help: 'Greatest body of a search or of documents/fetch, after decompression.',
+    help: 'Largest body of a search or of documents/fetch, after decompression.',
   },
   'search-answer-size-limit': {
     kind: 'size',
     ours: true,
     initial: '128 MB',
-    help: 'Greatest answer of a search, before compression.',
+    help: 'Largest response of a search, before compression.',
   },
   'multi-search-queries-limit': {
     kind: 'count',
     ours: true,
     initial: '1000',
-    help: 'Queries in one multi-search.',
+    help: 'Maximum number of queries in a multi-search.',
   },
   'highlight-tag-size-limit': {
     kind: 'size',
     ours: true,
     initial: '4 KiB',
-    help: 'Greatest highlight tag or crop marker.',
+    help: 'Largest highlight tag or crop marker.',
   },
   'max-indexing-memory': {
     kind: 'size',
     initial: '2/3 of the memory',
-    help: 'Memory the indexer aims at.',
+    help: 'Memory that the indexer aims at.',
   },
   'max-indexing-threads': {
     kind: 'text',
@@ -211,13 +211,13 @@ export const OPTIONS = {
     kind: 'count',
     ours: true,
     initial: 'none',
-    help: 'Searches that take so long, waiting included, are told of in the log.',
+    help: 'Log searches that take at least this many milliseconds, including waiting.',
   },
   'shutdown-seconds': {
     kind: 'count',
     ours: true,
     initial: `${SHUTDOWN_SECONDS}`,
-    help: 'How long a stop may take: answers under way are finished, batches are rolled back.',
+    help: 'How long a stop may take to finish responses and roll back batches.',
   },
   'config-file-path': {
     kind: 'text',
@@ -225,73 +225,82 @@ export const OPTIONS = {
     help: 'Configuration file (TOML).',
   },
   'upgrade-db': { kind: 'flag', help: 'Upgrade a database of an older version.' },
-  'task-webhook-url': { kind: 'text', help: 'URL of a webhook that is told of every batch.' },
+  'task-webhook-url': {
+    kind: 'text',
+    help: 'URL of a webhook that is notified of every finished batch.',
+  },
   'task-webhook-authorization-header': { kind: 'text', help: 'Its Authorization header.' },
-  'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder of the dumps.' },
+  'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder for dumps.' },
   'import-dump': { kind: 'text', help: 'Dump to load at start.' },
-  'ignore-missing-dump': { kind: 'flag', help: 'Start when the dump to import is missing.' },
-  'ignore-dump-if-db-exists': { kind: 'flag', help: 'Start when a database exists already.' },
-  'snapshot-dir': { kind: 'text', initial: 'snapshots/', help: 'Folder of the snapshots.' },
+  'ignore-missing-dump': { kind: 'flag', help: 'Start even if the dump to import is missing.' },
+  'ignore-dump-if-db-exists': {
+    kind: 'flag',
+    help: 'Start without importing if a database exists.',
+  },
+  'snapshot-dir': { kind: 'text', initial: 'snapshots/', help: 'Folder for snapshots.' },
   'schedule-snapshot': { kind: 'optionalCount', help: 'Seconds between snapshots.' },
   'import-snapshot': { kind: 'text', help: 'Snapshot to load at start.' },
   'ignore-missing-snapshot': {
     kind: 'flag',
-    help: 'Start when the snapshot to import is missing.',
+    help: 'Start even if the snapshot to import is missing.',
   },
-  'ignore-snapshot-if-db-exists': { kind: 'flag', help: 'Start when a database exists already.' },
+  'ignore-snapshot-if-db-exists': {
+    kind: 'flag',
+    help: 'Start without importing if a database exists.',
+  },
   'ssl-cert-path': { kind: 'text', help: 'Certificate chain (PEM).' },
   'ssl-key-path': { kind: 'text', help: 'Private key (PEM).' },
   'ssl-auth-path': {
     kind: 'text',
-    help: 'Authorities that client certificates are checked against.',
+    help: 'Certificate authorities (PEM) that verify client certificates.',
   },
-  'ssl-ocsp-path': { kind: 'text', help: 'OCSP answer (DER) to staple; served by node:http.' },
-  'ssl-require-auth': { kind: 'flag', help: 'Refuse clients without certificate.' },
+  'ssl-ocsp-path': { kind: 'text', help: 'OCSP response (DER) to staple; served by node:http.' },
+  'ssl-require-auth': { kind: 'flag', help: 'Refuse clients without a certificate.' },
   'ssl-resumption': {
     kind: 'flag',
-    help: 'Resume sessions of TLS 1.2 out of a cache. uWebSockets.js always does.',
+    help: 'Resume TLS 1.2 sessions from a cache; uWebSockets.js always does.',
   },
   'ssl-tickets': {
     kind: 'flag',
-    help: 'Resume sessions by tickets. uWebSockets.js always does.',
+    help: 'Resume sessions with tickets; uWebSockets.js always does.',
   },
-  'experimental-contains-filter': { kind: 'flag', help: 'Switch the feature containsFilter on.' },
-  'experimental-enable-metrics': { kind: 'flag', help: 'Switch the feature metrics on.' },
-  'experimental-enable-logs-route': { kind: 'flag', help: 'Switch the feature logsRoute on.' },
+  'experimental-contains-filter': { kind: 'flag', help: 'Enable the feature containsFilter.' },
+  'experimental-enable-metrics': { kind: 'flag', help: 'Enable the feature metrics.' },
+  'experimental-enable-logs-route': { kind: 'flag', help: 'Enable the feature logsRoute.' },
   'experimental-logs-mode': { kind: 'text', initial: 'HUMAN', help: 'HUMAN or JSON.' },
   'experimental-search-queue-size': {
     kind: 'count',
     initial: '1000',
-    help: 'Searches that may wait, fewer when working them off would take more than 4 s.',
+    help: 'How many searches may wait; fewer if they would take more than 4 s.',
   },
   'experimental-drop-search-after': {
     kind: 'count',
     initial: '60',
-    help: 'Seconds after which a waiting search is refused.',
+    help: 'Refuse a search that has waited this many seconds.',
   },
   'experimental-nb-searches-per-core': {
     kind: 'count',
     initial: '4',
-    help: 'Searches that run at once, per core.',
+    help: 'Concurrent searches per core.',
   },
   'experimental-reduce-indexing-memory-usage': {
     kind: 'flag',
-    help: 'The indexer aims at half of max-indexing-memory.',
+    help: 'Let the indexer aim at half of max-indexing-memory.',
   },
   'experimental-max-number-of-batched-tasks': {
     kind: 'count',
     initial: 'unlimited',
-    help: 'Tasks per batch; 0 runs none.',
+    help: 'Maximum number of tasks per batch; 0 runs none.',
   },
   'experimental-limit-batched-tasks-total-size': {
     kind: 'size',
     initial: 'half of max-indexing-memory, at most 10 GiB',
-    help: 'Bytes of payloads per batch.',
+    help: 'Maximum bytes of payloads per batch.',
   },
   'experimental-embedding-cache-entries': {
     kind: 'count',
     initial: '0',
-    help: 'Query embeddings kept per embedder.',
+    help: 'Cached query embeddings per embedder.',
   },
   'experimental-allowed-ip-networks': {
     kind: 'text',
@@ -305,41 +314,41 @@ export const OPTIONS = {
   'outbound-allow': {
     kind: 'text',
     ours: true,
-    help: 'Networks (CIDR, comma-separated, or `any`) that may be connected to nevertheless.',
+    help: 'Networks (CIDR, comma-separated, or `any`) to allow nevertheless.',
   },
   'chat-allow-non-streaming': {
     kind: 'flag',
     ours: true,
-    help: 'Answer chat requests with `stream: false` as a whole.',
+    help: 'Allow chat requests with `stream: false`.',
   },
   'rate-limit': {
     kind: 'count',
     ours: true,
     initial: 'unlimited',
-    help: 'Requests a second of each API key.',
+    help: 'Requests per second of each API key.',
   },
   'rate-limit-searches': {
     kind: 'count',
     ours: true,
     initial: 'unlimited',
-    help: 'Searches under way at once of each API key.',
+    help: 'Concurrent searches of each API key.',
   },
   'analytics-retention-days': {
     kind: 'count',
     ours: true,
     initial: 'off',
-    help: 'Record searches and usage events, and keep them for so many days.',
+    help: 'Record searches and usage events, and keep them for this many days.',
   },
   'analytics-size-limit': {
     kind: 'size',
     ours: true,
     initial: '1 GiB',
-    help: 'Greatest size of what is recorded; beyond, the oldest goes.',
+    help: 'Maximum size of the records; beyond it the oldest are deleted.',
   },
   'events-addr': {
     kind: 'text',
     ours: true,
-    help: 'A further address and port, which takes usage events alone.',
+    help: 'An additional address and port that accepts only usage events.',
   },
   'http-transport': {
     kind: 'text',
@@ -357,7 +366,7 @@ export const OPTIONS = {
     'experimental-no-edition-2024-for-facet-post-processing',
     'experimental-legacy-search-default',
   ]),
-  ...ignored('flag', 'Replication needs no option: servers form a network (`/network`).', [
+  ...ignored('flag', 'Replication needs no option: set up a network (`/network`).', [
     'experimental-replication-parameters',
   ]),
   ...ignored('flag', 'Snapshots are always copied without free pages.', [
@@ -368,14 +377,11 @@ export const OPTIONS = {
     'Tasks are always batched; experimental-max-number-of-batched-tasks bounds it.',
     ['disable-auto-batching'],
   ),
-  ...ignored('text', 'Databases grow as needed; there is nothing to reserve.', [
-    'max-index-size',
-    'max-task-db-size',
-  ]),
-  ...ignored('text', 'Answers are not personalized.', ['experimental-personalization-api-key']),
+  ...ignored('text', 'Databases grow as needed.', ['max-index-size', 'max-task-db-size']),
+  ...ignored('text', 'Responses are not personalized.', ['experimental-personalization-api-key']),
   ...ignored(
     'text',
-    'Snapshots are written to snapshot-dir alone, not to S3: copy them from there.',
+    'Snapshots are written only to snapshot-dir, not to S3: copy them from there.',
     [
       's3-bucket-url',
       's3-bucket-region',
@@ -460,8 +466,8 @@ function noticesOf(
   const options = Object.entries(given).flatMap(([name, value]) => {
     const { means, ignored: isIgnored, help }: Option = OPTIONS[name as ServerOption];
     if (value === false) return [];
-    if (isIgnored === true) return [`The option ${name} changes nothing here. ${help}`];
-    return means === undefined ? [] : [`The option ${name} is called ${means} here.`];
+    if (isIgnored === true) return [`The option ${name} has no effect. ${help}`];
+    return means === undefined ? [] : [`The option ${name} is now called ${means}.`];
   });
   return { takenVariables: taken, notices: [...options, ...warnings] };
 }
@@ -880,5 +886,5 @@ function unknownCommand(name: string, commands: readonly CommandLine[]): string 
 /** @param commands name and summary of each */
 function helpText(commands: readonly CommandLine[]): string {
   const rows = commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}\n`);
-  return `Usage: gannet [OPTIONS]            runs the server\n       gannet COMMAND [OPTIONS]    see gannet COMMAND --help\n\nCommands:\n${rows.join('')}\nOptions of the server, each also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+  return `Usage: gannet [OPTIONS]            run the server\n       gannet COMMAND [OPTIONS]    run a command; see gannet COMMAND --help\n\nCommands:\n${rows.join('')}\nOptions of the server. Each is also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
 }

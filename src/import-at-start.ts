@@ -23,7 +23,7 @@ export function sourceOf(config: Config): Source | null {
   if (hasDatabase(dbPath)) {
     if (ignoresDatabase) return null;
     throw new DataFolderError(
-      `There is a database in ${dbPath} already, so the ${kind} ${file} is not imported. Choose another --db-path, ` +
+      `${dbPath} already has a database, so the ${kind} ${file} is not imported. Choose another --db-path, ` +
         `or start with --ignore-${kind}-if-db-exists to keep that database.`,
     );
   }

@@ -256,7 +256,7 @@ function openLogs(config: Config): Logs {
   const log = logs.of('start');
   for (const notice of config.notices) log.warn(notice);
   if (config.takenVariables.length > 0) {
-    log.info(`Taken as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
+    log.info(`Variables used as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
   }
   return logs;
 }
@@ -341,7 +341,7 @@ function addRunners(
 function markUpgraded(folder: DataFolder, log: Logger): void {
   if (folder.upgradedFrom === null) return;
   folder.markUpgraded();
-  log.info(`the data of version ${folder.upgradedFrom} is taken over`);
+  log.info(`the data of version ${folder.upgradedFrom} was upgraded`);
 }
 
 function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
@@ -386,7 +386,7 @@ async function importAtStart(
     clearInterval(telling);
   }
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-  log.info(`the ${source.kind} ${source.file} is imported after ${seconds} s`);
+  log.info(`the ${source.kind} ${source.file} was imported in ${seconds} s`);
 }
 
 function openMachine(
@@ -418,7 +418,7 @@ function openMachine(
 async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   const recovered = scheduler.start();
   await Promise.race([recovered, delay(RECOVERY_WAIT_MS, undefined, { ref: false })]);
-  recovered.catch((error: unknown) => log.error({ err: error }, 'no task will be run'));
+  recovered.catch((error: unknown) => log.error({ err: error }, 'no task will run'));
 }
 
 /** Parts that the routes get as they are. */
@@ -658,20 +658,20 @@ function refuseFewFiles(): void {
   const max = openFilesMax();
   if (max >= OPEN_FILES_MIN) return;
   throw new Error(
-    `This process may have ${max} files open at a time; ${OPEN_FILES_MIN} are needed at least (ulimit -n).`,
+    `This process may have ${max} open files; it needs at least ${OPEN_FILES_MIN} (ulimit -n).`,
   );
 }
 
 /** `gannet verify`: statuses of its own. */
 const verifyCommand: Command = command({
   name: 'verify',
-  summary: 'Reads everything stored in a folder that no server uses, and tells what is damaged.',
+  summary: 'Checks everything stored in a folder that no server uses, and reports damage.',
   operands: '',
   notes: '',
   examples: ['verify --db-path ./data.gannet'],
   options: DB_PATH_OPTIONS,
   exits:
-    '0 all is sound; 1 something is damaged; 2 it could not be checked, as while a server uses it',
+    '0 everything is valid; 1 something is damaged; 2 the check was not possible, for example while a server uses the folder',
   run: (given, _, { output }) =>
     verifyFolder(dbPathOf(given, process.env), versionInfo().serverVersion, (line) => {
       output.write(`${line}\n`);

@@ -41,7 +41,10 @@ export class Reporter {
   report(spec: ReportSpec, isGone: () => boolean): Promise<string> {
     if (this.#waiting > REPORTS_WAITING_MAX) {
       return Promise.reject(
-        new ApiError('too_many_search_requests', 'Too many reports are asked for at once.'),
+        new ApiError(
+          'too_many_search_requests',
+          'Too many reports are requested at the same time.',
+        ),
       );
     }
     this.#waiting++;

@@ -61,7 +61,7 @@ export class WholeAnswer implements ChatSink {
     if (this.#length > ANSWER_LENGTH_MAX) {
       throw new ApiError(
         'bad_request',
-        `The answer has more than ${ANSWER_LENGTH_MAX} characters; ask for it as a stream.`,
+        `The answer has more than ${ANSWER_LENGTH_MAX} characters; request it as a stream.`,
       );
     }
     this.#content += content;

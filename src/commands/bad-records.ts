@@ -56,7 +56,7 @@ export class BadRecords {
     } catch (error) {
       const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
       throw exists
-        ? new FileError(`${path} exists already; --skip-bad begins a file of its own.`)
+        ? new FileError(`${path} exists already; --skip-bad needs a new file.`)
         : unwritable(path, error);
     }
   }
@@ -65,7 +65,7 @@ export class BadRecords {
   async add(header: Buffer, record: Buffer): Promise<void> {
     if (this.count === KEPT_MAX) {
       throw new CommandFailure(
-        `The server refuses more than ${KEPT_MAX} documents; those so far are in ${this.#path}.`,
+        `The server refused more than ${KEPT_MAX} documents; those so far are in ${this.#path}.`,
       );
     }
     const isNew = this.#header === null || !this.#header.equals(header);

@@ -128,7 +128,7 @@ function tellOf(error: unknown): { message: string; status: number } | null {
 export function refusalText({ status, body }: RefusedRequest): string {
   const { message, code } = body;
   const text = typeof message === 'string' ? message.slice(0, 1000) : 'no message';
-  return `The server has answered with status ${status}: ${text}${typeof code === 'string' ? ` (${code})` : ''}`;
+  return `The server responded with status ${status}: ${text}${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
 function commandHelp(declared: Command): string {
@@ -136,7 +136,7 @@ function commandHelp(declared: Command): string {
   return [
     `Usage: gannet ${name} [OPTIONS]${operands === '' ? '' : ` ${operands}`}`,
     `\n${summary}\n${notes === '' ? '' : `\n${notes}\n`}`,
-    `Options, each also an environment variable:\n${optionsHelp(options)}  --help\n      Show this text.`,
+    `Options. Each is also an environment variable:\n${optionsHelp(options)}  --help\n      Show this text.`,
     `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${examples.map((line) => `  gannet ${line}\n`).join('')}`,
     `Exit status: ${exits ?? EXITS}.\n`,
   ].join('\n');

@@ -12,7 +12,7 @@ type Shell = (typeof SHELLS)[number];
 export function completionCommand(commands: () => readonly Command[], options: Options): Command {
   return command({
     name: 'completion',
-    summary: 'Prints what makes a shell complete commands and options.',
+    summary: 'Prints a script that lets a shell complete commands and options.',
     operands: 'bash|zsh|fish',
     notes: '',
     examples: [

@@ -20,14 +20,14 @@ const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 
 export const CONNECTION_OPTIONS = {
   url: { kind: 'text', initial: DEFAULT_URL, help: 'Address of the server.' },
-  key: { kind: 'text', help: 'Key to send. As a variable it is in no list of processes.' },
+  key: { kind: 'text', help: 'API key. A variable keeps it out of the process list.' },
 } as const satisfies Options;
 
 export const RETRY_OPTIONS = {
   'retry-seconds': {
     kind: 'count',
     initial: String(RETRY_SECONDS),
-    help: 'How long a request is repeated while the server cannot be reached or is too busy.',
+    help: 'How long to repeat a request while the server is unreachable or busy.',
   },
 } as const satisfies Options;
 

@@ -22,10 +22,10 @@ const OPTIONS = {
   output: {
     kind: 'text',
     initial: 'the standard output',
-    help: 'File to write, one document a line; compressed when its name ends in `.gz`.',
+    help: 'File to write, one document per line; compressed if its name ends in `.gz`.',
   },
-  filter: { kind: 'text', help: 'Only documents that it lets pass.' },
-  vectors: { kind: 'flag', help: 'With the embeddings, as `_vectors`.' },
+  filter: { kind: 'text', help: 'Only documents that match this filter.' },
+  vectors: { kind: 'flag', help: 'Include embeddings, as `_vectors`.' },
   ...CONNECTION_OPTIONS,
   ...RETRY_OPTIONS,
   quiet: { kind: 'flag', help: 'Show no progress.' },
@@ -33,11 +33,11 @@ const OPTIONS = {
 
 export const exportCommand: Command = command({
   name: 'export',
-  summary: 'Writes the documents of an index, one a line, as import reads them.',
+  summary: 'Writes the documents of an index, one per line, for import.',
   operands: '',
   notes:
-    'The file has its name only once it is complete. It holds whole documents, also attributes that searches do not show\n' +
-    '(displayedAttributes). A whole server is copied by `gannet migrate`, or by a dump.',
+    'The file gets its name only when it is complete. Documents are whole, including attributes that searches do not show\n' +
+    '(displayedAttributes). To copy a whole server, use `gannet migrate` or a dump.',
   examples: [
     'export --index books --output books.ndjson.gz',
     "export --index books --filter 'year < 1870' | wc -l",
@@ -71,7 +71,7 @@ export const exportCommand: Command = command({
         terminal.complaints.write(`${written} documents\n`);
         if (written === total) return DONE;
         terminal.complaints.write(
-          `The index has ${total} documents by now: it was written to meanwhile.\n`,
+          `The index now has ${total} documents: it was changed during the export.\n`,
         );
         return FAILED;
       } finally {

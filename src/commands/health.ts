@@ -5,12 +5,12 @@ import { Connection, CONNECTION_OPTIONS, DEFAULT_URL, serverUrl } from './connec
 
 const OPTIONS = {
   url: CONNECTION_OPTIONS.url,
-  timeout: { kind: 'count', initial: '5', help: 'Seconds to wait for the answer.' },
+  timeout: { kind: 'count', initial: '5', help: 'Seconds to wait for the response.' },
 } as const;
 
 export const healthCommand: Command = command({
   name: 'health',
-  summary: 'Asks a server whether it is well. Prints its status.',
+  summary: 'Checks whether a server is healthy, and prints its status.',
   operands: '',
   notes: '',
   examples: ['health --url http://127.0.0.1:7700'],

@@ -35,39 +35,42 @@ const PARALLEL_MAX = 32;
 const compressed = promisify(gzip);
 
 const OPTIONS = {
-  index: { kind: 'text', help: 'Uid of the index; it is created when it is missing. Required.' },
+  index: {
+    kind: 'text',
+    help: 'Uid of the index, which is created if it does not exist. Required.',
+  },
   ...CONNECTION_OPTIONS,
-  'primary-key': { kind: 'text', help: 'Attribute that holds the id of a document.' },
+  'primary-key': { kind: 'text', help: 'Attribute with the id of a document.' },
   update: {
     kind: 'flag',
-    help: 'Add the attributes to documents that exist already, instead of replacing these.',
+    help: 'Update existing documents instead of replacing them.',
   },
   format: {
     kind: 'text',
     initial: 'by the name of the file, else by its first byte',
-    help: '`json` (an array, or documents one after another) or `csv`, which TSV is, too.',
+    help: '`json` (an array, or documents one after another) or `csv` (also for TSV).',
   },
   'csv-delimiter': {
     kind: 'text',
     initial: ',, or tab for a file that is named .tsv',
-    help: 'Character between the values of CSV; `tab` is one.',
+    help: 'Delimiter of CSV: one character, or `tab`.',
   },
-  'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes of one request.' },
+  'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes per request.' },
   parallel: {
     kind: 'count',
     initial: '1',
-    help: 'Requests at once. With more than one, which of two documents with the same id stays is open.',
+    help: 'Concurrent requests. With more than one, either of two documents with the same id may win.',
   },
-  gzip: { kind: 'flag', help: 'Compress what is sent, for slow networks.' },
+  gzip: { kind: 'flag', help: 'Compress requests, for slow networks.' },
   journal: {
     kind: 'text',
-    help: 'File that keeps what was taken; the same command goes on from there. Erased at the end.',
+    help: 'File that records progress: repeat the command to resume. Deleted at the end.',
   },
   'skip-bad': {
     kind: 'text',
-    help: 'File to put documents into that the server refuses, and go on. Each request is waited for until it is indexed.',
+    help: 'Write documents that the server refuses to this file, and continue. Waits for each request to be indexed.',
   },
-  'no-wait': { kind: 'flag', help: 'End when everything is taken, before it is indexed.' },
+  'no-wait': { kind: 'flag', help: 'Exit when everything is accepted, before it is indexed.' },
   quiet: { kind: 'flag', help: 'Show no progress.' },
   ...RETRY_OPTIONS,
 } as const satisfies Options;
@@ -92,12 +95,12 @@ interface ImportPlan {
 
 export const importCommand: Command = command({
   name: 'import',
-  summary: 'Sends documents of files, or of the standard input, to an index.',
+  summary: 'Sends documents from files or standard input to an index.',
   operands: '[FILE]...',
   notes:
-    'Files are JSON (an array, or one document after another) or CSV, each perhaps compressed by gzip; `-`, or no file at\n' +
-    'all, is the standard input. The text is UTF-8. A request that the server cannot take at the moment is repeated; a\n' +
-    'document that it refuses is named by file and line.',
+    'Files are JSON (an array, or one document after another) or CSV, optionally compressed with gzip; `-` or no file means\n' +
+    'standard input. The text is UTF-8. The command repeats requests that fail for the moment. If the server refuses a\n' +
+    'document, the message names its file and line.',
   examples: [
     'import books.ndjson --index books',
     'import parts/*.json.gz --index parts --primary-key sku --journal parts.journal',
@@ -134,7 +137,7 @@ function planOf(given: Given): ImportPlan {
   const delimiter = delimiterGiven(given.text('csv-delimiter'));
   const skipBad = given.text('skip-bad');
   if (skipBad !== null && given.flag('no-wait')) {
-    throw new BadOption('skip-bad waits for what it sends, so it cannot be given with no-wait.');
+    throw new BadOption('skip-bad waits for each request, so it cannot be combined with no-wait.');
   }
   return {
     ...{ index, format, delimiter, skipBad },
@@ -233,10 +236,10 @@ class Importer {
   #tellWhereItStopped(): void {
     const more =
       this.#journal === null
-        ? 'With --journal FILE an import can go on where it stopped.'
-        : 'The same command goes on from here.';
+        ? 'With --journal FILE you can resume an import.'
+        : 'Repeat the command to resume.';
     this.#terminal.complaints.write(
-      `Stopped after ${this.#documents} documents were taken. ${more}\n`,
+      `Stopped after ${this.#documents} documents were accepted. ${more}\n`,
     );
   }
 

@@ -31,17 +31,17 @@ const MASKED_PART = /X{3,6}\.\.\.(?:[:@&#]|$)/;
 
 const OPTIONS = {
   from: { kind: 'text', help: 'Address of the server to copy. Required.' },
-  'from-key': { kind: 'text', initial: 'that of --key', help: 'Key for it.' },
+  'from-key': { kind: 'text', initial: 'that of --key', help: 'Key of that server.' },
   ...CONNECTION_OPTIONS,
   indexes: { kind: 'text', initial: 'all', help: 'Uids of indexes, separated by commas.' },
   overwrite: {
     kind: 'flag',
-    help: 'Erase indexes of the same names that have documents; otherwise these are refused.',
+    help: 'Delete indexes of the same names that have documents, instead of refusing them.',
   },
   'skip-keys': { kind: 'flag', help: 'Copy no keys.' },
   'source-sends': {
     kind: 'flag',
-    help: 'Let the source send the indexes itself (POST /export) to --url, which it must reach: documents take the short way.',
+    help: 'Let the source send the indexes itself (POST /export) to --url, which it must be able to reach.',
   },
   ...RETRY_OPTIONS,
   quiet: { kind: 'flag', help: 'Show no progress.' },
@@ -73,10 +73,10 @@ export const migrateCommand: Command = command({
   summary: 'Copies indexes, settings, documents, embeddings and keys of a running server.',
   operands: '',
   notes:
-    'The source speaks the same interface and is only read. Migrating a server onto itself is refused, whatever the two\n' +
-    'addresses look like. Secrets that the source does not show (keys for embedders) are named at the end. Keys stay the\n' +
-    'same when both servers have the same master key. At the end the counts of both servers are compared; do not write to\n' +
-    'either meanwhile.',
+    'The source has the same API and is only read. Migrating a server onto itself is refused, whatever the two addresses\n' +
+    'look like. Keys stay the same if both servers have the same master key. At the end the command lists the secrets that\n' +
+    'the source does not show (keys of embedders) and compares the counts of both servers; do not write to either\n' +
+    'meanwhile.',
   examples: [
     'migrate --from http://old:7700 --from-key OLD_MASTER_KEY --url http://127.0.0.1:7700 --key MASTER_KEY',
     'migrate --from http://old:7700 --indexes books,films --skip-keys',
@@ -140,7 +140,9 @@ class Migration {
       else await this.#copyIndex(index, settings.get(index.uid)!);
     }
     await this.#compare(indexes);
-    this.#say(this.#faults === 0 ? 'All is copied.' : `${this.#faults} could not be copied.`);
+    this.#say(
+      this.#faults === 0 ? 'Everything was copied.' : `${this.#faults} could not be copied.`,
+    );
     return this.#faults === 0 ? DONE : FAILED;
   }
 
@@ -164,7 +166,7 @@ class Migration {
     if (full.length > 0 && !this.#given.flag('overwrite')) {
       const names = full.map((uid) => `\`${uid}\``).join(', ');
       throw new CommandFailure(
-        `${this.#target.place} has documents in ${names}; --overwrite erases them.`,
+        `${this.#target.place} has documents in ${names}; use --overwrite to delete them.`,
       );
     }
     for (const uid of full) {
@@ -182,9 +184,9 @@ class Migration {
         (name) => here[name] === true && there[name] === false,
       );
       for (const name of missing) await this.#target.sendJson('PATCH', path, { [name]: true });
-      if (missing.length > 0) this.#say(`features switched on: ${missing.join(', ')}`);
+      if (missing.length > 0) this.#say(`features enabled: ${missing.join(', ')}`);
     } catch (error) {
-      this.#tell('features', error, 'a key that may read and change features is needed');
+      this.#tell('features', error, 'use a key that may read and change features');
     }
   }
 
@@ -193,7 +195,7 @@ class Migration {
     try {
       keys = await pages<Key>(this.#source, '/keys');
     } catch (error) {
-      this.#tell('keys', error, 'the master key is needed; --skip-keys leaves them out');
+      this.#tell('keys', error, 'use the master key, or --skip-keys');
       return;
     }
     let copied = 0;
@@ -213,7 +215,7 @@ class Migration {
     }
     this.#say(`keys: ${copied} copied`);
     if (others > 0) {
-      this.#say(`The master keys differ: ${others} keys have other values than before.`);
+      this.#say(`The master keys differ: the values of ${others} keys have changed.`);
     }
   }
 
@@ -264,7 +266,7 @@ class Migration {
     const path = `${pathOf(uid)}/settings`;
     const { value, secrets } = withoutSecrets(settings);
     for (const secret of secrets) {
-      this.#say(`\`${uid}\`: ${secret} is not told by the source and must be set again`);
+      this.#say(`\`${uid}\`: ${secret} is hidden by the source: set it again`);
     }
     const patch = (body: unknown): Promise<number> =>
       this.#target

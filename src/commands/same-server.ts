@@ -48,14 +48,14 @@ export async function refuseSameServer(
     const there = await looksFor(target, mark);
     if (there?.includes(false) === true) {
       throw new CommandFailure(
-        `Several servers answer at ${target.place}: an index that one has created, another does not have. Name one of them with --url.`,
+        `Several servers respond at ${target.place}: an index that one has created does not exist on another. Name one of them with --url.`,
       );
     }
     const here = await looksFor(source, mark);
     if (here === null) await requireOtherDates(source, target, indexes);
     else if (here.includes(true)) {
       throw new CommandFailure(
-        `${source.place} and ${target.place} are the same server, or pass their writes on to each other: what is written to one appears at the other. Nothing was copied or erased. Name another server with --url.`,
+        `${source.place} and ${target.place} are the same server, or forward writes to each other: what is written to one appears on the other. Nothing was copied or deleted. Name another server with --url.`,
       );
     }
   } finally {
@@ -111,7 +111,7 @@ async function requireOtherDates(
     if (there.index === null || there.index.createdAt !== createdAt) return;
   }
   throw new CommandFailure(
-    `Whether ${source.place} and ${target.place} are the same server cannot be told with these keys, so nothing was copied or erased. ` +
+    `These keys cannot show whether ${source.place} and ${target.place} are the same server, so nothing was copied or deleted. ` +
       'Give --key the right to create and delete indexes, and --from-key that to read all indexes.',
   );
 }

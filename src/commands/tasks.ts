@@ -21,20 +21,20 @@ const POLL_MS = 500;
 const CLEAR_LINE = '\r\x1b[K';
 
 const OPTIONS = {
-  watch: { kind: 'flag', help: 'Go on, and show each task when it ends, until interrupted.' },
+  watch: { kind: 'flag', help: 'Show each task when it ends, until interrupted.' },
   'until-idle': {
     kind: 'flag',
-    help: 'With --watch: end when no task waits or runs; status 1 when one of those shown has failed.',
+    help: 'With --watch: exit when no task waits or runs, with status 1 if a shown task failed.',
   },
   index: { kind: 'text', help: 'Only tasks of these indexes, separated by commas.' },
-  status: { kind: 'text', help: 'Only of these statuses; without --watch.' },
-  type: { kind: 'text', help: 'Only of these types.' },
+  status: { kind: 'text', help: 'Only tasks with these statuses; without --watch.' },
+  type: { kind: 'text', help: 'Only tasks of these types.' },
   limit: {
     kind: 'count',
     initial: String(LIMIT),
-    help: 'Tasks to show, the newest; without --watch.',
+    help: 'How many of the newest tasks to show; without --watch.',
   },
-  json: { kind: 'flag', help: 'Tasks as JSON, one a line, as the server tells them.' },
+  json: { kind: 'flag', help: 'Print tasks as JSON, one per line, as the server returns them.' },
   ...CONNECTION_OPTIONS,
   ...RETRY_OPTIONS,
 } as const satisfies Options;
@@ -50,7 +50,7 @@ interface Batch {
 
 export const tasksCommand: Command = command({
   name: 'tasks',
-  summary: 'Shows tasks of a server, oldest first; with --watch as they end.',
+  summary: 'Shows the tasks of a server, oldest first; with --watch as they end.',
   operands: '',
   notes: '',
   examples: ['tasks --status failed --limit 5', 'tasks --watch --index books'],

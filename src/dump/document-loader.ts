@@ -83,7 +83,7 @@ async function apply(target: DocumentTarget, file: string, first: number): Promi
   await rm(file, { force: true });
   if (error !== null) {
     throw new DumpError(
-      `documents of the index \`${target.uid}\`, at or behind line ${first} of documents.jsonl: ${error.message}`,
+      `documents of the index \`${target.uid}\`, at or after line ${first} of documents.jsonl: ${error.message}`,
     );
   }
 }

@@ -197,7 +197,7 @@ export class EmbeddingService {
       provider.dimensions = states[name]?.dimensions ?? provider.dimensions;
       if (provider.dimensions === null) {
         throw new EmbeddingError(
-          `The dimensions of the embedder \`${name}\` are not known. Set its \`dimensions\`, or set it up anew.`,
+          `The dimensions of the embedder \`${name}\` are not known. Set its \`dimensions\`, or set it up again.`,
         );
       }
       return provider;

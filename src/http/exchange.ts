@@ -486,7 +486,7 @@ class Framing {
 
   fault(): string | null {
     if (this.#coded && this.#length !== undefined) {
-      return '`Content-Length` and `Transfer-Encoding` cannot stand together';
+      return '`Content-Length` and `Transfer-Encoding` cannot be used together';
     }
     return this.#fault;
   }

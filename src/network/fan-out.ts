@@ -133,7 +133,7 @@ export class FanOut {
     if (isOptional && !client.health.admits(remote.url)) {
       throw new ApiError(
         'proxy_could_not_send_request',
-        'The remote has failed lately; it is asked again after a while.',
+        'The remote failed recently and is skipped for a while.',
       );
     }
     return client.ask(

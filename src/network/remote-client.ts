@@ -204,11 +204,11 @@ const GONE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 function sendingFailed({ failure }: OutboundError): Error {
   switch (failure) {
     case 'timeout':
-      return new ApiError('remote_timeout', 'The remote did not answer within the time limit.');
+      return new ApiError('remote_timeout', 'The remote did not respond within the time limit.');
     case 'answerTooLarge':
       return new ApiError(
         'remote_bad_response',
-        'The answer of the remote is too large, or the answers of all remotes together are.',
+        'The response of the remote is too large, or those of all remotes together are.',
       );
     case 'addressRefused':
       return new ApiError(

@@ -192,7 +192,7 @@ function taskUidOf({ status, body, hide }: OutboundAnswer): number {
 function told({ failure }: OutboundError): string {
   switch (failure) {
     case 'timeout':
-      return 'The remote did not answer within the time limit.';
+      return 'The remote did not respond within the time limit.';
     case 'addressRefused':
       return 'Connections to the address of the remote are not allowed (see --outbound-deny-private and --outbound-allow).';
     case 'invalidRequest':

@@ -164,8 +164,7 @@ class Parser {
     }
     if (this.#is('break') || this.#is('continue')) {
       const word = this.#is('break') ? 'break' : 'continue';
-      if (this.#loops === 0)
-        throw new ScriptSyntaxError(`\`${word}\` stands outside of a loop`, at);
+      if (this.#loops === 0) throw new ScriptSyntaxError(`\`${word}\` is outside of a loop`, at);
       this.#take();
       if (word === 'continue') return { kind: 'continue', at };
       return { kind: 'break', value: this.#endsHere() ? null : this.#expression(), at };
@@ -241,7 +240,7 @@ class Parser {
       const { at } = this.#peek();
       const name = this.#name();
       if (params.has(name))
-        throw new ScriptSyntaxError(`The parameter \`${name}\` stands twice`, at);
+        throw new ScriptSyntaxError(`The parameter \`${name}\` is given twice`, at);
       params.add(name);
       if (!this.#is(close)) this.#expect(',');
     }
@@ -455,7 +454,7 @@ class Parser {
       }
       this.#take();
       if (keys.has(token.value)) {
-        throw new ScriptSyntaxError(`The property \`${token.value}\` stands twice`, token.at);
+        throw new ScriptSyntaxError(`The property \`${token.value}\` is given twice`, token.at);
       }
       keys.add(token.value);
       this.#expect(':');

@@ -238,7 +238,7 @@ class Locks {
       lock = loadAddon().lockFile(join(this.#dir, name), kind);
     } catch (error) {
       throw new DataFolderError(
-        `The data folder ${this.#dir} cannot be locked: ${(error as Error).message}. Its file system must keep locks on files.`,
+        `The data folder ${this.#dir} cannot be locked: ${(error as Error).message}. Its file system must support file locks.`,
       );
     }
     if (typeof lock === 'number') return lock;
@@ -255,7 +255,7 @@ function refuseOfReference(dir: string): void {
   const has = (name: string): boolean => existsSync(join(dir, name));
   if (!has('auth') || !has('tasks') || has('store')) return;
   throw new DataFolderError(
-    `${dir} holds a database of Meilisearch, which is left as it is. Make a dump with that server, and start this one with --import-dump and another --db-path.`,
+    `${dir} contains a database of Meilisearch, which is left unchanged. Make a dump with that server, and start this one with --import-dump and another --db-path.`,
   );
 }
 
@@ -265,7 +265,7 @@ function checkVersion(dir: string, version: string, upgrade: boolean): string | 
   const [stored, ours] = [parseVersion(found), parseVersion(version)];
   if (stored === null || ours === null) {
     throw new DataFolderError(
-      `The file VERSION in ${dir} holds \`${found}\`, which is not a version. The folder is left as it is.`,
+      `The file VERSION in ${dir} contains \`${found}\`, which is not a version. The folder is left unchanged.`,
     );
   }
   const difference = stored[0] - ours[0] || stored[1] - ours[1];

@@ -61,7 +61,7 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
   const refuse = (what: string): DataFolderError =>
     new DataFolderError(
       `${what}: the file of the store in ${storeDir} is missing or damaged. Nothing was changed. ` +
-        'Put the file back, or remove the data folder to begin anew.',
+        'Put the file back, or remove the data folder to start over.',
     );
   const bytes = statSync(join(storeDir, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
   if (bytes > 0 && bytes < LMDB_BYTES_MIN) throw refuse(`It has ${bytes} bytes`);

@@ -84,7 +84,7 @@ export class Notifier {
       if (this.#loops.has(uuid)) continue;
       const loop = this.#tell(uuid).catch((error: unknown) => {
         if (!this.#ending.signal.aborted)
-          this.#log.error({ err: error }, 'a webhook is not told any more');
+          this.#log.error({ err: error }, 'a webhook is no longer notified');
       });
       this.#loops.set(
         uuid,
@@ -123,7 +123,9 @@ export class Notifier {
         await this.#deliver(uuid, batchUid);
       } catch (error) {
         if (signal.aborted) return;
-        this.#log.warn(`webhook ${uuid} was not told of batch ${batchUid}: ${messageOf(error)}`);
+        this.#log.warn(
+          `webhook ${uuid} was not notified of batch ${batchUid}: ${messageOf(error)}`,
+        );
       }
       await this.#notifications.settle(uuid, [batchUid]);
     }

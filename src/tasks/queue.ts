@@ -206,7 +206,7 @@ export class TaskQueue {
     }
     throw new ApiError(
       'no_space_left_on_device',
-      'The task store is full. Delete finished tasks with DELETE /tasks to go on writing.',
+      'The task store is full. Delete finished tasks with DELETE /tasks, then write again.',
     );
   }
 

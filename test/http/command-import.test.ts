@@ -258,7 +258,7 @@ describe('gannet import', function () {
     };
     const refused = await run(proxyUrl, argv);
     assert.equal(refused.status, 1);
-    assert.match(refused.complaints, /The same command goes on from here/);
+    assert.match(refused.complaints, /Repeat the command to resume/);
     assert.ok(existsSync(journal));
 
     // The fifth request is never answered; the process is killed meanwhile.

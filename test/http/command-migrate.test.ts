@@ -114,8 +114,8 @@ describe('gannet migrate', function () {
     const ended = await migrate('--indexes', 'books,empty');
     assert.equal(ended.status, 0, ended.complaints + ended.output);
     assert.match(ended.output, /`books`: 700 documents, 2100 embeddings\n/);
-    assert.match(ended.output, /`books`: embedders\.r\.apiKey is not told by the source/);
-    assert.match(ended.output, /All is copied/);
+    assert.match(ended.output, /`books`: embedders\.r\.apiKey is hidden by the source/);
+    assert.match(ended.output, /Everything was copied/);
     await assertSame('books');
     await assertSame('empty');
     const features = (await target.call('GET', '/experimental-features')).json;
@@ -198,7 +198,7 @@ describe('gannet migrate', function () {
           const ended = await migrate('--from', one!, '--url', other!, ...more);
           assert.equal(ended.status, 1, ended.output);
           assert.match(ended.complaints, /same server/);
-          assert.doesNotMatch(ended.output, /All is copied/);
+          assert.doesNotMatch(ended.output, /Everything was copied/);
           await isUnhurt();
         }
       }
@@ -275,7 +275,7 @@ describe('gannet migrate', function () {
     });
     const refused = await migrate('--indexes', 'books');
     assert.equal(refused.status, 1);
-    assert.match(refused.complaints, /has documents in `books`; --overwrite erases them/);
+    assert.match(refused.complaints, /has documents in `books`; use --overwrite to delete them/);
     const { total } = (await target.call('GET', '/indexes/books/documents')).json;
     assert.equal(total, 1);
     const ended = await migrate('--indexes', 'books', '--overwrite');

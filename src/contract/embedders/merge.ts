@@ -66,7 +66,7 @@ function mergeEmbedder(
     return err(
       fault(
         `\`.embedders.${name}.binaryQuantized\`: quantization cannot be switched off again; ` +
-          'remove the embedder and add it anew.',
+          'remove the embedder and add it again.',
       ),
     );
   }

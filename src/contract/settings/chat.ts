@@ -62,7 +62,7 @@ function initial(): ChatSettings {
 
 export const chat = setting({
   name: 'chat',
-  explanation: 'What a conversation is told about this index, and how it searches it.',
+  explanation: 'What chat models know about this index, and how they search it.',
   methods: ['PATCH'],
   code: CODE,
   schema: SCHEMA,

@@ -12,7 +12,7 @@ import { setting, sortedKeys } from './setting.ts';
 export const embedders = setting({
   name: 'embedders',
   explanation:
-    'Models that turn documents and queries into vectors, so that a search finds what means the same. Embeddings come from a provider, a model on this machine, or with the documents.',
+    'Models that turn documents and queries into vectors, so that a search finds texts with a similar meaning. Embeddings come from a provider, a local model, or the documents.',
   methods: ['PATCH'],
   code: 'invalid_settings_embedders',
   schema: embeddersSchema(SOURCES.map(({ name }) => name)),

@@ -25,7 +25,7 @@ function initial(): Faceting {
 
 export const faceting = setting({
   name: 'faceting',
-  explanation: 'How many values of a facet are counted at most, and in which order they come.',
+  explanation: 'How many values of a facet are returned, and in which order.',
   methods: ['PATCH'],
   code: 'invalid_settings_faceting',
   schema: SCHEMA,

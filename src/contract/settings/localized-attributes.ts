@@ -23,7 +23,7 @@ const SCHEMA: Schema = {
 
 export const localizedAttributes = setting({
   name: 'localizedAttributes',
-  explanation: 'The languages of fields, where recognising them by their letters does not do.',
+  explanation: 'The languages of fields, if their characters alone do not identify them.',
   methods: ['PUT'],
   code: 'invalid_settings_localized_attributes',
   schema: SCHEMA,

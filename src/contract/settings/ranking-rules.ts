@@ -29,7 +29,7 @@ function check(rules: readonly string[]): ApiError | null {
 export const rankingRules = setting({
   name: 'rankingRules',
   explanation:
-    'What decides which document comes first, in this order: each rule orders those that the rules before it left equal. `field:asc` and `field:desc` are rules too.',
+    'The order of results: each rule orders the documents that the rules before it rank equal. `field:asc` and `field:desc` are rules too.',
   methods: ['PUT'],
   code: CODE,
   schema: {

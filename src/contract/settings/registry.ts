@@ -25,7 +25,7 @@ export const SETTINGS = [
   setting({
     name: 'displayedAttributes',
     explanation:
-      'Fields that a search shows, and no others. `*` stands for all. Documents that are fetched by themselves are shown whole.',
+      'The only fields that a search returns. `*` means all. The routes of documents return whole documents.',
     methods: ['PUT'],
     code: 'invalid_settings_displayed_attributes',
     schema: TEXTS,
@@ -37,7 +37,7 @@ export const SETTINGS = [
   setting({
     name: 'searchableAttributes',
     explanation:
-      'Fields whose text is searched, the most important first. `*` stands for all, in the order in which they were first seen.',
+      'Fields whose text is searched, the most important first. `*` means all, in the order in which they first appeared.',
     methods: ['PUT'],
     code: 'invalid_settings_searchable_attributes',
     schema: TEXTS,
@@ -49,7 +49,7 @@ export const SETTINGS = [
   filterableAttributes,
   setting({
     name: 'sortableAttributes',
-    explanation: 'Fields that a search may be asked to sort by. `_geo` allows sorting by distance.',
+    explanation: 'Fields that a search can sort by. `_geo` allows sorting by distance.',
     methods: ['PUT'],
     code: 'invalid_settings_sortable_attributes',
     schema: TEXTS,
@@ -60,7 +60,7 @@ export const SETTINGS = [
   setting({
     name: 'foreignKeys',
     explanation:
-      'Fields that hold ids of documents of another index; a search can show those documents in their place, and filter by them.',
+      'Fields with ids of documents in another index. A search can return those documents instead of the ids, and filter by them.',
     methods: ['PUT'],
     code: 'invalid_settings_foreign_keys',
     schema: {
@@ -80,7 +80,7 @@ export const SETTINGS = [
   rankingRules,
   setting({
     name: 'stopWords',
-    explanation: 'Words that a search ignores, because they stand in almost every document.',
+    explanation: 'Words that a search ignores because almost every document contains them.',
     methods: ['PUT'],
     code: 'invalid_settings_stop_words',
     schema: TEXTS,
@@ -94,7 +94,7 @@ export const SETTINGS = [
   setting({
     name: 'nonSeparatorTokens',
     explanation:
-      'Characters that usually end a word and shall be a part of it, such as `@` or `#`.',
+      'Characters that become part of words instead of separating them, such as `@` or `#`.',
     methods: ['PUT'],
     code: 'invalid_settings_non_separator_tokens',
     schema: TEXTS,
@@ -105,8 +105,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'separatorTokens',
-    explanation:
-      'Characters or texts that shall end a word although they usually do not, such as `&`.',
+    explanation: 'Additional characters or texts that separate words, such as `&`.',
     methods: ['PUT'],
     code: 'invalid_settings_separator_tokens',
     schema: TEXTS,
@@ -117,7 +116,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'dictionary',
-    explanation: 'Words that shall stay whole although they hold a separator, such as `J. R. R.`.',
+    explanation: 'Words that stay whole although they contain a separator, such as `J. R. R.`.',
     methods: ['PUT'],
     code: 'invalid_settings_dictionary',
     schema: TEXTS,
@@ -129,7 +128,7 @@ export const SETTINGS = [
   setting({
     name: 'synonyms',
     explanation:
-      'For a word or several, the words that a search for it finds as well. One way only: name both for both ways.',
+      'For one or several words, the words that a search for them also finds. Synonyms work in one direction: list both for both directions.',
     methods: ['PUT'],
     code: 'invalid_settings_synonyms',
     schema: {
@@ -144,7 +143,7 @@ export const SETTINGS = [
   setting({
     name: 'distinctAttribute',
     explanation:
-      'A field of whose every value a search shows one document alone, the best: the product instead of each of its colours, for example.',
+      'Show only the best document for each value of this field: for example a product once instead of in each colour.',
     methods: ['PUT'],
     code: 'invalid_settings_distinct_attribute',
     schema: { type: ['string', 'null'] },
@@ -154,7 +153,7 @@ export const SETTINGS = [
   setting({
     name: 'proximityPrecision',
     explanation:
-      'How exactly the distance of words counts: `byWord`, or `byAttribute`, which only asks whether they stand in the same field.',
+      'How precisely the distance between words is measured: `byWord`, or `byAttribute`, which only checks whether they are in the same field.',
     methods: ['PUT'],
     code: 'invalid_settings_proximity_precision',
     schema: { type: ['string', 'null'], enum: ['byWord', 'byAttribute'] },
@@ -166,7 +165,7 @@ export const SETTINGS = [
   setting({
     name: 'pagination',
     explanation:
-      'How many results can be reached by paging through them. More than some ten thousand make deep pages slow.',
+      'How many results paging can reach. Far more than ten thousand make deep pages slow.',
     methods: ['PATCH'],
     code: 'invalid_settings_pagination',
     schema: {
@@ -183,7 +182,7 @@ export const SETTINGS = [
   setting({
     name: 'searchCutoffMs',
     explanation:
-      'Milliseconds after which a search answers with what it has ranked by then. 1500 when nothing is set.',
+      'Milliseconds after which a search returns what it has ranked by then. 1500 by default.',
     methods: ['PUT'],
     code: 'invalid_settings_search_cutoff_ms',
     schema: { type: ['integer', 'null'], minimum: 0 },
@@ -194,7 +193,7 @@ export const SETTINGS = [
   localizedAttributes,
   setting({
     name: 'facetSearch',
-    explanation: 'Whether the values of facets can be searched.',
+    explanation: 'Whether facet values can be searched.',
     methods: ['PUT'],
     code: 'invalid_settings_facet_search',
     schema: FLAG,
@@ -204,7 +203,7 @@ export const SETTINGS = [
   setting({
     name: 'prefixSearch',
     explanation:
-      'Whether the last word of a query also finds words that only begin with it, which is what search while typing needs: `indexingTime`, or `disabled`.',
+      'Whether the last word of a query also finds words that begin with it, for search as you type: `indexingTime`, or `disabled`.',
     methods: ['PUT'],
     code: 'invalid_settings_prefix_search',
     schema: { type: ['string', 'null'], enum: ['indexingTime', 'disabled'] },
@@ -214,7 +213,7 @@ export const SETTINGS = [
   chat,
   setting({
     name: 'vectorStore',
-    explanation: 'How vectors are kept.',
+    explanation: 'How vectors are stored.',
     methods: ['PATCH', 'PUT'],
     code: 'invalid_settings_vector_store',
     schema: { type: ['string', 'null'], enum: ['stable', 'experimental'] },

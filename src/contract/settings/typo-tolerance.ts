@@ -60,7 +60,7 @@ function normalizedWord(word: string): string {
 
 export const typoTolerance = setting({
   name: 'typoTolerance',
-  explanation: 'Which words may be misspelt, and from what length on one letter or two may differ.',
+  explanation: 'Which words may have typos, and how long a word must be for one or two of them.',
   methods: ['PATCH'],
   code: CODE,
   schema: SCHEMA,

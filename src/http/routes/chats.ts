@@ -231,13 +231,13 @@ function workspaceFor(
   if (body.stream === false && !server.chatAllowNonStreaming) {
     throw new ApiError(
       'unimplemented_non_streaming_chat_completions',
-      'Answers are streamed only: set `stream` to true.',
+      'Responses can only be streamed: set `stream` to true.',
     );
   }
   if (body.n !== undefined && body.n !== null && body.n !== 1) {
     throw new ApiError(
       'unimplemented_multi_choice_chat_completions',
-      'There is one choice only: set `n` to 1.',
+      'Only one choice is available: set `n` to 1.',
     );
   }
   const workspace = existing(params.workspace!, server);
@@ -245,7 +245,7 @@ function workspaceFor(
   if (server.chatLoad.conversations >= CONVERSATIONS_MAX) {
     throw new ApiError(
       'too_many_search_requests',
-      'Too many conversations are under way. Try again later.',
+      'Too many conversations are in progress. Try again later.',
     );
   }
   return workspace;

@@ -60,7 +60,7 @@ async function moveDocuments({ exchange }: RequestContext, server: Dependencies)
   if (shardOf(network.get()) === null) {
     throw new ApiError(
       'bad_request',
-      'The network does not share documents out: `sharding` is off, or `self` is not one of the remotes.',
+      'The network does not distribute documents: `sharding` is off, or `self` is not one of the remotes.',
     );
   }
   const origin = originOf(exchange.headers);
@@ -93,6 +93,6 @@ function refuseWhileMoving({ network, services: { tasks } }: Dependencies): void
   if (tasks.countMatching(moves, null) === 0 && !deletions.results.some(isOfMove)) return;
   throw new ApiError(
     'unprocessed_network_task',
-    'Documents are being moved between the servers of the network. Wait until that has ended.',
+    'Documents are being moved between the servers of the network. Wait until the move has ended.',
   );
 }

@@ -176,7 +176,7 @@ class Move {
     if (await becomes(() => !waiting(), DELETIONS_MS_MAX, cancel.signal)) return;
     throw new ApiError(
       'unprocessed_network_task',
-      'Deletions of documents wait behind other tasks. Ask for the documents to be moved again when they are done.',
+      'Deletions of documents wait for other tasks. Start the move again when they have ended.',
     );
   }
 
@@ -234,7 +234,7 @@ class Move {
     if (await becomes(all, ARRIVAL_MS_MAX, cancel.signal)) return;
     throw new ApiError(
       'remote_remote_error',
-      'The remote has taken documents, but does not show them; see its tasks.',
+      'The remote accepted documents but does not show them; see its tasks.',
     );
   }
 

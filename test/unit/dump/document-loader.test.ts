@@ -84,7 +84,7 @@ describe('documents of a dump', () => {
       ),
       (error: Error) => {
         assert.ok(error instanceof DumpError);
-        const line = Number(/index `books`, at or behind line (\d+) of/.exec(error.message)?.[1]);
+        const line = Number(/index `books`, at or after line (\d+) of/.exec(error.message)?.[1]);
         assert.ok(line > 15 && line <= 31, error.message);
         return true;
       },

@@ -235,7 +235,7 @@ describe('Launch options', () => {
         config(['--config-file-path', file(`${key} = ${kind === 'flag' ? 'true' : '"x"'}`)]),
       ];
       for (const { notices } of ways) {
-        assert.match(notices.join(), new RegExp(`^The option ${name} changes nothing here\\. \\w`));
+        assert.match(notices.join(), new RegExp(`^The option ${name} has no effect\\. \\w`));
       }
     }
     for (const name of ['experimental-replication-parameters', 's3-bucket-url']) {
@@ -246,7 +246,7 @@ describe('Launch options', () => {
   it('of earlier versions of the reference have their new name', () => {
     const { dumpDir, notices } = config(['--dumps-dir', 'd']);
     assert.equal(dumpDir, 'd');
-    assert.match(notices.join(), /dumps-dir is called dump-dir here/);
+    assert.match(notices.join(), /dumps-dir is now called dump-dir/);
     assert.equal(config(['--dumps-dir', 'old', '--dump-dir', 'new']).dumpDir, 'new');
     // A flag of the old name wins over a variable of the new one.
     assert.equal(config(['--dumps-dir', 'old'], { MEILI_DUMP_DIR: 'new' }).dumpDir, 'old');
