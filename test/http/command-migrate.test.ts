@@ -221,7 +221,7 @@ describe('gannet migrate', function () {
           ...['--from-key', fromKey!, '--key', toKey!],
         );
         assert.equal(ended.status, 1, ended.output);
-        assert.match(ended.complaints, /cannot be told with these keys/);
+        assert.match(ended.complaints, /These keys cannot show/);
         await isUnhurt();
       }
     });

@@ -29,6 +29,7 @@ const FOREIGN = new Set([
   ...[
     'LimitNOFILE',
     'client_max_body_size',
+    'compact_revision',
     'proxy_http_version',
     'algoliasearch',
     'MSG_OOB',
@@ -297,6 +298,36 @@ describe('The documents', () => {
       ],
       [],
     );
+  });
+
+  it('are free of phrases that read like a translation', () => {
+    const phrases = [
+      /\banew\b/i,
+      /\bshall\b/i,
+      /\bso (?:many|much) \w+ as\b/i,
+      /\bfor so (?:many|long)\b/i,
+      /\bby turns\b/i,
+      /\b(?:is|are|was|were) told of\b/i,
+      /\btells? of\b/i,
+      /\bwhat there is to\b/i,
+      /\bwhereof\b/i,
+      /\bunder way\b/i,
+      /\b(?:he|him|his)\b/i,
+      /\bbeside (?:a|an|the|other|\d|many|few)\b/i,
+      /\bbehind (?:a|the) (?:value|word|list|page|document|record)\b/i,
+      /\bfrom [\d,]+(?: \w+)? on\b/i,
+      /\bbroken off\b/i,
+      /^(?:\| |- )?Of (?:a|an|the) \w+ (?:only|what|those)\b/,
+    ];
+    const faults = pages.flatMap((page) =>
+      prose(page).flatMap(({ line, text }) =>
+        phrases.flatMap((phrase) => {
+          const match = phrase.exec(text.replaceAll(/`[^`]*`/g, ''));
+          return match === null ? [] : [`${page}:${line}: ${match[0]}`];
+        }),
+      ),
+    );
+    assert.deepEqual(faults, []);
   });
 
   it('link to pages and headings that exist', () => {
