@@ -90,11 +90,6 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   } else {
     out += "null";
   }
-  const bool with_settings = !info[1].IsBoolean() || info[1].As<Napi::Boolean>().Value();
-  if (with_settings) {
-    out += ",\"settings\":";
-    out += snapshot->settings_json.empty() ? "null" : snapshot->settings_json;
-  }
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
@@ -132,6 +127,22 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), out);
 }
 
+// {json, long}: see index::StoredSettings; null when they were never set.
+Napi::Value IndexSettings(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto open = IndexOf(info);
+  if (!open) return env.Undefined();
+  const auto stored = open->index->snapshot()->stored_settings;
+  if (stored == nullptr) return env.Null();
+  auto values = Napi::Object::New(env);
+  for (const auto& [name, value] : stored->long_values)
+    values.Set(name, Napi::Buffer<char>::Copy(env, value.data(), value.size()));
+  auto settings = Napi::Object::New(env);
+  settings.Set("json", Napi::String::New(env, stored->json));
+  settings.Set("long", values);
+  return settings;
+}
+
 Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -140,15 +151,11 @@ Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
 }
 
 constexpr NamedFunction kIndexFunctions[] = {
-    {"openIndex", OpenIndexAt},
-    {"sweepIndex", SweepIndex},
-    {"closeIndex", CloseIndex},
-    {"isMerging", IsMerging},
-    {"takeMergeFault", TakeMergeFault},
-    {"indexState", IndexState},
-    {"replaceSettings", ReplaceSettings},
-    {"indexFields", IndexFields},
-    {"copyIndex", CopyIndex},
+    {"openIndex", OpenIndexAt},         {"sweepIndex", SweepIndex},
+    {"closeIndex", CloseIndex},         {"isMerging", IsMerging},
+    {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
+    {"indexSettings", IndexSettings},   {"replaceSettings", ReplaceSettings},
+    {"indexFields", IndexFields},       {"copyIndex", CopyIndex},
 };
 
 }  // namespace

@@ -54,6 +54,15 @@ const Value& Value::operator[](std::string_view name) const {
   return kAbsent;
 }
 
+void Value::Set(std::string_view name, Value member) {
+  for (auto& [known, value] : members_) {
+    if (known != name) continue;
+    value = std::move(member);
+    return;
+  }
+  members_.emplace_back(name, std::move(member));
+}
+
 bool Value::Has(std::string_view name) const {
   for (const auto& member : members_) {
     if (member.first == name) return true;

@@ -42,6 +42,8 @@ class Value {
   // The member of that name, or null. The last one counts when it is repeated.
   const Value& operator[](std::string_view name) const;
   bool Has(std::string_view name) const;
+  // Replaces a member, or adds it. REQUIRES: an object
+  void Set(std::string_view name, Value member);
   // Strings of an array; items of another kind are left out. Nullopt when this is not an array.
   std::optional<std::vector<std::string>> Strings() const;
   // The slice of the text this was read from; valid while that text lives.

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "index/external_id.h"
 #include "index/keys.h"
 #include "segment/layout.h"
@@ -78,11 +79,39 @@ uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, Segmen
   return found == files.end() ? 0 : found->second;
 }
 
+// So begin settings of form 1 that have long values: with the places of these, which nothing needs.
+constexpr std::string_view kLongPlaces = "{\"longPlaces\":";
+
+StoredSettings WithoutLongPlaces(std::string_view stored) {
+  // Longer values of these were long ones.
+  constexpr size_t kLongBytes = 16 << 10;
+  constexpr std::string_view kNames[] = {"stopWords", "nonSeparatorTokens", "separatorTokens",
+                                         "dictionary", "synonyms"};
+  StoredSettings settings;
+  std::string sizes, members;
+  const json::Value object = json::Value::Parse(stored);
+  for (const auto& [name, value] : object.members()) {
+    if (name == "longPlaces") continue;
+    std::string_view text = value.text();
+    if (text.size() >= kLongBytes && std::count(std::begin(kNames), std::end(kNames), name) > 0) {
+      sizes += (sizes.empty() ? "\"" : ",\"") + name + "\":" + std::to_string(text.size());
+      settings.long_values.emplace(name, text);
+      text = "null";
+    }
+    members += ',';
+    AppendJsonString(members, name);
+    members.append(":").append(text);
+  }
+  settings.json = "{\"long\":{" + sizes + "}" + members + "}";
+  return settings;
+}
+
 void ReadSettings(Snapshot& snapshot) {
-  auto settings =
-      std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
-  snapshot.settings = settings;
-  snapshot.analyzer = MakeAnalyzer(*settings, snapshot.text_form);
+  static const StoredSettings kNeverSet;
+  const auto& stored = snapshot.stored_settings;
+  snapshot.settings =
+      std::make_shared<Settings>(Settings::From(stored == nullptr ? kNeverSet : *stored));
+  snapshot.analyzer = MakeAnalyzer(*snapshot.settings, snapshot.text_form);
 }
 
 // What a commit says of a snapshot, the segments that it adds or changes apart.
@@ -91,11 +120,11 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
     snapshot.segments.clear();
     snapshot.distribution.clear();
   }
-  if (commit.settings_json) snapshot.settings_json = *commit.settings_json;
+  if (commit.settings) snapshot.stored_settings = commit.settings;
   if (commit.text_form) snapshot.text_form = *commit.text_form;
-  if (commit.settings_json || commit.text_form) ReadSettings(snapshot);
+  if (commit.settings || commit.text_form) ReadSettings(snapshot);
   if (commit.fields) snapshot.fields = commit.fields;
-  if (commit.fields || commit.settings_json)
+  if (commit.fields || commit.settings)
     snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
   if (commit.primary_key) {
     snapshot.primary_key = *commit.primary_key;
@@ -190,6 +219,7 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main"));
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
+  GANNET_RETURN_IF_ERROR(index->MoveLongSettings());
   GANNET_RETURN_IF_ERROR(index->Load());
   // What needs no room on the disk goes on without: the next opening tries again.
   static_cast<void>(index->WriteMissingSums());
@@ -212,7 +242,7 @@ Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
   auto snapshot = std::make_shared<Snapshot>();
   // What cannot be read is not taken for absent: files that nobody names are removed.
-  GANNET_ASSIGN_OR_RETURN(const auto settings, txn.Get(main_, keys::kSettings));
+  GANNET_ASSIGN_OR_RETURN(snapshot->stored_settings, LoadSettings(txn));
   GANNET_ASSIGN_OR_RETURN(const auto fields, txn.Get(main_, keys::kFields));
   GANNET_ASSIGN_OR_RETURN(const auto primary_key, txn.Get(main_, keys::kPrimaryKey));
   GANNET_ASSIGN_OR_RETURN(const auto distribution, txn.Get(main_, keys::kDistribution));
@@ -241,7 +271,6 @@ Status Index::Load() {
     }
     snapshot->text_form = static_cast<text::TextForm>((*text_form)[0]);
   }
-  snapshot->settings_json = settings.value_or("");
   ReadSettings(*snapshot);
   snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
   snapshot->has_primary_key = primary_key.has_value();
@@ -282,6 +311,56 @@ Status Index::Load() {
     if (used >= next_number_.load()) next_number_ = used + 1;
   });
   return Status::Ok();
+}
+
+Result<std::shared_ptr<const StoredSettings>> Index::LoadSettings(
+    const store::ReadTransaction& txn) {
+  GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kSettings));
+  if (!stored) return std::shared_ptr<const StoredSettings>();
+  StoredSettings settings{std::string(*stored), {}};
+  const json::Value object = json::Value::Parse(settings.json);
+  for (const auto& [name, size] : object["long"].members()) {
+    GANNET_ASSIGN_OR_RETURN(const auto value, txn.Get(main_, keys::LongSetting(name)));
+    if (!value) return Status::Corruption("the setting " + name + " of " + dir_ + " is missing");
+    settings.long_values.emplace(name, *value);
+  }
+  return std::make_shared<const StoredSettings>(std::move(settings));
+}
+
+Status Index::PutSettings(store::WriteTransaction& txn, const StoredSettings* before,
+                          const StoredSettings* after) {
+  if (after == nullptr) return Status::Ok();
+  static const StoredSettings kNeverSet;
+  const auto& old = (before == nullptr ? kNeverSet : *before).long_values;
+  for (const auto& [name, value] : old) {
+    if (!after->long_values.contains(name))
+      GANNET_RETURN_IF_ERROR(txn.Delete(main_, keys::LongSetting(name)));
+  }
+  for (const auto& [name, value] : after->long_values) {
+    const auto same = old.find(name);
+    if (same == old.end() || same->second != value)
+      GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::LongSetting(name), value));
+  }
+  return txn.Put(main_, keys::kSettings, after->json);
+}
+
+Status Index::MoveLongSettings() {
+  if (env_->form() == store::Environment::kForm) return Status::Ok();
+  StoredSettings moved;
+  {
+    GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
+    GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kSettings));
+    if (stored && stored->starts_with(kLongPlaces)) moved = WithoutLongPlaces(*stored);
+  }
+  const auto write = [&]() -> Status {
+    GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+    if (!moved.json.empty()) GANNET_RETURN_IF_ERROR(PutSettings(txn, nullptr, &moved));
+    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
+    return txn.Commit();
+  };
+  const Status status = write();
+  // Where nothing moves the index can be used as it is: the next opening tries again.
+  return moved.json.empty() ? Status::Ok() : status;
 }
 
 std::string Index::FilePath(uint64_t number) const {
@@ -436,8 +515,7 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
-  if (commit.settings_json)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kSettings, *commit.settings_json));
+  GANNET_RETURN_IF_ERROR(PutSettings(txn, before.stored_settings.get(), commit.settings.get()));
   if (commit.text_form)
     GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
@@ -577,11 +655,14 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   return Status::Ok();
 }
 
-void Index::ReplaceSettings(std::string settings_json) {
+void Index::ReplaceSettings(std::string json) {
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
+  StoredSettings settings;
+  if (before->stored_settings != nullptr) settings = *before->stored_settings;
+  settings.json = std::move(json);
   Commit commit;
-  commit.settings_json = std::move(settings_json);
+  commit.settings = std::make_shared<const StoredSettings>(std::move(settings));
   auto after = std::make_shared<Snapshot>(*before);
   ApplyValues(commit, *after);
   Publish(*before, std::move(after));

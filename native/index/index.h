@@ -44,9 +44,9 @@ struct Commit {
   // Any order; the texts are borrowed until Apply has ended.
   std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
-  std::optional<std::string> settings_json;
-  std::optional<text::TextForm> text_form;  // every word has it after the commit
-  std::shared_ptr<const FieldMap> fields;   // null: unchanged
+  std::shared_ptr<const StoredSettings> settings;  // null: unchanged
+  std::optional<text::TextForm> text_form;         // every word has it after the commit
+  std::shared_ptr<const FieldMap> fields;          // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
   std::optional<std::string> dictionary;
@@ -125,7 +125,8 @@ class Index {
 
   // Takes the same settings in today's form until the next change of settings stores them. For
   // settings that an older version has stored; call it before the first search and the first batch.
-  void ReplaceSettings(std::string settings_json);
+  // json: see StoredSettings; long values stay as they are.
+  void ReplaceSettings(std::string json);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }
@@ -152,6 +153,12 @@ class Index {
   Status PutSums(store::WriteTransaction& txn, const FileSums& sums);
   // For an index of before, which has none. Where it fails the index is as it was.
   Status WriteMissingSums();
+  // For an index of before, whose long settings are a part of the others.
+  Status MoveLongSettings();
+  Result<std::shared_ptr<const StoredSettings>> LoadSettings(const store::ReadTransaction& txn);
+  // after: null, or settings that replace those of before.
+  Status PutSettings(store::WriteTransaction& txn, const StoredSettings* before,
+                     const StoredSettings* after);
   // The record of an index without documents.
   Status WriteFirst();
   // Calls `each` with the names of the files beside each other in `segments`.

@@ -17,6 +17,8 @@ inline constexpr std::string_view kManifest = "manifest", kSettings = "settings"
                                   kTextForm = "text_form", kFileSums = "file_sums";
 // The key of the dead documents of a segment begins so.
 inline constexpr std::string_view kDeadPrefix = "dead/";
+// And that of a long setting; its name follows.
+inline constexpr std::string_view kLongSettingPrefix = "settings/";
 
 inline bool IsKnown(std::string_view key) {
   for (const std::string_view known :
@@ -25,6 +27,10 @@ inline bool IsKnown(std::string_view key) {
     if (key == known) return true;
   }
   return false;
+}
+
+inline std::string LongSetting(std::string_view name) {
+  return std::string(kLongSettingPrefix).append(name);
 }
 
 inline std::string Dead(SegmentId id) {

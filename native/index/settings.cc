@@ -140,6 +140,12 @@ bool FilterableRule::Matches(std::string_view field) const {
                      [&](const auto& p) { return MatchesPattern(p, field); });
 }
 
+Settings Settings::From(const StoredSettings& stored) {
+  json::Value object = json::Value::Parse(stored.json);
+  for (const auto& [name, text] : stored.long_values) object.Set(name, json::Value::Parse(text));
+  return FromJson(object);
+}
+
 Settings Settings::FromJson(const json::Value& object) {
   static const json::Value defaults = json::Value::Parse(kDefaultSettings);
   const Stored stored(object, defaults);

@@ -63,9 +63,17 @@ struct EmbedderSettings {
   std::optional<uint8_t> Fragment(std::string_view name) const;
 };
 
+// Settings as they are stored (docs/format.md): long values apart from the others.
+struct StoredSettings {
+  // The complete object of GET /settings, and `embedderStates` with it. Where a value is stored
+  // apart it has null, and the member `long` names it.
+  std::string json;
+  std::map<std::string, std::string, std::less<>> long_values;  // JSON by name
+};
+
 struct Settings {
-  // Reads the complete object of GET /settings, and `embedderStates` with it; what is absent has
-  // its default (default_settings.h).
+  // What is absent has its default (default_settings.h).
+  static Settings From(const StoredSettings& stored);
   static Settings FromJson(const json::Value& object);
 
   std::optional<std::vector<std::string>> displayed;   // nullopt: all

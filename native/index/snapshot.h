@@ -54,7 +54,7 @@ struct SegmentView {
 using SegmentViews = std::vector<std::shared_ptr<const SegmentView>>;
 
 struct Snapshot {
-  std::string settings_json;  // as stored, empty when never set
+  std::shared_ptr<const StoredSettings> stored_settings;  // null when never set
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<const FieldMap> fields;
   std::vector<FieldTraits> traits;                         // by field

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
+#include "base/json_value.h"
 #include "index/external_id.h"
 #include "index/file_sums.h"
 #include "index/index.h"
@@ -100,6 +101,8 @@ class Verifier {
         Fault("main", "the value of `" + std::string(cursor.key()) + "` is damaged");
       } else if (cursor.key().starts_with(keys::kDeadPrefix)) {
         ReadDead(cursor.key(), *cursor.value(), ids);
+      } else if (cursor.key().starts_with(keys::kLongSettingPrefix)) {
+        ReadLongSetting(cursor.key(), *cursor.value());
       } else if (!keys::IsKnown(cursor.key())) {
         Fault("tables", "the table `main` has the unknown key `" + std::string(cursor.key()) + "`");
       }
@@ -125,8 +128,15 @@ class Verifier {
   // And what else stands by itself.
   void ReadSettings() {
     const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
-    if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{'))
+    if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{')) {
       Fault("settings", "not a JSON object");
+    } else {
+      const json::Value object = json::Value::Parse(settings);
+      for (const auto& [name, size] : object["long"].members()) {
+        long_settings_[name] = size.integer();
+        if (!IsStored(keys::LongSetting(name))) Fault("settings", "`" + name + "` is missing");
+      }
+    }
     if (!last_batch.empty() && (!json::IsValid(last_batch) || last_batch[0] != '{')) {
       Fault("last_batch", "not a JSON object");
     } else {
@@ -142,6 +152,12 @@ class Verifier {
     if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {
       dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);
     }
+  }
+
+  void ReadLongSetting(std::string_view key, std::string_view value) {
+    const auto named = long_settings_.find(key.substr(keys::kLongSettingPrefix.size()));
+    if (named == long_settings_.end() || named->second != value.size() || !json::IsValid(value))
+      Fault("settings", "`" + std::string(key) + "` is not the value that the settings name");
   }
 
   void ReadDistribution() {
@@ -382,6 +398,7 @@ class Verifier {
   std::optional<store::ReadTransaction> txn_;
   store::Table main_{}, external_ids_{};
 
+  std::map<std::string, uint64_t, std::less<>> long_settings_;  // bytes by name
   FieldMap fields_;
   std::string primary_key_;
   std::shared_ptr<const segment::RowDictionary> dictionary_;

@@ -16,9 +16,9 @@
 namespace gannet::store {
 namespace {
 
-// The table that says that the values of all tables carry checksums.
+// The table that says that the values of all tables carry checksums, and the form of the file.
 constexpr const char* kSumsTable = "sums";
-constexpr std::string_view kSumsKey = "form", kSumsForm = "1";
+constexpr std::string_view kSumsKey = "form";
 
 Status ToStatus(int code, const char* action) {
   if (code == MDB_SUCCESS) return Status::Ok();
@@ -189,7 +189,6 @@ Status Environment::Damaged(std::string_view key) const {
 Result<std::vector<std::string>> Environment::Check() {
   std::vector<std::string> tables;
   uint64_t seed = 0, sealed = 0;
-  bool has_form = false;
   std::optional<std::string> damaged;
   const Status status =
       CheckPages(path_, [&](std::string_view table, std::string_view key, std::string_view value) {
@@ -203,11 +202,14 @@ Result<std::vector<std::string>> Environment::Check() {
         } else if (!damaged) {
           damaged = std::string(key);
         }
-        has_form |= unsealed == kSumsForm && table == kSumsTable && key == kSumsKey;
+        if (table == kSumsTable && key == kSumsKey && unsealed && unsealed->size() == 1)
+          form_ = unsealed->front();
         return Status::Ok();
       });
   if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
   GANNET_RETURN_IF_ERROR(status);
+  if (form_ > kForm) return Status::Corruption(path_ + " was written by a newer version");
+  const bool has_form = form_ > '0';
   // One value may carry by chance what looks like its checksum, two do not.
   if (damaged && (has_form || sealed > 1)) return Damaged(*damaged);
   if (!has_form && sealed > 1)
@@ -230,11 +232,16 @@ Status Environment::SealAll(const std::vector<std::string>& names) {
     mdb_cursor_close(cursor);
     for (const auto& [k, v] : records) GANNET_RETURN_IF_ERROR(transaction.Put(table, k, v));
   }
-  GANNET_ASSIGN_OR_RETURN(const Table sums, OpenTable(transaction, kSumsTable));
-  GANNET_RETURN_IF_ERROR(transaction.Put(sums, kSumsKey, kSumsForm));
+  GANNET_RETURN_IF_ERROR(PutForm(transaction, names.empty() ? kForm : '1'));
   GANNET_RETURN_IF_ERROR(transaction.Commit());
   sealed_ = true;
   return Status::Ok();
+}
+
+Status Environment::PutForm(WriteTransaction& transaction, char form) {
+  GANNET_ASSIGN_OR_RETURN(const Table sums, OpenTable(transaction, kSumsTable));
+  form_ = form;
+  return transaction.Put(sums, kSumsKey, std::string_view(&form_, 1));
 }
 
 Status Environment::RemoveLockFile() const {

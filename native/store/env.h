@@ -120,6 +120,12 @@ class Environment {
   Result<Table> OpenTable(const char* name);
   Result<ReadTransaction> Read();
   Result<WriteTransaction> Write();
+  // 1: values carry checksums. 2: long settings of an index are records of their own.
+  static constexpr char kForm = '2';
+  // Of the file; older ones than kForm are read as well.
+  char form() const { return form_; }
+  // Writes it, with the changes that make it true.
+  Status PutForm(WriteTransaction& transaction, char form);
   // Writes the last committed state to a new file, without the pages that are free. Not synced.
   Status CopyTo(const std::string& path);
   // Bytes of the file, and of the pages in use.
@@ -144,6 +150,7 @@ class Environment {
 
   const std::string path_;
   const unsigned flags_;
+  char form_ = '0';
   bool sealed_ = false;  // values carry checksums; all but those of old files that are only read
   std::mutex mutex_;     // guards what follows
   MDB_env* env_ = nullptr;

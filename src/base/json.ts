@@ -3,7 +3,6 @@
  * and how a number was written.
  */
 import { isUtf8 } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from './result.ts';
 
 /** Deepest nesting of arrays and objects. */
@@ -40,7 +39,7 @@ export class JsonNumber {
   }
 }
 
-/** A part that is only passed on, as its JSON. */
+/** A value that is only passed on, as its JSON. Where it is stored: see `long-values.ts`. */
 export class RawJson {
   #bytes: Buffer | null;
   #text: string | null;
@@ -61,7 +60,7 @@ export class RawJson {
   }
 
   toJSON(): unknown {
-    return apart === null ? JSON.parse(this.text) : apart.put(this);
+    return leavesOut() ? null : JSON.parse(this.text);
   }
 }
 
@@ -80,79 +79,42 @@ export class JsonFloat {
   }
 
   toJSON(): unknown {
-    return apart?.writesFloats === true
-      ? apart.put(new RawJson(floatText(this.value)))
-      : this.value;
+    return leavesOut() ? null : this.value;
   }
 }
 
-/** The parts of the value that is being written. */
-let apart: Apart | null = null;
+/** While `jsonString` calls `JSON.stringify`: whether that has met a part with a text of its own. */
+let writing: { hasParts: boolean } | null = null;
 
-class Apart {
-  /** In the place of a part stands this, and its number; nobody can guess it. */
-  readonly mark = randomUUID();
-  readonly parts: RawJson[] = [];
-  /** What is stored needs no telling apart of numbers. */
-  readonly writesFloats: boolean;
-
-  constructor(writesFloats: boolean) {
-    this.writesFloats = writesFloats;
-  }
-
-  put(part: RawJson): string {
-    return `${this.mark}${this.parts.push(part) - 1}`;
-  }
+function leavesOut(): boolean {
+  if (writing === null) return false;
+  writing.hasParts = true;
+  return true;
 }
 
-/** The JSON of a value: `texts[0]`, `parts[0]`, `texts[1]`, ..., and a text at the end. */
-export interface JsonApart {
-  texts: string[];
-  parts: RawJson[];
-}
-
-/** Writes a value; its parts that are {@link RawJson} stay as they are. REQUIRES: JSON can hold the value */
-export function jsonApart(value: unknown): JsonApart {
-  return written(value, new Apart(false));
-}
-
-function written(value: unknown, mine: Apart): JsonApart {
-  const before = apart;
-  apart = mine;
+/**
+ * Like `JSON.stringify`, with parts that are {@link RawJson} as they are, and {@link JsonFloat}s as floats.
+ * REQUIRES: JSON can hold the value, and nothing that has such parts has a `toJSON`
+ */
+export function jsonString(value: unknown): string {
+  if (value instanceof RawJson) return value.text;
+  if (value instanceof JsonFloat) return floatText(value.value);
+  const mine = { hasParts: false };
+  writing = mine;
   let text: string;
   try {
     text = JSON.stringify(value);
   } finally {
-    apart = before;
+    writing = null;
   }
-  const texts: string[] = [];
-  let from = 0;
-  for (let n = 0; n < mine.parts.length; n++) {
-    const mark = `"${mine.mark}${n}"`;
-    const at = text.indexOf(mark, from);
-    texts.push(text.slice(from, at));
-    from = at + mark.length;
+  if (!mine.hasParts) return text;
+  if (Array.isArray(value)) {
+    return `[${value.map((one) => (one === undefined ? 'null' : jsonString(one))).join(',')}]`;
   }
-  texts.push(from === 0 ? text : text.slice(from));
-  return { texts, parts: mine.parts };
-}
-
-/** The value that `jsonApart` has written. */
-export function parseApart({ texts, parts }: JsonApart): unknown {
-  if (parts.length === 0) return JSON.parse(texts[0]!);
-  const mark = randomUUID();
-  const text = texts.map((one, n) => (n < parts.length ? `${one}"${mark}${n}"` : one)).join('');
-  return JSON.parse(text, (_, value: unknown) =>
-    typeof value === 'string' && value.startsWith(mark)
-      ? parts[Number(value.slice(mark.length))]
-      : value,
-  );
-}
-
-/** Like `JSON.stringify`, with parts that are {@link RawJson} as they are, and {@link JsonFloat}s as floats. */
-export function jsonString(value: unknown): string {
-  const { texts, parts } = written(value, new Apart(true));
-  return texts.map((text, n) => (n < parts.length ? text + parts[n]!.text : text)).join('');
+  const members = Object.entries(value as object)
+    .filter(([, member]) => member !== undefined)
+    .map(([name, member]) => `${JSON.stringify(name)}:${jsonString(member)}`);
+  return `{${members.join(',')}}`;
 }
 
 /**

@@ -1,11 +1,12 @@
-import { setImmediate } from 'node:timers/promises';
-import { jsonApart, RawJson } from '../base/json.ts';
+import { longApart, longTogether } from '../base/long-values.ts';
 import { toApiError } from '../contract/errors.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
+import { completeStates } from './embedder-states.ts';
 import type {
   BatchJob,
   BatchOutcome,
   BatchProgress,
+  BatchStep,
   DocumentStream,
   EngineAnswer,
   EngineText,
@@ -13,7 +14,6 @@ import type {
   ListingPart,
   NativeAddon,
 } from './native.ts';
-import { forEngine, readState } from './settings-text.ts';
 
 /** Takes a listener that is called when nobody waits for the answer any more. */
 export type OnGone = (listener: () => void) => void;
@@ -72,16 +72,22 @@ export class IndexHandle {
     return this.#handle;
   }
 
-  /** @param withSettings else the state has none, null */
-  state(withSettings = true): IndexState {
-    return readState(this.#sync(() => this.#native.indexState(this.#handle, withSettings)));
+  state(): IndexState {
+    return JSON.parse(this.#sync(() => this.#native.indexState(this.#handle))) as IndexState;
+  }
+
+  /** The settings as stored: the complete API object, with what is known beside them; null when they were never set. */
+  settings(): Readonly<Record<string, unknown>> | null {
+    const stored = this.#sync(() => this.#native.indexSettings(this.#handle));
+    if (stored === null) return null;
+    const rest = JSON.parse(stored.json) as Record<string, unknown>;
+    return longTogether(rest, (name) => stored.long[name]!);
   }
 
   /** Settings that an older version has stored get what the engine must know of embedders. */
   completeSettings(): void {
-    const settings = forEngine(this.state().settings ?? {});
-    const text = settings instanceof RawJson ? settings.text : JSON.stringify(settings);
-    this.#sync(() => this.#native.replaceSettings(this.#handle, text));
+    const { rest } = longApart(completeStates(this.settings() ?? {}));
+    this.#sync(() => this.#native.replaceSettings(this.#handle, JSON.stringify(rest)));
   }
 
   fields(): string[] {
@@ -155,11 +161,11 @@ export class IndexHandle {
   }
 
   /**
-   * @param job or its text, where it may be long, see `jobText`
+   * @param payloads long settings are added to them
    * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed`
    */
   async applyBatch(
-    job: BatchJob | string,
+    job: BatchJob,
     payloads: Buffer[],
     embed?: (documents: Buffer) => Promise<Buffer>,
   ): Promise<BatchOutcome> {
@@ -175,9 +181,12 @@ export class IndexHandle {
         },
       );
     };
+    const steps = job.steps.map((step) =>
+      step.kind === 'settings' ? settingsStep(step, payloads) : step,
+    );
     const outcome = native.applyBatch(
       handle,
-      typeof job === 'string' ? job : JSON.stringify(job),
+      JSON.stringify({ ...job, steps }),
       payloads,
       embed === undefined ? null : ask,
     );
@@ -234,21 +243,13 @@ export class IndexHandle {
   }
 }
 
-/** The job as the engine gets it. Its long parts are put together in turns of the event loop. */
-export async function jobText(job: BatchJob): Promise<string> {
-  const steps = job.steps.map((step) =>
-    step.kind === 'settings' ? { ...step, settings: forEngine(step.settings) } : step,
-  );
-  const { texts, parts } = jsonApart({ ...job, steps });
-  if (parts.length === 0) return texts[0]!;
-  const pieces: string[] = [];
-  for (const [n, text] of texts.entries()) {
-    pieces.push(text, parts[n]?.text ?? '');
-    await setImmediate();
-  }
-  const text = pieces.join('');
-  await setImmediate();
-  return text;
+type SettingsStep = Extract<BatchStep, { kind: 'settings' }>;
+
+/** The step as the engine gets it: long settings are payloads. */
+function settingsStep(step: SettingsStep, payloads: Buffer[]): SettingsStep {
+  const { rest, long } = longApart(completeStates(step.settings));
+  const numbers = [...long].map(([name, { bytes }]) => [name, payloads.push(bytes) - 1]);
+  return { ...step, settings: rest, long: Object.fromEntries(numbers) };
 }
 
 /** The documents of an index as they were when it was opened. To be closed. Errors come out as `ApiError`. */

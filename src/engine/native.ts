@@ -6,7 +6,6 @@
  * thrown error is an `Error` whose `code` is a code of the error catalogue (`contract/errors.ts`) such
  * as `invalid_search_filter`, `no_space_left_on_device`, `io_error`, or `internal`.
  */
-import type { RawJson } from '../base/json.ts';
 import type { EngineTuning } from './tuning.ts';
 
 export interface NativeAddon {
@@ -36,12 +35,14 @@ export interface NativeAddon {
   /** What merges have failed of since this was last asked, or null. */
   takeMergeFault(handle: number): string | null;
   /**
-   * The engine takes `settings`, JSON as in a batch, until the next change of settings stores them: the same settings in
-   * today's form, before the first search and the first batch.
+   * The engine takes `json` in the place of that of {@link StoredSettings}, until the next change of settings stores them: the
+   * same settings in today's form, before the first search and the first batch.
    */
-  replaceSettings(handle: number, settings: string): void;
-  /** JSON text of {@link IndexState}: the last committed state. `withSettings`, default true: with the settings, which may be long. */
-  indexState(handle: number, withSettings?: boolean): string;
+  replaceSettings(handle: number, json: string): void;
+  /** JSON text of {@link IndexState}: the last committed state. */
+  indexState(handle: number): string;
+  /** The settings of the last committed state; null when they were never set. */
+  indexSettings(handle: number): StoredSettings | null;
   /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
   indexFields(handle: number): string;
 
@@ -273,10 +274,16 @@ export interface PayloadSummary {
   ndjson?: Buffer;
 }
 
+/** See `base/long-values.ts`. */
+export interface StoredSettings {
+  /** The complete API object, and `embedderStates` beside it; without its long values. */
+  json: string;
+  /** JSON by name. */
+  long: Record<string, Buffer>;
+}
+
 export interface IndexState {
   primaryKey: string | null;
-  /** The settings as stored: the complete API object, or null when never set. */
-  settings: Record<string, unknown> | null;
   /** Every embedder has a state with a distribution, null perhaps: see `completeStates`. */
   embeddersComplete: boolean;
   numberOfDocuments: number;
@@ -304,29 +311,34 @@ export interface BatchJob {
   steps: BatchStep[];
 }
 
+/** A file, or the number of a buffer in `payloads`. */
+export type PayloadSource = { file: string } | { buffer: number };
+
 export type BatchStep =
   | {
       task: number;
       kind: 'documents';
       method: 'replace' | 'update';
-      /** A file, or the number of a buffer in `payloads`. */
-      payload: { file: string } | { buffer: number };
+      payload: PayloadSource;
       format: 'json' | 'ndjson';
       primaryKey: string | null;
       skipCreation: boolean;
     }
-  | { task: number; kind: 'deleteIds'; ids: string[] | RawJson }
+  | { task: number; kind: 'deleteIds'; ids: string[] }
+  /** The ids are a JSON list of texts. */
+  | { task: number; kind: 'deleteIds'; payload: PayloadSource }
   | { task: number; kind: 'deleteFilter'; filter: unknown }
   | { task: number; kind: 'clear' }
   /**
-   * `settings`: the complete merged object in the form of GET /settings, and `embedderStates` beside it. `embeddings`:
-   * embedders by name whose embeddings are made anew, of all documents that are not opted out or of those whose text is
+   * `settings`: the complete merged object in the form of GET /settings, and `embedderStates` beside it. `long`: numbers of the
+   * buffers with its long values, which `IndexHandle.applyBatch` takes out of it. `embeddings`: embedders by name whose embeddings are made anew, of all documents that are not opted out or of those whose text is
    * another now.
    */
   | {
       task: number;
       kind: 'settings';
       settings: Readonly<Record<string, unknown>>;
+      long?: Readonly<Record<string, number>>;
       embeddings?: Readonly<Record<string, 'all' | 'changed'>>;
     }
   /** Fails with `index_primary_key_already_exists` when documents exist and the key differs. */

@@ -74,7 +74,7 @@ export class IndexEntry {
   #handle: IndexHandle | null = null;
   #discarded = false;
   #settings: SettingsObject | null = null;
-  #stored: IndexState['settings'] = null;
+  #stored: ReturnType<IndexHandle['settings']> = null;
 
   constructor(registry: IndexRegistry, record: IndexRecord) {
     this.#registry = registry;
@@ -106,18 +106,18 @@ export class IndexEntry {
 
   /** The complete settings; parsed once per change. Shared: do not modify. */
   get settings(): SettingsObject {
-    return this.#settings ?? this.#read(this.handle.state());
+    return this.#settings ?? this.#readSettings();
   }
 
   /** What is stored as settings, with what is known beside them; null when they were never set. */
   get storedSettings(): Readonly<Record<string, unknown>> | null {
-    if (this.#settings === null) this.#read(this.handle.state());
+    if (this.#settings === null) this.#readSettings();
     return this.#stored;
   }
 
-  #read(state: IndexState): SettingsObject {
-    this.#stored = state.settings;
-    return (this.#settings = settingsOf(state));
+  #readSettings(): SettingsObject {
+    this.#stored = this.handle.settings();
+    return (this.#settings = completeSettings(this.#stored as Partial<SettingsObject> | null));
   }
 
   /**
@@ -125,9 +125,9 @@ export class IndexEntry {
    * @param withSettings the batch may have changed the settings
    */
   refresh(withSettings = true): IndexState {
-    const state = this.handle.state(withSettings);
+    const state = this.handle.state();
     this.summary = summaryOf(state, this.createdAt);
-    if (withSettings) this.#read(state);
+    if (withSettings) this.#readSettings();
     return state;
   }
 
@@ -276,7 +276,7 @@ export class IndexRegistry {
     const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
     try {
       if (!entry.isNew) {
-        const state = handle.state(false);
+        const state = handle.state();
         checkAgainst(entry, state);
         if (!state.embeddersComplete) handle.completeSettings();
       }
@@ -371,10 +371,6 @@ function summaryOf(state: IndexState, createdAt: string): IndexSummary {
     numberOfEmbeddedDocuments: state.numberOfEmbeddedDocuments,
     fieldDistribution: state.fieldDistribution,
   };
-}
-
-function settingsOf(state: IndexState): SettingsObject {
-  return completeSettings(state.settings as Partial<SettingsObject> | null);
 }
 
 /** 0 for a file that is not there, or no longer. */

@@ -11,10 +11,11 @@ import type { BatchRow, TaskOutcome } from './task-row.ts';
 /** Of LMDB, in the folder of a store. */
 export const STORE_FILE = 'data.mdb';
 
-/** Says that the values of all tables carry checksums; see `Table`. */
+/** Says that the values of all tables carry checksums, and the form of the store; see `Table`. */
 const SUMS_TABLE = 'sums';
 const SUMS_KEY = 'form';
-const SUMS_FORM = Buffer.from('1');
+/** 1: values carry checksums. 2: long values are stored apart. */
+const SUMS_FORM = '2';
 
 /** Tables of other parts of the server. */
 const PART_PREFIX = 'x-';
@@ -38,6 +39,8 @@ export class Store {
   readonly tasks: Table<TaskRow, number>;
   /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
   readonly outcomes: Table<TaskOutcome, number>;
+  /** Long values of other tables, see `Table`: table, key and place -> JSON. */
+  readonly long: Table<Buffer, string>;
   /** Chunk number -> columns of 256 tasks, see `task-chunk.ts`. */
   readonly chunks: Table<Buffer, number>;
   readonly batches: Table<BatchRow, number>;
@@ -66,15 +69,16 @@ export class Store {
       // rejected promise that nobody can handle.
       eventTurnBatching: false,
     });
-    this.tasks = this.#table<TaskRow, number>('tasks', 'json', 'uint32');
+    this.long = this.#table<Buffer, string>('long', 'binary');
+    this.tasks = this.#table<TaskRow, number>('tasks', 'json', 'uint32', this.long);
     this.outcomes = this.#table<TaskOutcome, number>('outcomes', 'json', 'uint32');
     this.chunks = this.#table<Buffer, number>('chunks', 'binary', 'uint32');
-    this.batches = this.#table<BatchRow, number>('batches', 'json', 'uint32');
+    this.batches = this.#table<BatchRow, number>('batches', 'json', 'uint32', this.long);
     this.payloads = this.#table<Buffer, number>('payloads', 'binary', 'uint32');
     this.indexNames = this.#table<string, number>('indexNames', 'string', 'uint32');
     this.indexes = this.#table<IndexRecord, string>('indexes', 'json');
     this.meta = this.#table<unknown, string>('meta', 'json');
-    this.#seal(typeof mode === 'number');
+    this.#upgrade(typeof mode === 'number');
   }
 
   /** A table of JSON values for another part of the server: keys, features, webhooks. */
@@ -86,6 +90,7 @@ export class Store {
     name: string,
     encoding: Encoding,
     keyEncoding?: 'uint32',
+    long: Table<Buffer, string> | null = null,
   ): Table<V, K> {
     const known = this.#open.get(name);
     if (known !== undefined) return known as unknown as Table<V, K>;
@@ -94,34 +99,40 @@ export class Store {
       encoding: 'binary',
       ...(keyEncoding === undefined ? {} : { keyEncoding }),
     });
-    const table = new Table<V, K>(name, database, encoding, this.#sealing);
+    const table = new Table<V, K>(name, database, encoding, this.#sealing, long);
     this.#open.set(name, table as unknown as Table<never, never>);
     return table;
   }
 
-  /** Finds out whether the values carry checksums; gives them to those of an older store. */
-  #seal(writes: boolean): void {
+  /** Finds out the form of the store, and brings an older one into that of today, in one transaction. */
+  #upgrade(writes: boolean): void {
     const sums = this.#table<Buffer, string>(SUMS_TABLE, 'binary');
-    if (!sums.isMissing && sums.getCount() > 0) {
-      sums.get(SUMS_KEY);
-      return;
+    const form = sums.isMissing ? undefined : sums.get(SUMS_KEY)?.toString();
+    if (form === SUMS_FORM) return;
+    if (form === undefined) this.#checkUnsealed();
+    else if (form !== '1') {
+      throw new DataFolderError(`The store was written by a newer version: it has form ${form}.`);
     }
-    for (const name of [...this.#root.getKeys()]) {
-      if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
-    }
-    const present = [...this.#open.values()].filter((table) => !table.isMissing);
-    let sealed = 0;
-    for (const table of present) sealed += table.countSealed();
-    // One value may carry by chance what looks like its checksum, two do not.
-    if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
     if (!writes) {
-      this.#sealing.sealed = false;
+      this.#sealing.sealed = form !== undefined;
       return;
     }
     this.#root.transactionSync(() => {
-      for (const table of present) table.sealAll();
-      sums.putSync(SUMS_KEY, SUMS_FORM);
+      if (form === undefined) for (const table of this.#open.values()) table.sealAll();
+      for (const table of [this.tasks, this.batches]) table.unframeAll();
+      sums.putSync(SUMS_KEY, Buffer.from(SUMS_FORM));
     });
+  }
+
+  /** Opens all tables. Throws `DataFolderError` when their values carry checksums although the store does not say so. */
+  #checkUnsealed(): void {
+    for (const name of [...this.#root.getKeys()]) {
+      if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
+    }
+    let sealed = 0;
+    for (const table of this.#open.values()) if (!table.isMissing) sealed += table.countSealed();
+    // One value may carry by chance what looks like its checksum, two do not.
+    if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
   }
 
   /**

@@ -1,39 +1,9 @@
 import type { Database, RangeOptions } from 'lmdb';
-import { type JsonApart, jsonApart, parseApart, RawJson } from '../base/json.ts';
+import { LONG_MARK, longApart, longTogether } from '../base/long-values.ts';
 import { ApiError } from '../contract/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { NativeAddon } from '../engine/native.ts';
-
-/**
- * Before a JSON that has parts which are read as text only ({@link RawJson}): this byte, which no JSON begins with, their
- * number, and for each its place and length in the bytes of the JSON; numbers are u32, little-endian.
- */
-const PARTS_MARK = 0;
-const PART_BYTES = 8;
-const PARTS_HEAD_BYTES = 5;
-
-function encodeJson({ texts, parts }: JsonApart, spare: number): Buffer {
-  if (parts.length === 0) return withSpare([Buffer.from(texts[0]!)], spare);
-  const head = Buffer.alloc(PARTS_HEAD_BYTES + PART_BYTES * parts.length);
-  head[0] = PARTS_MARK;
-  head.writeUInt32LE(parts.length, 1);
-  const pieces: Buffer[] = [head];
-  let at = 0;
-  const add = (piece: Buffer): void => {
-    pieces.push(piece);
-    at += piece.length;
-  };
-  for (const [n, text] of texts.entries()) {
-    add(Buffer.from(text));
-    const part = parts[n];
-    if (part === undefined) continue;
-    const place = PARTS_HEAD_BYTES + PART_BYTES * n;
-    head.writeUInt32LE(at, place);
-    head.writeUInt32LE(part.bytes.length, place + 4);
-    add(part.bytes);
-  }
-  return withSpare(pieces, spare);
-}
+import { FRAMED, framedValue } from './framed-value.ts';
 
 function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -41,24 +11,6 @@ function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
   let at = 0;
   for (const piece of pieces) at += piece.copy(bytes, at);
   return bytes;
-}
-
-function decodeParts(bytes: Buffer): unknown {
-  const count = bytes.readUInt32LE(1);
-  const json = bytes.subarray(PARTS_HEAD_BYTES + PART_BYTES * count);
-  const texts: string[] = [];
-  const parts: RawJson[] = [];
-  let from = 0;
-  for (let n = 0; n < count; n++) {
-    const place = PARTS_HEAD_BYTES + PART_BYTES * n;
-    const begin = bytes.readUInt32LE(place);
-    const end = begin + bytes.readUInt32LE(place + 4);
-    texts.push(json.toString('utf8', from, begin));
-    parts.push(new RawJson(json.subarray(begin, end)));
-    from = end;
-  }
-  texts.push(json.toString('utf8', from));
-  return parseApart({ texts, parts });
 }
 
 /** How the values of a table become bytes. */
@@ -69,9 +21,9 @@ interface Codec<V> {
 }
 
 const JSON_CODEC: Codec<unknown> = {
-  encode: (value, spare) => encodeJson(jsonApart(value), spare),
+  encode: (value, spare) => withSpare([Buffer.from(JSON.stringify(value))], spare),
   decode: (bytes) =>
-    bytes[0] === PARTS_MARK ? decodeParts(bytes) : (JSON.parse(bytes.toString()) as unknown),
+    bytes[0] === FRAMED ? framedValue(bytes) : (JSON.parse(bytes.toString()) as unknown),
 };
 const STRING_CODEC: Codec<string> = {
   encode: (value, spare) => withSpare([Buffer.from(value)], spare),
@@ -106,18 +58,30 @@ function damagedValue(table: string, key: string | number): ApiError {
 /**
  * A table of the store. Each value is stored with a checksum of four bytes behind it, of the table, the key and the
  * value (`native/store/sealed_value.h`): reading a damaged one throws `ApiError` with `invalid_store_file`.
+ *
+ * In tables of JSON objects long values are stored apart (`base/long-values.ts`), under keys of the table `long`. One that
+ * replaces another has long values at the same places.
  */
 export class Table<V, K extends string | number> {
   readonly name: string;
   readonly #database: Database<Buffer, K>;
   readonly #codec: Codec<V>;
   readonly #sealing: Sealing;
+  readonly #long: Table<Buffer, string> | null;
 
-  constructor(name: string, database: Database<Buffer, K>, encoding: Encoding, sealing: Sealing) {
+  /** @param long where long values of JSON objects are stored; null: the values are no such objects */
+  constructor(
+    name: string,
+    database: Database<Buffer, K>,
+    encoding: Encoding,
+    sealing: Sealing,
+    long: Table<Buffer, string> | null = null,
+  ) {
     this.name = name;
     this.#database = database;
     this.#codec = CODECS[encoding] as Codec<V>;
     this.#sealing = sealing;
+    this.#long = long;
   }
 
   /** A file that is only read does not make the tables that it lacks. */
@@ -132,7 +96,9 @@ export class Table<V, K extends string | number> {
 
   /** Bytes of the value as it is stored; 0: there is none. */
   sizeOf(key: K): number {
-    return this.#database.getBinaryFast(key)?.length ?? 0;
+    const stored = this.#database.getBinaryFast(key);
+    if (stored === undefined) return 0;
+    return this.#longIn(stored).reduce((sum, [, size]) => sum + size, stored.length);
   }
 
   *getRange(options?: RangeOptions): Iterable<{ key: K; value: V }> {
@@ -157,16 +123,27 @@ export class Table<V, K extends string | number> {
     return this.#database.getStats();
   }
 
+  /** A failure is that of the transaction of the store, which is rejected with it. */
   put(key: K, value: V): Promise<boolean> {
-    return this.#database.put(key, this.#sealed(key, this.#codec.encode(value, SUM_BYTES)));
+    const rest = this.#putLong(key, value, (path, bytes) => {
+      this.#long!.put(path, bytes).catch(() => {});
+    });
+    return this.#database.put(key, this.#sealed(key, this.#codec.encode(rest, SUM_BYTES)));
   }
 
   /** Within a transaction of the store. */
   putSync(key: K, value: V): void {
-    this.#database.putSync(key, this.#sealed(key, this.#codec.encode(value, SUM_BYTES)));
+    const rest = this.#putLong(key, value, (path, bytes) => this.#long!.putSync(path, bytes));
+    this.#database.putSync(key, this.#sealed(key, this.#codec.encode(rest, SUM_BYTES)));
   }
 
   remove(key: K): Promise<boolean> {
+    const stored = this.#long === null ? undefined : this.#database.getBinaryFast(key);
+    if (stored !== undefined) {
+      for (const [path] of this.#longIn(stored)) {
+        this.#long!.remove(this.#pathOf(key, path)).catch(() => {});
+      }
+    }
     return this.#database.remove(key);
   }
 
@@ -184,6 +161,36 @@ export class Table<V, K extends string | number> {
     for (const { key, value } of [...this.#database.getRange()]) {
       this.#database.putSync(key, this.#sealed(key, withSpare([value], SUM_BYTES)));
     }
+  }
+
+  /** Stores values apart that an older version has stored as parts of others. Within a transaction of the store. */
+  unframeAll(): void {
+    const framed: { key: K; value: Buffer }[] = [];
+    for (const entry of this.#database.getRange()) {
+      if (entry.value[0] === FRAMED) framed.push(entry);
+    }
+    for (const { key, value } of framed) this.putSync(key, this.#read(key, value));
+  }
+
+  /** Key of a long value. */
+  #pathOf(key: K, path: string): string {
+    return `${this.name}/${key}/${path}`;
+  }
+
+  /** Puts long values. @returns what is left to put */
+  #putLong(key: K, value: V, put: (path: string, bytes: Buffer) => void): V {
+    if (this.#long === null) return value;
+    const { rest, long } = longApart(value as Record<string, unknown>);
+    for (const [path, { bytes }] of long) put(this.#pathOf(key, path), bytes);
+    return rest as V;
+  }
+
+  /** Path and bytes of the long values of a stored one. */
+  #longIn(stored: Buffer): [path: string, size: number][] {
+    if (this.#long === null || !stored.subarray(0, LONG_MARK.length).equals(LONG_MARK)) return [];
+    const end = stored.length - (this.#sealing.sealed ? SUM_BYTES : 0);
+    const { long } = JSON.parse(stored.toString('utf8', 0, end)) as { long: object };
+    return Object.entries(long) as [string, number][];
   }
 
   #sum(key: K, bytes: Buffer): number {
@@ -209,7 +216,13 @@ export class Table<V, K extends string | number> {
       bytes = stored.subarray(0, stored.length - SUM_BYTES);
     }
     try {
-      return this.#codec.decode(bytes);
+      const value = this.#codec.decode(bytes);
+      if (this.#long === null) return value;
+      return longTogether(value as Record<string, unknown>, (path) => {
+        const part = this.#long!.get(this.#pathOf(key, path));
+        if (part === undefined) throw damagedValue('long', this.#pathOf(key, path));
+        return part;
+      }) as V;
     } catch {
       throw damagedValue(this.name, key);
     }

@@ -75,6 +75,7 @@ class StoreCheck {
     this.#readChunks();
     this.#readRows();
     const batches = this.#readBatches();
+    this.#readLong();
     this.#readPayloads();
     const indexes = this.#readIndexes();
     for (const name of ['keys', 'features', 'webhooks']) {
@@ -208,6 +209,18 @@ class StoreCheck {
     return count;
   }
 
+  #readLong(): void {
+    // Older stores have none.
+    if (this.#store.long.isMissing) return;
+    this.#each('long', this.#store.long, (key, bytes) => {
+      const [table, uid] = key.split('/');
+      const { tasks, batches } = this.#store;
+      const owner = table === 'tasks' ? tasks : table === 'batches' ? batches : null;
+      if (owner === null || owner.sizeOf(Number(uid)) === 0 || !isJson(bytes))
+        this.#fault('long', `\`${key}\` is no value of a stored task or batch`);
+    });
+  }
+
   #readPayloads(): void {
     const stored = new Map<number, number>();
     this.#each('payloads', this.#store.payloads, (uid, bytes) => stored.set(uid, bytes.length));
@@ -245,6 +258,15 @@ class StoreCheck {
       }
     });
     return records;
+  }
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
   }
 }
 

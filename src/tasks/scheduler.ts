@@ -580,7 +580,7 @@ export class Scheduler {
 
   /** @returns whether tasks have ended by it */
   async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<boolean> {
-    const { lastBatch, updatedAt } = entry.handle.state(false);
+    const { lastBatch, updatedAt } = entry.handle.state();
     if (lastBatch === null) return false;
     const { batchUid, taskUids, outcome } = lastBatch;
     if (taskUids.length === 0) return false;

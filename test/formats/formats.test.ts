@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { settle, tasksFrom } from '../http/kill/support/compare.ts';
 import { addonIsBuilt, PROGRAM, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
 import {
@@ -69,6 +70,20 @@ describe('a data folder of format', function () {
       });
 
       it('is sound', () => {
+        const { status, stdout } = verify(dir);
+        assert.equal(status, 0, stdout);
+      });
+
+      it('is opened again after a kill at any moment of a start', async () => {
+        for (const ms of [40, 80, 120, 160, 200, 240, 280, 320, 400]) {
+          const killed = new ServerProcess({
+            dir,
+            port: PORT,
+            args: ['--upgrade-db', ...RUN_NOTHING],
+          });
+          await sleep(ms);
+          await killed.kill();
+        }
         const { status, stdout } = verify(dir);
         assert.equal(status, 0, stdout);
       });

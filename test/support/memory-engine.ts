@@ -1,4 +1,4 @@
-import { RawJson } from '../../src/base/json.ts';
+import { longTogether } from '../../src/base/long-values.ts';
 import {
   cpSync,
   existsSync,
@@ -23,6 +23,7 @@ import type {
   NativeAddon,
   PayloadFormat,
   PayloadSummary,
+  StoredSettings,
   StepResult,
 } from '../../src/engine/native.ts';
 
@@ -121,6 +122,11 @@ export class MemoryEngine implements NativeAddon {
 
   indexState(handle: number): string {
     return JSON.stringify(this.#index(handle).state());
+  }
+
+  indexSettings(handle: number): StoredSettings | null {
+    const { settings } = this.#index(handle);
+    return settings === null ? null : { json: JSON.stringify(settings), long: {} };
   }
 
   async search(handle: number, request: EngineText): Promise<EngineAnswer> {
@@ -419,7 +425,6 @@ class MemoryIndex {
     }
     return {
       primaryKey: this.primaryKey,
-      settings: this.settings,
       embeddersComplete: true,
       numberOfEmbeddings: 0,
       numberOfEmbeddedDocuments: 0,
@@ -441,7 +446,7 @@ class MemoryIndex {
         case 'documents':
           return { task, indexedDocuments: this.#add(step, payloads) };
         case 'deleteIds':
-          for (const id of idsOf(step.ids)) this.documents.delete(id);
+          for (const id of idsOf(step, payloads)) this.documents.delete(id);
           return { task, deletedDocuments: before - this.documents.size };
         case 'deleteFilter':
           for (const document of this.matching(step.filter, 'invalid_document_filter')) {
@@ -452,7 +457,9 @@ class MemoryIndex {
           this.documents.clear();
           return { task, deletedDocuments: before };
         case 'settings':
-          this.settings = step.settings;
+          this.settings = plain(
+            longTogether(step.settings, (name) => payloads[step.long![name]!]!),
+          );
           return { task };
         case 'primaryKey':
           if (before > 0 && this.primaryKey !== step.primaryKey) {
@@ -791,6 +798,13 @@ class FilterText {
   }
 }
 
-function idsOf(ids: string[] | RawJson): string[] {
-  return ids instanceof RawJson ? (ids.toJSON() as string[]) : ids;
+function idsOf(step: Extract<BatchStep, { kind: 'deleteIds' }>, payloads: Buffer[]): string[] {
+  if ('ids' in step) return step.ids;
+  const { payload } = step;
+  const list = 'file' in payload ? readFileSync(payload.file) : payloads[payload.buffer]!;
+  return JSON.parse(list.toString()) as string[];
+}
+
+function plain(value: Json): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
 }

@@ -8,14 +8,14 @@
 namespace gannet::indexing {
 namespace {
 
+PayloadSource SourceOf(const json::Value& payload) {
+  if (payload["file"].is_string()) return payload["file"].string();
+  return payload["buffer"].integer();
+}
+
 DocumentsStep DocumentsOf(const json::Value& step) {
-  const json::Value& payload = step["payload"];
   DocumentsStep out;
-  if (payload["file"].is_string()) {
-    out.payload = payload["file"].string();
-  } else {
-    out.payload = payload["buffer"].integer();
-  }
+  out.payload = SourceOf(step["payload"]);
   out.ndjson = step["format"].string() == "ndjson";
   out.update = step["method"].string() == "update";
   out.skip_creation = step["skipCreation"].boolean();
@@ -26,11 +26,14 @@ DocumentsStep DocumentsOf(const json::Value& step) {
 DeleteIdsStep DeleteIdsOf(const json::Value& step) {
   DeleteIdsStep out;
   for (const json::Value& id : step["ids"].items()) out.ids.push_back(id.string());
+  if (step.Has("payload")) out.payload = SourceOf(step["payload"]);
   return out;
 }
 
 SettingsStep SettingsOf(const json::Value& step) {
-  SettingsStep out{step["settings"].text(), {}};
+  SettingsStep out{step["settings"].text(), {}, {}};
+  for (const auto& [name, buffer] : step["long"].members())
+    out.long_values[name] = buffer.integer();
   for (const auto& [name, change] : step["embeddings"].members()) {
     out.remakes[name] = change.string() == "all" ? Remake::kAll : Remake::kChanged;
   }

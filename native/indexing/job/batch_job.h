@@ -14,20 +14,24 @@
 
 namespace gannet::indexing {
 
+using PayloadSource = std::variant<std::string, uint64_t>;  // path of a file, number of a buffer
+
 struct DocumentsStep {
-  std::variant<std::string, uint64_t> payload;  // the path of a file, or the number of a buffer
+  PayloadSource payload;
   bool ndjson, update, skip_creation;
   std::optional<std::string> primary_key;
 };
 struct DeleteIdsStep {
   std::vector<std::string> ids;
+  std::optional<PayloadSource> payload;  // a JSON list of more ids
 };
 struct DeleteFilterStep {
   std::string_view filter;  // JSON
 };
 struct ClearStep {};
 struct SettingsStep {
-  std::string_view settings;                           // JSON, complete
+  std::string_view settings;                           // see index::StoredSettings::json
+  std::map<std::string, uint64_t> long_values;         // numbers of buffers by name
   std::map<std::string, Remake, std::less<>> remakes;  // by embedder
 };
 struct PrimaryKeyStep {

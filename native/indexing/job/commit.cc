@@ -114,8 +114,8 @@ class Job {
     } else if (steps_->cleared()) {
       commit.distribution.emplace();
     }
-    if (const SettingsStep* step = steps_->settings())
-      GANNET_RETURN_IF_ERROR(ApplySettings(batch_, *steps_, *step));
+    if (const auto* change = steps_->settings())
+      GANNET_RETURN_IF_ERROR(ApplySettings(batch_, *steps_, *change));
     if (any_ok_ && operations.has_primary_key &&
         (!before.has_primary_key || before.primary_key != operations.primary_key)) {
       commit.primary_key = operations.primary_key;

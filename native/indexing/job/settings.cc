@@ -1,11 +1,11 @@
 #include "indexing/job/settings.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/json_value.h"
 #include "indexing/job/columns.h"
 #include "indexing/job/workers.h"
 
@@ -13,7 +13,8 @@ namespace gannet::indexing {
 namespace {
 
 // Every document is read again and written to new segments beside the live ones.
-Status RewriteDocuments(Batch& batch, const index::Settings& settings, const SettingsStep& step) {
+Status RewriteDocuments(Batch& batch, const index::Settings& settings,
+                        const std::map<std::string, Remake, std::less<>>& remakes) {
   const index::Snapshot& before = *batch.before;
   index::Commit& commit = batch.commit;
   // Where vectors of an embedder that goes are kept.
@@ -31,8 +32,8 @@ Status RewriteDocuments(Batch& batch, const index::Settings& settings, const Set
   for (const index::EmbedderSettings& embedder : settings.embedders) {
     dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions
                                                   : before.DimensionsOf(embedder));
-    const auto found = step.remakes.find(embedder.name);
-    work.remakes.push_back(found == step.remakes.end() ? Remake::kNone : found->second);
+    const auto found = remakes.find(embedder.name);
+    work.remakes.push_back(found == remakes.end() ? Remake::kNone : found->second);
   }
   work.embedders = ShapesOf(settings, dimensions);
   if (before.text_form != text::kTextFormNow) commit.text_form = text::kTextFormNow;
@@ -46,18 +47,19 @@ Status RewriteDocuments(Batch& batch, const index::Settings& settings, const Set
 
 }  // namespace
 
-Status ApplySettings(Batch& batch, const CollectedSteps& steps, const SettingsStep& step) {
+Status ApplySettings(Batch& batch, const CollectedSteps& steps,
+                     const CollectedSteps::SettingsChange& change) {
   const index::Snapshot& before = *batch.before;
-  const index::Settings settings = index::Settings::FromJson(json::Value::Parse(step.settings));
-  batch.commit.settings_json = std::string(step.settings);
+  const index::Settings settings = index::Settings::From(*change.stored);
+  batch.commit.settings = change.stored;
   if (steps.cleared() || before.documents.empty()) return Status::Ok();
   const GeoPointCheck geo_points(before, settings);
-  const bool same_vectors = settings.SameVectors(*before.settings) && step.remakes.empty();
+  const bool same_vectors = settings.SameVectors(*before.settings) && change.remakes.empty();
   if (settings.SameText(*before.settings) && same_vectors)
     return BuildColumns(batch, index::PlanFields(*before.fields, settings), geo_points);
   // Before the long work begins.
   if (geo_points.needed()) GANNET_RETURN_IF_ERROR(geo_points.CheckAll(batch));
-  return RewriteDocuments(batch, settings, step);
+  return RewriteDocuments(batch, settings, change.remakes);
 }
 
 }  // namespace gannet::indexing

@@ -8,6 +8,7 @@
 namespace gannet::indexing {
 
 // Adds new settings to the commit, with the columns or the segments that they need.
-Status ApplySettings(Batch& batch, const CollectedSteps& steps, const SettingsStep& step);
+Status ApplySettings(Batch& batch, const CollectedSteps& steps,
+                     const CollectedSteps::SettingsChange& change);
 
 }  // namespace gannet::indexing

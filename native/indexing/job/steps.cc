@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/json_value.h"
+
 namespace gannet::indexing {
 CollectedSteps::CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
                                std::span<const std::string_view> buffers,
@@ -16,16 +18,18 @@ Status CollectedSteps::Add(const BatchStep& step, StepOutcome& outcome) {
   return std::visit([&](const auto& typed) { return Add(typed, outcome); }, step);
 }
 
-Status CollectedSteps::Add(const DocumentsStep& step, StepOutcome& outcome) {
-  std::string_view bytes;
-  if (const auto* path = std::get_if<std::string>(&step.payload)) {
+Result<std::string_view> CollectedSteps::BytesOf(const PayloadSource& source) {
+  if (const auto* path = std::get_if<std::string>(&source)) {
     GANNET_ASSIGN_OR_RETURN(auto mapped, Payload::Map(*path));
-    bytes = payloads_.Hold(std::move(mapped));
-  } else {
-    const uint64_t buffer = std::get<uint64_t>(step.payload);
-    if (buffer >= buffers_.size()) return Status::Internal("a payload is missing");
-    bytes = buffers_[buffer];
+    return payloads_.Hold(std::move(mapped));
   }
+  const uint64_t buffer = std::get<uint64_t>(source);
+  if (buffer >= buffers_.size()) return Status::Internal("a payload is missing");
+  return buffers_[buffer];
+}
+
+Status CollectedSteps::Add(const DocumentsStep& step, StepOutcome& outcome) {
+  GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, BytesOf(step.payload));
   return operations_->AddDocuments(bytes, payloads_, step.ndjson, step.update, step.skip_creation,
                                    step.primary_key.value_or(""), step.primary_key.has_value(),
                                    outcome);
@@ -33,6 +37,11 @@ Status CollectedSteps::Add(const DocumentsStep& step, StepOutcome& outcome) {
 
 Status CollectedSteps::Add(const DeleteIdsStep& step, StepOutcome& outcome) {
   for (const std::string& id : step.ids) outcome.deleted += operations_->AddDeletion(id) ? 1 : 0;
+  if (!step.payload) return Status::Ok();
+  GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, BytesOf(*step.payload));
+  const json::Value ids = json::Value::Parse(bytes);
+  for (const json::Value& id : ids.items())
+    outcome.deleted += operations_->AddDeletion(id.string()) ? 1 : 0;
   return Status::Ok();
 }
 
@@ -67,8 +76,13 @@ Status CollectedSteps::Add(const ClearStep&, StepOutcome& outcome) {
 }
 
 Status CollectedSteps::Add(const SettingsStep& step, StepOutcome&) {
+  index::StoredSettings stored{std::string(step.settings), {}};
+  for (const auto& [name, buffer] : step.long_values) {
+    GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, BytesOf(buffer));
+    stored.long_values.emplace(name, bytes);
+  }
   if (!settings_) settings_.emplace();
-  settings_->settings = step.settings;
+  settings_->stored = std::make_shared<const index::StoredSettings>(std::move(stored));
   for (const auto& [name, remake] : step.remakes) settings_->remakes[name] = remake;
   return Status::Ok();
 }

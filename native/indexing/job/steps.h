@@ -1,9 +1,11 @@
 // What the steps of a batch want together.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -28,8 +30,12 @@ class CollectedSteps {
   const Payloads& payloads() const { return payloads_; }
   bool cleared() const { return cleared_; }
   const DocSet& deleted_by_filter() const { return deleted_by_filter_; }
-  // Of the last step with settings, or null.
-  const SettingsStep* settings() const { return settings_ ? &*settings_ : nullptr; }
+  struct SettingsChange {
+    std::shared_ptr<const index::StoredSettings> stored;  // of the last step with settings
+    std::map<std::string, Remake, std::less<>> remakes;   // by embedder, of all of them
+  };
+  // Null: no step has settings.
+  const SettingsChange* settings() const { return settings_ ? &*settings_ : nullptr; }
 
  private:
   Status Add(const DocumentsStep& step, StepOutcome& outcome);
@@ -38,6 +44,7 @@ class CollectedSteps {
   Status Add(const ClearStep& step, StepOutcome& outcome);
   Status Add(const SettingsStep& step, StepOutcome& outcome);
   Status Add(const PrimaryKeyStep& step, StepOutcome& outcome);
+  Result<std::string_view> BytesOf(const PayloadSource& source);
 
   const index::Snapshot& before_;
   index::Index::ExternalIds& ids_;
@@ -47,7 +54,7 @@ class CollectedSteps {
   bool cleared_ = false;
   DocSet deleted_by_filter_;
   std::unique_ptr<Operations> operations_;
-  std::optional<SettingsStep> settings_;
+  std::optional<SettingsChange> settings_;
 };
 
 }  // namespace gannet::indexing

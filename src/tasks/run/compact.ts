@@ -9,7 +9,7 @@ export async function runCompaction(context: RunContext): Promise<RunResult> {
   const { uid } = readTask(store, batch.uids[0]!);
   return runOnIndex(context, async ({ entry }) => {
     const { handle } = entry;
-    const before = handle.state(false).diskBytes;
+    const before = handle.state().diskBytes;
     cancel.listen(() => handle.cancelBatch());
     try {
       await handle.compact();
@@ -19,7 +19,7 @@ export async function runCompaction(context: RunContext): Promise<RunResult> {
     cancel.check();
     const details = {
       preCompactionSize: shortSize(before),
-      postCompactionSize: shortSize(handle.state(false).diskBytes),
+      postCompactionSize: shortSize(handle.state().diskBytes),
     };
     return [{ uid, status: 'succeeded', result: null, details }];
   });

@@ -5,7 +5,7 @@ import { RawJson } from '../../base/json.ts';
 import { pauser } from '../../base/pauser.ts';
 import { ownSteps } from './own-steps.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
+import type { BatchOutcome, BatchStep, PayloadSource } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { FLAG } from '../../contract/task-types/task-type.ts';
 import { NONE } from '../../store/task-chunk.ts';
@@ -155,27 +155,28 @@ async function documentSteps(
   const steps: BatchStep[] = [];
   const pause = pauser();
   for (const task of tasks) {
-    steps.push(await documentStep(store, task, indexKey, payloads));
+    steps.push(documentStep(store, task, indexKey, payloads));
     if (await pause()) cancel.check();
   }
   return steps;
 }
 
-async function documentStep(
+function documentStep(
   store: TaskStore,
   { uid, row }: BatchTask,
   indexKey: string | null,
   payloads: Buffer[],
-): Promise<BatchStep> {
+): BatchStep {
+  const payload = (): PayloadSource =>
+    isInFile(store, uid)
+      ? { file: store.payloadFile(uid) }
+      : { buffer: payloads.push(payloadOf(store, uid)) - 1 };
   if (row.type === 'documentAdditionOrUpdate') {
-    const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
     return {
       task: uid,
       kind: 'documents',
       method: row.method,
-      payload: inFile
-        ? { file: store.payloadFile(uid) }
-        : { buffer: payloads.push(payloadOf(store, uid)) - 1 },
+      payload: payload(),
       format: row.format,
       // Honoured on the first addition to an index only.
       primaryKey: indexKey === null ? row.primaryKey : null,
@@ -185,7 +186,7 @@ async function documentStep(
   if (row.type !== 'documentDeletion') throw new Error(`task ${uid} is not about documents`);
   if (row.by === 'filter') return { task: uid, kind: 'deleteFilter', filter: row.filter };
   if (row.by === 'all') return { task: uid, kind: 'clear' };
-  return { task: uid, kind: 'deleteIds', ids: await idsOf(store, uid) };
+  return { task: uid, kind: 'deleteIds', payload: payload() };
 }
 
 /** Documents that replace those with their ids, as lines of JSON in a file. */
@@ -205,6 +206,10 @@ export function clearStep({ uid }: BatchTask): BatchStep {
   return { task: uid, kind: 'clear' };
 }
 
+function isInFile(store: TaskStore, uid: number): boolean {
+  return (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
+}
+
 function payloadOf(store: TaskStore, uid: number): Buffer {
   const bytes = store.payload(uid);
   if (bytes === undefined) throw new Error(`the payload of task ${uid} is missing`);
@@ -213,6 +218,7 @@ function payloadOf(store: TaskStore, uid: number): Buffer {
 
 /** Of a deletion by ids that waits: a list of texts. */
 export async function idsOf(store: TaskStore, uid: number): Promise<RawJson> {
-  const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
-  return new RawJson(inFile ? await readFile(store.payloadFile(uid)) : payloadOf(store, uid));
+  return new RawJson(
+    isInFile(store, uid) ? await readFile(store.payloadFile(uid)) : payloadOf(store, uid),
+  );
 }

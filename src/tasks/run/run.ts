@@ -4,7 +4,6 @@ import { BatchCanceled } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../../embedding/embedding-service.ts';
 import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../engine/native.ts';
-import { jobText } from '../../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
@@ -155,13 +154,11 @@ export async function applySteps(
   const { batchUid, now, progress, cancel } = context;
   const { handle } = entry;
   const job: BatchJob = { batchUid, taskUids, now, steps };
-  const text = await jobText(job);
-  cancel.check();
   const embedding = openEmbedding(context, settingsAfter(entry, steps));
   entry.isIndexing = true;
   progress.inner = () => withTexts(handle.batchProgress(), embedding);
   try {
-    const outcome = handle.applyBatch(text, payloads, embedding?.embed);
+    const outcome = handle.applyBatch(job, payloads, embedding?.embed);
     cancel.listen(() => handle.cancelBatch());
     return await outcome;
   } finally {

@@ -10,6 +10,7 @@
 
 #include "bitmap/random_docids.h"
 #include "index/keys.h"
+#include "index/verify.h"
 #include "indexing/write_path_model.h"
 #include "store/env.h"
 
@@ -177,6 +178,44 @@ TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesGo) {
   indexing::ExpectIndexHolds(*index_, model_);
 }
 
+// The job gives long settings as buffers.
+std::string LongSettingsStep(const std::string& settings, const std::string& buffers) {
+  return "{\"task\":1,\"kind\":\"settings\",\"settings\":" + settings + ",\"long\":" + buffers +
+         "}";
+}
+
+TEST_F(CommitTest, LongSettingsAreRecordsOfTheirOwn) {
+  const auto stored = [&] { return index_->snapshot()->stored_settings; };
+  const auto apply = [&](const std::string& settings, const std::string& buffers,
+                         const std::vector<std::string>& payloads) {
+    ASSERT_TRUE(RunSteps(*index_, LongSettingsStep(settings, buffers), payloads).ok());
+    const auto before = stored();
+    const auto words = index_->snapshot()->settings->stop_words;
+    index_.reset();
+    index_ = *Index::Open(folder_.path());
+    EXPECT_EQ(stored()->json, before->json);
+    EXPECT_EQ(stored()->long_values, before->long_values);
+    EXPECT_EQ(index_->snapshot()->settings->stop_words, words);
+    const IndexReport report = VerifyIndex(folder_.path());
+    EXPECT_TRUE(report.faults.empty()) << report.faults[0].message;
+  };
+  const std::string both =
+      R"({"long":{"stopWords":7,"synonyms":13},"stopWords":null,"synonyms":null})";
+  apply(both, R"({"stopWords":1,"synonyms":0})", {R"({"a":["b c"]})", R"(["the"])"});
+  EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
+  EXPECT_EQ(index_->snapshot()->settings->synonyms[0].second, std::vector<std::string>{"b c"});
+
+  index_->ReplaceSettings(both + " ");
+  EXPECT_EQ(stored()->json, both + " ");
+  EXPECT_EQ(stored()->long_values.size(), 2u);
+
+  apply(R"({"long":{"synonyms":2},"synonyms":null})", R"({"synonyms":0})", {"{}"});
+  EXPECT_EQ(stored()->long_values, (decltype(stored()->long_values){{"synonyms", "{}"}}));
+  apply(R"({"synonyms":{"x":["y"]}})", "{}", {});
+  EXPECT_TRUE(stored()->long_values.empty());
+  EXPECT_EQ(index_->snapshot()->settings->synonyms.size(), 1u);
+}
+
 TEST_F(CommitTest, TheStateSurvivesReopening) {
   const auto before = index_->snapshot();
   index_.reset();
@@ -184,7 +223,7 @@ TEST_F(CommitTest, TheStateSurvivesReopening) {
   const auto after = index_->snapshot();
   EXPECT_EQ(after->primary_key, "id");
   EXPECT_TRUE(after->has_primary_key);
-  EXPECT_EQ(after->settings_json, before->settings_json);
+  EXPECT_EQ(after->stored_settings->json, before->stored_settings->json);
   EXPECT_EQ(after->updated_at, "2024-01-01T00:00:00Z");
   EXPECT_EQ(after->last_batch, before->last_batch);
   EXPECT_EQ(json::Value::Parse(after->last_batch)["batchUid"].integer(), 7u);

@@ -35,7 +35,8 @@ class IndexedDocuments {
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     index_ = *opened;
     index::Commit commit;
-    commit.settings_json = settings_json;
+    commit.settings =
+        std::make_shared<const index::StoredSettings>(index::StoredSettings{settings_json, {}});
     Apply(std::move(commit));
   }
   ~IndexedDocuments() {

@@ -334,9 +334,20 @@ TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {
   EXPECT_TRUE(Tells(Verify(), "distribution"));
   Commit settings;
   settings.distribution = std::map<FieldId, uint64_t>{};
-  settings.settings_json = "{\"a\":";
+  settings.settings = std::make_shared<const StoredSettings>(StoredSettings{"{\"a\":", {}});
   apply(std::move(settings));
   EXPECT_TRUE(Tells(Verify(), "settings"));
+
+  for (const char* value : {"[1]", "{]", ""}) {
+    Commit long_settings;
+    StoredSettings stored{R"({"long":{"synonyms":2},"synonyms":null})", {}};
+    if (*value != 0) stored.long_values.emplace("synonyms", value);
+    long_settings.settings = std::make_shared<const StoredSettings>(stored);
+    Open();
+    apply(std::move(long_settings));
+    EXPECT_TRUE(Tells(Verify(), "settings")) << value;
+  }
+  EXPECT_EQ(Index::Open(folder_.path()).status().code(), StatusCode::kCorruption);
 }
 
 TEST_F(VerifyTest, TellsOfFilesThatNobodyNamesAndOfADatabaseThatIsNone) {

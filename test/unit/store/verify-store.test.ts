@@ -7,6 +7,8 @@ import { STATUS_CODES, TaskChunk } from '../../../src/store/task-chunk.ts';
 import { verifyStore } from '../../../src/store/verify-store.ts';
 import { add, cancel, forget, settings, TestMachine } from '../../support/machine.ts';
 
+const JSON_TEXT = Buffer.from('{}');
+
 describe('verifyStore', () => {
   let dir: string;
 
@@ -78,6 +80,11 @@ describe('verifyStore', () => {
         // As it lies in memory, which `encode` would mend.
         await store.chunks.put(0, Buffer.from(chunk.buffer));
       },
+    ],
+    'a long value of nothing': ['long', (store) => store.long.put('tasks/99/context', JSON_TEXT)],
+    'a long value that is no JSON': [
+      'long',
+      (store) => store.long.put('tasks/1/context', Buffer.from('{')),
     ],
     'a record of something unknown': ['meta', (store) => store.meta.put('other', 1)],
     'a key that is no object': ['x-keys', (store) => store.table<unknown>('keys').put('k', 1)],

@@ -1,0 +1,88 @@
+/** Long values of tasks and batches, and stores that older versions have written. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { jsonString, RawJson } from '../../../src/base/json.ts';
+import { DataFolderError } from '../../../src/store/data-folder.ts';
+import { Store } from '../../../src/store/store.ts';
+import { Table } from '../../../src/store/table.ts';
+import { verifyStore } from '../../../src/store/verify-store.ts';
+import { addonIsBuilt } from '../../http/kill/support/server-process.ts';
+
+const OLDER = new URL('../../formats/1.0.0-long/data', import.meta.url).pathname;
+const MAP = 2 ** 30;
+
+describe('A store', () => {
+  let dir: string;
+  let file: string;
+
+  beforeEach(function () {
+    if (!addonIsBuilt()) this.skip();
+    dir = mkdtempSync(join(tmpdir(), 'gannet-long-'));
+    file = join(dir, 'store');
+  });
+
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  /** All tasks and batches, as JSON. */
+  function shown(store: Store): string[] {
+    return [store.tasks, store.batches].flatMap((table) =>
+      [...table.getRange()].map(({ key, value }) => `${key} ${jsonString(value)}`),
+    );
+  }
+
+  it('keeps long values under keys of their own, until what they belong to is removed', async () => {
+    const store = new Store(file, MAP);
+    const words = new RawJson(JSON.stringify(Array.from({ length: 5000 }, (_, n) => `é${n}`)));
+    const row = {
+      type: 'settingsUpdate' as const,
+      settings: { stopWords: words, synonyms: null, dictionary: ['a'] },
+      stored: { stopWords: new RawJson('["b"]') },
+    };
+    await store.commit((tx) => {
+      for (const uid of [7, 70]) tx.put(store.tasks, uid, row);
+      tx.put(store.tasks, 8, { ...row, settings: {}, stored: {} });
+    });
+    assert.equal(jsonString(store.tasks.get(7)), jsonString(row));
+    assert.ok(store.tasks.sizeOf(7) > words.bytes.length);
+    assert.ok(store.tasks.sizeOf(8) < 100);
+    await store.commit((tx) => {
+      for (const uid of [7, 8, 9]) tx.remove(store.tasks, uid);
+    });
+    assert.equal(store.tasks.get(7), undefined);
+    assert.deepEqual(
+      [...store.long.getKeys()],
+      ['tasks/70/settings/stopWords', 'tasks/70/stored/stopWords'],
+    );
+    await store.commit((tx) => tx.remove(store.long, 'tasks/70/stored/stopWords'));
+    assert.throws(() => store.tasks.get(70), { code: 'invalid_store_file' });
+    await store.close();
+  });
+
+  it('of an older version is read as it is, and changed once when it is opened', async () => {
+    cpSync(OLDER, dir, { recursive: true });
+    const older = new Store(file, { readOnly: true });
+    const before = shown(older);
+    assert.ok(before.some((text) => text.includes('wörter-1399')));
+    await older.close();
+    for (let n = 0; n < 2; n++) {
+      const store = new Store(file, MAP);
+      assert.deepEqual(shown(store), before);
+      assert.ok([...store.long.getKeys()].length >= 8);
+      await store.close();
+    }
+    assert.deepEqual((await verifyStore(dir)).faults, []);
+  });
+
+  it('of a newer version is refused', async () => {
+    await new Store(file, MAP).close();
+    const root = open<Buffer, string>({ path: file, encoding: 'binary', maxDbs: 64 });
+    const sums = root.openDB<Buffer, string>({ name: 'sums', encoding: 'binary' });
+    const table = new Table<Buffer, string>('sums', sums, 'binary', { sealed: true });
+    await table.put('form', Buffer.from('3'));
+    await root.close();
+    assert.throws(() => new Store(file, MAP), DataFolderError);
+  });
+});
