@@ -12,15 +12,8 @@ import { excessIn, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
-import {
-  acceptedNames,
-  compile,
-  Fault,
-  unknownEnumValue,
-  unknownParameter,
-  type Check,
-  type Schema,
-} from './schema.ts';
+import { acceptedNames, Fault, unknownEnumValue, unknownParameter } from './schema-faults.ts';
+import { compile, type Check, type Schema } from './schema.ts';
 
 export interface QueryParser<T> {
   readonly schema: Schema;

@@ -10,7 +10,8 @@ import { err, ok, type Result } from '../base/result.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { floatsOf, type FloatMarker } from './floats.ts';
-import { tooManyValues, validator, type Schema, type Validator } from './schema.ts';
+import { tooManyValues } from './schema-faults.ts';
+import { validator, type Schema, type Validator } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
 import { isGiven, type Setting } from './settings/setting.ts';
 

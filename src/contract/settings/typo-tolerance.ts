@@ -1,5 +1,5 @@
 import { err, ok } from '../../base/result.ts';
-import { ascendingFault, type Schema } from '../schema.ts';
+import { compile, type Schema } from '../schema.ts';
 import {
   fieldsOf,
   FLAG,
@@ -30,6 +30,8 @@ const SIZES: Schema = {
   additionalProperties: false,
   'x-ascending': ['oneTypo', 'twoTypos'],
 };
+
+const checkSizes = compile({ ...SIZES, 'x-code': CODE });
 
 const SCHEMA: Schema = {
   type: ['object', 'null'],
@@ -83,7 +85,7 @@ export const typoTolerance = setting({
       merged.minWordSizeForTypos = mergeFields(...sizes, initial().minWordSizeForTypos);
     }
     merged.disableOnWords = sortedSet(merged.disableOnWords.map(normalizedWord));
-    const fault = ascendingFault(SIZES, CODE, merged.minWordSizeForTypos);
+    const fault = checkSizes(merged.minWordSizeForTypos);
     if (fault === null) return ok(merged);
     return err(fault.under('.typoTolerance.minWordSizeForTypos').toError());
   },

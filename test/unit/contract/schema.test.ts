@@ -13,6 +13,24 @@ import { FACET_SEARCH, MULTI_SEARCH, SEARCH, SIMILAR } from '../../../src/contra
 import { SETTINGS_SCHEMA } from '../../../src/contract/settings.ts';
 import { mulberry } from '../../support/random.ts';
 
+const SCHEMAS: Record<string, Schema> = {
+  SEARCH,
+  MULTI_SEARCH,
+  FACET_SEARCH,
+  SIMILAR,
+  SETTINGS_SCHEMA,
+  CREATE_INDEX,
+  UPDATE_INDEX,
+  CREATE_KEY,
+  PATCH_KEY,
+  FETCH_DOCUMENTS,
+  EDIT_DOCUMENTS,
+  PATCH_NETWORK,
+  PATCH_CHAT_SETTINGS,
+  EXPORT,
+  SWAP_INDEXES,
+};
+
 const PERSON: Schema = {
   type: 'object',
   properties: {
@@ -37,9 +55,31 @@ const PERSON: Schema = {
   additionalProperties: false,
 };
 
-function fault(schema: Schema, value: unknown): { code: string; message: string } | null {
-  const outcome = validator(schema).validate(value);
-  return outcome.ok ? null : { code: outcome.error.code, message: outcome.error.message };
+type Faults = (value: unknown) => { code: string; message: string } | null;
+
+function faults(schema: Schema): Faults {
+  const { validate } = validator(schema);
+  return (value) => {
+    const outcome = validate(value);
+    return outcome.ok ? null : { code: outcome.error.code, message: outcome.error.message };
+  };
+}
+
+function fault(schema: Schema, value: unknown): ReturnType<Faults> {
+  return faults(schema)(value);
+}
+
+function seeded(): () => number {
+  const seed = Number(process.env.GANNET_SEED ?? Date.now() % 2 ** 31);
+  console.log(`      seed ${seed}`);
+  return mulberry(seed);
+}
+
+function shuffled<T>(list: T[], random: () => number): T[] {
+  return list
+    .map((one) => ({ one, place: random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ one }) => one);
 }
 
 describe('A schema', () => {
@@ -97,27 +137,51 @@ describe('A schema', () => {
     );
   });
 
-  it('agrees with a general validator on what is valid', () => {
-    const seed = Number(process.env.GANNET_SEED ?? Date.now() % 2 ** 31);
-    console.log(`      seed ${seed}`);
-    const random = mulberry(seed);
-    const schemas = {
-      SEARCH,
-      MULTI_SEARCH,
-      FACET_SEARCH,
-      SIMILAR,
-      SETTINGS_SCHEMA,
-      CREATE_INDEX,
-      UPDATE_INDEX,
-      SWAP_INDEXES,
-      CREATE_KEY,
-      PATCH_KEY,
-      FETCH_DOCUMENTS,
-      EDIT_DOCUMENTS,
-      PATCH_NETWORK,
-      PATCH_CHAT_SETTINGS,
-      EXPORT,
+  it('reads a number that is no integer of 64 bits as a number within its limits', () => {
+    const schema: Schema = {
+      type: 'object',
+      properties: { n: { type: 'number', minimum: 0, maximum: 1 }, o: { type: 'object' } },
     };
+    assert.equal(fault(schema, { n: new JsonNumber('1.0') }), null);
+    assert.match(fault(schema, { n: new JsonNumber('1e1') })!.message, /at `.n`: 10 is too large/);
+    assert.match(fault(schema, { o: new JsonNumber('1e1') })!.message, /found a number/);
+  });
+
+  it('tells where a fault is below names that a JSON pointer escapes', () => {
+    const schema: Schema = {
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
+    };
+    assert.match(
+      fault(schema, { 'a/b~c': { '0': 1 } })!.message,
+      /at `.a\/b~c.0`: expected a string/,
+    );
+    assert.equal(fault(schema, JSON.parse('{"__proto__":{"x":1}}'))!.code, 'bad_request');
+  });
+
+  it('reports the fault of the first member that has one, whatever follows', () => {
+    const random = seeded();
+    let count = 0;
+    for (const [name, schema] of Object.entries(SCHEMAS)) {
+      const faultOf = faults(schema);
+      // Missing keys come after all that is wrong with those that are given.
+      const memberFault = faults({ ...schema, required: [] });
+      for (let i = 0; i < 200; i++) {
+        const value = sample(schema, random, 0);
+        if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+        const members = shuffled(Object.entries(value), random);
+        const first = members.map((one) => memberFault(Object.fromEntries([one]))).find(Boolean);
+        if (first === undefined) continue;
+        count++;
+        const actual = faultOf(Object.fromEntries(members));
+        assert.deepEqual(actual, first, `${name} ${JSON.stringify(members)}`);
+      }
+    }
+    assert.ok(count > 100, `${count} faults`);
+  });
+
+  it('agrees with the keywords of ajv on what is valid', () => {
+    const random = seeded();
     const ajv = new Ajv2020({ strict: false, validateFormats: true });
     for (const [name, check] of Object.entries(FORMATS)) {
       ajv.addFormat(name, (text: string) => check(text) === null);
@@ -131,7 +195,7 @@ describe('A schema', () => {
     });
     let valid = 0;
     let invalid = 0;
-    for (const [name, schema] of Object.entries(schemas)) {
+    for (const [name, schema] of Object.entries(SCHEMAS)) {
       const general = ajv.compile(comparable(schema));
       const { validate } = validator(schema);
       for (let i = 0; i < 400; i++) {
@@ -151,7 +215,7 @@ describe('A schema', () => {
   });
 });
 
-/** Parts that are checked elsewhere accept anything, also for the general validator. */
+/** Parts that are checked elsewhere accept anything, also for the plain keywords. */
 function comparable(schema: Schema): object {
   if (schema['x-checked-later'] === true) return {};
   const copy: Record<string, unknown> = {};

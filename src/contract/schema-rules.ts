@@ -1,0 +1,271 @@
+/**
+ * Schemas compiled by ajv, which decides alone what is valid. It reports one fault, the first in the order of the payload:
+ * general validators visit the members of an object in the order of the schema, so `properties` is a keyword of our own here,
+ * and a required key is missing only when all given ones are right. So are keywords that meet numbers, which may be a
+ * `JsonNumber`. The rest (`items`, lengths, formats) is ajv's.
+ */
+import {
+  _,
+  Ajv,
+  type CodeKeywordDefinition,
+  type ErrorObject,
+  type KeywordCxt,
+  type Name,
+  type ValidateFunction,
+} from 'ajv';
+import { countValues } from '../base/json-turns.ts';
+import { JsonNumber } from '../base/json.ts';
+import type { ErrorCode } from './errors.ts';
+import { FORMATS } from './formats.ts';
+import type { JsonType, Schema } from './schema.ts';
+
+/** Codes of faults where a schema stands: its own or inherited. */
+export interface Codes {
+  value: ErrorCode;
+  key: ErrorCode;
+}
+
+/** A schema as ajv gets it: `type` is `kind`, and it knows what messages are made of. */
+export interface Rule {
+  readonly told: Schema;
+  readonly codes: Codes;
+  readonly [keyword: string]: unknown;
+}
+
+/** What is wrong with the members of an object; `inside` one that is compiled by itself. */
+export type MemberFault = 'unknown' | 'immutable' | 'missing' | 'excess' | 'inside';
+
+const IS_OF_TYPE: Record<JsonType, (value: unknown) => boolean> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  integer: (value) =>
+    typeof value === 'number'
+      ? Number.isInteger(value)
+      : value instanceof JsonNumber && value.isInteger,
+  number: (value) => typeof value === 'number' || value instanceof JsonNumber,
+  string: (value) => typeof value === 'string',
+  array: (value) => Array.isArray(value),
+  object: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof JsonNumber),
+};
+
+export function typesOf({ type }: Schema): JsonType[] {
+  if (type === undefined) return [];
+  return typeof type === 'string' ? [type] : type;
+}
+
+function ofTypes(types: readonly JsonType[]): (value: unknown) => boolean {
+  const [first, second] = types.map((type) => IS_OF_TYPE[type]);
+  if (types.length === 1) return first!;
+  if (types.length === 2) return (value) => first!(value) || second!(value);
+  return (value) => types.some((type) => IS_OF_TYPE[type](value));
+}
+
+function numberIn(value: unknown): number {
+  return value instanceof JsonNumber ? value.value : typeof value === 'number' ? value : NaN;
+}
+
+/** Keywords that a function decides. In the order in which they are asked, before those of ajv. */
+const TESTS: Record<string, (schema: never) => (value: unknown) => boolean> = {
+  kind: ofTypes,
+  'x-values-max': (most: number) => (value) => countValues(value, most + 1) <= most,
+  enum: (accepted: readonly string[]) => {
+    const names = new Set<unknown>(accepted);
+    return (value) => typeof value !== 'string' || names.has(value);
+  },
+  minimum: (least: number) => (value) => !(numberIn(value) < least),
+  maximum: (most: number) => (value) => !(numberIn(value) > most),
+};
+
+/** Asked once all members are right. */
+function ascends([lower, upper]: readonly [string, string]): (value: unknown) => boolean {
+  return (value) => {
+    const object = value as Record<string, unknown>;
+    return !(numberIn(object[lower]) > numberIn(object[upper]));
+  };
+}
+
+function test(
+  keyword: string,
+  decider: (schema: never) => (value: unknown) => boolean,
+): CodeKeywordDefinition {
+  return {
+    keyword,
+    code(cxt) {
+      const ref = decider(cxt.schema as never);
+      cxt.pass(_`${cxt.gen.scopeValue('func', { ref })}(${cxt.data})`);
+    },
+  };
+}
+
+/** The one alternative that takes the kind of the value. */
+const ONE_OF: CodeKeywordDefinition = {
+  keyword: 'oneOf',
+  code(cxt) {
+    const { gen, data } = cxt;
+    const valid = gen.name('valid');
+    gen.var(valid, true);
+    for (const [n, { told }] of (cxt.schema as Rule[]).entries()) {
+      const accepts = gen.scopeValue('func', { ref: ofTypes(typesOf(told)) });
+      const condition = _`${accepts}(${data})`;
+      if (n === 0) gen.if(condition);
+      else gen.elseIf(condition);
+      cxt.subschema({ keyword: 'oneOf', schemaProp: n }, valid);
+    }
+    gen.else();
+    cxt.error();
+    gen.endIf();
+    cxt.ok(valid);
+  },
+};
+
+/** Members in the order of the payload, then those that are missing. Stands for all keywords of members. */
+const PROPERTIES: CodeKeywordDefinition = {
+  keyword: 'properties',
+  type: 'object',
+  error: {
+    message: '',
+    params: ({ params }) =>
+      _`{fault: ${params.fault}, name: ${params.name}, inside: ${params.inside ?? null}}`,
+  },
+  code(cxt) {
+    const { gen, data, parentSchema } = cxt;
+    const { required = [], maxProperties } = parentSchema as Schema;
+    const count = maxProperties === undefined ? null : gen.let('count', 0);
+    const valid = gen.name('valid');
+    gen.var(valid, true);
+    gen.forIn('key', data, (key) => {
+      if (count !== null) {
+        gen.if(_`++${count} > ${maxProperties}`, () => fail(cxt, 'excess', key));
+      }
+      memberCode(cxt, key, valid);
+    });
+    for (const name of required) {
+      gen.if(_`!Object.hasOwn(${data}, ${name})`, () => fail(cxt, 'missing', name));
+    }
+    cxt.ok(valid);
+  },
+};
+
+function memberCode(cxt: KeywordCxt, key: Name, valid: Name): void {
+  const { gen, data, parentSchema } = cxt;
+  const { propertyNames, additionalProperties: extra } = parentSchema as Schema;
+  const members = Object.entries(cxt.schema as Record<string, Rule>);
+  for (const [n, [name, { told, codes }]] of members.entries()) {
+    const condition = _`${key} === ${name}`;
+    if (n === 0) gen.if(condition);
+    else gen.elseIf(condition);
+    if (told['x-immutable-code'] !== undefined) fail(cxt, 'immutable', key);
+    else if (isLarge(told)) {
+      const ref = compileRules(told, codes);
+      const inside = gen.const('inside', _`${gen.scopeValue('func', { ref })}(${data}[${name}])`);
+      gen.if(_`${inside} !== null`, () => fail(cxt, 'inside', name, inside));
+    } else cxt.subschema({ keyword: 'properties', schemaProp: name, dataProp: name }, valid);
+  }
+  if (members.length > 0) gen.else();
+  if (extra === false) fail(cxt, 'unknown', key);
+  else if (typeof extra === 'object') {
+    if (propertyNames !== undefined) {
+      const ofName = { keyword: 'propertyNames', data: key, propertyName: key };
+      cxt.subschema({ ...ofName, dataTypes: ['string'] }, valid);
+    }
+    const ofValue = { keyword: 'additionalProperties', dataProp: key, dataPropType: 1 };
+    cxt.subschema(ofValue, valid);
+  }
+  if (members.length > 0) gen.endIf();
+}
+
+function fail(cxt: KeywordCxt, fault: MemberFault, name: string | Name, inside?: Name): void {
+  cxt.setParams({ fault: _`${fault}`, name: _`${name}`, inside });
+  cxt.error();
+}
+
+const ajv = new Ajv({
+  // What a fault carries: the rule and the value.
+  verbose: true,
+  // To compile takes a third less, and what is compiled is as fast.
+  code: { optimize: false },
+  messages: false,
+  strict: false,
+  meta: false,
+  validateSchema: false,
+  addUsedSchema: false,
+  logger: false,
+});
+for (const name of [
+  ...['minimum', 'maximum', 'enum', 'oneOf', 'not'],
+  ...['properties', 'additionalProperties', 'propertyNames', 'required', 'maxProperties'],
+]) {
+  ajv.removeKeyword(name);
+}
+for (const [keyword, decider] of Object.entries(TESTS)) {
+  ajv.addKeyword({ ...test(keyword, decider), before: 'const' });
+}
+ajv.addKeyword(ONE_OF);
+ajv.addKeyword(PROPERTIES);
+ajv.addKeyword({ ...test('x-ascending', ascends), type: 'object' });
+for (const [name, format] of Object.entries(FORMATS)) {
+  ajv.addFormat(name, (text: string) => format(text) === null);
+}
+
+export type RuleFault = ErrorObject<
+  string,
+  { fault: MemberFault; name: string; inside: RuleFault | null }
+>;
+
+/** What is wrong with a value; null: nothing. Compiled when a value comes. */
+export function compileRules(schema: Schema, codes: Codes): (value: unknown) => RuleFault | null {
+  let validate: ValidateFunction | null = null;
+  return (value) => {
+    validate ??= ajv.compile(ruleOf(schema, codes));
+    return validate(value) ? null : (validate.errors![0] as RuleFault);
+  };
+}
+
+/** Members that have members are compiled by themselves: many requests do without them. */
+function isLarge({ properties, additionalProperties, items, oneOf }: Schema): boolean {
+  return (
+    properties !== undefined ||
+    typeof additionalProperties === 'object' ||
+    oneOf !== undefined ||
+    (items !== undefined && isLarge(items))
+  );
+}
+
+function ruleOf(schema: Schema, inherited: Codes): Rule {
+  const codes: Codes = {
+    value: schema['x-code'] ?? inherited.value,
+    key: schema['x-key-code'] ?? inherited.key,
+  };
+  const base = { told: schema, codes, 'x-values-max': schema['x-values-max'] };
+  if (schema['x-checked-later'] === true) return base;
+  const inner = (one: Schema): Rule => ruleOf(one, codes);
+  const { type, properties = {}, items, oneOf, propertyNames, not, ...rest } = schema;
+  const { additionalProperties: extra } = rest;
+  return {
+    ...rest,
+    ...base,
+    ...(type !== undefined && { kind: typesOf(schema) }),
+    ...(hasMembers(schema) && { properties: mapValues(properties, inner) }),
+    ...(typeof extra === 'object' && { additionalProperties: inner(extra) }),
+    ...(propertyNames !== undefined && { propertyNames: inner(propertyNames) }),
+    ...(items !== undefined && { items: inner(items) }),
+    ...(oneOf !== undefined && { oneOf: oneOf.map(inner) }),
+  };
+}
+
+function hasMembers(schema: Schema): boolean {
+  return (
+    schema.properties !== undefined ||
+    schema.additionalProperties !== undefined ||
+    schema.maxProperties !== undefined ||
+    schema.required !== undefined
+  );
+}
+
+function mapValues<A, B>(object: Record<string, A>, map: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
+}
