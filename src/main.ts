@@ -474,7 +474,7 @@ function dependencies(
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
-    fetch: (uid, request, onGone) => documents.fetch(uid, request, onGone),
+    fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
     limits: config.limits,
   });
   const local = new LocalSearch(

@@ -1,4 +1,5 @@
 /** The one tool of the model: what it is told of the indexes, and a search that it asks for. */
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
@@ -33,7 +34,7 @@ export interface ChatCaller {
   accessTo(uid: string): SearchAccess;
   /** A search that the model asks for begins. @returns to be called when it has ended */
   countSearch(): () => void;
-  onGone(listener: () => void): void;
+  signal: CancelSignal;
 }
 
 /** What chat needs of the rest of the server. */
@@ -50,7 +51,7 @@ export interface ChatServices {
     caller: ChatCaller,
   ): Promise<Buffer>;
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
-  documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
+  documents(uid: string, ids: string[], signal: CancelSignal): Promise<Buffer>;
   /** What an answer lists, read beside the event loop. */
   hits(caller: ChatCaller, answer: Uint8Array, primaryKey: string | null): Promise<Hits>;
   /** Renders documents, beside the event loop. */
@@ -257,7 +258,7 @@ async function wholeDocuments(
   if (complete || primaryKey === null || ids === null) {
     return { answer, member: 'hits', order: null };
   }
-  const documents = await services.documents(uid, ids, caller.onGone);
+  const documents = await services.documents(uid, ids, caller.signal);
   return { answer: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
 }
 

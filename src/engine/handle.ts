@@ -1,3 +1,4 @@
+import { type CancelSignal, NEVER_CANCELED } from '../base/cancel-signal.ts';
 import { longApart, longTogether } from '../base/long-values.ts';
 import { toApiError } from '../contract/errors.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
@@ -15,33 +16,18 @@ import type {
   NativeAddon,
 } from './native.ts';
 
-/** Takes a listener that is called when nobody waits for the answer any more. */
-export type OnGone = (listener: () => void) => void;
-
-const NOBODY: OnGone = () => {};
-
-/** For calls one after the other: the last one is canceled when the signal is aborted. */
-export function onAbort(signal: AbortSignal): OnGone {
-  let last: (() => void) | null = null;
-  signal.addEventListener('abort', () => last?.(), { once: true });
-  return (listener) => {
-    last = listener;
-    if (signal.aborted) listener();
-  };
-}
-
 let lastTicket = 0;
 
-/** Starts a search of the engine, and cancels it when its client is gone. */
+/** Starts a search of the engine, and cancels it when nobody waits for it any more. */
 export function cancelable<T>(
   native: NativeAddon,
-  onGone: OnGone,
+  signal: CancelSignal,
   start: (ticket: number) => Promise<T>,
 ): Promise<T> {
   lastTicket = (lastTicket % 0xffff_ffff) + 1;
   const ticket = lastTicket;
   const answer = start(ticket);
-  onGone(() => native.cancelSearch(ticket));
+  signal.onAbort(() => native.cancelSearch(ticket));
   return answer;
 }
 
@@ -94,42 +80,45 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
   }
 
-  search(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
+  search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
     return this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.search(this.#handle, request, ticket),
       ),
     );
   }
 
-  facetSearch(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
+  facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
     return this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.facetSearch(this.#handle, request, ticket),
       ),
     );
   }
 
-  similar(request: EngineText, onGone: OnGone = NOBODY): Promise<EngineAnswer> {
+  similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
     return this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.similar(this.#handle, request, ticket),
       ),
     );
   }
 
-  fetchDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<ListingPart> {
+  fetchDocuments(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<ListingPart> {
     return this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.fetchDocuments(this.#handle, request, ticket),
       ),
     );
   }
 
   /** The whole response body in one piece, however long that takes. */
-  async fetchAllDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+  async fetchAllDocuments(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+  ): Promise<Buffer> {
     let part = await this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.fetchDocuments(this.#handle, request, ticket, true),
       ),
     );
@@ -147,9 +136,12 @@ export class IndexHandle {
   }
 
   /** @param request JSON, see `NativeAddon.openDocuments` */
-  async openDocuments(request: string, onGone: OnGone = NOBODY): Promise<OpenDocuments> {
+  async openDocuments(
+    request: string,
+    signal: CancelSignal = NEVER_CANCELED,
+  ): Promise<OpenDocuments> {
     const { stream, total } = await this.track(
-      cancelable(this.#native, onGone, (ticket) =>
+      cancelable(this.#native, signal, (ticket) =>
         this.#native.openDocuments(this.#handle, request, ticket),
       ),
     );

@@ -2,7 +2,8 @@
 import type { FeatureSet } from '../contract/features.ts';
 import { renderSettings, type SettingsObject } from '../contract/settings.ts';
 import type { RowOf } from '../contract/task-types.ts';
-import { onAbort, type OnGone, type OpenDocuments } from '../engine/handle.ts';
+import { type CancelSignal, cancelSignalOf } from '../base/cancel-signal.ts';
+import type { OpenDocuments } from '../engine/handle.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { readTask, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
@@ -37,12 +38,12 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
   const features = options.features();
   const chosen: ChosenIndex[] = [];
   try {
-    const onGone = onAbort(cancel.signal);
+    const signal = cancelSignalOf(cancel.signal);
     for (const [indexUid, entry] of registry.list()) {
       cancel.check();
       const given = optionsOf(indexUid, row.indexes);
       if (given !== null)
-        chosen.push(await openIndex({ indexUid, entry, given, features, onGone }));
+        chosen.push(await openIndex({ indexUid, entry, given, features, signal }));
     }
     // What is sent is what has been opened, so everything else may go on.
     context.detach();
@@ -81,13 +82,13 @@ async function openIndex({
   entry,
   given,
   features,
-  onGone,
+  signal,
 }: {
   indexUid: string;
   entry: IndexEntry;
   given: IndexOptions;
   features: FeatureSet;
-  onGone: OnGone;
+  signal: CancelSignal;
 }): Promise<ChosenIndex> {
   const { containsFilter, multimodal, foreignKeys } = features;
   const { filter } = given;
@@ -95,7 +96,7 @@ async function openIndex({
   const { settings, summary } = entry;
   return {
     ...{ indexUid, given, primaryKey: summary.primaryKey, settings, features },
-    documents: await entry.handle.openDocuments(request, onGone),
+    documents: await entry.handle.openDocuments(request, signal),
   };
 }
 

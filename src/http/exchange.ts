@@ -6,6 +6,7 @@
  * never touched again; every answer goes out inside one cork; body chunks are valid during their
  * callback only.
  */
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Socket } from './socket-types.ts';
 import { Transfers, type Transfer } from './transfers.ts';
 
@@ -43,7 +44,8 @@ export function asks(header: string | undefined): boolean {
   return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
 
-export interface Exchange {
+/** A request and the way back. As a signal it is canceled when the client goes away before the answer is complete. */
+export interface Exchange extends CancelSignal {
   /** As sent. */
   readonly method: string;
   /** Still percent-encoded, without the query. */
@@ -64,8 +66,6 @@ export interface Exchange {
   remoteAddress(): string;
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
-  /** Each listener is called at most once, when the client goes away before the answer is complete. */
-  onAbort(listener: () => void): void;
   /**
    * Starts reading the body. Must be called before the handler of the exchange returns. `chunk` is
    * valid during the call only. The last call has `last` and may have an empty chunk.

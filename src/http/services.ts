@@ -3,6 +3,7 @@
  * hands it over; nothing here knows how it is done. Failures the client is told are `ApiError`s, thrown
  * or as rejections.
  */
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import type {
@@ -114,19 +115,19 @@ export interface DocumentService {
   fetch(
     uid: string,
     params: FetchRequest,
-    onGone: (listener: () => void) => void,
+    signal: CancelSignal,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
 }
 
 export interface NetworkDocumentService {
   /** The response body. */
-  fetch(uid: string, params: FetchRequest, onGone: (listener: () => void) => void): Promise<Buffer>;
+  fetch(uid: string, params: FetchRequest, signal: CancelSignal): Promise<Buffer>;
   /** JSON text of one document, null when no server that answers has it. */
   getDocument(
     uid: string,
     id: string,
     params: { fields: string[] | null; retrieveVectors: boolean },
-    onGone: (listener: () => void) => void,
+    signal: CancelSignal,
   ): Promise<Buffer | null>;
 }
 

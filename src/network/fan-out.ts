@@ -1,4 +1,5 @@
 /** One request to each of several servers of the network, at the same time. */
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import { ApiError } from '../contract/errors.ts';
 import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
 import { AnswerMemory, type HeldAnswers } from './answer-memory.ts';
@@ -104,10 +105,10 @@ export class FanOut {
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
     held: HeldAnswers,
-    onGone: (listener: () => void) => void,
+    signal: CancelSignal,
   ): Promise<FanOutAnswers<T> & { here: T | null }> {
     const ending = new AbortController();
-    onGone(() => ending.abort(new Error('the client went away')));
+    signal.onAbort(() => ending.abort(new Error('the client went away')));
     const asked = this.ask(questions, read, held, ending.signal);
     asked.catch(() => {});
     try {

@@ -1,14 +1,8 @@
 import type { Access } from '../auth/authorize.ts';
 import { combineFilters } from '../auth/tenant-token.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Federation } from '../contract/search.ts';
-import type { OnGone } from '../engine/handle.ts';
 import { ofQuery } from './of-query.ts';
-
-/** Tells when nobody waits for an answer any more. */
-export interface CallerSignal {
-  /** The listener is called then, or at once when it is too late. */
-  onAbort(listener: () => void): void;
-}
 
 /** What a caller may search. */
 export type SearchAccess = Pick<Access, 'mayAccess' | 'tenantFilter' | 'refusal'>;
@@ -18,7 +12,7 @@ export interface SearchCaller {
   access: SearchAccess;
   /** Of the request, for the log. Empty: the server's own search, which is not logged. */
   requestId: string;
-  signal: CallerSignal;
+  signal: CancelSignal;
   /** Answers say what was searched. */
   includeMetadata: boolean;
   /** Another server of the network asks: hits carry what it needs to merge them. */
@@ -52,9 +46,4 @@ export function checkAccess(
     if (!access.mayAccess(uid))
       throw access.refusal(uid).placed({ path: 'federation.facetsByIndex' });
   }
-}
-
-/** The signal as the engine and the queue take it. */
-export function onGoneOf({ signal }: Pick<SearchCaller, 'signal'>): OnGone {
-  return (listener) => signal.onAbort(listener);
 }

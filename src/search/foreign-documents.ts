@@ -10,7 +10,7 @@ import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { OnGone } from '../engine/handle.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { AnswerHead } from '../engine/native.ts';
 import {
   checkForeignSyntax,
@@ -20,7 +20,7 @@ import {
   resolvedFilter,
 } from './foreign-filter.ts';
 import type { Answer } from './answer.ts';
-import { onGoneOf, type SearchCaller } from './caller.ts';
+import type { SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
 
@@ -37,7 +37,7 @@ export interface ForeignServices {
   fetch(
     uid: string,
     request: FetchRequest,
-    onGone: OnGone,
+    signal: CancelSignal,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
   limits: RequestLimits;
 }
@@ -119,11 +119,7 @@ export class ForeignDocuments {
     };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
-    const answer = await this.#services.fetch(
-      uid,
-      { ...all, ...request, filter },
-      onGoneOf(caller),
-    );
+    const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.signal);
     const text = (await wholeListing(answer, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {

@@ -7,7 +7,7 @@ import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { answerOf } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
-import type { OnGone } from '../engine/handle.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { ListingPart, NativeAddon } from '../engine/native.ts';
 import { withEngineText } from './plan.ts';
 import type { SearchQueue } from './search-queue.ts';
@@ -104,17 +104,17 @@ export class Documents {
   async fetch(
     uid: string,
     params: FetchRequest,
-    onGone: OnGone,
+    signal: CancelSignal,
   ): Promise<Buffer | AsyncIterable<Buffer>> {
     const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
     const begin = async (): Promise<ListingPart> => {
       const features = { containsFilter, multimodal };
       const listing = withEngineText({ ...params, ...features }, (text) =>
-        this.#entry(uid).handle.fetchDocuments(text, onGone),
+        this.#entry(uid).handle.fetchDocuments(text, signal),
       );
       return answerOf(uid, listing);
     };
-    const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, onGone));
+    const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, signal));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }
 

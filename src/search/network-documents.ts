@@ -7,7 +7,7 @@ import type { Remote } from '../contract/network.ts';
 import { RawJson } from '../base/json.ts';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { pauser } from '../base/pauser.ts';
-import type { OnGone } from '../engine/handle.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { HeldAnswers } from '../network/answer-memory.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
@@ -26,7 +26,7 @@ type Server = string | typeof HERE;
 
 /** Who asks, and what the answers to it are taken from. */
 interface Holding {
-  onGone: OnGone;
+  signal: CancelSignal;
   held: HeldAnswers;
 }
 
@@ -46,8 +46,8 @@ export class NetworkDocuments {
    * A listing of all servers: sorted into one list, or one server after the other in the order of their names. The filter
    * is checked. Rejects with `ApiError` for faults of the request; failures of remotes are part of the answer.
    */
-  fetch(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
-    return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { onGone, held }));
+  fetch(uid: string, request: FetchRequest, signal: CancelSignal): Promise<Buffer> {
+    return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { signal, held }));
   }
 
   async #fetch(uid: string, request: FetchRequest, caller: Holding): Promise<Buffer> {
@@ -163,7 +163,7 @@ export class NetworkDocuments {
     uid: string,
     requests: ReadonlyMap<Server, FetchRequest>,
     read: (body: Buffer) => Promise<T>,
-    { onGone, held }: Holding,
+    { signal, held }: Holding,
   ): Promise<{ answers: Map<Server, T>; errors: Record<string, ApiError> }> {
     const questions = new Map<string, RemoteQuestion>();
     for (const [server, request] of requests) {
@@ -174,8 +174,8 @@ export class NetworkDocuments {
     const here =
       own === undefined
         ? null
-        : async () => read(await wholeListing(await documents.fetch(uid, own, onGone), limits));
-    const asked = await fanOut.askBeside(here, questions, read, held, onGone);
+        : async () => read(await wholeListing(await documents.fetch(uid, own, signal), limits));
+    const asked = await fanOut.askBeside(here, questions, read, held, signal);
     const answers = new Map<Server, T>(asked.answers);
     if (asked.here !== null) answers.set(HERE, asked.here);
     return { answers, errors: asked.errors };
@@ -186,7 +186,7 @@ export class NetworkDocuments {
     uid: string,
     id: string,
     params: { fields: string[] | null; retrieveVectors: boolean },
-    onGone: OnGone,
+    signal: CancelSignal,
   ): Promise<Buffer | null> {
     const { documents, fanOut } = this.#services;
     const own = fanOut.isMember ? documents.getDocument(uid, id, params) : null;
@@ -202,7 +202,7 @@ export class NetworkDocuments {
         new Map(fanOut.others.map((name) => [name, question])),
         readListing,
         held,
-        onGone,
+        signal,
       );
       for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
       return null;

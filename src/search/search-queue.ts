@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import type { OnGone } from '../engine/handle.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 
 /**
  * A list that would take longer to be worked off is cut, whatever its size: after an overload the server answers as
@@ -105,11 +105,11 @@ export class SearchQueue {
 
   /**
    * Rejects with `too_many_search_requests` when overloaded.
-   * @param onGone takes a listener that is called when the client goes away; it then no longer waits
+   * @param signal once nobody waits for the answer, the search no longer waits either
    */
-  run<T>(search: OneSearch<T>, onGone?: OnGone): Promise<T> {
+  run<T>(search: OneSearch<T>, signal?: CancelSignal): Promise<T> {
     const start = () => this.#hold(search, { ended: (ms) => this.#learn(ms) });
-    return this.#isFree() ? start() : this.#wait(start, false, onGone);
+    return this.#isFree() ? start() : this.#wait(start, false, signal);
   }
 
   #isFree(): boolean {
@@ -121,7 +121,7 @@ export class SearchQueue {
    * The same for a request of several searches.
    * @param request hands its searches to its argument, at least one of them before it waits for anything
    */
-  runSeveral<T>(request: (run: RunSearch) => Promise<T>, onGone?: OnGone): Promise<T> {
+  runSeveral<T>(request: (run: RunSearch) => Promise<T>, signal?: CancelSignal): Promise<T> {
     const start = async (): Promise<T> => {
       let used = 0;
       let [open, away] = [0, 0];
@@ -158,7 +158,7 @@ export class SearchQueue {
     };
     return this.#isFree() && this.#several < this.#options.permits
       ? start()
-      : this.#wait(start, true, onGone);
+      : this.#wait(start, true, signal);
   }
 
   #runFurther<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
@@ -219,7 +219,7 @@ export class SearchQueue {
     });
   }
 
-  #wait<T>(start: () => Promise<T>, several: boolean, onGone?: OnGone): Promise<T> {
+  #wait<T>(start: () => Promise<T>, several: boolean, signal?: CancelSignal): Promise<T> {
     const { now, waitingMax } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
     const most = this.#most();
@@ -236,7 +236,7 @@ export class SearchQueue {
         refuse: reject,
       };
       this.#waiting.push(waiting);
-      onGone?.(() => {
+      signal?.onAbort(() => {
         const at = this.#waiting.indexOf(waiting);
         if (at >= 0) this.#take(at).refuse(this.#tooMany());
       });

@@ -1,4 +1,4 @@
-import type { OnGone } from '../engine/handle.ts';
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { NativeAddon, PendingSearch } from '../engine/native.ts';
 
 /**
@@ -25,7 +25,7 @@ export class SuspendedSearches {
    */
   async during<T>(
     search: PendingSearch,
-    onGone: OnGone,
+    signal: CancelSignal,
     work: () => Promise<T>,
   ): Promise<{ result: T; search: PendingSearch | null }> {
     let isKept = true;
@@ -40,7 +40,7 @@ export class SuspendedSearches {
       this.#native.dropSearch(search);
     };
     if (this.#kept > this.#most) drop();
-    onGone(drop);
+    signal.onAbort(drop);
     try {
       const result = await work();
       if (!isKept) return { result, search: null };

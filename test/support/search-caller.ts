@@ -1,3 +1,4 @@
+import { NEVER_CANCELED } from '../../src/base/cancel-signal.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import type { SearchCaller } from '../../src/search/caller.ts';
 
@@ -11,7 +12,7 @@ export function callerOf(given: Partial<SearchCaller> = {}): SearchCaller {
         new ApiError('invalid_api_key', `The index \`${uid}\` may not be accessed.`),
     },
     requestId: '',
-    signal: { onAbort: () => {} },
+    signal: NEVER_CANCELED,
     includeMetadata: false,
     proxied: false,
     ...given,

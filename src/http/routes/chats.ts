@@ -259,7 +259,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
     describing: server.chatLoad.describing,
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
-    search: async (uid, request, access, { requestId, onGone }) => {
+    search: async (uid, request, access, { requestId, signal }) => {
       const caller: SearchCaller = {
         // Models see the ids of foreign documents, not the documents.
         access: {
@@ -267,14 +267,14 @@ function chatServicesOf(server: Dependencies): ChatServices {
           tenantFilter: (other) => access.tenantFilter(other),
           refusal: (other) => access.refusal(other),
         },
-        ...{ requestId, signal: { onAbort: onGone }, includeMetadata: false, proxied: false },
+        ...{ requestId, signal, includeMetadata: false, proxied: false },
       };
       return (await services.search.search(uid, request, caller, true)).bytes;
     },
-    documents: async (uid, ids, onGone) => {
+    documents: async (uid, ids, signal) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };
-      return wholeListing(await indexes.documents.fetch(uid, request, onGone), server.limits);
+      return wholeListing(await indexes.documents.fetch(uid, request, signal), server.limits);
     },
     hits: ({ requester }, answer, key) => server.renders.hits(requester, answer, key),
     texts: ({ requester }, request) => server.renders.texts(requester, request),
@@ -299,7 +299,7 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
       access.throttle?.searchesBegin(1);
       return () => access.throttle?.searchesEnded(1);
     },
-    onGone: (listener) => exchange.onAbort(listener),
+    signal: exchange,
   };
 }
 

@@ -230,9 +230,8 @@ async function showDocument(
     fields: fieldList(query.fields),
     retrieveVectors: query.retrieveVectors ?? false,
   };
-  const onGone = (listener: () => void): void => exchange.onAbort(listener);
   const document = await (useNetwork && isDocumentId(id)
-    ? networkDocuments.getDocument(uid, id, shown, onGone)
+    ? networkDocuments.getDocument(uid, id, shown, exchange)
     : indexes.documents.getDocument(uid, id, shown));
   if (document === null) throw documentNotFound(id);
   return bytes(document);
@@ -356,14 +355,13 @@ async function fetch(
   const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
   if (fault !== null) throw fault;
   if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-  const onGone = (listener: () => void): void => exchange.onAbort(listener);
   const kind = filterKindFault(request.filter, 'invalid_document_filter');
   if (kind !== null) throw kind;
   const filter = await foreign.filter(uid, request.filter, { access, signal: exchange });
   await anyFilterCheck(server)(filter, 'invalid_document_filter');
   const { documents } = indexes;
   return bytes(
-    await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, onGone),
+    await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, exchange),
   );
 }
 

@@ -27,7 +27,7 @@ import {
   withEngineText,
 } from '../plan.ts';
 import type { Answer } from '../answer.ts';
-import { onGoneOf, type SearchCaller } from '../caller.ts';
+import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchQueue, Turn } from '../search-queue.ts';
 import { severally } from './severally.ts';
@@ -110,7 +110,7 @@ export class LocalSearch {
       const find = (): IndexEntry => this.#entry(uid);
       const more = { answerBytesMax: this.#limits.answerBytes, ...spans(hitSpans) };
       return this.#one(turn, { uid, find, params }, more, caller);
-    }, onGoneOf(caller));
+    }, caller.signal);
   }
 
   /** A search of one index, which has a permit. */
@@ -130,7 +130,7 @@ export class LocalSearch {
     };
     const answer = await this.#withVector(turn, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
-      return withEngineText(request, (text) => find().handle.search(text, onGoneOf(caller)));
+      return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
     if (answer.head.degraded) this.#degraded++;
     return metadata === null ? answer : { ...answer, queryUids: [metadata.queryUid] };
@@ -149,14 +149,14 @@ export class LocalSearch {
       const ask = (vector?: QueryVector): Promise<EngineAnswer> => {
         const more = { answerBytesMax, ...merging };
         const request = planFacetSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) => find().handle.facetSearch(text, onGoneOf(caller)));
+        return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
       return every
         ? answerOf(uid, ask())
         : this.#withVector(turn, { uid, find, params }, caller, ask);
-    }, onGoneOf(caller));
+    }, caller.signal);
   }
 
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineAnswer> {
@@ -165,10 +165,10 @@ export class LocalSearch {
       const filter = caller.access.tenantFilter(uid);
       const request = planSimilar(params, this.#features(), filter, { answerBytesMax });
       const answer = withEngineText(request, (text) =>
-        this.#entry(uid).handle.similar(text, onGoneOf(caller)),
+        this.#entry(uid).handle.similar(text, caller.signal),
       );
       return answerOf(uid, answer);
-    }, onGoneOf(caller));
+    }, caller.signal);
   }
 
   /**
@@ -183,7 +183,6 @@ export class LocalSearch {
     ask: (vector?: QueryVector) => Promise<EngineAnswer>,
   ): Promise<EngineAnswer> {
     if (!needsVector(params)) return answerOf(uid, ask());
-    const onGone = onGoneOf(caller);
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
       turn.away(() => this.#vectorOf(uid, params, deadline));
@@ -191,15 +190,19 @@ export class LocalSearch {
     const first = await answerOf(uid, ask());
     const pending = first.head.needsVector;
     if (pending === undefined) return first;
-    const { result: vector, search } = await this.#suspended.during(pending, onGone, async () => {
-      const made = await embed();
-      // It may have been deleted meanwhile.
-      find();
-      return made;
-    });
+    const { result: vector, search } = await this.#suspended.during(
+      pending,
+      caller.signal,
+      async () => {
+        const made = await embed();
+        // It may have been deleted meanwhile.
+        find();
+        return made;
+      },
+    );
     if (search === null) return answerOf(uid, ask(vector));
     const { native } = this.#registry;
-    const rest = cancelable(native, onGone, (ticket) =>
+    const rest = cancelable(native, caller.signal, (ticket) =>
       native.resumeSearch(search, vector instanceof Float32Array ? vector : null, ticket),
     );
     return answerOf(uid, rest.catch(rethrow));
@@ -249,7 +252,7 @@ export class LocalSearch {
             this.#ofMany(turn, queries[position]!, position, bytesLeft, caller, options),
           ),
         ),
-      onGoneOf(caller),
+      caller.signal,
     );
   }
 
@@ -262,7 +265,7 @@ export class LocalSearch {
   ): Promise<Answer> {
     return this.#queue.run(
       (turn) => this.#federated(turn, queries, federation, caller, options),
-      onGoneOf(caller),
+      caller.signal,
     );
   }
 
@@ -328,7 +331,7 @@ export class LocalSearch {
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const answer = await cancelable(native, onGoneOf(caller), (ticket) =>
+      const answer = await cancelable(native, caller.signal, (ticket) =>
         native.federatedSearch(numbers, text, ticket),
       );
       if (answer.head.degraded) this.#degraded++;

@@ -21,7 +21,7 @@ import type { Answer } from '../answer.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
 import type { NetworkDocuments } from '../network-documents.ts';
 import { ofQuery } from '../of-query.ts';
-import { onGoneOf, type SearchCaller } from '../caller.ts';
+import type { SearchCaller } from '../caller.ts';
 import type { LocalSearch, RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
@@ -117,7 +117,7 @@ export class NetworkSearch {
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       merger.readFacetHits,
       caller.held,
-      onGoneOf(caller),
+      caller.signal,
     );
     const { facetName, facetQuery = null } = params;
     const merging: EngineFacetMergeRequest = {
@@ -155,7 +155,7 @@ export class NetworkSearch {
       id,
       embedder,
       caller.access.tenantFilter(uid),
-      { onGone: onGoneOf(caller), held: caller.held },
+      caller,
     );
     if (vectors === undefined) {
       throw new ApiError(
@@ -317,7 +317,7 @@ export class NetworkSearch {
       questions,
       merger.read,
       caller.held,
-      onGoneOf(caller),
+      caller.signal,
     );
     const responses = [...others.answers.values()];
     const servers: EngineMergeRequest['servers'] = [...others.answers.keys()].map((name) => ({

@@ -1,7 +1,7 @@
 import { jsonString } from '../../base/json.ts';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
-import { onAbort, type OnGone } from '../../engine/handle.ts';
+import { type CancelSignal, cancelSignalOf } from '../../base/cancel-signal.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import type { EditedPart } from '../../rhai/script-messages.ts';
@@ -171,12 +171,12 @@ async function editPages(
     if (runMs() > TASK_MS_MAX) throw failure('It ran for more than an hour.');
     await written(output, part.ndjson, outputEnd);
   };
-  const onGone = onAbort(cancel.signal);
+  const signal = cancelSignalOf(cancel.signal);
   let limit = FIRST_PAGE_DOCUMENTS;
   let offset = 0;
   let total = Infinity;
   while (offset < total) {
-    const page = await pageOf(entry, filter, offset, limit, onGone);
+    const page = await pageOf(entry, filter, offset, limit, signal);
     cancel.check();
     total = totalOf(page);
     bytes.read += page.length;
@@ -196,7 +196,7 @@ function pageOf(
   filter: unknown,
   offset: number,
   limit: number,
-  onGone: OnGone,
+  signal: CancelSignal,
 ): Promise<Buffer> {
   const request = {
     offset,
@@ -209,7 +209,7 @@ function pageOf(
   };
   return entry.handle.fetchAllDocuments(
     JSON.stringify({ ...request, containsFilter: true }),
-    onGone,
+    signal,
   );
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import type { NativeAddon, PendingSearch } from '../../../src/engine/native.ts';
@@ -271,7 +272,7 @@ describe('searches and reads', () => {
     void queue.run(() => new Promise<void>((resolve) => (end = resolve)));
     const all = { offset: 0, limit: 20, fields: null, filter: null, sort: null, ids: null };
     const list = (): Promise<unknown> =>
-      documents.fetch('a', { ...all, retrieveVectors: false }, () => {});
+      documents.fetch('a', { ...all, retrieveVectors: false }, NEVER_CANCELED);
     const waits = list();
     assert.equal(queue.waiting, 1);
     features.disableDocumentsFetchQueue = true;

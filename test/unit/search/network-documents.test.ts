@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import type { FetchRequest } from '../../../src/contract/documents.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
@@ -68,7 +69,7 @@ describe('Documents of the whole network', () => {
       listing(Array.from({ length: count }, (_, n) => ({ n: 2 * n + from, text: 'x'.repeat(50) })));
     const documents = documentsOf([part(0), part(1)]);
     const request = { ...REQUEST, limit: 1, offset: 2 * count - 1 };
-    const sorted = await turnsOf(() => documents.fetch('a', request, () => {}));
+    const sorted = await turnsOf(() => documents.fetch('a', request, NEVER_CANCELED));
     const { results } = JSON.parse(sorted.value.toString()) as { results: { n: number }[] };
     assert.equal(results[0]!.n, 2 * count - 1);
     // Reading the answers takes turns as well.
@@ -80,7 +81,7 @@ describe('Documents of the whole network', () => {
     const asked: Record<string, unknown>[] = [];
     const far = Number.MAX_SAFE_INTEGER;
     const request = { ...REQUEST, offset: far, limit: far };
-    await documentsOf([listing([{ n: 1 }])], asked).fetch('a', request, () => {});
+    await documentsOf([listing([{ n: 1 }])], asked).fetch('a', request, NEVER_CANCELED);
     assert.deepEqual(
       asked.map(({ limit }) => limit),
       [far],
@@ -91,7 +92,7 @@ describe('Documents of the whole network', () => {
     const document = (embeddings: unknown) => listing([{ _vectors: { own: { embeddings } } }]);
     const embeddings = (...answers: string[]) =>
       documentsOf(answers).embeddings('a', '1', 'own', null, {
-        onGone: () => {},
+        signal: NEVER_CANCELED,
         held: { take: () => true, giveBack: () => {} },
       });
     assert.deepEqual(await embeddings(document([1, 2])), [[1, 2]]);

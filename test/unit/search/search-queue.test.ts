@@ -116,13 +116,13 @@ describe('the search queue', () => {
   it('forgets one whose client goes away, and runs the others', async () => {
     const queue = queueOf();
     const searches = new Searches();
-    const gone = new Map<string, () => void>();
+    const leave = new Map<string, () => void>();
     const run = (name: string): Promise<string> =>
-      queue.run(searches.of(name), (listener) => gone.set(name, listener));
+      queue.run(searches.of(name), { onAbort: (listener) => leave.set(name, listener) });
     void run('a');
     const b = assert.rejects(run('b'), tooMany);
     void run('c');
-    gone.get('b')!();
+    leave.get('b')!();
     await b;
     assert.equal(queue.waiting, 1);
     void run('d');
@@ -130,9 +130,9 @@ describe('the search queue', () => {
     random = 0.99;
     await searches.end('a');
     assert.deepEqual(searches.started, ['a', 'd']);
-    gone.get('d')!();
+    leave.get('d')!();
     assert.equal(queue.running, 1, 'what runs goes on');
-    gone.get('c')!();
+    leave.get('c')!();
     await searches.end('d');
     assert.deepEqual(searches.started, ['a', 'd']);
     assert.deepEqual([queue.running, queue.waiting], [0, 0]);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
+import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import type { PendingSearch } from '../../../src/engine/native.ts';
 import { SuspendedSearches } from '../../../src/search/suspended-searches.ts';
 
 describe('searches that wait for a vector', () => {
   const one = (): PendingSearch => ({}) as PendingSearch;
-  const stays = (): void => {};
   let dropped: PendingSearch[];
   let suspended: SuspendedSearches;
 
@@ -25,7 +25,7 @@ describe('searches that wait for a vector', () => {
     const search = one();
     const kept = await suspended.during(
       search,
-      (listener) => (leave = listener),
+      { onAbort: (listener) => (leave = listener) },
       async () => 1,
     );
     assert.deepEqual(kept, { result: 1, search });
@@ -37,7 +37,7 @@ describe('searches that wait for a vector', () => {
     const works = [work(), work(), work()];
     const searches = [one(), one(), one()];
     const running = searches.map((search, n) =>
-      suspended.during(search, stays, () => works[n]!.done),
+      suspended.during(search, NEVER_CANCELED, () => works[n]!.done),
     );
     assert.deepEqual(dropped, [searches[2]]);
     assert.equal(suspended.kept, 2);
@@ -56,7 +56,7 @@ describe('searches that wait for a vector', () => {
     const search = one();
     const running = suspended.during(
       search,
-      (listener) => (leave = listener),
+      { onAbort: (listener) => (leave = listener) },
       () => done,
     );
     leave();
@@ -69,7 +69,9 @@ describe('searches that wait for a vector', () => {
 
   it('are dropped when the work fails', async () => {
     const search = one();
-    const failing = suspended.during(search, stays, () => Promise.reject(new Error('no vector')));
+    const failing = suspended.during(search, NEVER_CANCELED, () =>
+      Promise.reject(new Error('no vector')),
+    );
     await assert.rejects(failing, /no vector/);
     assert.deepEqual([dropped, suspended.kept], [[search], 0]);
   });
