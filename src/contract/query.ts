@@ -13,7 +13,8 @@ import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
 import { acceptedNames, Fault, unknownEnumValue, unknownParameter } from './schema-faults.ts';
-import { compile, type Check, type Schema } from './schema.ts';
+import type { Schema } from './schema.ts';
+import { compile, type Check } from './validator.ts';
 
 export interface QueryParser<T> {
   readonly schema: Schema;

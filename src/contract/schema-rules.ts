@@ -1,8 +1,9 @@
 /**
- * Schemas compiled by ajv, which decides alone what is valid. It reports one fault, the first in the order of the payload:
- * general validators visit the members of an object in the order of the schema, so `properties` is a keyword of our own here,
- * and a required key is missing only when all given ones are right. So are keywords that meet numbers, which may be a
- * `JsonNumber`. The rest (`items`, lengths, formats) is ajv's.
+ * Schemas compiled by ajv, which alone decides what a body may be. It stops at the first fault (without `allErrors` the
+ * code of `cxt.error()` returns), and that one must be the first in the order of the payload. The keyword `properties` of
+ * ajv asks in the order of the schema, so ours takes its place and that of all keywords of members: it walks the payload,
+ * and looks for required members last. Ours as well are keywords that meet numbers, which may be a `JsonNumber`. The rest
+ * (`items`, lengths, formats) is ajv's.
  */
 import {
   _,
@@ -243,7 +244,7 @@ function ruleOf(schema: Schema, inherited: Codes): Rule {
   const base = { told: schema, codes, 'x-values-max': schema['x-values-max'] };
   if (schema['x-checked-later'] === true) return base;
   const inner = (one: Schema): Rule => ruleOf(one, codes);
-  const { type, properties = {}, items, oneOf, propertyNames, not, ...rest } = schema;
+  const { type, properties = {}, items, oneOf, propertyNames, ...rest } = schema;
   const { additionalProperties: extra } = rest;
   return {
     ...rest,

@@ -11,9 +11,10 @@ import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { floatsOf, type FloatMarker } from './floats.ts';
 import { tooManyValues } from './schema-faults.ts';
-import { validator, type Schema, type Validator } from './schema.ts';
+import type { Schema } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
 import { isGiven, type Setting } from './settings/setting.ts';
+import { validator, type Validator } from './validator.ts';
 
 export type SettingName = (typeof SETTINGS)[number]['name'];
 

@@ -23,7 +23,7 @@ import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import { RATE_LIMIT, type RateLimit, rateLimitOf } from '../contract/rate-limits.ts';
-import { validator } from '../contract/schema.ts';
+import { validator } from '../contract/validator.ts';
 import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
 import type { DumpContents } from './dump-contents.ts';
 import { textOf } from '../contract/task-types/dump-form.ts';

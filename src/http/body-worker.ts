@@ -3,8 +3,9 @@ import { parentPort } from 'node:worker_threads';
 import { countValues } from '../base/json-turns.ts';
 import { RawJson } from '../base/json.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { checkedBody, type Schema } from '../contract/schema.ts';
+import type { Schema } from '../contract/schema.ts';
 import { longChange, type SettingName } from '../contract/settings.ts';
+import { checkedBody } from '../contract/validator.ts';
 
 export type BodyRequest =
   | { kind: 'schema'; schema: number; is: Schema }

@@ -1,5 +1,6 @@
 import { err, ok } from '../../base/result.ts';
-import { compile, type Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import { compile } from '../validator.ts';
 import {
   fieldsOf,
   FLAG,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mergeNetwork, NO_NETWORK, PATCH_NETWORK } from '../../../src/contract/network.ts';
 import type { Network, NetworkPatch } from '../../../src/contract/network.ts';
-import { validator } from '../../../src/contract/schema.ts';
+import { validator } from '../../../src/contract/validator.ts';
 
 const body = validator<NetworkPatch>(PATCH_NETWORK);
 

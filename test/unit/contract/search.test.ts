@@ -1,6 +1,6 @@
 /** Lists in the body of a search: how many entries they may have. */
 import assert from 'node:assert/strict';
-import { checkedBody } from '../../../src/contract/schema.ts';
+import { checkedBody } from '../../../src/contract/validator.ts';
 import { SEARCH } from '../../../src/contract/search.ts';
 
 describe('a list of a search', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { masked } from '../../../src/base/secrets.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
-import { validator } from '../../../src/contract/schema.ts';
+import { validator } from '../../../src/contract/validator.ts';
 import {
   checkPartialSettings,
   childSchema,

@@ -1,0 +1,93 @@
+/**
+ * What a schema says of a value: its faults, and the plain value. The members of an object are looked at in the order of
+ * the payload and the first fault ends the visit; required members are looked for afterwards. ajv decides
+ * (`schema-rules.ts`), and what it refuses gets a message (`schema-faults.ts`).
+ */
+import { exactText, losslessText, parseJson, plainNumbers, RawJson } from '../base/json.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { ApiError } from './errors.ts';
+import { type Fault, faultOf } from './schema-faults.ts';
+import { compileRules } from './schema-rules.ts';
+import type { Schema } from './schema.ts';
+
+/** What is wrong with a value; null: nothing. */
+export type Check = (value: unknown) => Fault | null;
+
+export interface Validator<T> {
+  readonly schema: Schema;
+  /** The value to check has been parsed with `exact`. */
+  readonly exact: boolean;
+  /** `value`: of `parseJson`. It is changed in place to plain values, once it is right. */
+  validate(value: unknown): Result<T, ApiError>;
+}
+
+/** Compiles once, at start. `T` is the type that the schema describes. */
+export function validator<T>(schema: Schema): Validator<T> {
+  const check = compile(schema);
+  const whole = schema['x-exact'] === true;
+  const named = (keyword: 'x-exact' | 'x-lossless'): string[] =>
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      property[keyword] === true ? [name] : [],
+    );
+  const members = named('x-exact');
+  const lossless = named('x-lossless');
+  const plain = (value: unknown): unknown => {
+    if (whole) return exactTexts(value);
+    const object = value as Record<string, unknown>;
+    for (const name of members) {
+      if (Object.hasOwn(object, name)) object[name] = exactTexts(object[name]);
+    }
+    for (const name of lossless) {
+      if (typeof object[name] !== 'object' || object[name] === null) continue;
+      object[name] = new RawJson(losslessText(object[name]));
+    }
+    return plainNumbers(value);
+  };
+  return {
+    schema,
+    exact: whole || members.length + lossless.length > 0,
+    validate(value) {
+      const fault = check(value);
+      return fault === null ? ok(plain(value) as T) : err(fault.toError());
+    },
+  };
+}
+
+function exactTexts(value: unknown): unknown {
+  if (value === null) return null;
+  return Array.isArray(value) ? value.map(exactText) : exactText(value);
+}
+
+const validators = new WeakMap<Schema, Validator<unknown>>();
+
+/** The value of a JSON body, or what is wrong with it: its absence, its text, its fields. */
+export function checkedBody(body: Buffer, schema: Schema): Result<unknown, ApiError> {
+  if (body.length === 0) {
+    return err(new ApiError('missing_payload', 'The body is missing; a json payload is expected.'));
+  }
+  const known = validatorOf(schema);
+  const parsed = parseJson(body, known);
+  if (!parsed.ok) {
+    return err(
+      new ApiError('malformed_payload', `The json payload is malformed: ${parsed.error}.`),
+    );
+  }
+  return known.validate(parsed.value);
+}
+
+function validatorOf(schema: Schema): Validator<unknown> {
+  let known = validators.get(schema);
+  if (known === undefined) {
+    known = validator(schema);
+    validators.set(schema, known);
+  }
+  return known;
+}
+
+export function compile(schema: Schema): Check {
+  const rules = compileRules(schema, { value: 'bad_request', key: 'bad_request' });
+  return (value) => {
+    const refusal = rules(value);
+    return refusal === null ? null : faultOf(refusal, value);
+  };
+}
