@@ -26,6 +26,7 @@ import {
   type Config,
 } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
+import type { SettingsObject } from './contract/settings.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
@@ -40,6 +41,7 @@ import { HttpMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
+import type { Services } from './http/services.ts';
 import { loadSocketLibrary } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
@@ -447,52 +449,46 @@ interface Parts {
   features: FeatureStore;
 }
 
-function dependencies(
+/** What searches and reads indexes: of this server, and with the other servers of its network. */
+function searchServices(
   config: Config,
-  { native, scripts, embedding, machine, keys, features }: Parts,
-  shared: Shared,
-): Dependencies {
-  const { logs, outbound } = shared;
-  const { store, queue, registry, searchRules, network } = machine;
-  const searchQueue = new SearchQueue({
+  { native, embedding, machine, features }: Parts,
+  { logs, outbound }: Shared,
+): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
+  const { store, registry, searchRules, network } = machine;
+  const { limits } = config;
+  const queue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
     waitMsMax: config.dropSearchAfterSeconds * 1000,
   });
   const enabled = (): FeatureSet => features.get();
-  const documents = new Documents(registry, searchQueue, enabled);
+  const settings = (uid: string): SettingsObject | undefined => registry.get(uid)?.settings;
+  const documents = new Documents(registry, queue, enabled);
   const fanOut = new FanOut({
     network: () => (enabled().network ? network.get() : null),
     client: new RemoteClient(outbound),
     msMax: config.network.searchMsMax,
-    bytesMax: config.limits.answerBytes,
+    bytesMax: limits.answerBytes,
   });
-  const networkDocuments = new NetworkDocuments({ documents, fanOut, limits: config.limits });
+  const networkDocuments = new NetworkDocuments({ documents, fanOut, limits });
   const foreign = new ForeignDocuments({
-    features: enabled,
-    settings: (uid) => registry.get(uid)?.settings,
+    ...{ features: enabled, settings, limits },
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
-    limits: config.limits,
   });
-  const local = new LocalSearch(
-    registry,
-    searchQueue,
-    enabled,
-    queryEmbedding(registry, embedding),
-    { ...config.limits, queriesAtOnce: availableParallelism() },
-  );
+  const embed = queryEmbedding(registry, embedding);
+  const local = new LocalSearch(registry, queue, enabled, embed, {
+    ...limits,
+    queriesAtOnce: availableParallelism(),
+  });
+  const merger = new ResponseMerger(native);
+  const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
   const search = new SearchPipeline({
     local,
-    network: new NetworkSearch(local, {
-      fanOut,
-      documents: networkDocuments,
-      settings: (uid) => registry.get(uid)?.settings,
-      limits: config.limits,
-      merger: new ResponseMerger(native),
-    }),
+    network: new NetworkSearch(local, elsewhere),
     foreign,
     pins: (asked) =>
       enabled().dynamicSearchRules && searchRules.size > 0
@@ -500,17 +496,16 @@ function dependencies(
         : [],
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
   });
+  const indexes = new Indexes(registry, documents, () => store.size());
+  return { indexes, search, networkDocuments, foreign };
+}
+
+function dependencies(config: Config, parts: Parts, shared: Shared): Dependencies {
+  const { native, scripts, machine, keys, features } = parts;
+  const { queue, searchRules, network } = machine;
   return {
     ...shared,
-    services: {
-      tasks: queue,
-      indexes: new Indexes(registry, documents, () => store.size()),
-      search,
-      networkDocuments,
-      foreign,
-      keys,
-      features,
-    },
+    services: { ...searchServices(config, parts, shared), tasks: queue, keys, features },
     authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit),
     clock: systemClock,
     searchRules,

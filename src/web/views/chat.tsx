@@ -11,7 +11,7 @@ import {
 } from '../conversation.ts';
 import { description, workspaceSchema } from '../description.ts';
 import { counted } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import {
   Choice,
   Confirm,
@@ -40,22 +40,32 @@ type Open =
   | { readonly kind: 'delete' }
   | { readonly kind: 'edit'; readonly settings: WorkspaceSettings };
 
-export function ChatView({ workspace }: { workspace: string | null }): JSX.Element {
+function settingsPath(uid: string): string {
+  return pathOf(['chats', uid, 'settings']);
+}
+
+/** Uids of the workspaces; none for a key that may not list them. */
+function useWorkspaces(workspace: string | null, done: string | null): Loaded<string[]> {
   const { client, rights } = useSession();
-  const action = useAction();
-  const [open, setOpen] = useState<Open | null>(null);
-  const listed = rights.has('chats');
-  const list = useLoaded(
+  return useLoaded(
     async (signal) => {
-      if (!listed) return [];
+      if (!rights.has('chats')) return [];
       const path = pathOf(['chats'], { limit: WORKSPACES_MAX });
       const { results } = await client.send<{ results: { uid: string }[] }>('GET', path, {
         signal,
       });
       return results.map(({ uid }) => uid);
     },
-    [client, workspace, action.done],
+    [client, workspace, done],
   );
+}
+
+export function ChatView({ workspace }: { workspace: string | null }): JSX.Element {
+  const { rights } = useSession();
+  const action = useAction();
+  const [open, setOpen] = useState<Open | null>(null);
+  const listed = rights.has('chats');
+  const list = useWorkspaces(workspace, action.done);
   const uids = list.value ?? [];
   useArgument('chat', workspace, uids[0]);
   if (isOff(list.error)) {
@@ -68,58 +78,17 @@ export function ChatView({ workspace }: { workspace: string | null }): JSX.Eleme
     );
   }
   const known = workspace !== null && (!listed || uids.includes(workspace));
-  const path = (uid: string): string => pathOf(['chats', uid, 'settings']);
-  const save = (uid: string, body: unknown): void =>
-    action.run(async () => {
-      await client.send('PATCH', path(uid), { body });
-      if (uid !== workspace) goTo(placeHref('chat', uid));
-      return `The workspace ${uid} is saved.`;
-    });
   return (
     <>
       <Problem error={list.error} />
       {listed ? (
-        <>
-          {uids.length === 0 ? (
-            list.value === undefined ? null : (
-              <p class="note">
-                There is no workspace yet. A workspace names the provider of the model, and how the
-                model is told to search.
-              </p>
-            )
-          ) : (
-            <Choice
-              label="Workspace"
-              value={workspace ?? ''}
-              options={uids.map((uid) => [uid, uid])}
-              onChoose={(uid) => goTo(placeHref('chat', uid))}
-            />
-          )}
-          <p class="buttons">
-            <button type="button" onClick={() => setOpen({ kind: 'create' })}>
-              Create a workspace
-            </button>
-            {known ? (
-              <>
-                <button
-                  type="button"
-                  onClick={() =>
-                    action.run(async () => {
-                      const settings = await client.send<WorkspaceSettings>('GET', path(workspace));
-                      setOpen({ kind: 'edit', settings });
-                      return null;
-                    })
-                  }
-                >
-                  Settings of the workspace
-                </button>
-                <button type="button" class="danger" onClick={() => setOpen({ kind: 'delete' })}>
-                  Delete the workspace
-                </button>
-              </>
-            ) : null}
-          </p>
-        </>
+        <Workspaces
+          workspace={workspace}
+          known={known}
+          uids={list.value}
+          action={action}
+          onOpen={setOpen}
+        />
       ) : (
         <TypedArgument
           view="chat"
@@ -133,30 +102,113 @@ export function ChatView({ workspace }: { workspace: string | null }): JSX.Eleme
       {workspace !== null && !known && list.value !== undefined && !list.loading ? (
         <p class="note">There is no workspace {workspace}.</p>
       ) : null}
-      {open === null ? null : open.kind === 'delete' ? (
-        <Confirm
-          title={`Delete the workspace ${workspace!}`}
-          warning="Its settings are deleted with the key of the provider. The documents stay."
-          name={workspace!}
-          verb="Delete for good"
+      {open === null ? null : (
+        <OpenWorkspace
+          open={open}
+          workspace={workspace}
+          action={action}
           onClose={() => setOpen(null)}
-          onConfirm={() =>
-            action.run(async () => {
-              await client.send('DELETE', pathOf(['chats', workspace!]));
-              goTo(placeHref('chat'));
-              return `The workspace ${workspace!} is deleted.`;
-            })
-          }
-        />
-      ) : (
-        <WorkspaceDialog
-          uid={open.kind === 'create' ? null : workspace}
-          settings={open.kind === 'create' ? {} : open.settings}
-          onClose={() => setOpen(null)}
-          onSave={save}
         />
       )}
     </>
+  );
+}
+
+interface WorkspacesProps {
+  workspace: string | null;
+  /** It is there. */
+  known: boolean;
+  /** undefined: not known yet. */
+  uids: readonly string[] | undefined;
+  action: Action;
+  onOpen(open: Open): void;
+}
+
+/** The choice of a workspace, and what can be done with it. */
+function Workspaces({ workspace, known, uids, action, onOpen }: WorkspacesProps): JSX.Element {
+  const { client } = useSession();
+  const edit = (uid: string): void =>
+    action.run(async () => {
+      const settings = await client.send<WorkspaceSettings>('GET', settingsPath(uid));
+      onOpen({ kind: 'edit', settings });
+      return null;
+    });
+  return (
+    <>
+      {uids?.length === 0 ? (
+        <p class="note">
+          There is no workspace yet. A workspace names the provider of the model, and how the model
+          is told to search.
+        </p>
+      ) : null}
+      {uids === undefined || uids.length === 0 ? null : (
+        <Choice
+          label="Workspace"
+          value={workspace ?? ''}
+          options={uids.map((uid) => [uid, uid])}
+          onChoose={(uid) => goTo(placeHref('chat', uid))}
+        />
+      )}
+      <p class="buttons">
+        <button type="button" onClick={() => onOpen({ kind: 'create' })}>
+          Create a workspace
+        </button>
+        {known ? (
+          <>
+            <button type="button" onClick={() => edit(workspace!)}>
+              Settings of the workspace
+            </button>
+            <button type="button" class="danger" onClick={() => onOpen({ kind: 'delete' })}>
+              Delete the workspace
+            </button>
+          </>
+        ) : null}
+      </p>
+    </>
+  );
+}
+
+interface OpenWorkspaceProps {
+  open: Open;
+  workspace: string | null;
+  action: Action;
+  onClose(): void;
+}
+
+/** The dialog of a workspace that is made, changed or deleted. */
+function OpenWorkspace({ open, workspace, action, onClose }: OpenWorkspaceProps): JSX.Element {
+  const { client } = useSession();
+  if (open.kind === 'delete') {
+    return (
+      <Confirm
+        title={`Delete the workspace ${workspace!}`}
+        warning="Its settings are deleted with the key of the provider. The documents stay."
+        name={workspace!}
+        verb="Delete for good"
+        onClose={onClose}
+        onConfirm={() =>
+          action.run(async () => {
+            await client.send('DELETE', pathOf(['chats', workspace!]));
+            goTo(placeHref('chat'));
+            return `The workspace ${workspace!} is deleted.`;
+          })
+        }
+      />
+    );
+  }
+  return (
+    <WorkspaceDialog
+      uid={open.kind === 'create' ? null : workspace}
+      settings={open.kind === 'create' ? {} : open.settings}
+      onClose={onClose}
+      onSave={(uid, body) =>
+        action.run(async () => {
+          await client.send('PATCH', settingsPath(uid), { body });
+          if (uid !== workspace) goTo(placeHref('chat', uid));
+          return `The workspace ${uid} is saved.`;
+        })
+      }
+    />
   );
 }
 
@@ -194,27 +246,16 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
   const members = Object.keys(schema?.properties ?? {}).filter((member) => member !== 'prompts');
   const first = FIRST.filter((member) => members.includes(member));
   const others = members.filter((member) => !FIRST.includes(member));
-  const field = (member: string): JSX.Element => {
-    const options = choices(schema?.properties?.[member]);
-    const hint = HINTS[member];
-    const props = {
-      label: spaced(member),
-      ...(hint !== undefined && { hint }),
-      value: (after[member] as string | null | undefined) ?? '',
-    };
-    const change = (text: string): void =>
-      setAfter({ ...after, [member]: text === '' ? null : text });
-    return options === undefined ? (
-      <TextField key={member} {...props} onInput={change} />
-    ) : (
-      <Choice
-        key={member}
-        {...props}
-        options={options.map((option) => [option, option])}
-        onChoose={change}
-      />
-    );
-  };
+  const change = (member: string, value: unknown): void => setAfter({ ...after, [member]: value });
+  const field = (member: string): JSX.Element => (
+    <SettingField
+      key={member}
+      name={member}
+      options={choices(schema?.properties?.[member])}
+      value={(after[member] as string | null | undefined) ?? ''}
+      onChange={(text) => change(member, nullable(text))}
+    />
+  );
   const prompts = (after.prompts ?? {}) as Readonly<Record<string, string | null>>;
   return (
     <Dialog title={uid === null ? 'Create a workspace' : `Settings of ${uid}`} onClose={onClose}>
@@ -225,15 +266,7 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
           onClose();
         }}
       >
-        {uid === null ? (
-          <TextField
-            label="Uid"
-            hint="Letters, digits, - and _."
-            required
-            value={name}
-            onInput={setName}
-          />
-        ) : null}
+        {uid === null ? <UidField uid={name} onInput={setName} /> : null}
         {first.map(field)}
         <details>
           <summary>More of the provider</summary>
@@ -244,16 +277,11 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
           {Object.entries(schema?.properties?.prompts?.properties ?? {})
             .filter(([, member]) => takes(member, 'string'))
             .map(([prompt]) => (
-              <LinesField
+              <PromptField
                 key={prompt}
-                label={spaced(prompt)}
-                hint={`${HINTS[prompt] ?? ''} Empty: the default.`.trim()}
-                rows={4}
+                name={prompt}
                 value={prompts[prompt] ?? ''}
-                onInput={(text) => {
-                  const changed = { ...prompts, [prompt]: text === '' ? null : text };
-                  setAfter({ ...after, prompts: changed });
-                }}
+                onChange={(text) => change('prompts', { ...prompts, [prompt]: nullable(text) })}
               />
             ))}
         </details>
@@ -265,23 +293,74 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
   );
 }
 
-function Conversation({ workspace }: { workspace: string }): JSX.Element {
+function UidField({ uid, onInput }: { uid: string; onInput(uid: string): void }): JSX.Element {
+  return (
+    <TextField
+      label="Uid"
+      hint="Letters, digits, - and _."
+      required
+      value={uid}
+      onInput={onInput}
+    />
+  );
+}
+
+/** What is empty is reset. */
+function nullable(text: string): string | null {
+  return text === '' ? null : text;
+}
+
+interface MemberProps {
+  name: string;
+  value: string;
+  onChange(text: string): void;
+}
+
+function SettingField({
+  name,
+  value,
+  options,
+  onChange,
+}: MemberProps & { options: readonly string[] | undefined }): JSX.Element {
+  const hint = HINTS[name];
+  const props = { label: spaced(name), ...(hint !== undefined && { hint }), value };
+  if (options === undefined) return <TextField {...props} onInput={onChange} />;
+  const pairs = options.map((option) => [option, option] as const);
+  return <Choice {...props} options={pairs} onChoose={onChange} />;
+}
+
+function PromptField({ name, value, onChange }: MemberProps): JSX.Element {
+  return (
+    <LinesField
+      label={spaced(name)}
+      hint={`${HINTS[name] ?? ''} Empty: the default.`.trim()}
+      rows={4}
+      value={value}
+      onInput={onChange}
+    />
+  );
+}
+
+interface ConversationState {
+  readonly action: Action;
+  readonly turns: readonly Turn[];
+  ask(model: string, question: string): void;
+  stop(): void;
+  clear(): void;
+}
+
+function useConversation(workspace: string): ConversationState {
   const { client } = useSession();
-  const { query } = usePlace();
   const action = useAction();
   const running = useRef<AbortController | null>(null);
   const [turns, setTurns] = useState<readonly Turn[]>([]);
-  const [question, setQuestion] = useState('');
-  const model = query.model ?? '';
-  useEffect(() => () => running.current?.abort(), []);
-  const ready = question.trim() !== '' && model !== '' && !action.running;
-  const ask = (): void => {
-    if (!ready) return;
+  const stop = (): void => running.current?.abort();
+  useEffect(() => stop, []);
+  const ask = (model: string, question: string): void => {
     const stopping = new AbortController();
     running.current = stopping;
-    const asked = [...turns, newTurn(question.trim())];
+    const asked = [...turns, newTurn(question)];
     setTurns(asked);
-    setQuestion('');
     action.run(async () => {
       try {
         const body = completionRequest(model, asked);
@@ -295,6 +374,15 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
       return null;
     });
   };
+  return { action, turns, ask, stop, clear: () => setTurns([]) };
+}
+
+function Conversation({ workspace }: { workspace: string }): JSX.Element {
+  const { query } = usePlace();
+  const { action, turns, ask, stop, clear } = useConversation(workspace);
+  const [question, setQuestion] = useState('');
+  const model = query.model ?? '';
+  const ready = question.trim() !== '' && model !== '' && !action.running;
   return (
     <section aria-label="Conversation">
       <div class="row">
@@ -305,7 +393,7 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
           onInput={(named) => replacePlace(placeHref('chat', workspace, { model: named }))}
         />
         {turns.length === 0 ? null : (
-          <button type="button" disabled={action.running} onClick={() => setTurns([])}>
+          <button type="button" disabled={action.running} onClick={clear}>
             New conversation
           </button>
         )}
@@ -316,37 +404,65 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
         ))}
       </div>
       <Outcome action={action} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          ask();
+      <QuestionForm
+        question={question}
+        ready={ready}
+        hasModel={model !== ''}
+        onInput={setQuestion}
+        onAsk={() => {
+          if (!ready) return;
+          setQuestion('');
+          ask(model, question.trim());
         }}
-      >
-        <LinesField
-          label="Question"
-          hint="Enter asks it; Shift and Enter begin a new line."
-          rows={3}
-          value={question}
-          onInput={setQuestion}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-            event.preventDefault();
-            ask();
-          }}
-        />
-        <p class="buttons">
-          <button type="submit" disabled={!ready}>
-            Ask
-          </button>
-          {action.running ? (
-            <button type="button" onClick={() => running.current?.abort()}>
-              Stop
-            </button>
-          ) : null}
-        </p>
-        {model === '' ? <p class="note">The conversation needs the name of a model.</p> : null}
-      </form>
+        onStop={action.running ? stop : null}
+      />
     </section>
+  );
+}
+
+interface QuestionProps {
+  question: string;
+  ready: boolean;
+  hasModel: boolean;
+  onInput(question: string): void;
+  onAsk(): void;
+  /** null: nothing is under way. */
+  onStop: (() => void) | null;
+}
+
+function QuestionForm(props: QuestionProps): JSX.Element {
+  const { question, ready, hasModel, onInput, onAsk, onStop } = props;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAsk();
+      }}
+    >
+      <LinesField
+        label="Question"
+        hint="Enter asks it; Shift and Enter begin a new line."
+        rows={3}
+        value={question}
+        onInput={onInput}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          onAsk();
+        }}
+      />
+      <p class="buttons">
+        <button type="submit" disabled={!ready}>
+          Ask
+        </button>
+        {onStop === null ? null : (
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        )}
+      </p>
+      {hasModel ? null : <p class="note">The conversation needs the name of a model.</p>}
+    </form>
   );
 }
 

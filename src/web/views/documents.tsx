@@ -1,10 +1,10 @@
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { FileFault, faultText } from '../../records/file-fault.ts';
 import { delimiterOf, parseDelimiter } from '../../records/csv-records.ts';
-import { Fault, pathOf, type TaskReceipt } from '../client.ts';
+import { type Client, Fault, pathOf, type TaskReceipt } from '../client.ts';
 import { count, counted, indentJson, parseJson, percent, size } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
 import { type FileType, fileType, type Piece, piecesOf } from '../pieces.ts';
@@ -58,162 +58,251 @@ function ofPiece(error: unknown, line: number): unknown {
   return new Fault(status, code, `Of the part that begins in line ${line} of the file: ${message}`);
 }
 
-/** Files of documents, dropped or chosen. */
-function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
+/** How a file is sent. */
+interface Sending {
+  into: string;
+  primaryKey: string;
+  /** POST or PUT. */
+  method: string;
+  /** As typed. */
+  delimiter: string;
+}
+
+/** Called while a file is on its way. */
+interface Telling {
+  signal: AbortSignal;
+  onSent(bytes: number | null): void;
+  /** @param share from 0 to 1 */
+  onIndexed(share: number): void;
+}
+
+/** Sends the pieces of a file and waits until they are indexed. Returns what the last task says. */
+async function sendFile(
+  client: Client,
+  file: File,
+  { into, primaryKey, method, delimiter }: Sending,
+  { signal, onSent, onIndexed }: Telling,
+): Promise<string> {
+  const type = fileType(file.name);
+  if (type === null) throw new Error('The name must end in .json, .ndjson, .jsonl, .csv or .tsv.');
+  const between = delimiter === '' ? delimiterOf(file.name) : parseDelimiter(delimiter);
+  if (between === null) throw new Error('The delimiter is one character of ASCII.');
+  const path = pathOf(['indexes', into, 'documents'], {
+    primaryKey,
+    csvDelimiter: type === 'text/csv' ? between : undefined,
+  });
+  onSent(0);
+  let before = 0;
+  const receipts: TaskReceipt[] = [];
+  for (const { blob: piece, line } of await cut(file, type, between)) {
+    const begun = before;
+    const options = { type, signal, onSent: (bytes: number) => onSent(begun + bytes) };
+    receipts.push(
+      await client.upload<TaskReceipt>(method, path, piece, options).catch((error: unknown) => {
+        throw ofPiece(error, line);
+      }),
+    );
+    before += piece.size;
+  }
+  onSent(null);
+  let told = '';
+  for (const [position, receipt] of receipts.entries()) {
+    told = await ended(client, receipt, (percentage) =>
+      onIndexed((position + percentage / 100) / receipts.length),
+    );
+  }
+  return receipts.length > 1 ? `${told} ${counted(receipts.length, 'piece')} were sent.` : told;
+}
+
+interface UploadState {
+  readonly action: Action;
+  /** Bytes that are sent; null: nothing is on its way. */
+  readonly sent: number | null;
+  /** From 0 to 1; null: nothing is indexed. */
+  readonly indexed: number | null;
+  /** The index that has just got documents. */
+  readonly filled: string | null;
+  send(file: File, sending: Sending): void;
+  stop(): void;
+}
+
+function useUpload(onDone: () => void): UploadState {
   const { client } = useSession();
-  const [into, setInto] = useState(uid ?? '');
-  const [primaryKey, setPrimaryKey] = useState('');
-  const [method, setMethod] = useState('POST');
-  const [delimiter, setDelimiter] = useState('');
-  const [file, setFile] = useState<File | null>(null);
-  const [over, setOver] = useState(false);
   const [sent, setSent] = useState<number | null>(null);
   const [indexed, setIndexed] = useState<number | null>(null);
   const [filled, setFilled] = useState<string | null>(null);
-  const stop = useRef<AbortController | null>(null);
-  const input = useRef<HTMLInputElement>(null);
+  const stopping = useRef<AbortController | null>(null);
   const action = useAction();
-  const type = file === null ? null : fileType(file.name);
-
-  const send = (chosen: File): void => {
-    const stopping = new AbortController();
-    stop.current = stopping;
+  const send = (file: File, sending: Sending): void => {
+    const { signal } = (stopping.current = new AbortController());
     setFilled(null);
     action.run(async () => {
       try {
-        if (type === null)
-          throw new Error('The name must end in .json, .ndjson, .jsonl, .csv or .tsv.');
-        const between = delimiter === '' ? delimiterOf(chosen.name) : parseDelimiter(delimiter);
-        if (between === null) throw new Error('The delimiter is one character of ASCII.');
-        const path = pathOf(['indexes', into, 'documents'], {
-          primaryKey,
-          csvDelimiter: type === 'text/csv' ? between : undefined,
-        });
-        setSent(0);
-        let before = 0;
-        const receipts: TaskReceipt[] = [];
-        for (const { blob: piece, line } of await cut(chosen, type, between)) {
-          receipts.push(
-            await client
-              .upload<TaskReceipt>(method, path, piece, {
-                type,
-                signal: stopping.signal,
-                onSent: (bytes) => setSent(before + bytes),
-              })
-              .catch((error: unknown) => {
-                throw ofPiece(error, line);
-              }),
-          );
-          before += piece.size;
-        }
-        setSent(null);
-        let told = '';
-        for (const [position, receipt] of receipts.entries()) {
-          told = await ended(client, receipt, (percentage) =>
-            setIndexed((position + percentage / 100) / receipts.length),
-          );
-        }
-        setFile(null);
-        if (input.current !== null) input.current.value = '';
-        setFilled(into);
+        const telling = { signal, onSent: setSent, onIndexed: setIndexed };
+        const told = await sendFile(client, file, sending, telling);
+        setFilled(sending.into);
         onDone();
-        return receipts.length > 1
-          ? `${told} ${counted(receipts.length, 'piece')} were sent.`
-          : told;
+        return told;
       } finally {
         setSent(null);
         setIndexed(null);
       }
     });
   };
+  return { action, sent, indexed, filled, send, stop: () => stopping.current?.abort() };
+}
 
+/** Files of documents, dropped or chosen. */
+function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
+  const initial = { into: uid ?? '', primaryKey: '', method: 'POST', delimiter: '' };
+  const [sending, setSending] = useState<Sending>(initial);
+  const [file, setFile] = useState<File | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const upload = useUpload(() => {
+    setFile(null);
+    if (input.current !== null) input.current.value = '';
+    onDone();
+  });
+  const { action, sent, filled } = upload;
   return (
     <section class="panel" aria-label="Add documents">
       <h2>Add documents</h2>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (file !== null) send(file);
+          if (file !== null) upload.send(file, sending);
         }}
       >
-        <div
-          class={over ? 'drop over' : 'drop'}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setOver(true);
-          }}
-          onDragLeave={() => setOver(false)}
-          onDrop={(event) => {
-            event.preventDefault();
-            setOver(false);
-            setFile(event.dataTransfer?.files[0] ?? null);
-          }}
-        >
-          <Field
-            label="File"
-            hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV, in UTF-8. Large NDJSON and CSV files are sent in pieces."
-          >
-            {(id, hintId) => (
-              <input
-                ref={input}
-                id={id}
-                type="file"
-                accept=".json,.ndjson,.jsonl,.csv,.tsv"
-                aria-describedby={hintId}
-                onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
-              />
-            )}
-          </Field>
-          {file === null ? null : (
-            <p>
-              {file.name}, {size(file.size)}
-              {type === null ? ': the ending of this name is not known' : ''}
-            </p>
-          )}
-        </div>
-        <div class="row">
-          <TextField
-            label="Into the index"
-            hint="A new name makes a new index."
-            required
-            value={into}
-            onInput={setInto}
-          />
-          <TextField
-            label="Primary key"
-            hint="Empty: found by itself."
-            value={primaryKey}
-            onInput={setPrimaryKey}
-          />
-          <Choice
-            label="Documents that exist"
-            value={method}
-            options={[
-              ['POST', 'are replaced'],
-              ['PUT', 'keep fields that are not in the file'],
-            ]}
-            onChoose={setMethod}
-          />
-          {type === 'text/csv' ? (
-            <TextField
-              label="Separator"
-              hint="Empty: a comma, or a tab for .tsv. The word tab is a tab."
-              value={delimiter}
-              onInput={setDelimiter}
-            />
-          ) : null}
-        </div>
+        <FileField input={input} file={file} onChoose={setFile} />
+        <SendingFields
+          sending={sending}
+          isCsv={file !== null && fileType(file.name) === 'text/csv'}
+          onChange={(part) => setSending({ ...sending, ...part })}
+        />
         <p class="buttons">
-          <button type="submit" disabled={file === null || into === '' || action.running}>
+          <button type="submit" disabled={file === null || sending.into === '' || action.running}>
             Send
           </button>
           {sent === null ? null : (
-            <button type="button" onClick={() => stop.current?.abort()}>
+            <button type="button" onClick={upload.stop}>
               Stop
             </button>
           )}
         </p>
       </form>
+      <UploadProgress file={file} sent={sent} indexed={upload.indexed} />
+      <Outcome action={action} />
+      {filled === null ? null : (
+        <p class="buttons">
+          <a href={placeHref('search', filled)}>Search {filled}</a>
+          <a href={placeHref('settings', filled)}>Settings of {filled}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface FileFieldProps {
+  input: RefObject<HTMLInputElement | null>;
+  file: File | null;
+  onChoose(file: File | null): void;
+}
+
+function FileField({ input, file, onChoose }: FileFieldProps): JSX.Element {
+  const [over, setOver] = useState(false);
+  return (
+    <div
+      class={over ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onChoose(event.dataTransfer?.files[0] ?? null);
+      }}
+    >
+      <Field
+        label="File"
+        hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV, in UTF-8. Large NDJSON and CSV files are sent in pieces."
+      >
+        {(id, hintId) => (
+          <input
+            ref={input}
+            id={id}
+            type="file"
+            accept=".json,.ndjson,.jsonl,.csv,.tsv"
+            aria-describedby={hintId}
+            onChange={(event) => onChoose(event.currentTarget.files?.[0] ?? null)}
+          />
+        )}
+      </Field>
+      {file === null ? null : (
+        <p>
+          {file.name}, {size(file.size)}
+          {fileType(file.name) === null ? ': the ending of this name is not known' : ''}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface SendingFieldsProps {
+  sending: Sending;
+  isCsv: boolean;
+  onChange(part: Partial<Sending>): void;
+}
+
+function SendingFields({ sending, isCsv, onChange }: SendingFieldsProps): JSX.Element {
+  return (
+    <div class="row">
+      <TextField
+        label="Into the index"
+        hint="A new name makes a new index."
+        required
+        value={sending.into}
+        onInput={(into) => onChange({ into })}
+      />
+      <TextField
+        label="Primary key"
+        hint="Empty: found by itself."
+        value={sending.primaryKey}
+        onInput={(primaryKey) => onChange({ primaryKey })}
+      />
+      <Choice
+        label="Documents that exist"
+        value={sending.method}
+        options={[
+          ['POST', 'are replaced'],
+          ['PUT', 'keep fields that are not in the file'],
+        ]}
+        onChoose={(method) => onChange({ method })}
+      />
+      {isCsv ? (
+        <TextField
+          label="Separator"
+          hint="Empty: a comma, or a tab for .tsv. The word tab is a tab."
+          value={sending.delimiter}
+          onInput={(delimiter) => onChange({ delimiter })}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+interface UploadProgressProps {
+  file: File | null;
+  /** Bytes. */
+  sent: number | null;
+  /** From 0 to 1. */
+  indexed: number | null;
+}
+
+function UploadProgress({ file, sent, indexed }: UploadProgressProps): JSX.Element {
+  return (
+    <>
       {sent === null || file === null ? null : (
         <label>
           {size(sent)} of {size(file.size)} sent
@@ -226,14 +315,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
           <progress max="1" value={indexed} />
         </label>
       )}
-      <Outcome action={action} />
-      {filled === null ? null : (
-        <p class="buttons">
-          <a href={placeHref('search', filled)}>Search {filled}</a>
-          <a href={placeHref('settings', filled)}>Settings of {filled}</a>
-        </p>
-      )}
-    </section>
+    </>
   );
 }
 
@@ -242,65 +324,53 @@ interface DocumentPage {
   readonly total: number;
 }
 
-function DocumentList({ index, changes }: { index: IndexEntry; changes: number }): JSX.Element {
+/** @param changed asks again when one of these changes */
+function useDocuments(
+  uid: string,
+  page: number,
+  filter: string,
+  changed: readonly unknown[],
+): Loaded<DocumentPage> {
   const { client } = useSession();
-  const { query } = usePlace();
-  const { uid, primaryKey } = index;
-  const page = Math.max(1, Number(query.page ?? 1) || 1);
-  const filter = query.filter ?? '';
-  const action = useAction();
-  const [emptying, setEmptying] = useState(false);
-  const loaded = useLoaded(
+  return useLoaded(
     (signal) =>
       client.send<DocumentPage>('POST', pathOf(['indexes', uid, 'documents', 'fetch']), {
         body: { offset: (page - 1) * PAGE, limit: PAGE, filter: filter === '' ? null : filter },
         signal,
       }),
-    [client, uid, page, filter, changes, action.done],
+    [client, uid, page, filter, ...changed],
   );
+}
+
+function DocumentList({ index, changes }: { index: IndexEntry; changes: number }): JSX.Element {
+  const { client } = useSession();
+  const { query } = usePlace();
+  const { uid } = index;
+  const page = Math.max(1, Number(query.page ?? 1) || 1);
+  const filter = query.filter ?? '';
+  const action = useAction();
+  const [emptying, setEmptying] = useState(false);
+  const loaded = useDocuments(uid, page, filter, [changes, action.done]);
   const show = (part: Record<string, string>): void =>
     replacePlace(placeHref('documents', uid, { filter, ...part }));
   const { results = [], total = 0 } = loaded.value ?? {};
   return (
     <section aria-label="Documents">
       <h2>{counted(total, 'document')}</h2>
-      <div class="row">
-        <TextField
-          label="Filter"
-          hint={'Such as year > 1900; of filterable attributes.'}
-          value={filter}
-          onInput={(value) => show({ filter: value })}
-        />
-        <button
-          type="button"
-          disabled={primaryKey === null}
-          onClick={() => show({ id: '', add: 'yes' })}
-        >
-          Add one
-        </button>
-        <button type="button" class="danger" onClick={() => setEmptying(true)}>
-          Delete all
-        </button>
-      </div>
+      <DocumentTools
+        filter={filter}
+        mayAdd={index.primaryKey !== null}
+        onFilter={(value) => show({ filter: value })}
+        onAdd={() => show({ id: '', add: 'yes' })}
+        onEmpty={() => setEmptying(true)}
+      />
       <Problem error={loaded.error} />
       <Outcome action={action} />
-      <ul class="documents">
-        {results.map((document, position) => {
-          const id = primaryKey === null ? undefined : document[primaryKey];
-          return (
-            <li key={id === undefined ? position : String(id)}>
-              <code>{summary(document)}</code>
-              {id === undefined ? null : (
-                <a
-                  href={placeHref('documents', uid, { filter, page: String(page), id: String(id) })}
-                >
-                  Edit<span class="unseen"> {String(id)}</span>
-                </a>
-              )}
-            </li>
-          );
-        })}
-      </ul>
+      <DocumentRows
+        documents={results}
+        primaryKey={index.primaryKey}
+        hrefOf={(id) => placeHref('documents', uid, { filter, page: String(page), id })}
+      />
       <Pages
         page={page}
         pages={Math.ceil(total / PAGE)}
@@ -328,6 +398,60 @@ function DocumentList({ index, changes }: { index: IndexEntry; changes: number }
         />
       ) : null}
     </section>
+  );
+}
+
+interface DocumentToolsProps {
+  filter: string;
+  mayAdd: boolean;
+  onFilter(filter: string): void;
+  onAdd(): void;
+  onEmpty(): void;
+}
+
+function DocumentTools(props: DocumentToolsProps): JSX.Element {
+  return (
+    <div class="row">
+      <TextField
+        label="Filter"
+        hint={'Such as year > 1900; of filterable attributes.'}
+        value={props.filter}
+        onInput={props.onFilter}
+      />
+      <button type="button" disabled={!props.mayAdd} onClick={props.onAdd}>
+        Add one
+      </button>
+      <button type="button" class="danger" onClick={props.onEmpty}>
+        Delete all
+      </button>
+    </div>
+  );
+}
+
+interface DocumentRowsProps {
+  documents: DocumentPage['results'];
+  primaryKey: string | null;
+  /** Where a document is edited. */
+  hrefOf(id: string): string;
+}
+
+function DocumentRows({ documents, primaryKey, hrefOf }: DocumentRowsProps): JSX.Element {
+  return (
+    <ul class="documents">
+      {documents.map((document, position) => {
+        const id = primaryKey === null ? undefined : document[primaryKey];
+        return (
+          <li key={id === undefined ? position : String(id)}>
+            <code>{summary(document)}</code>
+            {id === undefined ? null : (
+              <a href={hrefOf(String(id))}>
+                Edit<span class="unseen"> {String(id)}</span>
+              </a>
+            )}
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 
@@ -362,42 +486,30 @@ function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
   );
   const [draft, setDraft] = useState<string | null>(null);
   const [problem, setProblem] = useState<Error | null>(null);
+  const text = draft ?? loaded.value ?? '';
+  const write = (work: () => Promise<string>): void => {
+    onWrite(work);
+    onClose();
+  };
+  const save = (): void => {
+    try {
+      parseJson(text);
+    } catch (error) {
+      setProblem(error as Error);
+      return;
+    }
+    write(() => put(client, path, text));
+  };
   return (
     <Dialog title={id === null ? 'A new document' : `Document ${id}`} onClose={onClose}>
       <Problem error={loaded.error ?? problem} />
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const text = draft ?? loaded.value ?? '';
-          try {
-            parseJson(text);
-          } catch (error) {
-            setProblem(error as Error);
-            return;
-          }
-          onWrite(async () => {
-            const sending = { type: 'application/json', signal: new AbortController().signal };
-            const body = new Blob([text]);
-            const receipt = await client.upload<TaskReceipt>('POST', path, body, {
-              ...sending,
-              onSent: () => {},
-            });
-            return ended(client, receipt);
-          });
-          onClose();
+          save();
         }}
       >
-        <Field label="The document as JSON">
-          {(fieldId) => (
-            <textarea
-              id={fieldId}
-              rows={20}
-              spellcheck={false}
-              value={draft ?? loaded.value ?? ''}
-              onInput={(event) => setDraft(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <DocumentField text={text} onInput={setDraft} />
         <p class="buttons">
           <button type="submit" disabled={loaded.value === undefined}>
             Save
@@ -406,10 +518,9 @@ function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
             <button
               type="button"
               class="danger"
-              onClick={() => {
-                onWrite(() => finish(client, 'DELETE', pathOf(['indexes', uid, 'documents', id])));
-                onClose();
-              }}
+              onClick={() =>
+                write(() => finish(client, 'DELETE', pathOf(['indexes', uid, 'documents', id])))
+              }
             >
               Delete this document
             </button>
@@ -418,4 +529,34 @@ function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
       </form>
     </Dialog>
   );
+}
+
+function DocumentField({
+  text,
+  onInput,
+}: {
+  text: string;
+  onInput(text: string): void;
+}): JSX.Element {
+  return (
+    <Field label="The document as JSON">
+      {(id) => (
+        <textarea
+          id={id}
+          rows={20}
+          spellcheck={false}
+          value={text}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Adds a document that is text. Returns what its task says. */
+async function put(client: Client, path: string, text: string): Promise<string> {
+  const { signal } = new AbortController();
+  const options = { type: 'application/json', signal, onSent: () => {} };
+  const body = new Blob([text]);
+  return ended(client, await client.upload<TaskReceipt>('POST', path, body, options));
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { counted, moment } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import {
   CheckBox,
   Choice,
@@ -40,14 +40,16 @@ type Open =
   | { readonly kind: 'edit'; readonly rule: Rule | null }
   | { readonly kind: 'delete'; readonly rule: Rule };
 
-export function RulesView(): JSX.Element {
+interface Shown {
+  q: string;
+  active: string;
+  page: number;
+}
+
+/** @param done another value after each change */
+function useRules({ q, active, page }: Shown, done: string | null): Loaded<RulePage> {
   const { client } = useSession();
-  const { query: place } = usePlace();
-  const { q = '', active = '' } = place;
-  const page = Math.max(1, Math.trunc(Number(place.page)) || 1);
-  const action = useAction();
-  const [open, setOpen] = useState<Open | null>(null);
-  const loaded = useLoaded(
+  return useLoaded(
     (signal) => {
       const filter = {
         query: q === '' ? null : q,
@@ -56,8 +58,17 @@ export function RulesView(): JSX.Element {
       const body = { offset: (page - 1) * PER_PAGE, limit: PER_PAGE, filter };
       return client.send<RulePage>('POST', '/dynamic-search-rules', { body, signal });
     },
-    [client, q, active, page, action.done],
+    [client, q, active, page, done],
   );
+}
+
+export function RulesView(): JSX.Element {
+  const { query: place } = usePlace();
+  const { q = '', active = '' } = place;
+  const page = Math.max(1, Math.trunc(Number(place.page)) || 1);
+  const action = useAction();
+  const [open, setOpen] = useState<Open | null>(null);
+  const loaded = useRules({ q, active, page }, action.done);
   const change = (part: Record<string, string>): void =>
     replacePlace(placeHref('rules', null, { q, active, ...part }));
   if (isOff(loaded.error)) {
@@ -84,25 +95,7 @@ export function RulesView(): JSX.Element {
       </p>
       <Outcome action={action} />
       <Problem error={loaded.error} />
-      <div class="row">
-        <TextField
-          label="Find a rule"
-          hint="By words of its description or of its condition."
-          type="search"
-          value={q}
-          onInput={(text) => change({ q: text })}
-        />
-        <Choice
-          label="Shown"
-          value={active}
-          options={[
-            ['', 'all'],
-            ['true', 'active'],
-            ['false', 'not active'],
-          ]}
-          onChoose={(chosen) => change({ active: chosen })}
-        />
-      </div>
+      <RuleFilter q={q} active={active} onChange={change} />
       <p class="note" role="status">
         {rules === undefined ? '' : counted(rules.total, 'rule')}
         {rules?.total === 0 && !filtered ? ' yet: searches answer by relevance alone.' : ''}
@@ -119,29 +112,73 @@ export function RulesView(): JSX.Element {
         pages={Math.ceil((rules?.total ?? 0) / PER_PAGE)}
         onPage={(chosen) => change({ page: String(chosen) })}
       />
-      {open === null ? null : open.kind === 'delete' ? (
-        <Confirm
-          title={`Delete the rule ${open.rule.uid}`}
-          warning="The rule is deleted. The documents that it puts at places stay."
-          name={open.rule.uid}
-          verb="Delete the rule"
-          onClose={() => setOpen(null)}
-          onConfirm={() =>
-            action.run(() =>
-              finish(client, 'DELETE', pathOf(['dynamic-search-rules', open.rule.uid])),
-            )
-          }
-        />
-      ) : (
-        <RuleDialog
-          rule={open.rule}
-          onClose={() => setOpen(null)}
-          onSave={(uid, body) =>
-            action.run(() => finish(client, 'PATCH', pathOf(['dynamic-search-rules', uid]), body))
-          }
-        />
+      {open === null ? null : (
+        <OpenRule open={open} action={action} onClose={() => setOpen(null)} />
       )}
     </>
+  );
+}
+
+interface RuleFilterProps {
+  q: string;
+  active: string;
+  onChange(part: Record<string, string>): void;
+}
+
+function RuleFilter({ q, active, onChange }: RuleFilterProps): JSX.Element {
+  return (
+    <div class="row">
+      <TextField
+        label="Find a rule"
+        hint="By words of its description or of its condition."
+        type="search"
+        value={q}
+        onInput={(text) => onChange({ q: text })}
+      />
+      <Choice
+        label="Shown"
+        value={active}
+        options={[
+          ['', 'all'],
+          ['true', 'active'],
+          ['false', 'not active'],
+        ]}
+        onChoose={(chosen) => onChange({ active: chosen })}
+      />
+    </div>
+  );
+}
+
+interface OpenRuleProps {
+  open: Open;
+  action: Action;
+  onClose(): void;
+}
+
+/** The dialog of a rule that is written or deleted. */
+function OpenRule({ open, action, onClose }: OpenRuleProps): JSX.Element {
+  const { client } = useSession();
+  const send = (method: string, uid: string, body?: unknown): void =>
+    action.run(() => finish(client, method, pathOf(['dynamic-search-rules', uid]), body));
+  if (open.kind === 'edit') {
+    return (
+      <RuleDialog
+        rule={open.rule}
+        onClose={onClose}
+        onSave={(uid, body) => send('PATCH', uid, body)}
+      />
+    );
+  }
+  const { uid } = open.rule;
+  return (
+    <Confirm
+      title={`Delete the rule ${uid}`}
+      warning="The rule is deleted. The documents that it puts at places stay."
+      name={uid}
+      verb="Delete the rule"
+      onClose={onClose}
+      onConfirm={() => send('DELETE', uid)}
+    />
   );
 }
 
@@ -242,46 +279,7 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
           onInput={(precedence) => change({ precedence })}
         />
         <CheckBox label="Active" checked={draft.active} onChange={(active) => change({ active })} />
-        <fieldset>
-          <legend>Holds when</legend>
-          <p class="note">All of these; what is empty does not matter.</p>
-          <TextField
-            label="From"
-            type="datetime-local"
-            value={draft.start}
-            onInput={(start) => change({ start })}
-          />
-          <TextField
-            label="Until"
-            type="datetime-local"
-            value={draft.end}
-            onInput={(end) => change({ end })}
-          />
-          <Choice
-            label="The query"
-            value={draft.query}
-            options={[
-              ['', 'does not matter'],
-              ['empty', 'is empty'],
-              ['given', 'has words'],
-            ]}
-            onChoose={(query) => change({ query: query as RuleDraft['query'] })}
-          />
-          <TextField
-            label="Words of the query"
-            hint="Each of them, in any order, as whole words."
-            value={draft.words}
-            onInput={(words) => change({ words })}
-          />
-          <LinesField
-            label="Values that the filter asks for"
-            hint={'As JSON, by field, such as {"genre": "shoes"}.'}
-            rows={2}
-            spellcheck={false}
-            value={draft.values}
-            onInput={(values) => change({ values })}
-          />
-        </fieldset>
+        <Conditions draft={draft} onChange={change} />
         <Pins pins={draft.pins} uids={uids} onChange={(pins) => change({ pins })} />
         {fault === null ? null : (
           <p class="problem" role="alert">
@@ -291,6 +289,56 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
         <button type="submit">{rule === null ? 'Create' : 'Save'}</button>
       </form>
     </Dialog>
+  );
+}
+
+interface ConditionsProps {
+  draft: RuleDraft;
+  onChange(part: Partial<RuleDraft>): void;
+}
+
+function Conditions({ draft, onChange }: ConditionsProps): JSX.Element {
+  return (
+    <fieldset>
+      <legend>Holds when</legend>
+      <p class="note">All of these; what is empty does not matter.</p>
+      <TextField
+        label="From"
+        type="datetime-local"
+        value={draft.start}
+        onInput={(start) => onChange({ start })}
+      />
+      <TextField
+        label="Until"
+        type="datetime-local"
+        value={draft.end}
+        onInput={(end) => onChange({ end })}
+      />
+      <Choice
+        label="The query"
+        value={draft.query}
+        options={[
+          ['', 'does not matter'],
+          ['empty', 'is empty'],
+          ['given', 'has words'],
+        ]}
+        onChoose={(query) => onChange({ query: query as RuleDraft['query'] })}
+      />
+      <TextField
+        label="Words of the query"
+        hint="Each of them, in any order, as whole words."
+        value={draft.words}
+        onInput={(words) => onChange({ words })}
+      />
+      <LinesField
+        label="Values that the filter asks for"
+        hint={'As JSON, by field, such as {"genre": "shoes"}.'}
+        rows={2}
+        spellcheck={false}
+        value={draft.values}
+        onInput={(values) => onChange({ values })}
+      />
+    </fieldset>
   );
 }
 

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Fault, pathOf } from '../client.ts';
 import { count, counted, indentJson, milliseconds, percent } from '../format.ts';
-import { useLoaded } from '../hooks.ts';
+import { type Loaded, useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
 import {
@@ -64,21 +64,16 @@ interface Answers {
   readonly results: readonly SearchAnswer[];
 }
 
-function Preview({ index }: { index: IndexEntry }): JSX.Element {
+/** @param explain hits say why they were found */
+function useAnswers(
+  uid: string,
+  state: SearchState,
+  marks: Marks,
+  explain: boolean,
+): Loaded<readonly SearchAnswer[]> {
   const { client, testsSearches } = useSession();
-  const { uid } = index;
-  const { query } = usePlace();
-  const state = stateFrom(query);
-  const marks = useMemo(newMarks, []);
-  const [explain, setExplain] = useState(false);
   const facets = useRef(true);
-  const settings = useLoaded(
-    (signal) => settingsOf(client, uid, signal).catch(() => undefined),
-    [client, uid],
-  );
-  const controls = controlsOf(settings.value);
-  const asked = JSON.stringify(state);
-  const answers = useLoaded(
+  return useLoaded(
     async (signal) => {
       const send = async (
         queries: readonly object[],
@@ -102,8 +97,23 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
         return ask();
       });
     },
-    [client, uid, asked, explain],
+    [client, uid, JSON.stringify(state), explain],
   );
+}
+
+function Preview({ index }: { index: IndexEntry }): JSX.Element {
+  const { client } = useSession();
+  const { uid } = index;
+  const { query } = usePlace();
+  const state = stateFrom(query);
+  const marks = useMemo(newMarks, []);
+  const [explain, setExplain] = useState(false);
+  const settings = useLoaded(
+    (signal) => settingsOf(client, uid, signal).catch(() => undefined),
+    [client, uid],
+  );
+  const controls = controlsOf(settings.value);
+  const answers = useAnswers(uid, state, marks, explain);
   const change = (part: Partial<SearchState>): void =>
     replacePlace(placeHref('search', uid, queryFrom({ ...state, page: 1, ...part })));
   const answer = answers.value?.[0];
@@ -111,37 +121,18 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
     <div class="search">
       <SearchBox q={state.q} onInput={(q) => change({ q })} />
       <p class="totals" role="status">
-        {answer === undefined
-          ? ''
-          : `${counted(answer.totalHits, 'result')} in ${milliseconds(answer.processingTimeMs)}` +
-            (answer.semanticHitCount === undefined
-              ? ''
-              : `, ${count(answer.semanticHitCount)} of this page by meaning`)}
+        {answer === undefined ? '' : totalsOf(answer)}
       </p>
       <Problem error={answers.error} />
       <div class="columns">
         <aside aria-label="Refine the search">
-          <details open={matchMedia('(min-width: 45rem)').matches}>
-            <summary>Refine</summary>
-            <Order state={state} controls={controls} onChange={change} />
-            {controls.embedders.length > 0 ? (
-              <Meaning state={state} embedders={controls.embedders} onChange={change} />
-            ) : null}
-            {controls.places ? <Near state={state} onChange={change} /> : null}
-            <Facets
-              counts={mergedCounts(answers.value ?? [])}
-              chosen={state.chosen}
-              onChoose={(chosen) => change({ chosen })}
-              onFind={async (facet, text, signal) => {
-                const path = pathOf(['indexes', uid, 'facet-search']);
-                const body = facetSearch(state, facet, text);
-                const { facetHits } = await client.send<FacetHits>('POST', path, { body, signal });
-                return Object.fromEntries(
-                  facetHits.map(({ value, count: found }) => [value, found]),
-                );
-              }}
-            />
-          </details>
+          <Refine
+            uid={uid}
+            state={state}
+            controls={controls}
+            answers={answers.value ?? []}
+            onChange={change}
+          />
         </aside>
         <section aria-label="Results" aria-busy={answers.loading}>
           {controls.places && answer !== undefined ? <PlacesMap hits={answer.hits} /> : null}
@@ -166,6 +157,43 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
         </section>
       </div>
     </div>
+  );
+}
+
+function totalsOf({ totalHits, processingTimeMs, semanticHitCount }: SearchAnswer): string {
+  const totals = `${counted(totalHits, 'result')} in ${milliseconds(processingTimeMs)}`;
+  if (semanticHitCount === undefined) return totals;
+  return `${totals}, ${count(semanticHitCount)} of this page by meaning`;
+}
+
+interface AllRefineProps extends RefineProps {
+  uid: string;
+  controls: Controls;
+  answers: readonly SearchAnswer[];
+}
+
+function Refine({ uid, state, controls, answers, onChange }: AllRefineProps): JSX.Element {
+  const { client } = useSession();
+  return (
+    <details open={matchMedia('(min-width: 45rem)').matches}>
+      <summary>Refine</summary>
+      <Order state={state} controls={controls} onChange={onChange} />
+      {controls.embedders.length > 0 ? (
+        <Meaning state={state} embedders={controls.embedders} onChange={onChange} />
+      ) : null}
+      {controls.places ? <Near state={state} onChange={onChange} /> : null}
+      <Facets
+        counts={mergedCounts(answers)}
+        chosen={state.chosen}
+        onChoose={(chosen) => onChange({ chosen })}
+        onFind={async (facet, text, signal) => {
+          const path = pathOf(['indexes', uid, 'facet-search']);
+          const body = facetSearch(state, facet, text);
+          const { facetHits } = await client.send<FacetHits>('POST', path, { body, signal });
+          return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
+        }}
+      />
+    </details>
   );
 }
 
