@@ -10,10 +10,10 @@ export interface RemoteQuestion {
   method: 'GET' | 'POST';
   path: string;
   /** JSON. */
-  body?: string;
+  body?: string | undefined;
   /** Which of its keys is sent. */
   key: (remote: Remote) => string | null;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Left out while the remote rests after a failure: nobody has named it. */
   isOptional: boolean;
 }
@@ -32,6 +32,12 @@ export interface FanOutAnswers<T> {
   /** By name, in the order of the questions. */
   answers: Map<string, T>;
   errors: Record<string, ApiError>;
+}
+
+/** Who asks, and what the answers to it are taken from. */
+export interface Asker {
+  signal: CancelSignal;
+  held: HeldAnswers;
 }
 
 export class FanOut {
@@ -79,7 +85,7 @@ export class FanOut {
   ): Promise<FanOutAnswers<T>> {
     const { client, msMax } = this.#options;
     const { remotes } = this.network;
-    client.keep(new Set(Object.values(remotes).map(({ url }) => url)));
+    client.health.keep(new Set(Object.values(remotes).map(({ url }) => url)));
     const deadline = performance.now() + msMax;
     const answers = new Map<string, T>();
     const errors = new Map<string, ApiError>();
@@ -104,8 +110,7 @@ export class FanOut {
     here: (() => Promise<T>) | null,
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
-    held: HeldAnswers,
-    signal: CancelSignal,
+    { held, signal }: Asker,
   ): Promise<FanOutAnswers<T> & { here: T | null }> {
     const ending = new AbortController();
     signal.onAbort(() => ending.abort(new Error('the client went away')));
@@ -139,11 +144,7 @@ export class FanOut {
     }
     return client.ask(
       remote,
-      {
-        ...{ method, path, apiKey: key(remote), deadline, signal, bytesMax, held },
-        ...(body === undefined ? {} : { body }),
-        ...(headers === undefined ? {} : { headers }),
-      },
+      { method, path, body, headers, apiKey: key(remote), deadline, signal, bytesMax, held },
       read,
     );
   }

@@ -40,6 +40,9 @@ interface Criterion {
 
 const NOWHERE = { lat: 0, lng: 0 };
 
+/** What a document is ordered by, one value for each criterion. */
+export type SortKey = readonly (string | number | null)[];
+
 /** REQUIRES: the engine has accepted them. */
 export class ListingOrder {
   readonly #criteria: readonly Criterion[];
@@ -60,8 +63,7 @@ export class ListingOrder {
     return [...new Set(this.#criteria.map(({ field }) => field ?? '_geo'))];
   }
 
-  /** What a document is ordered by, one value for each criterion. */
-  keyOf(document: Buffer): (string | number | null)[] {
+  keyOf(document: Buffer): SortKey {
     const values = new Map<string, unknown>();
     const wanted = this.fields;
     const scanner = new JsonScanner(document);
@@ -77,7 +79,7 @@ export class ListingOrder {
     });
   }
 
-  compare(a: readonly (string | number | null)[], b: readonly (string | number | null)[]): number {
+  compare(a: SortKey, b: SortKey): number {
     for (const [n, { asc }] of this.#criteria.entries()) {
       const order = compareSorts(a[n]!, b[n]!, asc);
       if (order !== 0) return order;

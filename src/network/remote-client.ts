@@ -2,12 +2,11 @@
 import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import type { Remote } from '../contract/network.ts';
-import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type RetryOptions, withRetries } from '../outbound/retry.ts';
 import type { HeldAnswers } from './answer-memory.ts';
-import { RemoteHealth } from './remote-health.ts';
+import { KnownRemotes } from './known-remotes.ts';
 
 const ATTEMPTS_MAX = 4;
 const WAIT_MS_MAX = 100;
@@ -23,10 +22,10 @@ export interface RemoteRequest {
   /** Below the URL of the remote, with query. */
   path: string;
   /** Sent as JSON. */
-  body?: string;
+  body?: string | undefined;
   /** Null: none. */
   apiKey: string | null;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Ms since the epoch of `performance.now`. */
   deadline: number;
   signal?: AbortSignal;
@@ -48,19 +47,18 @@ class Retryable extends Error {
 export interface RemoteClientOptions {
   /** Replaces the timer in tests. */
   wait?: RetryOptions['wait'];
-  health?: RemoteHealth;
+  health?: KnownRemotes;
 }
 
 export class RemoteClient {
   readonly #client: OutboundClient;
   readonly #options: RemoteClientOptions;
-  readonly #limits = new Map<string, ConcurrencyLimit>();
-  readonly health: RemoteHealth;
+  readonly health: KnownRemotes;
 
   constructor(client: OutboundClient, options: RemoteClientOptions = {}) {
     this.#client = client;
     this.#options = options;
-    this.health = options.health ?? new RemoteHealth();
+    this.health = options.health ?? new KnownRemotes(REQUESTS_AT_ONCE);
   }
 
   /**
@@ -73,34 +71,30 @@ export class RemoteClient {
     request: RemoteRequest,
     read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
-    const limit = this.#limitOf(url);
-    if (limit === null) {
+    const limit = this.health.limitOf(url);
+    if (limit.waiting >= WAITING_MAX) {
       this.health.undecided(url);
       throw new ApiError(
         'proxy_could_not_send_request',
         `${WAITING_MAX} requests to the remote wait for their turn already.`,
       );
     }
+    const { deadline, signal } = request;
+    const policy = {
+      attemptsMax: ATTEMPTS_MAX,
+      waitMs: (error: unknown): number | null => {
+        const ms = Math.random() * WAIT_MS_MAX;
+        return error instanceof Retryable && performance.now() + ms < deadline ? ms : null;
+      },
+    };
     try {
       const value = await limit.run(
         () =>
-          withRetries(
-            () => this.#attempt(url, request, read),
-            {
-              attemptsMax: ATTEMPTS_MAX,
-              waitMs: (error) => {
-                const ms = Math.random() * WAIT_MS_MAX;
-                return error instanceof Retryable && performance.now() + ms < request.deadline
-                  ? ms
-                  : null;
-              },
-            },
-            {
-              signal: request.signal,
-              wait: this.#options.wait,
-            },
-          ),
-        request.signal,
+          withRetries(() => this.#attempt(url, request, read), policy, {
+            signal,
+            wait: this.#options.wait,
+          }),
+        signal,
       );
       this.health.succeeded(url);
       return value;
@@ -175,22 +169,6 @@ export class RemoteClient {
         ),
       );
     }
-  }
-
-  /** null: too many wait already. */
-  #limitOf(url: string): ConcurrencyLimit | null {
-    let limit = this.#limits.get(url);
-    if (limit === undefined) {
-      limit = new ConcurrencyLimit(REQUESTS_AT_ONCE);
-      this.#limits.set(url, limit);
-    }
-    return limit.waiting < WAITING_MAX ? limit : null;
-  }
-
-  /** Forgets what is known of remotes that the network has no more. */
-  keep(urls: ReadonlySet<string>): void {
-    this.health.keep(urls);
-    for (const url of this.#limits.keys()) if (!urls.has(url)) this.#limits.delete(url);
   }
 }
 

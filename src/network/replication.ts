@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Network, Remote } from '../contract/network.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
-import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError } from '../outbound/outbound-error.ts';
 import { backoffMs, type RetryOptions, withRetries } from '../outbound/retry.ts';
 import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './origin.ts';
-import { RemoteHealth } from './remote-health.ts';
+import { KnownRemotes } from './known-remotes.ts';
 
 const WAITS = { firstMs: 100, factor: 2, msMax: 5000 };
 /** Bytes of an answer that are read: a task, or an error. */
@@ -49,8 +48,7 @@ class Refusal extends Error {
 
 export class Replication {
   readonly #options: ReplicationOptions;
-  readonly #health = new RemoteHealth();
-  readonly #limits = new Map<string, ConcurrencyLimit>();
+  readonly #health = new KnownRemotes(WRITES_AT_ONCE);
 
   constructor(options: ReplicationOptions) {
     this.#options = options;
@@ -77,7 +75,7 @@ export class Replication {
   async send(write: ReplicatedWrite, taskUid: number): Promise<TaskNetwork | null> {
     const targets = this.#targets();
     if (targets === null) return null;
-    this.#keep(new Set(targets.others.map(([, { url }]) => url)));
+    this.#health.keep(new Set(targets.others.map(([, { url }]) => url)));
     const writeId = randomUUID();
     const headers = {
       [ORIGIN_REMOTE_HEADER]: encodeURIComponent(targets.self),
@@ -116,7 +114,7 @@ export class Replication {
     };
     try {
       const taskUid = await withRetries(
-        () => this.#limitOf(url).run(() => this.#attempt(remote, write, headers)),
+        () => this.#health.limitOf(url).run(() => this.#attempt(remote, write, headers)),
         policy,
         { wait },
       );
@@ -156,21 +154,6 @@ export class Replication {
       if (!(error instanceof OutboundError)) throw error;
       throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
     }
-  }
-
-  /** Forgets what is known of remotes that the network has no more. */
-  #keep(urls: ReadonlySet<string>): void {
-    this.#health.keep(urls);
-    for (const url of this.#limits.keys()) if (!urls.has(url)) this.#limits.delete(url);
-  }
-
-  #limitOf(url: string): ConcurrencyLimit {
-    let limit = this.#limits.get(url);
-    if (limit === undefined) {
-      limit = new ConcurrencyLimit(WRITES_AT_ONCE);
-      this.#limits.set(url, limit);
-    }
-    return limit;
   }
 }
 

@@ -50,18 +50,18 @@ export function hasForeign(filter: unknown): boolean {
 
 /** The filter with every foreign condition replaced. Rejects with `ApiError`. */
 export async function resolvedFilter(filter: unknown, resolver: ForeignResolver): Promise<unknown> {
-  if (foreignCount(filter) > FOREIGN_CONDITIONS_MAX) {
+  if (conditionsIn(filter).length > FOREIGN_CONDITIONS_MAX) {
     throw invalid(`it has more than ${FOREIGN_CONDITIONS_MAX} \`_foreign\` conditions`);
   }
   const selected = new Map<string, Set<string>>();
   return resolved(filter, resolver, selected);
 }
 
-function foreignCount(filter: unknown): number {
-  if (filter instanceof RawJson) return foreignCount(filter.toJSON());
-  if (typeof filter === 'string') return conditionsOf(filter).length;
-  if (!Array.isArray(filter)) return 0;
-  return filter.reduce((count: number, item) => count + foreignCount(item), 0);
+/** The conditions of all texts of a filter. Throws `ApiError` where one is not written as it must be. */
+function conditionsIn(filter: unknown): Condition[] {
+  if (filter instanceof RawJson) return conditionsIn(filter.toJSON());
+  if (typeof filter === 'string') return conditionsOf(filter);
+  return Array.isArray(filter) ? filter.flatMap(conditionsIn) : [];
 }
 
 async function resolved(
@@ -87,10 +87,7 @@ async function resolved(
 
 /** Checks syntax alone: for a filter that is refused for another reason afterwards. Throws `ApiError`. */
 export function checkForeignSyntax(filter: unknown, checkSyntax: (text: string) => void): void {
-  if (filter instanceof RawJson) checkForeignSyntax(filter.toJSON(), checkSyntax);
-  if (Array.isArray(filter)) for (const item of filter) checkForeignSyntax(item, checkSyntax);
-  if (typeof filter === 'string')
-    for (const { expression } of conditionsOf(filter)) checkSyntax(expression);
+  for (const { expression } of conditionsIn(filter)) checkSyntax(expression);
 }
 
 async function inList(

@@ -5,7 +5,8 @@
  */
 import { elementsAt, type Member, membersAt, type Span, stringAt } from '../base/json-spans.ts';
 import { pauser } from '../base/pauser.ts';
-import { type ApiError, indexNotFound } from '../contract/errors.ts';
+import { indexNotFound } from '../contract/errors.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { ForeignKey } from './foreign-filter.ts';
 
 /** Ids that are fetched for one page and foreign index. */
@@ -19,10 +20,7 @@ export interface Hydrator {
    * null: the caller may not search it.
    */
   documents(indexUid: string, ids: string[]): Promise<Map<string, string> | null | undefined>;
-  /** Bytes of the answer. */
-  bytesMax: number;
-  /** What to reject with when the answer would be larger, or needs too many documents. */
-  tooLarge(): ApiError;
+  limits: RequestLimits;
 }
 
 /** A body, and where its hits stand in it. */
@@ -48,12 +46,8 @@ export async function hydrated(
     const texts: HitText[] = [];
     all.push(texts);
     for (const { indexUid, begin, end } of hits) {
-      const hit: HitText = {
-        begin,
-        end,
-        text: bytes.toString('utf8', begin, end),
-        places: new Map(),
-      };
+      const text = bytes.toString('utf8', begin, end);
+      const hit: HitText = { begin, end, text, places: new Map() };
       collect(hit, hydrator.keysOf(indexUid), references);
       texts.push(hit);
       await pause();
@@ -61,7 +55,7 @@ export async function hydrated(
   }
   for (const [uid, places] of references) {
     const ids = [...new Set(places.map(({ id }) => id))];
-    if (ids.length > IDS_MAX) throw hydrator.tooLarge();
+    if (ids.length > IDS_MAX) throw answerTooLarge(hydrator.limits);
     const documents = await hydrator.documents(uid, ids);
     if (documents === undefined) throw indexNotFound(uid);
     if (documents === null) continue;
@@ -70,12 +64,12 @@ export async function hydrated(
     }
   }
   const bodies: Buffer[] = [];
-  let bytesLeft = hydrator.bytesMax;
+  let bytesLeft = hydrator.limits.answerBytes;
   for (const [n, { bytes }] of answers.entries()) {
     const parts: Buffer[] = [];
     for await (const part of replaced(bytes, all[n]!)) {
       bytesLeft -= part.length;
-      if (bytesLeft < 0) throw hydrator.tooLarge();
+      if (bytesLeft < 0) throw answerTooLarge(hydrator.limits);
       parts.push(part);
     }
     bodies.push(parts.length === 1 ? parts[0]! : Buffer.concat(parts));

@@ -8,9 +8,14 @@ import { RawJson } from '../base/json.ts';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { pauser } from '../base/pauser.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
-import type { HeldAnswers } from '../network/answer-memory.ts';
-import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
-import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
+import type { Asker, FanOut, RemoteQuestion } from '../network/fan-out.ts';
+import {
+  type ListingAnswer,
+  ListingOrder,
+  readListing,
+  type SortKey,
+  withoutPaths,
+} from '../network/listing.ts';
 import { joined } from './answer.ts';
 import { type Documents, wholeListing } from './index-service.ts';
 
@@ -23,12 +28,6 @@ export interface NetworkDocumentServices {
 /** This server under a name that no other has. */
 const HERE = Symbol('here');
 type Server = string | typeof HERE;
-
-/** Who asks, and what the answers to it are taken from. */
-interface Holding {
-  signal: CancelSignal;
-  held: HeldAnswers;
-}
 
 /** Reading documents needs more than searching: the key for writing may do it. */
 function readKey({ searchApiKey, writeApiKey }: Remote): string | null {
@@ -50,12 +49,12 @@ export class NetworkDocuments {
     return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { signal, held }));
   }
 
-  async #fetch(uid: string, request: FetchRequest, caller: Holding): Promise<Buffer> {
+  async #fetch(uid: string, request: FetchRequest, asker: Asker): Promise<Buffer> {
     const { sort } = request;
     const sorted = sort !== null && sort.length > 0;
     const { documents, total, errors } = sorted
-      ? await this.#sorted(uid, request, sort, caller)
-      : await this.#inTurn(uid, request, caller);
+      ? await this.#sorted(uid, request, sort, asker)
+      : await this.#inTurn(uid, request, asker);
     const { offset, limit } = request;
     const parts: (Buffer | string)[] = ['{"results":['];
     for (const [n, document] of documents.entries()) parts.push(n === 0 ? '' : ',', document);
@@ -69,7 +68,7 @@ export class NetworkDocuments {
     uid: string,
     request: FetchRequest,
     sort: readonly string[],
-    caller: Holding,
+    asker: Asker,
   ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
@@ -83,21 +82,12 @@ export class NetworkDocuments {
       fields: fields === null ? null : [...fields, ...added],
     };
     const servers = this.#servers();
-    const { answers, errors } = await this.#ask(
-      uid,
-      new Map(servers.map((server) => [server, asked])),
-      readListing,
-      caller,
-    );
-    const lists = servers.flatMap((server) => {
-      const answer = answers.get(server);
-      return answer === undefined ? [] : [answer];
-    });
-    const heads = lists.map(({ documents }) => ({
-      documents,
-      at: 0,
-      key: keyAt(documents, 0, order),
-    }));
+    const requests = new Map<Server, FetchRequest>(servers.map((server) => [server, asked]));
+    const { answers, errors } = await this.#ask(uid, requests, readListing, asker);
+    const lists = servers.map((server) => answers.get(server)).filter((list) => list !== undefined);
+    const keyAt = (documents: readonly Buffer[], at: number): SortKey | null =>
+      at < documents.length ? order.keyOf(documents[at]!) : null;
+    const heads = lists.map(({ documents }) => ({ documents, at: 0, key: keyAt(documents, 0) }));
     const merged: Buffer[] = [];
     const cut = new Set(added);
     const pause = pauser();
@@ -110,29 +100,22 @@ export class NetworkDocuments {
       }
       if (best === undefined) break;
       if (place >= offset) merged.push(withoutPaths(best.documents[best.at]!, cut));
-      best.key = keyAt(best.documents, ++best.at, order);
+      best.key = keyAt(best.documents, ++best.at);
     }
-    return {
-      documents: merged,
-      total: lists.reduce((sum, { total }) => sum + total, 0),
-      errors,
-    };
+    const total = lists.reduce((sum, list) => sum + list.total, 0);
+    return { documents: merged, total, errors };
   }
 
   /** How many each server has is asked first, then those whose documents are in the window. */
   async #inTurn(
     uid: string,
     request: FetchRequest,
-    caller: Holding,
+    asker: Asker,
   ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
     const servers = this.#servers();
     const counting = { ...request, offset: 0, limit: 0 };
-    const counted = await this.#ask(
-      uid,
-      new Map(servers.map((server) => [server, counting])),
-      readListing,
-      caller,
-    );
+    const all = new Map<Server, FetchRequest>(servers.map((server) => [server, counting]));
+    const counted = await this.#ask(uid, all, readListing, asker);
     const windows = new Map<Server, FetchRequest>();
     let total = 0;
     for (const server of servers) {
@@ -142,7 +125,7 @@ export class NetworkDocuments {
       if (to > from) windows.set(server, { ...request, offset: from, limit: to - from });
       total += count;
     }
-    const { answers, errors } = await this.#ask(uid, windows, readListing, caller);
+    const { answers, errors } = await this.#ask(uid, windows, readListing, asker);
     return {
       documents: servers.flatMap((server) => answers.get(server)?.documents ?? []),
       total,
@@ -163,7 +146,7 @@ export class NetworkDocuments {
     uid: string,
     requests: ReadonlyMap<Server, FetchRequest>,
     read: (body: Buffer) => Promise<T>,
-    { signal, held }: Holding,
+    asker: Asker,
   ): Promise<{ answers: Map<Server, T>; errors: Record<string, ApiError> }> {
     const questions = new Map<string, RemoteQuestion>();
     for (const [server, request] of requests) {
@@ -174,8 +157,9 @@ export class NetworkDocuments {
     const here =
       own === undefined
         ? null
-        : async () => read(await wholeListing(await documents.fetch(uid, own, signal), limits));
-    const asked = await fanOut.askBeside(here, questions, read, held, signal);
+        : async () =>
+            read(await wholeListing(await documents.fetch(uid, own, asker.signal), limits));
+    const asked = await fanOut.askBeside(here, questions, read, asker);
     const answers = new Map<Server, T>(asked.answers);
     if (asked.here !== null) answers.set(HERE, asked.here);
     return { answers, errors: asked.errors };
@@ -197,13 +181,9 @@ export class NetworkDocuments {
     };
     const question = fetchQuestion(uid, request);
     return fanOut.holding(async (held) => {
-      const { answers } = await fanOut.askBeside(
-        null,
-        new Map(fanOut.others.map((name) => [name, question])),
-        readListing,
-        held,
-        signal,
-      );
+      const questions = new Map(fanOut.others.map((name) => [name, question]));
+      const asker = { signal, held };
+      const { answers } = await fanOut.askBeside(null, questions, readListing, asker);
       for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
       return null;
     });
@@ -218,7 +198,7 @@ export class NetworkDocuments {
     id: string,
     embedder: string,
     filter: unknown,
-    caller: Holding,
+    asker: Asker,
   ): Promise<number[][] | undefined> {
     const request: FetchRequest = {
       ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },
@@ -231,7 +211,7 @@ export class NetworkDocuments {
         const [document] = (await readListing(body)).documents;
         return document === undefined ? undefined : embeddingsIn(document, embedder);
       },
-      caller,
+      asker,
     );
     return [...answers.values()].find((embeddings) => embeddings !== undefined);
   }
@@ -245,15 +225,6 @@ function fetchQuestion(uid: string, request: FetchRequest): RemoteQuestion {
     body: JSON.stringify(body),
     key: readKey,
   };
-}
-
-function keyAt(
-  documents: readonly Buffer[],
-  at: number,
-  order: ListingOrder,
-): (string | number | null)[] | null {
-  const document = documents[at];
-  return document === undefined ? null : order.keyOf(document);
 }
 
 /** Throws `MalformedJson`. */

@@ -1,4 +1,5 @@
 import { jsonText } from '../base/json-turns.ts';
+import type { FeatureSet } from '../contract/features.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -51,11 +52,11 @@ export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, E
   /** Stands before everything else in the response, for one of several searches. */
   indexUid?: string;
   /** The response has `metadata`. */
-  metadata?: SearchMetadata;
+  metadata?: SearchMetadata | undefined;
   /** A larger response is refused. */
   answerBytesMax?: number;
   /** The head tells where hits stand. */
-  hitSpans?: boolean;
+  hitSpans?: boolean | undefined;
 }
 
 export interface SearchMetadata {
@@ -72,12 +73,12 @@ export interface EngineFederatedRequest {
   queries: EngineFederatedQuery[];
   requestUid: string;
   answerBytesMax: number;
-  metadata?: SearchMetadata[];
+  metadata?: SearchMetadata[] | undefined;
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
-  hitSpans?: boolean;
+  hitSpans?: boolean | undefined;
   /** Hits tell what they are compared by, and which are one, with hits of other servers. */
-  forMerging?: boolean;
+  forMerging?: boolean | undefined;
 }
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
@@ -92,7 +93,7 @@ export interface EngineFacetSearchRequest
   facetSegmentation?: number[];
   answerBytesMax: number;
   /** Where values come by count there are more of them, to be added to those of other servers. */
-  forMerging?: boolean;
+  forMerging?: boolean | undefined;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
@@ -101,10 +102,7 @@ export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
   answerBytesMax: number;
 }
 
-export interface PlanContext {
-  containsFilter: boolean;
-  multimodal: boolean;
-}
+type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
 
 /** What a request gets besides the parameters of the client. */
 type SearchExtras = Pick<
@@ -118,14 +116,23 @@ export function planSearch(
   more: SearchExtras,
   vector?: QueryVector,
 ): EngineSearchRequest {
-  const request: EngineSearchRequest = {
+  return planned(params, context, more, vector);
+}
+
+/** What all that ask with a query have in common. */
+function planned<T extends VectorRequest, M>(
+  params: T,
+  context: PlanContext,
+  more: M,
+  vector: QueryVector,
+): WithEngineVectors<T> & M & EngineFeatures & { segmentation?: number[] } {
+  const words = segmentation(params.q);
+  return {
     ...withVectors(params, vector),
     ...more,
     ...featuresOf(context),
+    ...(words === undefined ? {} : { segmentation: words }),
   };
-  const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
-  if (words !== undefined) request.segmentation = words;
-  return request;
 }
 
 function featuresOf({ containsFilter, multimodal }: PlanContext): EngineFeatures {
@@ -182,15 +189,8 @@ export function planFacetSearch(
   more: Pick<EngineFacetSearchRequest, 'answerBytesMax' | 'forMerging'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
-  const request: EngineFacetSearchRequest = {
-    ...withVectors(params, vector),
-    ...more,
-    ...featuresOf(context),
-  };
-  const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
-  if (words !== undefined) request.segmentation = words;
-  const facetWords =
-    typeof params.facetQuery === 'string' ? segmentation(params.facetQuery) : undefined;
+  const request: EngineFacetSearchRequest = planned(params, context, more, vector);
+  const facetWords = segmentation(params.facetQuery);
   if (facetWords !== undefined) request.facetSegmentation = facetWords;
   return request;
 }

@@ -21,9 +21,10 @@ const UNSPACED_UNITS_MAX = 1000;
 
 /**
  * Byte offsets (UTF-8) in `query` at which a word begins inside runs of such scripts, ascending; undefined
- * when there are no such runs. What lies behind the first {@link UNSPACED_UNITS_MAX} of them is not looked at.
+ * when there are no such runs, or no query. What lies behind the first {@link UNSPACED_UNITS_MAX} of them is not looked at.
  */
-export function segmentation(query: string): number[] | undefined {
+export function segmentation(query: string | null | undefined): number[] | undefined {
+  if (typeof query !== 'string') return undefined;
   const q = query.length > QUERY_UNITS_MAX ? query.slice(0, QUERY_UNITS_MAX) : query;
   if (!UNSPACED.test(q)) return undefined;
   segmenter ??= new Intl.Segmenter('und', { granularity: 'word' });

@@ -108,7 +108,7 @@ export class LocalSearch {
   ): Promise<Answer> {
     return this.#queue.run((turn) => {
       const find = (): IndexEntry => this.#entry(uid);
-      const more = { answerBytesMax: this.#limits.answerBytes, ...spans(hitSpans) };
+      const more = { answerBytesMax: this.#limits.answerBytes, hitSpans };
       return this.#one(turn, { uid, find, params }, more, caller);
     }, caller.signal);
   }
@@ -117,23 +117,19 @@ export class LocalSearch {
   async #one(
     turn: Turn,
     asked: Asked<SearchRequest>,
-    extras: { answerBytesMax: number; indexUid?: string; hitSpans?: boolean },
+    extras: { answerBytesMax: number; indexUid?: string; hitSpans: boolean | undefined },
     caller: SearchCaller,
   ): Promise<Answer> {
     const { uid, find, params } = asked;
     const entry = find();
-    const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : null;
-    const more = {
-      ...extras,
-      requestUid: uuidV7(),
-      ...(metadata === null ? {} : { metadata }),
-    };
+    const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
+    const more = { ...extras, requestUid: uuidV7(), metadata };
     const answer = await this.#withVector(turn, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
     if (answer.head.degraded) this.#degraded++;
-    return metadata === null ? answer : { ...answer, queryUids: [metadata.queryUid] };
+    return metadata === undefined ? answer : { ...answer, queryUids: [metadata.queryUid] };
   }
 
   facetSearch(
@@ -142,12 +138,10 @@ export class LocalSearch {
     caller: SearchCaller,
     { forMerging }: RunOptions = {},
   ): Promise<EngineAnswer> {
-    const merging = forMerging === true ? { forMerging: true } : {};
     return this.#queue.run((turn) => {
-      const { answerBytes: answerBytesMax } = this.#limits;
+      const more = { answerBytesMax: this.#limits.answerBytes, forMerging };
       const find = (): IndexEntry => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineAnswer> => {
-        const more = { answerBytesMax, ...merging };
         const request = planFacetSearch(params, this.#features(), more, vector);
         return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
       };
@@ -282,12 +276,7 @@ export class LocalSearch {
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
     try {
-      const answer = await this.#one(
-        turn,
-        asked,
-        { indexUid, answerBytesMax, ...spans(hitSpans) },
-        caller,
-      );
+      const answer = await this.#one(turn, asked, { indexUid, answerBytesMax, hitSpans }, caller);
       return { ...answer, durationMs: performance.now() - begun };
     } catch (error) {
       throw ofQuery(error, position);
@@ -310,13 +299,11 @@ export class LocalSearch {
     const others = otherIndexes.map((uid) => this.#entryOfFacets(uid));
     const metadata = caller.includeMetadata
       ? queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query))
-      : null;
+      : undefined;
     const { answerBytes: answerBytesMax } = this.#limits;
     const more = {
       ...{ requestUid: uuidV7(), answerBytesMax, otherIndexes },
-      ...(metadata === null ? {} : { metadata }),
-      ...spans(hitSpans),
-      ...(forMerging === true ? { forMerging: true } : {}),
+      ...{ metadata, hitSpans, forMerging },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];
@@ -335,7 +322,7 @@ export class LocalSearch {
         native.federatedSearch(numbers, text, ticket),
       );
       if (answer.head.degraded) this.#degraded++;
-      return metadata === null
+      return metadata === undefined
         ? answer
         : { ...answer, queryUids: metadata.map(({ queryUid }) => queryUid) };
     } catch (error) {
@@ -384,10 +371,6 @@ export class LocalSearch {
 /** Whether an embedder has to make the vector that counts. */
 function needsVector(params: VectorRequest): boolean {
   return searchKind(params) !== 'words' && !isGiven(params.vector);
-}
-
-function spans(hitSpans: boolean | undefined): { hitSpans?: true } {
-  return hitSpans === true ? { hitSpans: true } : {};
 }
 
 function rethrow(error: unknown): never {

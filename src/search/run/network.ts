@@ -15,8 +15,7 @@ import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../../contract/search-kind.t
 import type { SettingsObject } from '../../contract/settings.ts';
 import type { EngineAnswer } from '../../engine/native.ts';
 import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
-import type { HeldAnswers } from '../../network/answer-memory.ts';
-import type { FanOut, RemoteQuestion } from '../../network/fan-out.ts';
+import type { Asker, FanOut, RemoteQuestion } from '../../network/fan-out.ts';
 import type { Answer } from '../answer.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
 import type { NetworkDocuments } from '../network-documents.ts';
@@ -26,7 +25,7 @@ import type { LocalSearch, RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
 /** A caller, and what the answers to it are taken from. */
-type Holding = SearchCaller & { held: HeldAnswers };
+type Holding = SearchCaller & Asker;
 
 export interface NetworkServices {
   fanOut: FanOut;
@@ -116,8 +115,7 @@ export class NetworkSearch {
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       merger.readFacetHits,
-      caller.held,
-      caller.signal,
+      caller,
     );
     const { facetName, facetQuery = null } = params;
     const merging: EngineFacetMergeRequest = {
@@ -316,8 +314,7 @@ export class NetworkSearch {
         : () => this.#scored(here, inner, caller).then(({ bytes }) => merger.read(bytes)),
       questions,
       merger.read,
-      caller.held,
-      caller.signal,
+      caller,
     );
     const responses = [...others.answers.values()];
     const servers: EngineMergeRequest['servers'] = [...others.answers.keys()].map((name) => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { RemoteClient } from '../../../src/network/remote-client.ts';
-import { RemoteHealth } from '../../../src/network/remote-health.ts';
+import { KnownRemotes } from '../../../src/network/known-remotes.ts';
 import type { OutboundAnswer, OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbound-error.ts';
 
@@ -86,10 +86,10 @@ describe('A request to a remote', () => {
   });
 });
 
-describe('RemoteHealth', () => {
+describe('KnownRemotes', () => {
   it('rests a remote that failed, longer each time, and lets one request find out', () => {
     let now = 0;
-    const health = new RemoteHealth(() => now);
+    const health = new KnownRemotes(64, () => now);
     assert.ok(health.admits('a'));
     health.failed('a');
     assert.ok(!health.admits('a'));
@@ -109,7 +109,7 @@ describe('RemoteHealth', () => {
 
   it('takes requests that fail together for one failure', () => {
     let now = 0;
-    const health = new RemoteHealth(() => now);
+    const health = new KnownRemotes(64, () => now);
     for (let n = 0; n < 50; n++) health.failed('a');
     now = 1000;
     assert.ok(health.admits('a'));
@@ -117,7 +117,7 @@ describe('RemoteHealth', () => {
 
   it('never rests longer than half a minute', () => {
     let now = 0;
-    const health = new RemoteHealth(() => now);
+    const health = new KnownRemotes(64, () => now);
     for (let n = 0; n < 50; n++) {
       health.failed('a');
       now += 30_000;

@@ -1,12 +1,12 @@
 /** What hydration asks for, and what is too much. */
 import assert from 'node:assert/strict';
 import { elementsAt } from '../../../src/base/json-spans.ts';
-import { ApiError } from '../../../src/contract/errors.ts';
+import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { hydrated, type HydratedAnswer, type Hydrator } from '../../../src/search/hydration.ts';
 
 class Documents implements Hydrator {
   readonly asked: [string, string[]][] = [];
-  bytesMax = 1_000_000;
+  limits = { ...DEFAULT_LIMITS, answerBytes: 1_000_000 };
   document = '{"id":1.50,"big":12345678901234567890}';
   keysOf = () => [
     { foreignIndexUid: 'a', fieldName: 'x' },
@@ -16,7 +16,6 @@ class Documents implements Hydrator {
     this.asked.push([uid, ids]);
     return Promise.resolve(new Map(ids.map((id) => [id, this.document])));
   };
-  tooLarge = (): ApiError => new ApiError('bad_request', 'too large');
 }
 
 /** The hits of an answer are at the beginning, and the only objects in a list there. */
@@ -84,9 +83,9 @@ describe('Hydration', () => {
     const hits = (count: number): string =>
       `{"hits":[${Array.from({ length: count }, (_, n) => `{"x":${n}}`).join(',')}]}`;
     assert.ok((await textOf(hits(900), documents)).length > 900_000);
-    await assert.rejects(textOf(hits(1_000), documents), /too large/);
+    await assert.rejects(textOf(hits(1_000), documents), /would be larger than the limit/);
     documents.document = '{}';
     await textOf(hits(10_000), documents);
-    await assert.rejects(textOf(hits(10_001), documents), /too large/);
+    await assert.rejects(textOf(hits(10_001), documents), /would be larger than the limit/);
   });
 });

@@ -1,4 +1,8 @@
-/** Which remotes have answered lately, so that searches of the whole network need not wait for one that is gone. */
+/**
+ * Which remotes have answered lately, so that searches of the whole network need not wait for one that does not answer, and
+ * how many requests to each are under way.
+ */
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 
 /** Ms after a first failure during which a remote is left out; doubled by each further one. */
 const FIRST_REST_MS = 1000;
@@ -12,13 +16,28 @@ interface State {
   probing: boolean;
 }
 
-export class RemoteHealth {
+export class KnownRemotes {
   readonly #states = new Map<string, State>();
+  readonly #limits = new Map<string, ConcurrencyLimit>();
+  readonly #atOnce: number;
   readonly #now: () => number;
 
-  /** @param now ms, never going back */
-  constructor(now: () => number = () => performance.now()) {
+  /**
+   * @param atOnce requests to one remote
+   * @param now ms, never going back
+   */
+  constructor(atOnce: number, now: () => number = () => performance.now()) {
+    this.#atOnce = atOnce;
     this.#now = now;
+  }
+
+  limitOf(url: string): ConcurrencyLimit {
+    let limit = this.#limits.get(url);
+    if (limit === undefined) {
+      limit = new ConcurrencyLimit(this.#atOnce);
+      this.#limits.set(url, limit);
+    }
+    return limit;
   }
 
   /**
@@ -54,6 +73,8 @@ export class RemoteHealth {
 
   /** Forgets remotes that the network has no more. */
   keep(urls: ReadonlySet<string>): void {
-    for (const url of this.#states.keys()) if (!urls.has(url)) this.#states.delete(url);
+    for (const known of [this.#states, this.#limits]) {
+      for (const url of known.keys()) if (!urls.has(url)) known.delete(url);
+    }
   }
 }
