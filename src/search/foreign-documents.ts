@@ -3,6 +3,7 @@
  * get the documents that they refer to. Without foreign keys everything passes as it is.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
+import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
 import { isDocumentId } from '../contract/formats.ts';
@@ -11,8 +12,6 @@ import type { RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { AnswerHead } from '../engine/native.ts';
-import { documentIdOf } from '../network/document-id.ts';
-import { readListing, withoutPaths } from '../network/listing.ts';
 import {
   checkForeignSyntax,
   foreignNotEnabled,
@@ -41,6 +40,12 @@ export interface ForeignServices {
     signal: CancelSignal,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
   limits: RequestLimits;
+}
+
+/** A document of a listing. */
+interface Listed {
+  text: string;
+  members: Member[];
 }
 
 export class ForeignDocuments {
@@ -85,8 +90,8 @@ export class ForeignDocuments {
     if (primaryKey === undefined) return undefined;
     if (primaryKey === null) return [];
     const request = { limit: max + 1, fields: [primaryKey], filter: expression };
-    const documents = await this.#list(uid, caller, request);
-    return documents.map((document) => documentIdOf(document, primaryKey)!);
+    const results = await this.#list(uid, caller, request);
+    return results.map((document) => idOf(document, primaryKey));
   }
 
   /** The primary key of an index that the caller may search, null for none; undefined: it is not there for the caller. */
@@ -96,17 +101,21 @@ export class ForeignDocuments {
     return this.#services.primaryKey(uid);
   }
 
-  /** The documents of a listing, each as JSON. */
   async #list(
     uid: string,
     caller: ForeignCaller,
     request: Partial<FetchRequest> & { limit: number },
-  ): Promise<Buffer[]> {
+  ): Promise<Listed[]> {
     const all = { offset: 0, fields: null, sort: null, ids: null, retrieveVectors: false };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
     const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.signal);
-    return (await readListing(await wholeListing(answer, this.#services.limits))).documents;
+    const text = (await wholeListing(answer, this.#services.limits)).toString();
+    const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
+    return elementsAt(text, results.begin).map(({ begin, end }) => {
+      const document = text.slice(begin, end);
+      return { text: document, members: membersAt(document, 0) };
+    });
   }
 
   /** Whether hits of these indexes may refer to documents of others. */
@@ -153,15 +162,11 @@ export class ForeignDocuments {
     const { displayedAttributes } = settings;
     const isAll = displayedAttributes === null || displayedAttributes.includes('*');
     const fields = isAll ? null : [...new Set([...displayedAttributes, primaryKey])];
-    const isHidden = !isAll && !displayedAttributes.includes(primaryKey);
-    const hidden = new Set(isHidden ? [primaryKey] : []);
-    for (const document of await this.#list(uid, caller, {
-      limit: known.length,
-      fields,
-      ids: known,
-    })) {
-      const shown = withoutPaths(document, hidden).toString();
-      found.set(documentIdOf(document, primaryKey)!, shown);
+    const documents = await this.#list(uid, caller, { limit: known.length, fields, ids: known });
+    for (const document of documents) {
+      const isHidden = !isAll && !displayedAttributes.includes(primaryKey);
+      const shown = isHidden ? without(document, primaryKey) : document.text;
+      found.set(idOf(document, primaryKey), shown);
     }
     return found;
   }
@@ -175,4 +180,16 @@ function placedHits({ hitSpans, hitQueries }: AnswerHead, uids: readonly string[
     begin: spans[2 * n]!,
     end: spans[2 * n + 1]!,
   }));
+}
+
+/** Of a document that has the field: engine and listing know it as its primary key. */
+function idOf({ text, members }: Listed, primaryKey: string): string {
+  const { begin, end } = members.find(({ name }) => name === primaryKey)!;
+  return text[begin] === '"' ? stringAt(text, { begin, end }) : text.slice(begin, end);
+}
+
+/** The text of the document without a member. */
+function without({ text, members }: Listed, name: string): string {
+  const kept = members.filter((member) => member.name !== name);
+  return `{${kept.map(({ from, end }) => text.slice(from, end)).join(',')}}`;
 }
