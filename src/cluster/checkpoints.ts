@@ -19,7 +19,7 @@ import {
 import { BlobMissingError, DamagedError, NoLeaderError, UnavailableError } from './errors.ts';
 import type { CheckpointRef, Log, LogSettings, LogState } from './log/log.ts';
 import {
-  type CommitRecord,
+  blobsOfEntry,
   decodeBody,
   type Entry,
   type Epoch,
@@ -85,7 +85,7 @@ export class Checkpoints {
       const before =
         settings.checkpoint === null ? null : await this.#load(settings.checkpoint.blob);
       const entries = await this.#entries((before?.sequence ?? settings.floor - 1) + 1, sequence);
-      const known = new KnownFiles(before, await this.#recordsOf(entries));
+      const known = new KnownFiles(before, await this.#namedBy(entries));
       const databases = await this.#databases(local, known, epoch, uploaded);
       if (entries.length > 0) await this.#archive(entries, epoch);
       const { passed } = known;
@@ -150,14 +150,16 @@ export class Checkpoints {
     return entries;
   }
 
-  async #recordsOf(entries: readonly Entry[]): Promise<{ record: CommitRecord; entry: Entry }[]> {
+  /** What entries name. One record is held at a time: those that are objects are large. */
+  async #namedBy(entries: readonly Entry[]): Promise<Named[]> {
     const { transfers, formatMax } = this.#parts;
-    const records: { record: CommitRecord; entry: Entry }[] = [];
+    const named: Named[] = [];
     for (const entry of entries) {
       const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref), formatMax);
-      records.push({ record, entry });
+      const { database, files } = record;
+      named.push({ database, files, blobs: blobsOfEntry(record, decodeBody(entry.body)) });
     }
-    return records;
+    return named;
   }
 
   /** @param uploaded takes the names of objects that are stored here */
@@ -251,7 +253,9 @@ export class Checkpoints {
     }
     const { head } = await log.state();
     const tail = await this.#entries(settings.checkpoint.sequence + 1, head);
-    for (const name of passedBy(await this.#recordsOf(tail))) needed.add(name);
+    for (const { blobs: passed } of await this.#namedBy(tail)) {
+      for (const name of passed) needed.add(name);
+    }
     const oldest = Math.min(...[...kept.values()].map(({ sequence }) => sequence));
     for (const name of names) {
       const of = epochOf(name);
@@ -280,18 +284,22 @@ export class Checkpoints {
   }
 }
 
+/** What an entry names. */
+interface Named {
+  readonly database: string;
+  readonly files: readonly FileRef[];
+  readonly blobs: readonly BlobName[];
+}
+
 /** Files that were stored before, by checkpoint and log. */
 class KnownFiles {
   readonly passed: readonly BlobName[];
   readonly #files = new Map<string, FileRef>();
 
-  constructor(
-    before: Checkpoint | null,
-    records: readonly { record: CommitRecord; entry: Entry }[],
-  ) {
+  constructor(before: Checkpoint | null, named: readonly Named[]) {
     for (const { name, files } of before?.databases ?? []) this.#add(name, files);
-    for (const { record } of records) this.#add(record.database, record.files);
-    this.passed = passedBy(records);
+    for (const { database, files } of named) this.#add(database, files);
+    this.passed = named.flatMap(({ blobs }) => blobs);
   }
 
   find(database: string, name: string): FileRef | undefined {
@@ -301,15 +309,6 @@ class KnownFiles {
   #add(database: string, files: readonly FileRef[]): void {
     for (const file of files) this.#files.set(`${database}\n${file.name}`, file);
   }
-}
-
-/** The objects that entries name. */
-function passedBy(records: readonly { record: CommitRecord; entry: Entry }[]): BlobName[] {
-  return records.flatMap(({ record, entry }) => {
-    const body = decodeBody(entry.body);
-    const files = record.files.map(({ blob }) => blob);
-    return body.kind === 'ref' ? [body.blob, ...files] : files;
-  });
 }
 
 /** The entries of an object of the archive. */

@@ -1,6 +1,13 @@
 import { DamagedError, TrimmedError } from './errors.ts';
 import type { Log } from './log/log.ts';
-import { type CommitRecord, type Entry, type Epoch, recordOf, type Sequence } from './record.ts';
+import {
+  type CommitRecord,
+  type Entry,
+  type Epoch,
+  isRef,
+  recordOf,
+  type Sequence,
+} from './record.ts';
 import type { Replica } from './replica.ts';
 import { type Runtime, Serial } from './runtime.ts';
 import type { Transfers } from './transfers.ts';
@@ -92,15 +99,18 @@ export class Follower {
     this.#watch.abort();
   }
 
-  /** Applies an entry that follows `applied`; no change when it is applied already. */
-  take(entry: Entry): Promise<void> {
+  /**
+   * Applies an entry that follows `applied`; no change when it is applied already.
+   * @param known the record of the entry, where the caller has it
+   */
+  take(entry: Entry, known?: CommitRecord): Promise<void> {
     return this.#serial.run(async () => {
       if (entry.sequence <= this.applied) return;
       if (entry.sequence !== this.applied + 1) {
         throw new DamagedError(`Entry ${entry.sequence} does not follow record ${this.applied}`);
       }
       const { replica, transfers } = this.#parts;
-      const record = await this.#decode(entry);
+      const record = known ?? (await this.#decode(entry));
       if (record.epoch < this.#epoch) {
         throw new DamagedError(
           `Record ${record.sequence} is of an earlier leader than its forerunner`,
@@ -145,9 +155,12 @@ export class Follower {
     }
   }
 
-  /** What fails here fails again when its turn comes, and is reported then. */
+  /**
+   * What fails here fails again when the entry is applied, and is reported then. Records that are objects are left out:
+   * each may take much memory.
+   */
   #prefetch(entry: Entry): void {
-    if (entry.sequence <= this.applied) return;
+    if (entry.sequence <= this.applied || isRef(entry)) return;
     this.#decode(entry)
       .then(({ database, files }) => this.#parts.transfers.fetchFiles(database, files))
       .catch(() => {});

@@ -5,7 +5,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { appendSurely } from './appender.ts';
-import type { Blobs } from './blobs/blobs.ts';
+import type { BlobName, Blobs } from './blobs/blobs.ts';
 import { Checkpoints } from './checkpoints.ts';
 import {
   NoLeaderError,
@@ -18,8 +18,12 @@ import { Follower } from './follower.ts';
 import { Leadership, type Term } from './leadership.ts';
 import type { Leader, Lease, Log, LogState, Member } from './log/log.ts';
 import {
+  blobsOfEntry,
+  type CommitRecord,
+  decodeBody,
   encodeBody,
   encodeRecord,
+  type Entry,
   type EntryBody,
   type FileRef,
   FORMAT_MAX,
@@ -33,11 +37,15 @@ import { epochOf, RECORD_BYTES_MAX, Transfers } from './transfers.ts';
 
 /** Larger records are objects. etcd refuses requests of more than 1.5 MiB, and the JSON gateway makes 4 bytes of 3. */
 export const INLINE_BYTES_MAX = 256 * 1024;
+/** Bytes of records that are objects after which the leader writes a checkpoint: a new node reads them all. */
+const CHECKPOINT_RECORD_BYTES = 512 * 1024 * 1024;
 /** Bytes of entries after which the leader writes a checkpoint, and at which it refuses writes until that succeeds. */
 const CHECKPOINT_LOG_BYTES = 24 * 1024 * 1024;
 const LOG_BYTES_MAX = 60 * 1024 * 1024;
 const MAINTENANCE_MS = 2000;
 const ANNOUNCE_MS = 5000;
+/** For the commits that are under way when a node is stopped. */
+const STOP_MS = 3000;
 const START_RETRY_MS = 500;
 
 export interface NodeOptions {
@@ -53,6 +61,7 @@ export interface NodeOptions {
   readonly retentionMs: number;
   readonly inlineBytesMax?: number;
   readonly checkpointLogBytes?: number;
+  readonly logBytesMax?: number;
   readonly maintenanceMs?: number;
   readonly formatMax?: number;
 }
@@ -94,6 +103,8 @@ export class ClusterNode {
   #format: number;
   /** Of the log since the newest checkpoint. */
   #logBytes = 0;
+  /** Of records that are objects, likewise. */
+  #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   /** When this node last had all that was in the log, by the clock of the runtime. */
   #currentAt: number;
@@ -188,8 +199,11 @@ export class ClusterNode {
     }
   }
 
-  /** Ends leadership at once, so that another node takes over, and all work. */
+  /** Ends what is under way if that is soon, then leadership, so that another node takes over, and all work. */
   async stop(): Promise<void> {
+    this.#ready = null;
+    const drained = this.#commits.run(async () => {});
+    await Promise.race([drained, this.#parts.runtime.sleep(STOP_MS, this.#stop.signal)]);
     await this.#leadership.leave().catch(() => {});
     this.#stop.abort();
     await this.#running;
@@ -213,12 +227,17 @@ export class ClusterNode {
    */
   async upload(files: readonly Omit<LocalFile, 'database' | 'kind'>[]): Promise<FileRef[]> {
     const { epoch } = this.#demandTerm();
-    return Promise.all(
+    const stored = await Promise.allSettled(
       files.map(async ({ name, source }) => {
         const blob = await this.#transfers.upload(source, epoch);
         return { name, size: source.size, sha256: source.sha256, blob };
       }),
     );
+    const refs = stored.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const failed = stored.find((one) => one.status === 'rejected');
+    if (failed === undefined) return refs;
+    this.release(refs);
+    throw failed.reason;
   }
 
   release(files: readonly FileRef[]): void {
@@ -235,7 +254,7 @@ export class ClusterNode {
   commit(build: () => Proposal | Promise<Proposal>): Promise<Sequence> {
     return this.#commits.run(async () => {
       const term = this.#demandTerm();
-      if (this.#logBytes >= LOG_BYTES_MAX) {
+      if (this.#logBytes >= (this.#options.logBytesMax ?? LOG_BYTES_MAX)) {
         throw new WritesRefusedError('No checkpoint could be written for long: see the log');
       }
       const sequence = this.#follower.applied + 1;
@@ -243,45 +262,48 @@ export class ClusterNode {
       if (proposal.files.some(({ blob }) => epochOf(blob) !== term.epoch)) {
         throw new NoLeaderError('The files of the commit were stored before this term');
       }
-      const { body, blobs } = await this.#bodyOf(proposal, sequence, term);
+      const record = {
+        ...{ format: this.#format, sequence, epoch: term.epoch, at: this.#parts.runtime.now() },
+        ...proposal,
+      };
+      const body = await this.#bodyOf(record);
       const entry = { sequence, body: encodeBody(body) };
-      const { log, runtime } = this.#parts;
-      const adding = appendSurely(log, entry, term.epoch, runtime, this.#stop.signal);
-      const isAdded = await adding.catch((error: unknown) => {
-        if (error instanceof WritesRefusedError) this.#transfers.settle(blobs);
-        throw error;
-      });
-      this.#transfers.settle(blobs);
-      if (!isAdded) {
+      if (!(await this.#append(entry, term, blobsOfEntry(record, body)))) {
         await this.#leadership.resign(term).catch(() => {});
         throw new NoLeaderError('Another node leads by now');
       }
       this.#logBytes += entry.body.length;
+      this.#recordBytes += body.kind === 'ref' ? body.size : 0;
       // Whoever cannot apply what it leads must not lead. Its own watch brings the entry again.
-      await this.#follower.take(entry).catch(() => this.#leadership.resign(term).catch(() => {}));
+      const applying = this.#follower.take(entry, record);
+      await applying.catch(() => this.#leadership.resign(term).catch(() => {}));
       await this.#follower.reached(sequence, this.#stop.signal);
       if (this.#follower.applied < sequence) throw new OutcomeUnknownError('The node is stopping');
       return sequence;
     });
   }
 
-  /** @returns the content of the entry, and the objects that it names */
-  async #bodyOf(
-    { database, files, delta }: Proposal,
-    sequence: Sequence,
-    { epoch }: Term,
-  ): Promise<{ body: EntryBody; blobs: string[] }> {
-    const at = this.#parts.runtime.now();
-    const format = this.#format;
-    const bytes = encodeRecord({ format, sequence, epoch, at, database, files, delta });
-    const blobs = files.map(({ blob }) => blob);
+  /** @param blobs what the entry names: where its fate is not known, they stay reserved for it */
+  async #append(entry: Entry, { epoch }: Term, blobs: readonly BlobName[]): Promise<boolean> {
+    const { log, runtime } = this.#parts;
+    try {
+      const isAdded = await appendSurely(log, entry, epoch, runtime, this.#stop.signal);
+      this.#transfers.settle(blobs);
+      return isAdded;
+    } catch (error) {
+      if (error instanceof WritesRefusedError) this.#transfers.settle(blobs);
+      throw error;
+    }
+  }
+
+  async #bodyOf(record: CommitRecord): Promise<EntryBody> {
+    const bytes = encodeRecord(record);
     if (bytes.length < (this.#options.inlineBytesMax ?? INLINE_BYTES_MAX)) {
-      return { body: { kind: 'record', bytes }, blobs };
+      return { kind: 'record', bytes };
     }
     if (bytes.length > RECORD_BYTES_MAX) throw new WritesRefusedError('The commit is too large');
     try {
-      const ref = await this.#transfers.uploadRecord(bytes, epoch);
-      return { body: { kind: 'ref', ...ref }, blobs: [ref.blob, ...blobs] };
+      return { kind: 'ref', ...(await this.#transfers.uploadRecord(bytes, record.epoch)) };
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       throw new WritesRefusedError(`The object store does not take writes: ${error.message}`);
@@ -397,14 +419,20 @@ export class ClusterNode {
     const { log } = this.#parts;
     const { settings } = await log.state();
     let bytes = 0;
+    let recordBytes = 0;
     let from = Math.max(settings.floor, (settings.checkpoint?.sequence ?? 0) + 1);
     for (;;) {
       const entries = await log.read(from, 64);
       if (entries.length === 0) break;
-      for (const { body } of entries) bytes += body.length;
+      for (const { body } of entries) {
+        bytes += body.length;
+        const decoded = decodeBody(body);
+        recordBytes += decoded.kind === 'ref' ? decoded.size : 0;
+      }
       from += entries.length;
     }
     this.#logBytes = bytes;
+    this.#recordBytes = recordBytes;
   }
 
   async #maintain({ epoch }: Term): Promise<void> {
@@ -414,11 +442,14 @@ export class ClusterNode {
     const format = Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values());
     if (format > state.settings.format) await this.#checkpoints.setFormat(format, state, epoch);
     const hasNone = state.settings.checkpoint === null && state.settings.floor > 1;
-    const isDue = this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES);
+    const isDue =
+      this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES) ||
+      this.#recordBytes >= CHECKPOINT_RECORD_BYTES;
     if (!hasNone && !isDue) return;
-    const bytes = this.#logBytes;
+    const [bytes, recordBytes] = [this.#logBytes, this.#recordBytes];
     await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task));
     this.#logBytes -= bytes;
+    this.#recordBytes -= recordBytes;
   }
 }
 

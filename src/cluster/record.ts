@@ -142,6 +142,17 @@ export function decodeBody(bytes: Buffer): EntryBody {
   return ref;
 }
 
+/** Whether the record of the entry is an object. */
+export function isRef({ body }: Entry): boolean {
+  return body[0] === KIND_REF;
+}
+
+/** The objects that an entry names. */
+export function blobsOfEntry({ files }: CommitRecord, body: EntryBody): BlobName[] {
+  const names = files.map(({ blob }) => blob);
+  return body.kind === 'ref' ? [body.blob, ...names] : names;
+}
+
 /** The record of an entry of the log. @param object the bytes that a reference names */
 export async function recordOf(
   entry: Entry,

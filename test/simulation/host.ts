@@ -53,6 +53,7 @@ export class Host {
   elapsedOffset = 0;
   /** Until then no request reaches what is outside. */
   logCutUntil = 0;
+  logFullUntil = 0;
   blobsCutUntil = 0;
   peersCutUntil = 0;
   readonly #scheduler: Scheduler;

@@ -46,6 +46,13 @@ export const MUTANTS: readonly Mutant[] = [
     finds: TWICE,
   },
   {
+    name: 'takes a refusal for the end of the attempts before',
+    file: 'appender.ts',
+    from: "result.kind === 'refused' && !isUnknown",
+    to: "result.kind === 'refused'",
+    finds: TWICE,
+  },
+  {
     name: 'takes any entry at its place for its own',
     file: 'appender.ts',
     from: "  return found.body.equals(entry.body) ? 'present' : 'other';\n",
@@ -118,8 +125,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'removes objects that only the log names',
     file: 'checkpoints.ts',
-    from: '    for (const name of passedBy(await this.#recordsOf(tail))) needed.add(name);\n',
-    to: '    void tail;\n',
+    from: '      for (const name of passed) needed.add(name);\n',
+    to: '      void passed;\n',
     finds: OBJECTS,
   },
   {

@@ -4,7 +4,7 @@ import type { BlobName, BlobSource } from '../../src/cluster/blobs/blobs.ts';
 import type { Io } from '../../src/cluster/io.ts';
 import { MemoryLog, type MemoryLogState } from '../../src/cluster/log/memory-log.ts';
 import type { AppendResult } from '../../src/cluster/log/log.ts';
-import type { Entry, Sequence } from '../../src/cluster/record.ts';
+import type { Entry, Epoch, Sequence } from '../../src/cluster/record.ts';
 import type { Host } from './host.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -52,7 +52,7 @@ export class SimulatedBlobs extends MemoryBlobs {
   }
 }
 
-/** A watch that leaves out entries, repeats them, and ends. Appends are observed where they happen. */
+/** A watch that leaves out entries, repeats them, falls silent, and ends. Appends are observed where they happen. */
 export class SimulatedLog extends MemoryLog {
   readonly #host: Host;
   readonly #scheduler: Scheduler;
@@ -70,18 +70,32 @@ export class SimulatedLog extends MemoryLog {
     this.#scheduler = scheduler;
   }
 
+  override async append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
+    const isFull = this.#scheduler.now < this.#host.logFullUntil;
+    if (isFull) await this.state();
+    return isFull ? { kind: 'refused', reason: 'full' } : super.append(entry, epoch);
+  }
+
   override async *watch(from: Sequence, signal: AbortSignal): AsyncGenerator<Entry[], undefined> {
     for await (const entries of super.watch(from, signal)) {
       const isWrong = this.#scheduler.chance(this.#host.faults.watchErrs);
       const fault = isWrong
-        ? this.#scheduler.pick(['end', 'lose', 'lose', 'reverse', 'repeat'])
+        ? this.#scheduler.pick(['end', 'silent', 'lose', 'reverse', 'repeat'])
         : null;
-      if (fault === 'end') return;
+      if (fault === 'silent') await aborted(signal);
+      if (fault === 'end' || fault === 'silent') return;
       if (fault === 'lose') yield entries.slice(1);
       else yield fault === 'reverse' ? entries.toReversed() : entries;
       if (fault === 'repeat') yield entries;
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** Called in the moment in which the log takes an entry. */

@@ -96,7 +96,7 @@ class Simulation {
       },
     });
     this.#hosts = ['a', 'b', 'c'].map((name) => new Host(name, scheduler, faults()));
-    const kinds = ['kill', 'pause', 'jump', 'log', 'blobs', 'peers', 'killAnywhere'];
+    const kinds = ['kill', 'pause', 'jump', 'log', 'blobs', 'peers', 'full', 'killAnywhere'];
     this.#intensity = Object.fromEntries(kinds.map((kind) => [kind, some(1)]));
     this.#isFounded = scheduler.chance(0.25);
     if (this.#isFounded) this.#giveData(this.#hosts[0]!);
@@ -267,6 +267,9 @@ class Simulation {
         const cut = scheduler.chance(0.3) ? this.#hosts : [host];
         for (const one of cut) one.blobsCutUntil = until;
       },
+      full: (_, until) => {
+        for (const host of this.#hosts) host.logFullUntil = until;
+      },
       peers: (host, until) => (host.peersCutUntil = until),
     };
     scheduler.after(150 + scheduler.random() * 450, () => {
@@ -288,7 +291,13 @@ class Simulation {
     this.#isChaotic = false;
     for (const host of this.#hosts) {
       Object.assign(host.faults, NO_FAULTS);
-      Object.assign(host, { logCutUntil: 0, blobsCutUntil: 0, peersCutUntil: 0, pausedUntil: 0 });
+      Object.assign(host, {
+        logFullUntil: 0,
+        logCutUntil: 0,
+        blobsCutUntil: 0,
+        peersCutUntil: 0,
+        pausedUntil: 0,
+      });
       this.#formats.set(host.name, FORMAT_NEWEST);
     }
   }
