@@ -110,6 +110,7 @@ export class ClusterNode {
   #currentAt: number;
   #announced = { id: '', at: 0 };
   #running: Promise<unknown> | null = null;
+  #isStopping = false;
 
   constructor(options: NodeOptions, parts: NodeParts) {
     this.#options = options;
@@ -201,7 +202,7 @@ export class ClusterNode {
 
   /** Ends what is under way if that is soon, then leadership, so that another node takes over, and all work. */
   async stop(): Promise<void> {
-    this.#ready = null;
+    this.#isStopping = true;
     const drained = this.#commits.run(async () => {});
     await Promise.race([drained, this.#parts.runtime.sleep(STOP_MS, this.#stop.signal)]);
     await this.#leadership.leave().catch(() => {});
@@ -213,7 +214,7 @@ export class ClusterNode {
 
   /** @param isForwarded another node has sent the request here: it goes no further */
   route(isForwarded: boolean): Route {
-    if (this.#readyTerm() !== null) return { kind: 'here' };
+    if (this.#readyTerm() !== null && !this.#isStopping) return { kind: 'here' };
     const leader = this.#leader;
     if (leader !== null && leader.node !== this.#options.name && !isForwarded) {
       return { kind: 'forward', url: leader.url };
@@ -251,7 +252,8 @@ export class ClusterNode {
    * @returns the sequence. Throws `NoLeaderError` or `WritesRefusedError`: nothing was written. `OutcomeUnknownError`:
    * it may be in the log, and will then be applied like any other record
    */
-  commit(build: () => Proposal | Promise<Proposal>): Promise<Sequence> {
+  async commit(build: () => Proposal | Promise<Proposal>): Promise<Sequence> {
+    if (this.#isStopping) throw new NoLeaderError('This node is stopping');
     return this.#commits.run(async () => {
       const term = this.#demandTerm();
       if (this.#logBytes >= (this.#options.logBytesMax ?? LOG_BYTES_MAX)) {
@@ -330,7 +332,7 @@ export class ClusterNode {
 
   /** @returns false: the time passed, or `signal` was given, before the record was applied here */
   async waitFor(sequence: Sequence, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.applied >= sequence) return true;
+    if (this.applied >= sequence || signal.aborted) return this.applied >= sequence;
     const end = new AbortController();
     const stop = (): void => end.abort();
     for (const other of [signal, this.#stop.signal]) other.addEventListener('abort', stop);

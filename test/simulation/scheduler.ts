@@ -19,6 +19,10 @@ export class Scheduler {
     this.random = mulberry(seed);
   }
 
+  get isIdle(): boolean {
+    return this.#heap.length === 0;
+  }
+
   get now(): number {
     return this.#now;
   }

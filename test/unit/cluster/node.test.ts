@@ -1,0 +1,316 @@
+/** What a node of a cluster does in single situations; test/simulation/ puts them together at random. */
+import assert from 'node:assert/strict';
+import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
+import { hex } from '../../../src/cluster/transfers.ts';
+import * as model from '../../simulation/model.ts';
+import { localFile, type Member, proposal, QuietCluster } from '../../simulation/quiet.ts';
+
+describe('A node of a cluster', () => {
+  let cluster: QuietCluster;
+  beforeEach(() => (cluster = new QuietCluster()));
+
+  async function three(): Promise<{ leader: Member; followers: [Member, Member]; all: Member[] }> {
+    const all = [await cluster.start('a'), await cluster.start('b'), await cluster.start('c')];
+    const leader = await cluster.leader(all);
+    const [one, two] = all.filter((member) => member !== leader);
+    return { leader, followers: [one!, two!], all };
+  }
+
+  /** All records are applied by all. */
+  async function caughtUp(members: readonly Member[]): Promise<void> {
+    await cluster.until(() => members.every(({ node }) => node.applied === cluster.log.state.head));
+  }
+
+  it('handles writes as the leader, and sends them to the leader otherwise, once', async () => {
+    const { leader, followers } = await three();
+    assert.deepEqual(leader.node.route(true), { kind: 'here' });
+    await cluster.wait(1000);
+    for (const { node } of followers) {
+      assert.deepEqual(node.route(false), { kind: 'forward', url: leader.host.name });
+      assert.deepEqual(node.route(true), { kind: 'no_leader', retryAfterSeconds: 1 });
+      await assert.rejects(cluster.run(node.commit(() => proposal('x'))), NoLeaderError);
+      await assert.rejects(cluster.run(node.upload([localFile('x')])), NoLeaderError);
+    }
+  });
+
+  it('has no leader to send a write to while there is none', async () => {
+    const { leader, followers } = await three();
+    cluster.kill(leader);
+    await cluster.until(() => cluster.log.state.leader === null);
+    await cluster.until(() => followers.some(({ node }) => node.route(false).kind !== 'forward'));
+    const next = await cluster.leader(followers);
+    assert.equal(await cluster.commit(next, 'after'), 1);
+  });
+
+  it('replaces a leader that was killed long before its lease has ended', async () => {
+    const options = { leaseMs: 60_000 };
+    const all = [await cluster.start('a', options), await cluster.start('b', options)];
+    const leader = await cluster.leader(all);
+    await cluster.wait(2000);
+    cluster.kill(leader);
+    const killed = cluster.scheduler.now;
+    await cluster.leader(all.filter((member) => member !== leader));
+    assert.ok(cluster.scheduler.now - killed < 3000, String(cluster.scheduler.now - killed));
+  });
+
+  it('applies what the leader commits, with its files, and lets reads wait for it', async () => {
+    const { leader, followers } = await three();
+    const { signal } = new AbortController();
+    const files = await cluster.run(leader.node.upload([localFile('f')]));
+    const sequence = await cluster.run(leader.node.commit(() => proposal('one', files)));
+    for (const { node, replica, host } of followers) {
+      assert.equal(await cluster.run(node.waitFor(sequence, 10_000, signal)), true);
+      assert.equal(replica.view.tasks.get('one'), 'one');
+      assert.equal(host.disk.files.get(`${model.STORE}/f`)!.toString(), 'the file f');
+      assert.equal(await cluster.run(node.waitFor(sequence + 1, 100, signal)), false);
+      assert.equal(await cluster.run(node.waitFor(sequence + 1, 1e6, AbortSignal.abort())), false);
+    }
+  });
+
+  it('knows how far it is behind, also when it cannot reach the log', async () => {
+    const { leader, followers } = await three();
+    const [one] = followers;
+    await cluster.wait(3000);
+    assert.ok(one.node.lagMs < 1000, String(one.node.lagMs));
+    one.host.logCutUntil = cluster.scheduler.now + 20_000;
+    await cluster.commit(leader, 'one');
+    await cluster.wait(10_000);
+    assert.ok(one.node.lagMs > 9000, String(one.node.lagMs));
+    await cluster.wait(20_000);
+    assert.ok(one.node.lagMs < 1000, String(one.node.lagMs));
+    assert.equal(one.replica.view.tasks.get('one'), 'one');
+  });
+
+  it('shows all nodes that run', async () => {
+    const { leader, followers, all } = await three();
+    const sequence = await cluster.commit(leader, 'one');
+    await caughtUp(all);
+    await cluster.wait(6000);
+    const { leader: shown, head, nodes, fault } = await cluster.run(followers[0].node.status());
+    assert.equal(shown!.node, leader.host.name);
+    assert.equal(head, sequence);
+    assert.equal(fault, null);
+    assert.deepEqual(nodes.map(({ name, applied }) => [name, applied]).toSorted(), [
+      ...['a', 'b', 'c'].map((name) => [name, sequence]),
+    ]);
+  });
+
+  it('is refused with another master key', async () => {
+    await cluster.start('a');
+    await assert.rejects(cluster.start('b', { keyDigest: 'other' }), /master key/);
+  });
+
+  it('is refused with data of its own, unless it founds the cluster with it', async () => {
+    const host = cluster.host('a');
+    host.disk.state = { ...model.EMPTY, tasks: new Map([['old', 'old']]) };
+    await assert.rejects(cluster.start('a'), /--cluster-join/);
+    const founder = await cluster.start('a', { join: true, maintenanceMs: 100 });
+    const other = await cluster.start('b');
+    await cluster.leader([founder, other]);
+    await cluster.commit(founder, 'new');
+    await caughtUp([founder, other]);
+    assert.deepEqual([...other.replica.view.tasks.keys()], ['old', 'new']);
+    cluster.host('c').disk.state = { ...model.EMPTY, tasks: new Map([['own', 'own']]) };
+    await assert.rejects(cluster.start('c', { join: true }), /has data of its own/);
+  });
+
+  it('is refused with the data of another cluster, and when it is ahead of the log', async () => {
+    await cluster.start('a');
+    cluster.host('b').disk.cluster = 'another';
+    await assert.rejects(cluster.start('b'), RefusedError);
+    const c = cluster.host('c');
+    c.disk.cluster = cluster.log.state.identity!.id;
+    c.disk.state = { ...model.EMPTY, applied: 7 };
+    await assert.rejects(cluster.start('c'), /the log has lost entries/);
+  });
+
+  it('of a name that another process has neither leads nor counts', async () => {
+    const first = await cluster.start('a');
+    await cluster.leader([first]);
+    const twin = new QuietCluster();
+    Object.assign(twin, {
+      scheduler: cluster.scheduler,
+      log: cluster.log,
+      objects: cluster.objects,
+    });
+    const second = await twin.start('a', { token: 'twin' });
+    await cluster.wait(5000);
+    assert.equal(second.node.nameIsTaken, true);
+    assert.equal(first.node.nameIsTaken, false);
+    assert.equal(first.node.route(false).kind, 'here');
+  });
+
+  it('raises the format of the log when all members read it, those too that are down', async () => {
+    const old = await cluster.start('a', { formatMax: 1, maintenanceMs: 100 });
+    const young = await cluster.start('b', { formatMax: 2, maintenanceMs: 100 });
+    await cluster.wait(3000);
+    cluster.kill(old);
+    const leader = await cluster.leader([young]);
+    await cluster.wait(5000);
+    assert.equal(cluster.log.state.settings.format, 1);
+    await cluster.commit(leader, 'one');
+    const upgraded = await cluster.start('a', { formatMax: 2, maintenanceMs: 100 });
+    await cluster.until(() => cluster.log.state.settings.format === 2);
+    await cluster.wait(1000);
+    await cluster.commit(leader, 'two');
+    await caughtUp([leader, upgraded]);
+    await assert.rejects(cluster.start('c', { formatMax: 1 }), /upgrade it/);
+  });
+
+  it('refuses writes without space in the log, and takes them again by itself', async () => {
+    const { leader, all } = await three();
+    leader.host.logFullUntil = cluster.scheduler.now + 1000;
+    await assert.rejects(cluster.commit(leader, 'one'), WritesRefusedError);
+    await cluster.wait(1000);
+    assert.equal(await cluster.commit(leader, 'two'), 1);
+    await caughtUp(all);
+    assert.deepEqual([...leader.replica.view.tasks.keys()], ['two']);
+  });
+
+  it('refuses large writes without the object store, and all writes when no checkpoint succeeds', async () => {
+    const options = {
+      ...{ inlineBytesMax: 1000, checkpointLogBytes: 2000, logBytesMax: 3000, maintenanceMs: 200 },
+    };
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    leader.host.blobsCutUntil = cluster.scheduler.now + 60_000;
+    await assert.rejects(cluster.commit(leader, 'x'.repeat(1000)), WritesRefusedError);
+    let written = 0;
+    await assert.rejects(async () => {
+      for (; written < 100; written++) await cluster.commit(leader, `${written}`.padEnd(200, '.'));
+    }, /No checkpoint/);
+    assert.ok(written > 5, String(written));
+    await cluster.wait(70_000);
+    await cluster.commit(leader, 'x'.repeat(1000));
+    assert.ok(cluster.log.state.settings.checkpoint!.sequence >= written);
+  });
+
+  it('takes what the build of a commit throws for no commit at all', async () => {
+    const { leader, all } = await three();
+    const fault = new Error('a fault of the caller');
+    const failed = leader.node.commit(() => {
+      throw fault;
+    });
+    await assert.rejects(cluster.run(failed), fault);
+    assert.equal(await cluster.commit(leader, 'one'), 1);
+    await caughtUp(all);
+  });
+
+  it('commits no files that it stored in an earlier term', async () => {
+    const only = await cluster.start('a');
+    await cluster.leader([only]);
+    const files = await cluster.run(only.node.upload([localFile('f')]));
+    cluster.log.revoke(cluster.log.state.leader!.lease);
+    await cluster.until(() => only.node.route(false).kind !== 'here');
+    await cluster.leader([only]);
+    await assert.rejects(cluster.run(only.node.commit(() => proposal('x', files))), NoLeaderError);
+    assert.equal(await cluster.commit(only, 'one'), 1);
+  });
+
+  it('does not apply a record whose object is damaged, and says so', async () => {
+    const { leader, followers } = await three();
+    const [one, two] = followers;
+    one.host.logCutUntil = cluster.scheduler.now + 3000;
+    const files = await cluster.run(leader.node.upload([localFile('f')]));
+    await cluster.run(leader.node.commit(() => proposal('one', files)));
+    await caughtUp([leader, two]);
+    const bytes = damagedCopy(cluster.objects.get(files[0]!.blob)!);
+    cluster.objects.set(files[0]!.blob, bytes);
+    await cluster.wait(10_000);
+    assert.equal(one.node.applied, 0);
+    const { fault } = await cluster.run(one.node.status());
+    assert.match(fault!, /is damaged/);
+    bytes[0]! ^= 1;
+    await caughtUp([one]);
+    assert.equal((await cluster.run(one.node.status())).fault, null);
+  });
+
+  it('resigns when it cannot apply what it has added, and loses nothing', async () => {
+    const { leader, all } = await three();
+    leader.host.faults.diskFails = 1;
+    const committing = leader.node.commit(() => proposal('one'));
+    await cluster.until(() => cluster.log.state.head === 1);
+    const next = await cluster.leader(all.filter((member) => member !== leader));
+    assert.equal(await cluster.commit(next, 'two'), 2);
+    leader.host.faults.diskFails = 0;
+    assert.equal(await cluster.run(committing), 1);
+    await caughtUp(all);
+    assert.deepEqual([...leader.replica.view.tasks.keys()], ['one', 'two']);
+  });
+
+  it('stops after the commits that are under way, and another node leads at once', async () => {
+    const { leader, all } = await three();
+    const committing = leader.node.commit(() => proposal('one'));
+    await cluster.run(leader.node.stop());
+    assert.equal(await committing, 1);
+    await assert.rejects(
+      leader.node.commit(() => proposal('two')),
+      NoLeaderError,
+    );
+    assert.equal(cluster.log.state.leader, null);
+    const next = await cluster.leader(all.filter((member) => member !== leader));
+    assert.equal(await cluster.commit(next, 'two'), 2);
+  });
+});
+
+function damagedCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[0]! ^= 1;
+  return copy;
+}
+
+describe('The objects of a cluster', () => {
+  let cluster: QuietCluster;
+  const options = {
+    ...{ inlineBytesMax: 300, checkpointLogBytes: 500, maintenanceMs: 100, retentionMs: 2000 },
+  };
+  beforeEach(() => (cluster = new QuietCluster()));
+
+  /** Commits so many files that checkpoints are written. */
+  async function work(leader: Member, rounds: number): Promise<void> {
+    for (let n = 0; n < rounds; n++) {
+      const { sequence } = { sequence: cluster.log.state.head };
+      const files = await cluster.run(leader.node.upload([localFile(`f${sequence}`)]));
+      const text = n % 4 === 0 ? `${sequence}`.padEnd(400, '.') : String(sequence);
+      await cluster.run(leader.node.commit(() => proposal(text, files)));
+      await cluster.wait(300);
+    }
+  }
+
+  it('are removed when no checkpoint in the time of retention needs them', async () => {
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    await work(leader, 60);
+    const { checkpoint, floor } = cluster.log.state.settings;
+    assert.ok(checkpoint!.sequence > 50);
+    assert.ok(floor > 40 && floor <= checkpoint!.sequence + 1);
+    assert.ok(cluster.objects.size < 60, [...cluster.objects.keys()].join(' '));
+    const joined = await cluster.start('b', options);
+    await cluster.until(() => joined.node.applied === cluster.log.state.head);
+    assert.ok(model.isSame(joined.replica.view, leader.replica.view));
+  });
+
+  it('of later leaders stay, though no log that a former leader has read names them', async () => {
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    const { epoch } = cluster.log.state.leader!;
+    const later = `files/${hex(epoch + 1)}-b1-1`;
+    const own = `files/${hex(epoch)}-b1-1`;
+    for (const name of [later, own, 'files/of-others', 'other/x']) {
+      cluster.objects.set(name, Buffer.from('x'));
+    }
+    await work(leader, 20);
+    const left = ['files/of-others', later, own, 'other/x'].filter((name) =>
+      cluster.objects.has(name),
+    );
+    assert.deepEqual(left, ['files/of-others', later, 'other/x']);
+  });
+
+  it('that a commit is about to name stay', async () => {
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    const files = await cluster.run(leader.node.upload([localFile('slow')]));
+    const given = await cluster.run(leader.node.upload([localFile('given-up')]));
+    leader.node.release(given);
+    await work(leader, 20);
+    assert.ok(cluster.objects.has(files[0]!.blob));
+    assert.ok(!cluster.objects.has(given[0]!.blob));
+    await cluster.run(leader.node.commit(() => proposal('slow', files)));
+  });
+});
