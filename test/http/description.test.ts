@@ -47,6 +47,8 @@ const BEYOND_SCHEMA = [
   /^Missing field `function`/,
   // A grammar of its own.
   /^Invalid value at `\.target`/,
+  // What an index has: one with the name of a sample may be there.
+  /the index `[\w-]+` has no embedder/,
   // Arrays of empty arrays.
   /an empty filter would select every document/,
 ];
