@@ -89,9 +89,16 @@ export function multiSearchLimitFault(
 }
 
 /** An answer that would be larger than `answerBytes`. */
-export function answerTooLarge({ answerBytes }: RequestLimits): ApiError {
+const ANSWER_TOO_LARGE = 'The answer would be larger than the limit of';
+
+export function answerTooLarge({ answerBytes }: Pick<RequestLimits, 'answerBytes'>): ApiError {
   return new ApiError(
     'bad_request',
-    `The answer would be larger than the limit of ${limitText(answerBytes)}; ask for fewer hits, attributes or facets.`,
+    `${ANSWER_TOO_LARGE} ${limitText(answerBytes)}; ask for fewer hits, attributes or facets.`,
   );
+}
+
+/** Whether an error is that of `answerTooLarge`, or of the engine with the bytes that it may answer with. */
+export function isAnswerTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.text.startsWith(ANSWER_TOO_LARGE);
 }

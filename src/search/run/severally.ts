@@ -1,5 +1,5 @@
 import { pauser } from '../../base/pauser.ts';
-import { answerTooLarge, type RequestLimits } from '../../contract/limits.ts';
+import { answerTooLarge, isAnswerTooLarge, type RequestLimits } from '../../contract/limits.ts';
 import type { Answer } from '../answer.ts';
 import type { SearchCaller } from '../caller.ts';
 
@@ -32,13 +32,15 @@ export async function severally(
   const runSome = async (): Promise<void> => {
     while (next < failed) {
       const position = next++;
+      const isWhole = bytesLeft === limits.answerBytes;
       try {
         const answer = await run(position, bytesLeft);
         answers[position] = answer;
         bytesLeft -= answer.bytes.length;
         if (bytesLeft < 0) throw answerTooLarge(limits);
       } catch (error) {
-        fail(position, error);
+        // The limit is that of the request, not what the other answers have left of it.
+        fail(position, !isWhole && isAnswerTooLarge(error) ? answerTooLarge(limits) : error);
       }
       await pause();
     }
