@@ -146,7 +146,7 @@ void SetEmbedCalls(OpenIndex& open, std::shared_ptr<indexing::EmbedCalls> calls)
   open.embed_calls = std::move(calls);
 }
 
-Napi::Value AnswerEmbed(const Napi::CallbackInfo& info) {
+Napi::Value CompleteEmbed(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open || !info[1].IsNumber() || !info[2].IsBuffer()) return info.Env().Undefined();
   const auto bytes = info[2].As<Napi::Buffer<char>>();
@@ -256,7 +256,7 @@ Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
 
 constexpr NamedFunction kBatchFunctions[] = {
     {"checkPayload", CheckPayload},   {"applyBatch", ApplyBatch}, {"compactIndex", CompactIndex},
-    {"answerEmbed", AnswerEmbed},     {"failEmbed", FailEmbed},   {"cancelBatch", CancelBatch},
+    {"completeEmbed", CompleteEmbed}, {"failEmbed", FailEmbed},   {"cancelBatch", CancelBatch},
     {"batchProgress", BatchProgress},
 };
 

@@ -18,7 +18,7 @@ Napi::Value ToBuffer(Napi::Env env, std::string& bytes) {
       env, held->data(), held->size(), [](Napi::Env, char*, std::string* s) { delete s; }, held);
 }
 
-Napi::Value ToAnswer(Napi::Env env, std::string& bytes) {
+Napi::Value ToPooledBuffer(Napi::Env env, std::string& bytes) {
   const Napi::FunctionReference& take = env.GetInstanceData<Environment>()->take_buffer;
   if (take.IsEmpty() || bytes.size() > kCopiedBytesMax) return ToBuffer(env, bytes);
   const Napi::Value taken = take.Call({Napi::Number::New(env, static_cast<double>(bytes.size()))});
@@ -54,26 +54,26 @@ std::string TextAt(const Napi::CallbackInfo& info, size_t at) {
   return std::string(bytes.Data(), bytes.Length());
 }
 
-GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at) {
+CancelFlag CancelFlagAt(const Napi::CallbackInfo& info, size_t at) {
   if (info.Length() <= at || !info[at].IsNumber()) return nullptr;
-  const uint32_t ticket = info[at].As<Napi::Number>().Uint32Value();
-  if (ticket == 0) return nullptr;
-  auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
+  const uint32_t cancellation_id = info[at].As<Napi::Number>().Uint32Value();
+  if (cancellation_id == 0) return nullptr;
+  auto& flags = info.Env().GetInstanceData<Environment>()->cancel_flags;
   std::erase_if(flags, [](const auto& entry) { return entry.second.expired(); });
   auto flag = std::make_shared<std::atomic<bool>>(false);
-  flags[ticket] = flag;
+  flags[cancellation_id] = flag;
   return flag;
 }
 
-StopConditions ConditionsOf(const std::atomic<bool>* gone) {
+StopConditions ConditionsOf(const std::atomic<bool>* cancelled) {
   StopConditions conditions;
-  conditions.gone = gone;
+  conditions.cancelled = cancelled;
   return conditions;
 }
 
-StopConditions ListingConditions(const GoneFlag& gone, bool limited) {
-  StopConditions conditions = ConditionsOf(gone.get());
-  if (limited) conditions.end = StopConditions::Clock::now() + kAnswerTime;
+StopConditions ListingConditions(const CancelFlag& cancelled, bool limited) {
+  StopConditions conditions = ConditionsOf(cancelled.get());
+  if (limited) conditions.end = StopConditions::Clock::now() + kRequestTimeMax;
   return conditions;
 }
 

@@ -36,10 +36,10 @@ std::span<const NamedFunction> ProcessFunctions();
 
 struct Environment {
   std::shared_ptr<Channel> channel;
-  Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
-  Napi::FunctionReference make_answer;  // empty: not made yet
+  Napi::FunctionReference take_buffer;    // of EngineOptions; empty: none
+  Napi::FunctionReference make_response;  // empty: not made yet
   std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>>
-      gone_flags;  // of the searches under way, by ticket
+      cancel_flags;  // of the searches under way, by ticket
 };
 
 std::shared_ptr<Channel> ChannelOf(Napi::Env env);
@@ -97,7 +97,7 @@ Napi::External<T> Hold(Napi::Env env, T value) {
 Napi::Value ToBuffer(Napi::Env env, std::string& bytes);
 
 // The same in memory that is used again once the answer has been sent, if there is such.
-Napi::Value ToAnswer(Napi::Env env, std::string& bytes);
+Napi::Value ToPooledBuffer(Napi::Env env, std::string& bytes);
 
 Napi::Value ToString(Napi::Env env, std::string& text);
 
@@ -110,17 +110,17 @@ std::string StringAt(const Napi::CallbackInfo& info, size_t at);
 std::string TextAt(const Napi::CallbackInfo& info, size_t at);
 
 // The flag of a ticket, which `cancelSearch` sets. 0 or nothing: null.
-GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at);
+CancelFlag CancelFlagAt(const Napi::CallbackInfo& info, size_t at);
 
 // What stops the work of a request, from now on. `gone`: null, or set once nobody waits any more.
-StopConditions ConditionsOf(const std::atomic<bool>* gone);
+StopConditions ConditionsOf(const std::atomic<bool>* cancelled);
 
 // The same for work that has no time of its own: a part of a listing, a check of a filter.
 // `limited`: it may take 10 seconds; else as long as somebody waits.
-StopConditions ListingConditions(const GoneFlag& gone, bool limited);
+StopConditions ListingConditions(const CancelFlag& cancelled, bool limited);
 
 // After the time of a search (`searchCutoffMs`), what its answer may take: facets, hits. A listing
 // has it for each part. The largest answers take some seconds.
-constexpr auto kAnswerTime = std::chrono::seconds(10);
+constexpr auto kRequestTimeMax = std::chrono::seconds(10);
 
 }  // namespace gannet::addon

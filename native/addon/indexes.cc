@@ -49,7 +49,7 @@ void Engine::Configure(const EngineOptions& options) {
     SetTuning(options.tuning);
     searches_ = std::make_unique<ThreadPool>(options.search_threads, [] {
       ExemptThreadFromCrashMark();
-      TakeTurns(kSearchTurn);
+      SetTimeSlice(kSearchTimeSlice);
     });
     SetHelpers(
         {.ask =
@@ -72,7 +72,7 @@ void Engine::Configure(const EngineOptions& options) {
     checks_ = std::make_unique<ThreadPool>(1, [] {
       ExemptThreadFromCrashMark();
       Yield(kCheckNice);
-      TakeTurns(kSearchTurn);
+      SetTimeSlice(kSearchTimeSlice);
     });
   });
 }
@@ -213,13 +213,13 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   while (!later && state.wanted.exchange(false)) {
     while (!index->stop_merging) {
       std::shared_lock structure(index->structure_mutex);
-      auto turn = index->merges.Next(*index->index, bytes_max);
-      if (!turn) break;
-      const indexing::MergePlan& plan = turn->plan();
+      auto merge = index->merges.Next(*index->index, bytes_max);
+      if (!merge) break;
+      const indexing::MergePlan& plan = merge->plan();
       const bool waits = lane == MergeLane::kAll &&
                          plan.bytes > indexing::MergePause::kLargeBytes && !plan.pressing;
       if (waits && !std::exchange(awaited, true)) {
-        turn.reset();
+        merge.reset();
         structure.unlock();
         later = !AwaitPause(*index);
         if (later) break;
@@ -286,10 +286,10 @@ bool Engine::AwaitPause(OpenIndex& index) const {
     const bool batch_ended = index.lane(MergeLane::kAll).wanted;
     const uint64_t searches = searches_begun_;
     const bool searched = searches != std::exchange(searches_seen, searches);
-    const auto answer =
+    const auto decision =
         index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
-    if (answer == indexing::MergePause::Answer::kNow) return true;
-    if (answer == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
+    if (decision == indexing::MergePause::Answer::kNow) return true;
+    if (decision == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
     std::this_thread::sleep_for(kAskAgain);
   }
   return false;

@@ -15,7 +15,7 @@ constexpr uint64_t kListingPartBytes = 256 << 10;
 // A listing that has begun.
 struct OpenListing {
   std::unique_ptr<search::Listing> listing;
-  GoneFlag gone;
+  CancelFlag cancelled;
   bool limited;  // in time
 };
 
@@ -25,17 +25,19 @@ struct ListingPart {
 };
 
 Result<ListingPart> NextPart(std::shared_ptr<OpenListing> open) {
-  return RunStoppable(ListingConditions(open->gone, open->limited), [&]() -> Result<ListingPart> {
-    ListingPart part;
-    GANNET_ASSIGN_OR_RETURN(const bool last, open->listing->Next(kListingPartBytes, part.bytes));
-    if (!last) part.rest = std::move(open);
-    return part;
-  });
+  return RunStoppable(ListingConditions(open->cancelled, open->limited),
+                      [&]() -> Result<ListingPart> {
+                        ListingPart part;
+                        GANNET_ASSIGN_OR_RETURN(const bool last,
+                                                open->listing->Next(kListingPartBytes, part.bytes));
+                        if (!last) part.rest = std::move(open);
+                        return part;
+                      });
 }
 
 Napi::Value ToPart(Napi::Env env, ListingPart& part) {
   auto object = Napi::Object::New(env);
-  object.Set("bytes", ToAnswer(env, part.bytes));
+  object.Set("bytes", ToPooledBuffer(env, part.bytes));
   object.Set("rest", part.rest ? Napi::Value(Hold(env, std::move(part.rest))) : env.Null());
   return object;
 }
@@ -47,10 +49,10 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
   const bool limited = !(info.Length() > 3 && info[3].ToBoolean().Value());
   return Async<ListingPart>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1), gone = GoneFlagAt(info, 2),
+      [open = std::move(open), request = TextAt(info, 1), cancelled = CancelFlagAt(info, 2),
        limited]() -> Result<ListingPart> {
-        auto listing = std::make_shared<OpenListing>(OpenListing{nullptr, gone, limited});
-        GANNET_RETURN_IF_ERROR(RunStoppable(ListingConditions(gone, limited), [&]() -> Status {
+        auto listing = std::make_shared<OpenListing>(OpenListing{nullptr, cancelled, limited});
+        GANNET_RETURN_IF_ERROR(RunStoppable(ListingConditions(cancelled, limited), [&]() -> Status {
           StopPoint();
           GANNET_ASSIGN_OR_RETURN(listing->listing, search::Listing::Open(*open->index, request));
           return Status::Ok();
@@ -96,7 +98,7 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
     return info.Env().Undefined();
   }
   if (!*document) return info.Env().Null();
-  return ToAnswer(info.Env(), **document);
+  return ToPooledBuffer(info.Env(), **document);
 }
 
 // What JavaScript holds of a stream; its memory goes when it is collected, what it reads when it is
@@ -117,8 +119,9 @@ Napi::Value OpenDocuments(const Napi::CallbackInfo& info) {
   if (!open) return info.Env().Undefined();
   return Async<StreamHandle>(
       info.Env(), Engine::Instance().batches(),
-      [open, request = StringAt(info, 1), gone = GoneFlagAt(info, 2)]() -> Result<StreamHandle> {
-        return RunStoppable(ConditionsOf(gone.get()), [&]() -> Result<StreamHandle> {
+      [open, request = StringAt(info, 1),
+       cancelled = CancelFlagAt(info, 2)]() -> Result<StreamHandle> {
+        return RunStoppable(ConditionsOf(cancelled.get()), [&]() -> Result<StreamHandle> {
           StopPoint();
           GANNET_ASSIGN_OR_RETURN(auto stream, search::DocumentStream::Open(*open->index, request));
           return StreamHandle(std::move(stream));

@@ -53,7 +53,7 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
     info.Env().GetInstanceData<Environment>()->take_buffer =
         Napi::Persistent(take_buffer.As<Napi::Function>());
   }
-  TakeTurns(kMainTurn);
+  SetTimeSlice(kMainTimeSlice);
   return info.Env().Undefined();
 }
 

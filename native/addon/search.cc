@@ -18,27 +18,27 @@ namespace gannet::addon {
 namespace {
 
 // What stops a search of so many milliseconds.
-StopConditions TimedConditions(uint64_t cutoff_ms, const GoneFlag& gone) {
-  StopConditions conditions = ConditionsOf(gone.get());
+StopConditions TimedConditions(uint64_t cutoff_ms, const CancelFlag& cancelled) {
+  StopConditions conditions = ConditionsOf(cancelled.get());
   const Deadline cutoff = Deadline::In(cutoff_ms);
   conditions.grace_end = cutoff.at();
-  conditions.end = cutoff.at() + kAnswerTime;
+  conditions.end = cutoff.at() + kRequestTimeMax;
   return conditions;
 }
 
 // The same for a search of the indexes.
 StopConditions SearchConditions(std::span<const std::shared_ptr<OpenIndex>> indexes,
-                                const GoneFlag& gone) {
+                                const CancelFlag& cancelled) {
   uint64_t cutoff_ms = 0;
   for (const auto& open : indexes)
     cutoff_ms = std::max(cutoff_ms, search::CutoffMs(*open->index->snapshot()));
-  StopConditions conditions = TimedConditions(cutoff_ms, gone);
+  StopConditions conditions = TimedConditions(cutoff_ms, cancelled);
   if (indexes.size() == 1) conditions.closing = &indexes[0]->closing;
   return conditions;
 }
 
 Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
-  auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
+  auto& flags = info.Env().GetInstanceData<Environment>()->cancel_flags;
   const auto found =
       info[0].IsNumber() ? flags.find(info[0].As<Napi::Number>().Uint32Value()) : flags.end();
   if (found != flags.end()) {
@@ -68,24 +68,24 @@ Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
 
 // Makes an EngineAnswer of src/engine/native.ts. One call of a function costs less than to create
 // its objects member by member from here.
-constexpr const char* kMakeAnswer =
+constexpr const char* kMakeResponse =
     "(bytes, processingTimeMs, degraded, totalHits) => "
     "({ bytes, head: { processingTimeMs, degraded, totalHits } })";
 
-Napi::Value ToSearchAnswer(Napi::Env env, search::Answer& answer) {
-  search::AnswerHead& known = answer.head;
-  Napi::FunctionReference& make = env.GetInstanceData<Environment>()->make_answer;
-  if (make.IsEmpty()) make = Napi::Persistent(env.RunScript(kMakeAnswer).As<Napi::Function>());
+Napi::Value ToSearchResponse(Napi::Env env, search::Answer& response) {
+  search::AnswerHead& head = response.head;
+  Napi::FunctionReference& make = env.GetInstanceData<Environment>()->make_response;
+  if (make.IsEmpty()) make = Napi::Persistent(env.RunScript(kMakeResponse).As<Napi::Function>());
   const Napi::Value made =
-      make.Call({ToAnswer(env, answer.body), ToNumber(env, known.processing_time_ms),
-                 Napi::Boolean::New(env, known.degraded),
-                 known.total_hits ? ToNumber(env, *known.total_hits) : env.Null()});
-  if (known.hit_spans.empty() && known.query_uids.empty() && !known.needs_vector) return made;
-  auto head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
-  if (!known.hit_spans.empty()) head.Set("hitSpans", ToNumbers(env, known.hit_spans));
-  if (!known.hit_queries.empty()) head.Set("hitQueries", ToNumbers(env, known.hit_queries));
-  if (!known.query_uids.empty()) head.Set("queryUids", ToStrings(env, known.query_uids));
-  if (known.needs_vector) head.Set("needsVector", Hold(env, std::move(known.needs_vector)));
+      make.Call({ToPooledBuffer(env, response.body), ToNumber(env, head.processing_time_ms),
+                 Napi::Boolean::New(env, head.degraded),
+                 head.total_hits ? ToNumber(env, *head.total_hits) : env.Null()});
+  if (head.hit_spans.empty() && head.query_uids.empty() && !head.needs_vector) return made;
+  auto made_head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
+  if (!head.hit_spans.empty()) made_head.Set("hitSpans", ToNumbers(env, head.hit_spans));
+  if (!head.hit_queries.empty()) made_head.Set("hitQueries", ToNumbers(env, head.hit_queries));
+  if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
+  if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));
   return made;
 }
 
@@ -99,14 +99,14 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   return Async<search::Answer>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
+       caller = search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::Answer> {
         return RunStoppable(SearchConditions({&open, 1}, caller.gone),
                             [&]() -> Result<search::Answer> {
                               StopPoint();
                               return Execute(*open->index, request, caller);
                             });
       },
-      ToSearchAnswer);
+      ToSearchResponse);
 }
 
 using PendingHandle = std::shared_ptr<search::PendingSearch>;
@@ -128,7 +128,8 @@ Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
   return Async<search::Answer>(
       info.Env(), Engine::Instance().searches(),
       [pending = std::move(held), vector = std::move(vector),
-       caller = search::Caller(started, GoneFlagAt(info, 2))]() mutable -> Result<search::Answer> {
+       caller =
+           search::Caller(started, CancelFlagAt(info, 2))]() mutable -> Result<search::Answer> {
         const uint64_t cutoff_ms = pending->cutoff_ms();
         return RunStoppable(TimedConditions(cutoff_ms, caller.gone),
                             [&]() -> Result<search::Answer> {
@@ -136,7 +137,7 @@ Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
                               return pending->Resume(std::move(vector), caller);
                             });
       },
-      ToSearchAnswer);
+      ToSearchResponse);
 }
 
 Napi::Value DropSearch(const Napi::CallbackInfo& info) {
@@ -160,7 +161,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   return Async<search::Answer>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<search::Answer> {
+       caller = search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::Answer> {
         return RunStoppable(SearchConditions(open, caller.gone), [&]() -> Result<search::Answer> {
           StopPoint();
           std::vector<index::Index*> indexes;
@@ -168,7 +169,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
           return search::ExecuteFederatedSearch(indexes, request, caller);
         });
       },
-      ToSearchAnswer);
+      ToSearchResponse);
 }
 
 // What a server has answered, as it was read. It borrows bytes of JavaScript.
@@ -224,7 +225,7 @@ Napi::Value MergeRead(const Napi::CallbackInfo& info) {
         for (const auto& handle : handles) responses.push_back(std::move(handle->read));
         return Merge(request, responses);
       },
-      ToSearchAnswer);
+      ToSearchResponse);
 }
 
 using FacetHits = std::vector<search::FacetValue>;

@@ -27,7 +27,7 @@ ByteArena::~ByteArena() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  asked_.notify_all();
+  wanted_.notify_all();
   if (maker_.joinable()) maker_.join();
   if (data_ != nullptr) munmap(data_, bytes_max_);
 }
@@ -36,12 +36,12 @@ char* ByteArena::Allocate(size_t bytes) {
   const size_t wanted = Rounded(std::max(bytes, size_t{1}));
   const std::lock_guard lock(mutex_);
   // The first that is large enough: so the end stays free for large ones.
-  const auto room = std::find_if(free_.begin(), free_.end(), [&](const auto& free) {
+  const auto fit = std::find_if(free_.begin(), free_.end(), [&](const auto& free) {
     return free.second - free.first >= wanted;
   });
-  if (room == free_.end()) return nullptr;
-  const auto [begin, end] = *room;
-  free_.erase(room);
+  if (fit == free_.end()) return nullptr;
+  const auto [begin, end] = *fit;
+  free_.erase(fit);
   if (begin + wanted < end) free_.emplace(begin + wanted, end);
   if (begin + wanted > used_) {
     used_ = begin + wanted;
@@ -54,22 +54,22 @@ void ByteArena::Free(char* block, size_t bytes) {
   size_t begin = static_cast<size_t>(block - data_),
          end = begin + Rounded(std::max(bytes, size_t{1}));
   const std::lock_guard lock(mutex_);
-  auto behind = free_.lower_bound(begin);
-  if (behind != free_.end() && behind->first == end) {
-    end = behind->second;
-    behind = free_.erase(behind);
+  auto after = free_.lower_bound(begin);
+  if (after != free_.end() && after->first == end) {
+    end = after->second;
+    after = free_.erase(after);
   }
-  if (behind != free_.begin() && std::prev(behind)->second == begin) {
-    std::prev(behind)->second = end;
+  if (after != free_.begin() && std::prev(after)->second == begin) {
+    std::prev(after)->second = end;
   } else {
-    free_.emplace_hint(behind, begin, end);
+    free_.emplace_hint(after, begin, end);
   }
 }
 
 void ByteArena::AskForPages() {
 #ifdef MADV_POPULATE_WRITE
-  if (!Behind()) return;
-  if (maker_.joinable()) return asked_.notify_one();
+  if (!NeedsPages()) return;
+  if (maker_.joinable()) return wanted_.notify_one();
   try {
     maker_ = std::thread([this] { MakeReady(); });
   } catch (const std::exception&) {
@@ -82,7 +82,7 @@ void ByteArena::MakeReady() {
 #ifdef MADV_POPULATE_WRITE
   std::unique_lock lock(mutex_);
   for (;;) {
-    asked_.wait(lock, [&] { return closing_ || Behind(); });
+    wanted_.wait(lock, [&] { return closing_ || NeedsPages(); });
     if (closing_) return;
     const size_t begin = ready_, bytes = std::min(kStep, bytes_max_ - begin);
     lock.unlock();

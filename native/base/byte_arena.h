@@ -38,7 +38,7 @@ class ByteArena {
  private:
   static size_t Rounded(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
   // Whether to go on making pages ready. REQUIRES: mutex_ is held
-  bool Behind() const { return ready_ < std::min(used_ + kAhead, bytes_max_); }
+  bool NeedsPages() const { return ready_ < std::min(used_ + kAhead, bytes_max_); }
   // Called when used_ has grown. REQUIRES: mutex_ is held
   void AskForPages();
   void MakeReady();
@@ -50,7 +50,7 @@ class ByteArena {
   size_t used_ = 0;                // no block was ever behind it
   size_t ready_ = 0;               // pages before it are there
   bool closing_ = false;
-  std::condition_variable asked_;
+  std::condition_variable wanted_;
   std::thread maker_;  // from the first block on
 };
 

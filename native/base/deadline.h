@@ -12,33 +12,33 @@ namespace gannet {
 
 // Set, from any thread, once nobody waits for the outcome of some work any more. null: nobody ever
 // says so.
-using GoneFlag = std::shared_ptr<const std::atomic<bool>>;
+using CancelFlag = std::shared_ptr<const std::atomic<bool>>;
 
 // One thread.
 class Deadline {
  public:
   // More than a year is a year: the clock must not overflow.
-  // gone  when set, the time is over at once
-  static Deadline In(uint64_t milliseconds, GoneFlag gone = nullptr) {
+  // cancelled  when set, the time is over at once
+  static Deadline In(uint64_t milliseconds, CancelFlag cancelled = nullptr) {
     constexpr uint64_t kYear = uint64_t{365} * 24 * 60 * 60 * 1000;
     return Deadline(
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)),
-        std::move(gone));
+        std::move(cancelled));
   }
   std::chrono::steady_clock::time_point at() const { return at_; }
   // Whether nobody waits any more.
-  bool Gone() const { return gone_ && gone_->load(std::memory_order_relaxed); }
+  bool Cancelled() const { return cancelled_ && cancelled_->load(std::memory_order_relaxed); }
   // Asks the clock; about 25 ns. Once passed, it stays passed.
   bool Passed() {
-    if (!passed_) passed_ = Gone() || std::chrono::steady_clock::now() >= at_;
+    if (!passed_) passed_ = Cancelled() || std::chrono::steady_clock::now() >= at_;
     return passed_;
   }
 
  private:
-  Deadline(std::chrono::steady_clock::time_point at, GoneFlag gone)
-      : at_(at), gone_(std::move(gone)) {}
+  Deadline(std::chrono::steady_clock::time_point at, CancelFlag cancelled)
+      : at_(at), cancelled_(std::move(cancelled)) {}
   std::chrono::steady_clock::time_point at_;
-  GoneFlag gone_;
+  CancelFlag cancelled_;
   bool passed_ = false;
 };
 

@@ -303,13 +303,13 @@ void AppendLastMembers(std::string& out, std::string_view value) {
     out.push_back(']');
   } else if (KindOf(value) == Kind::kObject) {
     std::vector<std::pair<std::string, std::string_view>> members;
-    std::unordered_map<std::string, size_t> places;
+    std::unordered_map<std::string, size_t> indexes;
     ForEachMember(value, [&](std::string_view name, std::string_view member) {
-      const auto [place, fresh] = places.try_emplace(std::string(name), members.size());
-      if (fresh) {
+      const auto [index, is_new] = indexes.try_emplace(std::string(name), members.size());
+      if (is_new) {
         members.emplace_back(name, member);
       } else {
-        members[place->second].second = member;
+        members[index->second].second = member;
       }
     });
     out.push_back('{');

@@ -27,7 +27,7 @@ static_assert(sizeof(Attributes) == 48);
 
 }  // namespace
 
-void TakeTurns(std::chrono::microseconds length) {
+void SetTimeSlice(std::chrono::microseconds length) {
   Attributes attributes{};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
   // Of real-time policies it means something else.
@@ -43,7 +43,7 @@ void Yield(int nice) { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_g
 
 #else
 
-void TakeTurns(std::chrono::microseconds) {}
+void SetTimeSlice(std::chrono::microseconds) {}
 void Yield(int) {}
 
 #endif

@@ -22,8 +22,8 @@ thread_local constinit const StopConditions* current = nullptr;
 
 void Check(const StopConditions& conditions) {
   if (conditions.probe != nullptr) (*conditions.probe)();
-  if (conditions.gone != nullptr && conditions.gone->load(std::memory_order_relaxed))
-    throw Stopped{StopReason::kGone};
+  if (conditions.cancelled != nullptr && conditions.cancelled->load(std::memory_order_relaxed))
+    throw Stopped{StopReason::kCancelled};
   const TimePoint now = LastTick();
   if (now >= conditions.end) throw Stopped{StopReason::kOverdue};
   if (conditions.closing != nullptr && now >= conditions.grace_end &&

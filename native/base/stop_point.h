@@ -31,8 +31,8 @@ namespace gannet {
 struct StopConditions {
   using Clock = std::chrono::steady_clock;
 
-  const std::atomic<bool>* gone = nullptr;     // set: nobody waits any more; null: never
-  const std::atomic<bool>* closing = nullptr;  // set: work stops at `grace_end`; null: never
+  const std::atomic<bool>* cancelled = nullptr;  // set: nobody waits any more; null: never
+  const std::atomic<bool>* closing = nullptr;    // set: work stops at `grace_end`; null: never
   Clock::time_point grace_end = Clock::time_point::max();
   Clock::time_point end = Clock::time_point::max();
   Clock::time_point step_end = Clock::time_point::max();  // see RunUntil
@@ -40,7 +40,7 @@ struct StopConditions {
   const std::function<void()>* probe = nullptr;
 };
 
-enum class StopReason : uint8_t { kGone, kClosed, kOverdue, kStepOver };
+enum class StopReason : uint8_t { kCancelled, kClosed, kOverdue, kStepOver };
 
 // Thrown by StopPoint. No std::exception: who catches those when memory runs out must let it pass.
 struct Stopped {

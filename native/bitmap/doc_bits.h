@@ -20,7 +20,7 @@ class DocBits {
   DocBits() = default;
   // cost  1 ns per docid
   explicit DocBits(const DocSet& set) {
-    set.ForEach([&](uint32_t docid) {
+    set.ForEach([&](DocId docid) {
       const uint32_t key = docid >> 16;
       if (key >= blocks_.size()) blocks_.resize(key + size_t{1});
       if (blocks_[key] == nullptr) blocks_[key] = std::make_unique<Block>();
@@ -28,7 +28,7 @@ class DocBits {
     });
   }
 
-  bool Contains(uint32_t docid) const {
+  bool Contains(DocId docid) const {
     const uint64_t* words = block(docid >> 16);
     return words != nullptr && (words[(docid & 0xffff) / 64] >> docid % 64 & 1) != 0;
   }

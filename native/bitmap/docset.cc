@@ -105,7 +105,7 @@ DocSet DocSet::Range(uint32_t begin, uint32_t end) {
   return set;
 }
 
-DocSet DocSet::FromSorted(std::span<const uint32_t> docids) {
+DocSet DocSet::FromSorted(std::span<const DocId> docids) {
   DocSet set;
   set.AddMany(docids);
   return set;
@@ -137,7 +137,7 @@ Result<DocSet> DocSet::Parse(std::string_view bytes) {
 
 bool DocSet::empty() const { return roaring_bitmap_is_empty(R(*this)); }
 uint64_t DocSet::size() const { return roaring_bitmap_get_cardinality(R(*this)); }
-bool DocSet::Contains(uint32_t docid) const { return roaring_bitmap_contains(R(*this), docid); }
+bool DocSet::Contains(DocId docid) const { return roaring_bitmap_contains(R(*this), docid); }
 
 uint32_t DocSet::min() const {
   assert(!empty());
@@ -149,9 +149,9 @@ uint32_t DocSet::max() const {
   return roaring_bitmap_maximum(R(*this));
 }
 
-void DocSet::Add(uint32_t docid) { roaring_bitmap_add(R(*this), docid); }
+void DocSet::Add(DocId docid) { roaring_bitmap_add(R(*this), docid); }
 
-void DocSet::AddMany(std::span<const uint32_t> docids) {
+void DocSet::AddMany(std::span<const DocId> docids) {
   if (!docids.empty()) roaring_bitmap_add_many(R(*this), docids.size(), docids.data());
 }
 
@@ -159,7 +159,7 @@ void DocSet::AddRange(uint32_t begin, uint32_t end) {
   if (begin < end) roaring_bitmap_add_range(R(*this), begin, end);
 }
 
-void DocSet::Remove(uint32_t docid) { roaring_bitmap_remove(R(*this), docid); }
+void DocSet::Remove(DocId docid) { roaring_bitmap_remove(R(*this), docid); }
 
 DocSet& DocSet::operator|=(const DocSet& other) {
   if (this != &other) roaring_bitmap_or_inplace(R(*this), R(other));
@@ -213,13 +213,13 @@ void DocSet::ToVector(std::vector<uint32_t>& out) const {
 }
 
 uint32_t DocSet::Select(uint32_t rank) const {
-  uint32_t docid = 0;
+  DocId docid = 0;
   [[maybe_unused]] const bool found = roaring_bitmap_select(R(*this), rank, &docid);
   assert(found);
   return docid;
 }
 
-uint64_t DocSet::Rank(uint32_t docid) const {
+uint64_t DocSet::Rank(DocId docid) const {
   return docid == 0 ? 0 : roaring_bitmap_rank(R(*this), docid - 1);
 }
 
@@ -253,7 +253,7 @@ size_t DocSetCursor::Read(uint32_t* buffer, size_t capacity) {
                                       buffer, count);
 }
 
-void DocSetCursor::SkipTo(uint32_t docid) {
+void DocSetCursor::SkipTo(DocId docid) {
   auto* it = reinterpret_cast<roaring_uint32_iterator_t*>(storage_);
   if (it->has_value && it->current_value < docid) {
     roaring_uint32_iterator_move_equalorlarger(it, docid);

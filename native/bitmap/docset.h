@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/status.h"
 
 namespace gannet {
@@ -34,7 +35,7 @@ class DocSet {
   // All docids of [begin, end); empty when begin >= end. Cost: proportional to the range / 65536.
   static DocSet Range(uint32_t begin, uint32_t end);
   // REQUIRES: docids ascending and distinct.
-  static DocSet FromSorted(std::span<const uint32_t> docids);
+  static DocSet FromSorted(std::span<const DocId> docids);
   // Union of all sets (none: empty). Faster than |= in a loop: cardinalities are counted once at
   // the end. REQUIRES: no null pointer.
   static DocSet Union(std::span<const DocSet* const> sets);
@@ -43,14 +44,14 @@ class DocSet {
 
   bool empty() const;
   uint64_t size() const;  // cost: one addition per block of 65536 docids in use
-  bool Contains(uint32_t docid) const;
-  uint32_t min() const;  // REQUIRES: !empty()
-  uint32_t max() const;  // REQUIRES: !empty()
+  bool Contains(DocId docid) const;
+  DocId min() const;  // REQUIRES: !empty()
+  DocId max() const;  // REQUIRES: !empty()
 
-  void Add(uint32_t docid);
-  void AddMany(std::span<const uint32_t> docids);  // any order; ascending is fastest
-  void AddRange(uint32_t begin, uint32_t end);     // [begin, end)
-  void Remove(uint32_t docid);
+  void Add(DocId docid);
+  void AddMany(std::span<const DocId> docids);  // any order; ascending is fastest
+  void AddRange(uint32_t begin, uint32_t end);  // [begin, end)
+  void Remove(DocId docid);
   void Clear();
 
   DocSet& operator|=(const DocSet& other);
@@ -65,7 +66,7 @@ class DocSet {
   bool Intersects(const DocSet& other) const;
   bool IsSubsetOf(const DocSet& other) const;
 
-  // Calls f(uint32_t docid) in ascending order. f may return bool: false stops.
+  // Calls f(DocId docid) in ascending order. f may return bool: false stops.
   // REQUIRES: f does not change this set.
   template <typename F>
   void ForEach(F&& f) const;
@@ -75,7 +76,7 @@ class DocSet {
   // The docid with `rank` smaller ones. REQUIRES: rank < size()
   uint32_t Select(uint32_t rank) const;
   // Number of docids strictly below `docid`: Select(Rank(d)) == d for every d contained.
-  uint64_t Rank(uint32_t docid) const;
+  uint64_t Rank(DocId docid) const;
 
   // Turns blocks into runs where that is smaller and gives unused memory back.
   void Optimize();
@@ -102,7 +103,7 @@ class DocSetCursor {
   // Writes the next docids, at most `capacity`, ascending. Returns how many; 0 at the end.
   size_t Read(uint32_t* buffer, size_t capacity);
   // Moves forward so that the next docid read is >= `docid`. Never moves backward.
-  void SkipTo(uint32_t docid);
+  void SkipTo(DocId docid);
 
  private:
   alignas(8) std::byte storage_[48];  // a roaring_uint32_iterator_t

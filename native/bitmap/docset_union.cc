@@ -39,12 +39,12 @@ constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
 // Docids of a block, repeated ones included, that do not make it dense.
 constexpr size_t kSparseMax = 1024;
-constexpr size_t kGatheredMax = 8192;
-constexpr size_t kScatteredPerBlock = 512;
+constexpr size_t kPendingMax = 8192;
+constexpr size_t kPendingPerBlock = 512;
 constexpr size_t kSortedMax = 48;  // so few docids are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
 constexpr size_t kJoinedMax = 3;       // parts of a block that are joined one after the other
-constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
+constexpr size_t kIntersectSlack = 8;  // offsets that CRoaring may write behind the last one
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   const uint32_t first_word = begin / 64, last_word = last / 64;
@@ -58,12 +58,12 @@ void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   block[last_word] |= high;
 }
 
-// Sets the bits of `count` ascending places of 16 bits each. Four runs of them by turns: neighbours
-// often fall into the same word, and each such change waits for the one before. 0.44 ns for each of
-// a thousand places, one after the other 0.65.
-void SetEach(const char* places, uint32_t count, uint64_t* block) {
+// Sets the bits of `count` ascending offsets of 16 bits each. Four runs of them by turns:
+// neighbours often fall into the same word, and each such change waits for the one before. 0.44 ns
+// for each of a thousand offsets, one after the other 0.65.
+void SetEach(const char* offsets, uint32_t count, uint64_t* block) {
   const auto set = [&](size_t n) {
-    const uint32_t low = LoadFixed<uint16_t>(places + n * sizeof(uint16_t));
+    const uint32_t low = LoadFixed<uint16_t>(offsets + n * sizeof(uint16_t));
     block[low / 64] |= uint64_t{1} << low % 64;
   };
   const size_t quarter = count / 4;
@@ -107,11 +107,11 @@ uint32_t Count(const uint64_t* block) {
 constexpr auto Count = CountPortable;
 #endif
 
-// How many places an extraction may write behind the last one: as many as the widest variant writes
-// at once.
+// How many offsets an extraction may write behind the last one: as many as the widest variant
+// writes at once.
 constexpr size_t kExtractSlack = 32;
 
-// Writes the places of the bits that are set, ascending, as 16 bits each.
+// Writes the offsets of the bits that are set, ascending, as 16 bits each.
 void ExtractPortable(const uint64_t* block, uint16_t* out) {
   for (uint32_t w = 0; w < kBlockWords; ++w) {
     for (uint64_t bits = block[w]; bits != 0; bits &= bits - 1) {
@@ -123,7 +123,7 @@ void ExtractPortable(const uint64_t* block, uint16_t* out) {
 #if defined(__x86_64__)
 // First the words that have any bits, without a branch; then four bits at a time whether they are
 // there or not: how many the next word has cannot be foreseen, and each wrong guess costs as much
-// as four places.
+// as four offsets.
 __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uint16_t* out) {
   std::array<uint16_t, kBlockWords> used;
   size_t used_count = 0;
@@ -146,15 +146,15 @@ __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uin
   }
 }
 
-// Of each half of a word that has any bits, the places of those that are set, moved together.
+// Of each half of a word that has any bits, the offsets of those that are set, moved together.
 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractAvx512(
     const uint64_t* block, uint16_t* out) {
-  alignas(64) static constexpr auto kPlaces = [] {
-    std::array<uint16_t, 32> places{};
-    for (uint16_t i = 0; i < 32; ++i) places[i] = i;
-    return places;
+  alignas(64) static constexpr auto kOffsets = [] {
+    std::array<uint16_t, 32> offsets{};
+    for (uint16_t i = 0; i < 32; ++i) offsets[i] = i;
+    return offsets;
   }();
-  const __m512i places = _mm512_load_si512(kPlaces.data());
+  const __m512i offsets = _mm512_load_si512(kOffsets.data());
   for (uint32_t w = 0; w < kBlockWords; w += 8) {
     const __m512i words = _mm512_loadu_si512(block + w);
     for (uint32_t used = _mm512_test_epi64_mask(words, words); used != 0; used &= used - 1) {
@@ -162,7 +162,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractA
       for (const uint32_t half : {0u, 1u}) {
         const auto bits = static_cast<uint32_t>(block[word] >> half * 32);
         const __m512i here = _mm512_add_epi16(
-            places, _mm512_set1_epi16(static_cast<int16_t>(word * 64 + half * 32)));
+            offsets, _mm512_set1_epi16(static_cast<int16_t>(word * 64 + half * 32)));
         _mm512_storeu_si512(out, _mm512_maskz_compress_epi16(bits, here));
         out += __builtin_popcount(bits);
       }
@@ -267,7 +267,7 @@ class DocSetUnion::SparseBits {
     (*bits_)[word] |= uint64_t{1} << low % 64;
     used_[word / 64] |= uint64_t{1} << word % 64;
   }
-  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none
+  // Writes the offsets of the bits that are set, and that `taken` has (null: all), ascending; none
   // is set afterwards. Returns how many.
   size_t Drain(const uint64_t* taken, uint16_t* out) {
     const uint16_t* const begin = out;
@@ -296,8 +296,8 @@ struct DocSetUnion::Limit {
 };
 
 // A part as a container around the bytes where they lie, to be read only.
-struct DocSetUnion::Lent {
-  explicit Lent(const Part& part) {
+struct DocSetUnion::Borrowed {
+  explicit Borrowed(const Part& part) {
     char* bytes = const_cast<char*>(part.bytes);
     const auto count = static_cast<int32_t>(part.count);
     switch (part.form) {
@@ -321,8 +321,8 @@ struct DocSetUnion::Lent {
         break;
     }
   }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
 
   array_container_t array;
   bitset_container_t bits;
@@ -332,9 +332,9 @@ struct DocSetUnion::Lent {
 };
 
 DocSetUnion::DocSetUnion(const DocSet* within) {
-  const bool few = within != nullptr && within->size() <= kAskedMax;
-  asked_ = few ? within : nullptr;
-  asked_max_ = few && !within->empty() ? within->max() : 0;
+  const bool few = within != nullptr && within->size() <= kRestrictionMax;
+  restriction_ = few ? within : nullptr;
+  restriction_max_ = few && !within->empty() ? within->max() : 0;
   within_ = few ? nullptr : within;
 }
 
@@ -345,7 +345,7 @@ DocSetUnion::~DocSetUnion() {
 uint64_t* DocSetUnion::BitsOf(uint32_t key) {
   if (key >= blocks_.size()) blocks_.resize(key + size_t{1});
   if (blocks_[key] == nullptr) blocks_[key] = NewBlock();
-  scattered_ = true;
+  has_bitsets_ = true;
   return blocks_[key]->words;
 }
 
@@ -357,32 +357,32 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
   if ((header & 1) != 0) return AddRoaring({reader.at(), reader.left()});
   const uint64_t count = header >> 1;
   GapReader gaps(reader, count);
-  const bool scattered = asked_ == nullptr && count >= kGatheredMax;
+  const bool to_bitsets = restriction_ == nullptr && count >= kPendingMax;
   for (auto docids = gaps.Next(); !docids.empty(); docids = gaps.Next()) {
-    if (scattered) {
-      Scatter(docids);
-    } else if (asked_ == nullptr) {
-      gathered_.insert(gathered_.end(), docids.begin(), docids.end());
+    if (to_bitsets) {
+      SetBits(docids);
+    } else if (restriction_ == nullptr) {
+      pending_.insert(pending_.end(), docids.begin(), docids.end());
     } else {
-      if (docids.front() > asked_max_) break;
-      GatherAsked(docids);
+      if (docids.front() > restriction_max_) break;
+      AddRestricted(docids);
     }
   }
-  Gathered();
+  FlushPendingIfMany();
 }
 
-void DocSetUnion::GatherAsked(std::span<const uint32_t> docids) {
-  constexpr uint32_t kAskedBefore = 64;  // looked up one by one before it pays to make bits
-  if (asked_bits_.empty()) {
-    asked_count_ += static_cast<uint32_t>(docids.size());
-    if (asked_count_ <= kAskedBefore) {
-      std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_),
-                   [&](uint32_t docid) { return asked_->Contains(docid); });
+void DocSetUnion::AddRestricted(std::span<const DocId> docids) {
+  constexpr uint32_t kLookupsMax = 64;  // looked up one by one before it pays to make bits
+  if (restriction_bits_.empty()) {
+    looked_up_ += static_cast<uint32_t>(docids.size());
+    if (looked_up_ <= kLookupsMax) {
+      std::copy_if(docids.begin(), docids.end(), std::back_inserter(pending_),
+                   [&](DocId docid) { return restriction_->Contains(docid); });
       return;
     }
-    asked_bits_.resize(kBlockWords);
-    asked_->ForEach([&](uint32_t asked) {
-      asked_bits_[asked % kBlockDocids / 64] |= uint64_t{1} << asked % 64;
+    restriction_bits_.resize(kBlockWords);
+    restriction_->ForEach([&](DocId docid) {
+      restriction_bits_[docid % kBlockDocids / 64] |= uint64_t{1} << docid % 64;
     });
   }
   // Whatever the block: few pass that are not asked for. Without a branch, which could not be
@@ -392,13 +392,13 @@ void DocSetUnion::GatherAsked(std::span<const uint32_t> docids) {
     const auto part = docids.first(std::min(docids.size(), passed.size()));
     docids = docids.subspan(part.size());
     size_t count = 0;
-    for (const uint32_t docid : part) {
+    for (const DocId docid : part) {
       passed[count] = docid;
-      count += asked_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1;
+      count += restriction_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1;
     }
     std::copy_if(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(count),
-                 std::back_inserter(gathered_),
-                 [&](uint32_t docid) { return asked_->Contains(docid); });
+                 std::back_inserter(pending_),
+                 [&](DocId docid) { return restriction_->Contains(docid); });
   }
 }
 
@@ -436,51 +436,51 @@ void DocSetUnion::AddRoaring(std::string_view bytes) {
       at += kBlockBytes;
     }
   }
-  Gathered();
+  FlushPendingIfMany();
 }
 
 void DocSetUnion::AddPart(Part part) {
-  if (asked_ != nullptr) return GatherAsked(part);
+  if (restriction_ != nullptr) return AddRestricted(part);
   if (part.key >= first_part_.size()) first_part_.resize(part.key + size_t{1}, kNoPart);
   part.next = std::exchange(first_part_[part.key], static_cast<uint32_t>(parts_.size()));
   parts_.push_back(part);
 }
 
-void DocSetUnion::GatherAsked(const Part& part) {
-  const auto& blocks = BlocksOf(*asked_);
+void DocSetUnion::AddRestricted(const Part& part) {
+  const auto& blocks = BlocksOf(*restriction_);
   const int32_t at = roaring::internal::ra_get_index(&blocks, part.key);
   if (at < 0) return;
-  const Lent lent(part);
+  const Borrowed borrowed(part);
   const uint32_t base = uint32_t{part.key} << 16;
-  const container_t* asked = blocks.containers[at];
+  const container_t* allowed = blocks.containers[at];
   if (blocks.typecodes[at] == ARRAY_CONTAINER_TYPE) {
-    uint16_t lows[kAskedMax + kIntersectSlack];
+    uint16_t lows[kRestrictionMax + kIntersectSlack];
     array_container_t both;
     both.cardinality = 0;
-    both.capacity = kAskedMax;
+    both.capacity = kRestrictionMax;
     both.array = lows;
-    const auto* array = static_cast<const array_container_t*>(asked);
+    const auto* array = static_cast<const array_container_t*>(allowed);
     switch (part.form) {
       case Part::Form::kArray:
-        roaring::internal::array_container_intersection(array, &lent.array, &both);
+        roaring::internal::array_container_intersection(array, &borrowed.array, &both);
         break;
       case Part::Form::kBits:
-        roaring::internal::array_bitset_container_intersection(array, &lent.bits, &both);
+        roaring::internal::array_bitset_container_intersection(array, &borrowed.bits, &both);
         break;
       case Part::Form::kRuns:
-        roaring::internal::array_run_container_intersection(array, &lent.runs, &both);
+        roaring::internal::array_run_container_intersection(array, &borrowed.runs, &both);
         break;
     }
-    for (int32_t i = 0; i < both.cardinality; ++i) gathered_.push_back(base | lows[i]);
+    for (int32_t i = 0; i < both.cardinality; ++i) pending_.push_back(base | lows[i]);
     return;
   }
   uint8_t type;
-  container_t* both = roaring::internal::container_and(lent.container, lent.type, asked,
+  container_t* both = roaring::internal::container_and(borrowed.container, borrowed.type, allowed,
                                                        blocks.typecodes[at], &type);
-  const size_t before = gathered_.size();
-  gathered_.resize(before +
-                   static_cast<size_t>(roaring::internal::container_get_cardinality(both, type)));
-  roaring::internal::container_to_uint32_array(gathered_.data() + before, both, type, base);
+  const size_t before = pending_.size();
+  pending_.resize(before +
+                  static_cast<size_t>(roaring::internal::container_get_cardinality(both, type)));
+  roaring::internal::container_to_uint32_array(pending_.data() + before, both, type, base);
   roaring::internal::container_free(both, type);
 }
 
@@ -500,34 +500,34 @@ void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
   }
 }
 
-void DocSetUnion::Add(std::span<const uint32_t> docids) {
-  if (asked_ == nullptr) {
-    gathered_.insert(gathered_.end(), docids.begin(), docids.end());
+void DocSetUnion::Add(std::span<const DocId> docids) {
+  if (restriction_ == nullptr) {
+    pending_.insert(pending_.end(), docids.begin(), docids.end());
   } else {
-    GatherAsked(docids);
+    AddRestricted(docids);
   }
-  Gathered();
+  FlushPendingIfMany();
 }
 
 void DocSetUnion::Add(DocSet set) {
-  if (Gather(set)) return;
+  if (AddSmall(set)) return;
   AddParts(owned_.emplace_back(std::move(set)));
 }
 
 void DocSetUnion::Add(std::shared_ptr<const DocSet> set) {
-  if (Gather(*set)) return;
+  if (AddSmall(*set)) return;
   AddParts(*shared_.emplace_back(std::move(set)));
 }
 
-bool DocSetUnion::Gather(const DocSet& set) {
-  if (asked_ != nullptr) {
+bool DocSetUnion::AddSmall(const DocSet& set) {
+  if (restriction_ != nullptr) {
     AddParts(set);
   } else if (set.size() <= kCopiedSetMax) {
-    set.ToVector(gathered_);
+    set.ToVector(pending_);
   } else {
     return false;
   }
-  Gathered();
+  FlushPendingIfMany();
   return true;
 }
 
@@ -558,16 +558,16 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
   std::move(part.shared_.begin(), part.shared_.end(), std::back_inserter(shared_));
   part.owned_.clear();
   part.shared_.clear();
-  std::erase_if(part.gathered_, [&](uint32_t docid) { return without.Contains(docid); });
+  std::erase_if(part.pending_, [&](DocId docid) { return without.Contains(docid); });
   // Blocks without anything to leave out stay as they are.
   for (const Part& roaring : part.parts_) {
     if (without.block(roaring.key) == nullptr) {
       AddPart(roaring);
     } else if (roaring.form == Part::Form::kArray && roaring.count <= kSparseMax) {
       for (uint32_t n = 0; n < roaring.count; ++n) {
-        const uint32_t docid =
+        const DocId docid =
             uint32_t{roaring.key} << 16 | LoadFixed<uint16_t>(roaring.bytes + size_t{n} * 2);
-        if (!without.Contains(docid)) gathered_.push_back(docid);
+        if (!without.Contains(docid)) pending_.push_back(docid);
       }
     } else {
       Spread(roaring, part.BitsOf(roaring.key));
@@ -575,7 +575,7 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
   }
   part.parts_.clear();
   part.first_part_.clear();
-  if (part.scattered_) {
+  if (part.has_bitsets_) {
     if (blocks_.size() < part.blocks_.size()) blocks_.resize(part.blocks_.size());
     for (uint32_t key = 0; key < part.blocks_.size(); ++key) {
       Block* from = std::exchange(part.blocks_[key], nullptr);
@@ -590,28 +590,27 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
         roaring::internal::bitset_container_free(from);
       }
     }
-    scattered_ = true;
-    part.scattered_ = false;
+    has_bitsets_ = true;
+    part.has_bitsets_ = false;
   }
-  Add(std::span<const uint32_t>(part.gathered_));
-  part.gathered_.clear();
+  Add(std::span<const uint32_t>(part.pending_));
+  part.pending_.clear();
 }
 
 // Called when docids were gathered: they are scattered once there are many.
-void DocSetUnion::Gathered() {
-  if (gathered_.size() >= std::max(kGatheredMax, kScatteredPerBlock * blocks_.size()))
-    ScatterGathered();
+void DocSetUnion::FlushPendingIfMany() {
+  if (pending_.size() >= std::max(kPendingMax, kPendingPerBlock * blocks_.size())) FlushPending();
 }
 
-void DocSetUnion::ScatterGathered() {
-  Scatter(gathered_);
-  gathered_.clear();
+void DocSetUnion::FlushPending() {
+  SetBits(pending_);
+  pending_.clear();
 }
 
-void DocSetUnion::Scatter(std::span<const uint32_t> docids) {
+void DocSetUnion::SetBits(std::span<const DocId> docids) {
   uint32_t key = ~uint32_t{0};
   uint64_t* bits = nullptr;
-  for (const uint32_t docid : docids) {
+  for (const DocId docid : docids) {
     if (docid >> 16 != key) {
       key = docid >> 16;
       bits = BitsOf(key);
@@ -639,10 +638,10 @@ bool DocSetUnion::AppendPart(const Part& part, const Limit* limit, DocSet& set) 
       case Part::Form::kRuns: return false;
     }
   }
-  const Lent lent(part);
+  const Borrowed borrowed(part);
   uint8_t type_of_both;
-  container_t* both = roaring::internal::container_and(lent.container, lent.type, limit->container,
-                                                       limit->type, &type_of_both);
+  container_t* both = roaring::internal::container_and(
+      borrowed.container, borrowed.type, limit->container, limit->type, &type_of_both);
   AppendUnlessEmpty(set, part.key, both, type_of_both);
   return true;
 }
@@ -683,12 +682,12 @@ bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& 
     if (++count > kJoinedMax || parts_[part].form == Part::Form::kRuns) return false;
   }
   // The first ones together: read where they lie, or owned once they are cut down or joined.
-  std::array<std::optional<Lent>, kJoinedMax> lent;
+  std::array<std::optional<Borrowed>, kJoinedMax> borrowed;
   const container_t* joined = nullptr;
   uint8_t type = 0;
   bool owned = false;
   for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
-    const Lent& whole = lent[--count].emplace(parts_[part]);
+    const Borrowed& whole = borrowed[--count].emplace(parts_[part]);
     const container_t* next = whole.container;
     uint8_t next_type = whole.type;
     if (limit != nullptr)
@@ -715,7 +714,7 @@ bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& 
   return true;
 }
 
-bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids,
+bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const DocId> docids,
                                const Limit* limit, DocSet& set) {
   size_t count = docids.size();
   for (uint32_t part = first_part; part != kNoPart && count <= kSparseMax;
@@ -729,7 +728,7 @@ bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<cons
     for (uint32_t n = 0; n < parts_[part].count; ++n)
       bits.Add(LoadFixed<uint16_t>(parts_[part].bytes + size_t{n} * 2));
   }
-  for (const uint32_t docid : docids) bits.Add(docid & 0xffff);
+  for (const DocId docid : docids) bits.Add(docid & 0xffff);
   const bool as_bits = limit != nullptr && limit->type == BITSET_CONTAINER_TYPE;
   uint16_t lows[kSparseMax];
   count = bits.Drain(
@@ -746,31 +745,31 @@ bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<cons
   return true;
 }
 
-void DocSetUnion::GroupGathered() {
-  if (std::is_sorted(gathered_.begin(), gathered_.end())) return;
+void DocSetUnion::GroupPending() {
+  if (std::is_sorted(pending_.begin(), pending_.end())) return;
   std::vector<uint32_t> begins;
-  for (const uint32_t docid : gathered_) {
-    const size_t behind = (docid >> 16) + size_t{1};
-    if (behind >= begins.size()) begins.resize(behind + 1);
-    ++begins[behind];
+  for (const DocId docid : pending_) {
+    const size_t next_key = (docid >> 16) + size_t{1};
+    if (next_key >= begins.size()) begins.resize(next_key + 1);
+    ++begins[next_key];
   }
   for (size_t key = 1; key < begins.size(); ++key) begins[key] += begins[key - 1];
-  std::vector<uint32_t> grouped(gathered_.size());
-  for (const uint32_t docid : gathered_) grouped[begins[docid >> 16]++] = docid;
-  gathered_ = std::move(grouped);
+  std::vector<DocId> grouped(pending_.size());
+  for (const DocId docid : pending_) grouped[begins[docid >> 16]++] = docid;
+  pending_ = std::move(grouped);
 }
 
 void DocSetUnion::AppendAll(DocSet& set) {
-  auto docid = gathered_.begin();
+  auto docid = pending_.begin();
   int32_t next_limit = 0;
   uint32_t end = static_cast<uint32_t>(std::max(blocks_.size(), first_part_.size()));
-  if (!gathered_.empty()) end = std::max(end, (gathered_.back() >> 16) + 1);
+  if (!pending_.empty()) end = std::max(end, (pending_.back() >> 16) + 1);
   for (uint32_t key = 0; key < end; ++key) {
     steps_.Step(512);
     const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
     const uint32_t first_part = key < first_part_.size() ? first_part_[key] : kNoPart;
     const auto docids = docid;
-    while (docid != gathered_.end() && *docid >> 16 == key) ++docid;
+    while (docid != pending_.end() && *docid >> 16 == key) ++docid;
     if (!has_block && first_part == kNoPart && docids == docid) continue;
     Limit limit{nullptr, 0};
     if (within_ != nullptr) {
@@ -798,29 +797,29 @@ void DocSetUnion::AppendAll(DocSet& set) {
 }
 
 DocSet DocSetUnion::Finish() {
-  if (!gathered_.empty()) {
-    const uint32_t most = *std::max_element(gathered_.begin(), gathered_.end());
-    const bool many = gathered_.size() >= kScatteredPerBlock * ((most >> 16) + size_t{1});
-    if (scattered_ || many) {
-      ScatterGathered();
-    } else if (gathered_.size() > kSortedMax) {
-      GroupGathered();
+  if (!pending_.empty()) {
+    const DocId max_docid = *std::max_element(pending_.begin(), pending_.end());
+    const bool many = pending_.size() >= kPendingPerBlock * ((max_docid >> 16) + size_t{1});
+    if (has_bitsets_ || many) {
+      FlushPending();
+    } else if (pending_.size() > kSortedMax) {
+      GroupPending();
     } else {
-      std::sort(gathered_.begin(), gathered_.end());
-      gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
+      std::sort(pending_.begin(), pending_.end());
+      pending_.erase(std::unique(pending_.begin(), pending_.end()), pending_.end());
     }
   }
   DocSet set;
-  if (!scattered_ && parts_.empty() && gathered_.size() <= kSortedMax) {
-    set = DocSet::FromSorted(gathered_);
+  if (!has_bitsets_ && parts_.empty() && pending_.size() <= kSortedMax) {
+    set = DocSet::FromSorted(pending_);
     if (within_ != nullptr) set &= *within_;
   } else {
     AppendAll(set);
   }
-  gathered_.clear();
+  pending_.clear();
   parts_.clear();
   first_part_.clear();
-  scattered_ = false;
+  has_bitsets_ = false;
   owned_.clear();
   shared_.clear();
   return set;

@@ -31,7 +31,7 @@ class DocSetUnion {
  public:
   // Lists are asked for so few documents one by one: it does not pay to find, and keep, all that
   // others hold.
-  static constexpr uint32_t kAskedMax = 2048;
+  static constexpr uint32_t kRestrictionMax = 2048;
 
   // within: only what it holds is taken, null: everything. It must outlive the union and stay as it
   // is.
@@ -46,7 +46,7 @@ class DocSetUnion {
   // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote
   // them; they stay where they are until Finish.
   void AddRoaring(std::string_view bytes);
-  void Add(std::span<const uint32_t> docids);  // any order, repeated or not
+  void Add(std::span<const DocId> docids);  // any order, repeated or not
   void Add(DocSet set);
   void Add(std::shared_ptr<const DocSet> set);  // not null; nothing is copied
   // Adds what `part` holds but `without` does not; `part` is empty afterwards.
@@ -69,30 +69,30 @@ class DocSetUnion {
   using Block = roaring::internal::bitset_container_s;
   struct Limit;  // what of a block is taken
   class SparseBits;
-  struct Lent;
+  struct Borrowed;
 
-  // What asked_ holds of them, or of the part.
-  void GatherAsked(std::span<const uint32_t> docids);
+  // What restriction_ holds of them, or of the part.
+  void AddRestricted(std::span<const DocId> docids);
   void AddPart(Part part);
-  void GatherAsked(const Part& part);
+  void AddRestricted(const Part& part);
   static void Spread(const Part& part, uint64_t* bits);
   // The bits of a block; made where there is none yet.
   uint64_t* BitsOf(uint32_t key);
-  void Gathered();
-  void ScatterGathered();
-  void Scatter(std::span<const uint32_t> docids);
+  void FlushPendingIfMany();
+  void FlushPending();
+  void SetBits(std::span<const DocId> docids);
   // Gathers what is taken of a set, where that is little. False: nothing was done.
-  bool Gather(const DocSet& set);
+  bool AddSmall(const DocSet& set);
   // The set must stay as it is until Finish.
   void AddParts(const DocSet& set);
-  // Orders gathered_ by block.
-  void GroupGathered();
+  // Orders pending_ by block.
+  void GroupPending();
   // Adds to `set` what of a block is in its parts, from `first_part` on, and in `docids`, repeated
   // or not, or what of that is within the limit. False, and nothing is added: it is too much, or
   // not all arrays.
-  bool AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids,
+  bool AppendSparse(uint32_t key, uint32_t first_part, std::span<const DocId> docids,
                     const Limit* limit, DocSet& set);
-  // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn,
+  // Adds to `set`, behind all that it holds, what is in parts_ and pending_ of each block in turn,
   // and in blocks_.
   void AppendAll(DocSet& set);
   // The whole part, or what of it is within the limit. False, and nothing is added: it has no such
@@ -104,16 +104,16 @@ class DocSetUnion {
   void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
   StopCounter steps_;
-  const DocSet* asked_;  // few documents: lists are asked for them alone
+  const DocSet* restriction_;  // few documents: lists are asked for them alone
   std::vector<uint64_t>
-      asked_bits_;  // those in any block of 65536 docids, once many were looked up
-  uint32_t asked_count_ = 0, asked_max_ = 0;
+      restriction_bits_;  // those in any block of 65536 docids, once many were looked up
+  uint32_t looked_up_ = 0, restriction_max_ = 0;
   const DocSet* within_;  // many documents: blocks are cut down to them at the end
-  std::vector<uint32_t> gathered_;
+  std::vector<DocId> pending_;
   std::vector<Part> parts_;
   std::vector<uint32_t> first_part_;  // by key
   std::vector<Block*> blocks_;        // by key; null where nothing is
-  bool scattered_ = false;
+  bool has_bitsets_ = false;
   std::unique_ptr<SparseBits> sparse_;  // empty but while a block is made
   // Sets that parts_ lie in.
   std::deque<DocSet> owned_;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint64_t kFormRoaring = 1;
 
-void AppendDeltas(std::span<const uint32_t> docids, std::string& out) {
+void AppendDeltas(std::span<const DocId> docids, std::string& out) {
   PutVarint(out, docids.size() * 2);
   uint32_t next = 0;  // the smallest docid that may follow
-  for (const uint32_t docid : docids) {
+  for (const DocId docid : docids) {
     assert(docid >= next);
     PutVarint(out, docid - next);
     next = docid + 1;
@@ -36,7 +36,7 @@ void AppendPostings(const DocSet& docids, std::string& out) {
   AppendDeltas({small, static_cast<size_t>(count)}, out);
 }
 
-void AppendPostings(std::span<const uint32_t> docids, std::string& out) {
+void AppendPostings(std::span<const DocId> docids, std::string& out) {
   if (docids.size() > kDeltaPostingsMax) return AppendRoaring(DocSet::FromSorted(docids), out);
   AppendDeltas(docids, out);
 }
@@ -58,7 +58,7 @@ PostingsReader::PostingsReader(std::string_view bytes) {
   }
 }
 
-bool PostingsReader::Contains(uint32_t docid) const {
+bool PostingsReader::Contains(DocId docid) const {
   if (view_) return view_->set().Contains(docid);
   return std::binary_search(small_, small_ + count_, docid);
 }
@@ -71,14 +71,14 @@ bool PostingsReader::Intersects(const DocSet& filter) const {
 uint64_t PostingsReader::IntersectionSize(const DocSet& filter) const {
   if (view_) return view_->set().IntersectionSize(filter);
   uint64_t count = 0;
-  for (const uint32_t docid : small()) count += filter.Contains(docid);
+  for (const DocId docid : small()) count += filter.Contains(docid);
   return count;
 }
 
 uint64_t PostingsReader::IntersectionSize(const PostingsReader& other) const {
   if (other.view_) return IntersectionSize(other.view_->set());
   uint64_t count = 0;
-  for (const uint32_t docid : other.small()) count += Contains(docid);
+  for (const DocId docid : other.small()) count += Contains(docid);
   return count;
 }
 
@@ -103,7 +103,7 @@ void PostingsReader::IntersectInto(const DocSet& filter, DocSet& out) const {
   }
   uint32_t both[kDeltaPostingsMax];
   size_t count = 0;
-  for (const uint32_t docid : small()) {
+  for (const DocId docid : small()) {
     if (filter.Contains(docid)) both[count++] = docid;
   }
   out.AddMany({both, count});

@@ -30,7 +30,7 @@ inline constexpr uint32_t kDeltaPostingsMax = 32;
 
 void AppendPostings(const DocSet& docids, std::string& out);
 // REQUIRES: docids ascending and distinct.
-void AppendPostings(std::span<const uint32_t> docids, std::string& out);
+void AppendPostings(std::span<const DocId> docids, std::string& out);
 
 // One opened posting list. Lifetime: borrows the bytes.
 class PostingsReader {
@@ -38,7 +38,7 @@ class PostingsReader {
   explicit PostingsReader(std::string_view bytes);
 
   uint32_t count() const { return count_; }
-  bool Contains(uint32_t docid) const;
+  bool Contains(DocId docid) const;
   bool Intersects(const DocSet& filter) const;
   uint64_t IntersectionSize(const DocSet& filter) const;
   uint64_t IntersectionSize(const PostingsReader& other) const;
@@ -55,7 +55,7 @@ class PostingsReader {
   template <typename F>
   void ForEach(F&& f) const {
     if (view_) return view_->set().ForEach(f);
-    for (const uint32_t docid : small()) {
+    for (const DocId docid : small()) {
       if constexpr (std::is_same_v<decltype(f(docid)), bool>) {
         if (!f(docid)) return;
       } else {

@@ -236,7 +236,7 @@ class Parser {
       }
     }
     node->negated_form = negated;
-    Place(*node, start);
+    SetPosition(*node, start);
     return negated ? Negate(std::move(node)) : std::move(node);
   }
 
@@ -311,7 +311,7 @@ class Parser {
     }
   }
 
-  void Place(Node& node, size_t start) {
+  void SetPosition(Node& node, size_t start) {
     node.span = lexer_.SpanFrom(start);
     node.source = source_;
   }
@@ -395,7 +395,7 @@ class Parser {
       node->resolution = static_cast<int>(sides);
     }
     GANNET_RETURN_IF_ERROR(Expect(")", kRadiusUse));
-    Place(*node, start);
+    SetPosition(*node, start);
     return node;
   }
 
@@ -413,7 +413,7 @@ class Parser {
                       start);
     }
     node->points = {top_right, bottom_left};
-    Place(*node, start);
+    SetPosition(*node, start);
     return node;
   }
 
@@ -431,7 +431,7 @@ class Parser {
       return FailFrom(
           std::string(kPolygonUse) + "; found " + std::to_string(node->points.size()) + ".", start);
     }
-    Place(*node, start);
+    SetPosition(*node, start);
     return node;
   }
 
@@ -479,7 +479,7 @@ class Parser {
     if (const std::optional<bool> negated = TakeExists()) {
       Require(features_.multimodal, "`_vectors`", "multimodal", node->field_span);
       node->negated_form = *negated;
-      Place(*node, start);
+      SetPosition(*node, start);
       return *negated ? Negate(std::move(node)) : std::move(node);
     }
     if (quoted) {

@@ -140,7 +140,7 @@ bool FuzzyStream::NoneNearer(const State& state, uint8_t distance) {
 }
 
 // Lower bound of the distance of whatever follows; kNone: nothing can.
-uint8_t FuzzyStream::ErrorsAtLeast(const State& state) {
+uint8_t FuzzyStream::MinErrors(const State& state) {
   if (state.at[0]) return 0;
   if (state.at[1] | state.swap[0]) return 1;
   if (state.at[2] | state.swap[1]) return 2;
@@ -212,7 +212,7 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
                     ? State{}
                     : Step(child.state, query.Matches(c, child.chars), child.chars, child.cap);
   ++child.chars;
-  const uint8_t at_least = ErrorsAtLeast(child.state);
+  const uint8_t at_least = MinErrors(child.state);
   if (!query.prefix_) {
     child.exact = ExactPositions(child);
     return at_least != kNone;

@@ -110,7 +110,7 @@ class FuzzyStream {
   State Step(const State& state, uint32_t matches, uint32_t chars, uint8_t cap) const;
   uint8_t DistanceAtEnd(const State& state, uint32_t chars) const;
   static bool NoneNearer(const State& state, uint8_t distance);
-  static uint8_t ErrorsAtLeast(const State& state);
+  static uint8_t MinErrors(const State& state);
   uint8_t ExactPositions(const Frame& frame) const;
   bool CanLeadOn(const Frame& frame, uint8_t lead) const;
   bool RestIsBelow(const Frame& frame) const;

@@ -13,13 +13,13 @@ namespace gannet::search {
 struct Caller {
   // started_us  monotonic time at which the request came in
   // gone        set once nobody waits for the answer any more
-  Caller(uint64_t started, GoneFlag gone_flag = nullptr)
+  Caller(uint64_t started, CancelFlag gone_flag = nullptr)
       : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
 
   uint64_t elapsed_ms() const { return (MonotonicMicroseconds() - started_us) / 1000; }
 
   uint64_t started_us;
-  GoneFlag gone;
+  CancelFlag gone;
 };
 
 }  // namespace gannet::search

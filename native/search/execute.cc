@@ -214,7 +214,7 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
 }
 
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
-                 const GoneFlag& gone) {
+                 const CancelFlag& gone) {
   SearchRequest request = run.request();
   request.vector = vector;
   request.gone = gone;

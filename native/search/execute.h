@@ -27,7 +27,7 @@ Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapsh
 // vector  none: there is none to be had, words have to do
 // Invalid: invalid_vector_dimensions.
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
-                 const GoneFlag& gone);
+                 const CancelFlag& gone);
 
 // A hybrid search whose words are ranked and not good enough, until its vector is known. Keeps its
 // snapshot, whatever becomes of the index.

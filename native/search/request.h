@@ -83,7 +83,7 @@ struct SearchRequest {
   bool exhaustive = false;
   // false: the candidates are not asked for, only their number.
   bool needs_candidates = true;
-  GoneFlag gone;  // of the caller
+  CancelFlag gone;  // of the caller
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
   uint64_t per_page() const { return hits_per_page.value_or(20); }

@@ -24,8 +24,8 @@ void LowerAsciiInPlace(char* bytes, size_t size) {
   constexpr uint64_t kEach = 0x0101010101010101;
   const auto lower = [](uint64_t eight) {
     const uint64_t from_a = eight + kEach * (0x80 - 'A');
-    const uint64_t behind_z = eight + kEach * (0x80 - 'Z' - 1);
-    return eight | (from_a & ~behind_z & kEach * 0x80) >> 2;
+    const uint64_t above_z = eight + kEach * (0x80 - 'Z' - 1);
+    return eight | (from_a & ~above_z & kEach * 0x80) >> 2;
   };
   for (; size >= 8; bytes += 8, size -= 8) {
     const uint64_t eight = lower(LoadFixed<uint64_t>(bytes));
@@ -217,11 +217,11 @@ const Analyzer::CutString* Analyzer::MatchString(std::string_view text) const {
   // before the text either is a prefix, or agrees with all prefixes as far as it agrees with the
   // text.
   for (std::string_view rest = text; !rest.empty();) {
-    const auto behind = std::upper_bound(
+    const auto after = std::upper_bound(
         strings.begin(), strings.end(), rest,
         [](std::string_view one, const auto& string) { return one < string.text; });
-    if (behind == strings.begin()) return nullptr;
-    const CutString& before = *(behind - 1);
+    if (after == strings.begin()) return nullptr;
+    const CutString& before = *(after - 1);
     const auto common = static_cast<size_t>(
         std::mismatch(rest.begin(), rest.end(), before.text.begin(), before.text.end()).first -
         rest.begin());

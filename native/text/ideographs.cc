@@ -24,16 +24,16 @@ static_assert(std::is_sorted(std::begin(kVariants), std::end(kVariants), Before)
 // Where nearly all text is: the unified ideographs of the first plane with their extension A.
 constexpr char32_t kUsualBegin = 0x3400, kUsualEnd = 0xa000;
 
-// For each of these, 1 + its place in `kVariants`, or 0. 55 KB, of which a text touches the lines
+// For each of these, 1 + its index in `kVariants`, or 0. 55 KB, of which a text touches the lines
 // of its own characters.
-constexpr auto kUsualPlaces = [] {
-  std::array<uint16_t, kUsualEnd - kUsualBegin> places{};
+constexpr auto kUsualIndexes = [] {
+  std::array<uint16_t, kUsualEnd - kUsualBegin> indexes{};
   for (size_t i = 0; i < std::size(kVariants); ++i) {
     const char32_t written = kVariants[i].written;
     if (written >= kUsualBegin && written < kUsualEnd)
-      places[written - kUsualBegin] = static_cast<uint16_t>(i + 1);
+      indexes[written - kUsualBegin] = static_cast<uint16_t>(i + 1);
   }
-  return places;
+  return indexes;
 }();
 static_assert(std::size(kVariants) < UINT16_MAX);
 
@@ -41,8 +41,8 @@ static_assert(std::size(kVariants) < UINT16_MAX);
 
 char32_t IdeographForm(char32_t c) {
   if (c >= kUsualBegin && c < kUsualEnd) {
-    const uint16_t place = kUsualPlaces[c - kUsualBegin];
-    return place == 0 ? c : kVariants[place - 1].form;
+    const uint16_t index = kUsualIndexes[c - kUsualBegin];
+    return index == 0 ? c : kVariants[index - 1].form;
   }
   if (c < std::begin(kVariants)->written || c > std::rbegin(kVariants)->written) return c;
   const auto variant =

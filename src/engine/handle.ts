@@ -154,7 +154,7 @@ export class IndexHandle {
 
   /**
    * @param payloads long settings are added to them
-   * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed`
+   * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `completeEmbed`
    */
   async applyBatch(
     job: BatchJob,
@@ -165,7 +165,7 @@ export class IndexHandle {
     const handle = this.#handle;
     const ask = (call: number, documents: Buffer): void => {
       embed!(documents).then(
-        (answer) => native.answerEmbed(handle, call, answer),
+        (answer) => native.completeEmbed(handle, call, answer),
         (error: unknown) => {
           const { code, message } =
             error instanceof BatchCanceled ? { code: CANCELED, message: '' } : toApiError(error);

@@ -146,7 +146,7 @@ export interface NativeAddon {
 
   /**
    * Applies one batch in one commit. `job`: JSON of {@link BatchJob}. Resolves to JSON of {@link BatchOutcome}.
-   * @param embed called with documents to embed, JSON of a list; each call must be answered with `answerEmbed` or
+   * @param embed called with documents to embed, JSON of a list; each call must be answered with `completeEmbed` or
    *   `failEmbed`. Absent: nothing is embedded, and documents keep the embeddings they have
    */
   applyBatch(
@@ -156,7 +156,7 @@ export interface NativeAddon {
     embed?: ((call: number, documents: Buffer) => void) | null,
   ): Promise<string>;
   /** The embeddings that a call has asked for; the bytes are those of `chunkAnswer`. */
-  answerEmbed(handle: number, call: number, answer: Buffer): void;
+  completeEmbed(handle: number, call: number, answer: Buffer): void;
   /** Ends the batch with this error, or as canceled with code `canceled`. */
   failEmbed(handle: number, call: number, code: string, message: string): void;
   /** Merges all segments as far as can be; stopped as a batch is. */

@@ -301,7 +301,7 @@ export class MemoryEngine implements NativeAddon {
   }
 
   /** Never asks for embeddings. */
-  answerEmbed(): void {}
+  completeEmbed(): void {}
   failEmbed(): void {}
 
   cancelBatch(handle: number): void {

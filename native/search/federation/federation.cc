@@ -58,7 +58,7 @@ Status FirstFault(const Federation& federation) {
 }  // namespace
 
 Result<Federation> PlanFederation(const FederatedRequest& request,
-                                  std::span<index::Index* const> indexes, const GoneFlag& gone) {
+                                  std::span<index::Index* const> indexes, const CancelFlag& gone) {
   const size_t count = request.queries.size();
   if (indexes.size() != count + request.other_indexes.size())
     return Status::Internal("an index is missing");

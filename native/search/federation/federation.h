@@ -49,7 +49,7 @@ struct Federation {
 // indexes  the one of each query, then the other ones of the request
 // Invalid: invalid_search_distinct, where an index cannot tell hits apart by what the request says.
 Result<Federation> PlanFederation(const FederatedRequest& request,
-                                  std::span<index::Index* const> indexes, const GoneFlag& gone);
+                                  std::span<index::Index* const> indexes, const CancelFlag& gone);
 
 // Runs the queries, each from its best hit on.
 // Threads: starts some of its own when there are several queries; all end before it returns.

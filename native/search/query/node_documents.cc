@@ -32,7 +32,7 @@ const DocSet& NodeDocuments::Of(NodeNumber node) {
 }
 
 DocSet NodeDocuments::Within(NodeNumber node, int typo_class, const DocSet& within) {
-  const bool few = within.size() <= DocSetUnion::kAskedMax;
+  const bool few = within.size() <= DocSetUnion::kRestrictionMax;
   const bool split_known = expansion_.Of(node).split_known;
   if (typo_class < 0) {
     if (nodes_[node].any || (!few && split_known)) return Of(node) & within;

@@ -140,7 +140,7 @@ DocSet VectorScan::Embedded(const DocSet& candidates) const {
 bool VectorScan::Stops(bool timed) const {
   if (!options_.deadline) return false;
   Deadline deadline = *options_.deadline;  // of this thread alone
-  return timed ? deadline.Passed() : deadline.Gone();
+  return timed ? deadline.Passed() : deadline.Cancelled();
 }
 
 std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& reader,

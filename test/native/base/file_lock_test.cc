@@ -44,9 +44,9 @@ TEST(FileLock, EndsWithItsProcess) {
     pause();
     _exit(0);
   }
-  char answer;
-  ASSERT_EQ(read(ready[0], &answer, 1), 1);
-  EXPECT_EQ(answer, 'y');
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'y');
   EXPECT_EQ(LockFile(path, LockKind::kHolder)
                 .status()
                 .message()

@@ -102,7 +102,7 @@ std::string WithPlainNames(std::string text) {
   return text;
 }
 
-TEST(Minified, AgreesWithATwinThatKnowsTheMembers) {
+TEST(Minified, AgreesWithAReferenceModelOfTheMembers) {
   std::mt19937_64 random(TestSeed());
   Values values(random);
   for (int i = 0; i < 3000; ++i) {

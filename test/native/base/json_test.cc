@@ -35,7 +35,7 @@ TEST(JsonString, EscapesOnlyWhatTheRfcDemands) {
   EXPECT_EQ(JsonString(std::string_view("\0\x1f", 2)), R"("\u0000\u001f")");
 }
 
-TEST(JsonString, AgreesWithAByteByByteTwinAtEveryAlignment) {
+TEST(JsonString, AgreesWithAByteByByteReferenceAtEveryAlignment) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);

@@ -36,7 +36,7 @@ class Threads {
   // Others want a thread now and then.
   Helpers helpers() {
     return {.ask = [this](std::function<void()> work) { return Ask(std::move(work)); },
-            .wanted = [this] { return asked_wanted_.fetch_add(1) % 7 == 3; }};
+            .wanted = [this] { return wanted_calls_.fetch_add(1) % 7 == 3; }};
   }
   bool Ask(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
@@ -76,7 +76,7 @@ class Threads {
   std::deque<std::function<void()>> queue_;
   std::vector<std::thread> threads_;
   size_t busy_ = 0;
-  std::atomic<uint64_t> asked_wanted_{0};
+  std::atomic<uint64_t> wanted_calls_{0};
   bool closed_ = false;
 };
 

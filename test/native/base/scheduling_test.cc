@@ -23,7 +23,7 @@ struct Attributes {
 };
 
 // Of the calling thread, nanoseconds; 0: the kernel has the same for all.
-uint64_t Turn() {
+uint64_t TimeSlice() {
   Attributes attributes{};
   EXPECT_EQ(syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0), 0);
   return attributes.runtime;
@@ -33,34 +33,34 @@ int Nice() { return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gett
 
 void OnAThread(void (*test)()) { std::thread(test).join(); }
 
-TEST(Scheduling, AThreadTakesShorterTurnsAndThoseThatItStartsDoNot) {
+TEST(Scheduling, AShorterTimeSliceIsNotInherited) {
   OnAThread([] {
-    const uint64_t usual = Turn();
-    if (usual == 0) GTEST_SKIP() << "the kernel has no turns of each thread";
-    TakeTurns(kSearchTurn);
-    EXPECT_EQ(Turn(), std::chrono::nanoseconds(kSearchTurn).count());
-    EXPECT_LT(Turn(), usual);
+    const uint64_t usual = TimeSlice();
+    if (usual == 0) GTEST_SKIP() << "the kernel has no time slice per thread";
+    SetTimeSlice(kSearchTimeSlice);
+    EXPECT_EQ(TimeSlice(), std::chrono::nanoseconds(kSearchTimeSlice).count());
+    EXPECT_LT(TimeSlice(), usual);
     static uint64_t of_child;
-    OnAThread([] { of_child = Turn(); });
+    OnAThread([] { of_child = TimeSlice(); });
     EXPECT_EQ(of_child, usual);
   });
 }
 
-TEST(Scheduling, ShortTurnsLeaveTheShareAsItIs) {
+TEST(Scheduling, AShortTimeSliceLeavesTheShareAsItIs) {
   OnAThread([] {
     Yield(3);
-    TakeTurns(kSearchTurn);
+    SetTimeSlice(kSearchTimeSlice);
     EXPECT_EQ(Nice(), 3);
   });
 }
 
 TEST(Scheduling, TheMainThreadInterruptsOthersButNotASearchAtItsEnd) {
   OnAThread([] {
-    const uint64_t usual = Turn();
-    if (usual == 0) GTEST_SKIP() << "the kernel has no turns of each thread";
-    TakeTurns(kMainTurn);
-    EXPECT_LT(Turn(), usual);
-    EXPECT_GT(Turn(), std::chrono::nanoseconds(kSearchTurn).count());
+    const uint64_t usual = TimeSlice();
+    if (usual == 0) GTEST_SKIP() << "the kernel has no time slice per thread";
+    SetTimeSlice(kMainTimeSlice);
+    EXPECT_LT(TimeSlice(), usual);
+    EXPECT_GT(TimeSlice(), std::chrono::nanoseconds(kSearchTimeSlice).count());
   });
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // The variable GANNET_TEST_CPU of the test program: `portable` or `avx2`, so that a run reaches
 // each variant of the hot loops.
-CpuLevel Asked() {
+CpuLevel RequestedLevel() {
   const char* given = std::getenv("GANNET_TEST_CPU");
   const std::string_view level = given == nullptr ? "" : given;
   return level == "portable" ? CpuLevel::kPortable
@@ -22,14 +22,14 @@ CpuLevel Asked() {
 
 const bool kIsSet = [] {
   Tuning tuning;
-  tuning.cpu_max = Asked();
+  tuning.cpu_max = RequestedLevel();
   SetTuning(tuning);
   return true;
 }();
 
 TEST(TuningTest, NoVariantAboveTheHighestRuns) {
   ASSERT_TRUE(kIsSet);
-  EXPECT_LE(Cpu(), Asked());
+  EXPECT_LE(Cpu(), RequestedLevel());
 }
 
 }  // namespace

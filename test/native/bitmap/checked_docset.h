@@ -20,51 +20,51 @@ class CheckedDocSet {
   CheckedDocSet() = default;
 
   const DocSet& set() const { return set_; }
-  const std::set<uint32_t>& twin() const { return twin_; }
+  const std::set<DocId>& reference() const { return reference_; }
 
-  void Add(uint32_t docid) {
+  void Add(DocId docid) {
     set_.Add(docid);
-    twin_.insert(docid);
+    reference_.insert(docid);
   }
-  void AddMany(std::span<const uint32_t> docids) {
+  void AddMany(std::span<const DocId> docids) {
     set_.AddMany(docids);
-    twin_.insert(docids.begin(), docids.end());
+    reference_.insert(docids.begin(), docids.end());
   }
   void AddRange(uint32_t begin, uint32_t end) {
     set_.AddRange(begin, end);
-    for (uint32_t docid = begin; docid < end; ++docid) twin_.insert(docid);
+    for (DocId docid = begin; docid < end; ++docid) reference_.insert(docid);
   }
-  void Remove(uint32_t docid) {
+  void Remove(DocId docid) {
     set_.Remove(docid);
-    twin_.erase(docid);
+    reference_.erase(docid);
   }
   void Optimize() { set_.Optimize(); }
 
   CheckedDocSet& operator|=(const CheckedDocSet& other) {
     set_ |= other.set_;
-    if (this != &other) twin_.insert(other.twin_.begin(), other.twin_.end());
+    if (this != &other) reference_.insert(other.reference_.begin(), other.reference_.end());
     return *this;
   }
   CheckedDocSet& operator&=(const CheckedDocSet& other) {
     set_ &= other.set_;
     std::set<uint32_t> both;
-    std::set_intersection(twin_.begin(), twin_.end(), other.twin_.begin(), other.twin_.end(),
-                          std::inserter(both, both.end()));
-    twin_ = std::move(both);
+    std::set_intersection(reference_.begin(), reference_.end(), other.reference_.begin(),
+                          other.reference_.end(), std::inserter(both, both.end()));
+    reference_ = std::move(both);
     return *this;
   }
   CheckedDocSet& operator-=(const CheckedDocSet& other) {
     set_ -= other.set_;
     std::set<uint32_t> rest;
-    std::set_difference(twin_.begin(), twin_.end(), other.twin_.begin(), other.twin_.end(),
-                        std::inserter(rest, rest.end()));
-    twin_ = std::move(rest);
+    std::set_difference(reference_.begin(), reference_.end(), other.reference_.begin(),
+                        other.reference_.end(), std::inserter(rest, rest.end()));
+    reference_ = std::move(rest);
     return *this;
   }
 
   // Compares every way of reading the set with the twin.
   void Check() const {
-    const std::vector<uint32_t> expected(twin_.begin(), twin_.end());
+    const std::vector<uint32_t> expected(reference_.begin(), reference_.end());
     CheckEqual(set_, expected);
   }
 
@@ -74,8 +74,8 @@ class CheckedDocSet {
     ASSERT_EQ(actual, expected);
     ASSERT_EQ(set.size(), expected.size());
     ASSERT_EQ(set.empty(), expected.empty());
-    std::vector<uint32_t> visited;
-    set.ForEach([&](uint32_t docid) { visited.push_back(docid); });
+    std::vector<DocId> visited;
+    set.ForEach([&](DocId docid) { visited.push_back(docid); });
     ASSERT_EQ(visited, expected);
     if (expected.empty()) return;
     ASSERT_EQ(set.min(), expected.front());
@@ -89,7 +89,7 @@ class CheckedDocSet {
 
  private:
   DocSet set_;
-  std::set<uint32_t> twin_;
+  std::set<DocId> reference_;
 };
 
 }  // namespace gannet

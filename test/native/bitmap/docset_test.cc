@@ -33,7 +33,7 @@ TEST(DocSet, BehavesAsASetUnderRandomOperations) {
           break;
         }
         case 5:
-          if (!set.twin().empty()) set.Remove(*set.twin().begin());
+          if (!set.reference().empty()) set.Remove(*set.reference().begin());
           set.Remove(random() % 100'000);
           break;
         case 6: set.Optimize(); break;
@@ -61,11 +61,11 @@ TEST(DocSet, BinaryOperatorsAgreeWithTheirInPlaceForms) {
     EXPECT_EQ(a.set() | b.set(), either.set());
     EXPECT_EQ(a.set() & b.set(), both.set());
     EXPECT_EQ(a.set() - b.set(), only_a.set());
-    EXPECT_EQ(a.set().IntersectionSize(b.set()), both.twin().size());
-    EXPECT_EQ(a.set().Intersects(b.set()), !both.twin().empty());
-    EXPECT_EQ(a.set().IsSubsetOf(b.set()), both.twin() == a.twin());
+    EXPECT_EQ(a.set().IntersectionSize(b.set()), both.reference().size());
+    EXPECT_EQ(a.set().Intersects(b.set()), !both.reference().empty());
+    EXPECT_EQ(a.set().IsSubsetOf(b.set()), both.reference() == a.reference());
     EXPECT_TRUE(both.set().IsSubsetOf(b.set()));
-    EXPECT_EQ(a.set() == b.set(), a.twin() == b.twin());
+    EXPECT_EQ(a.set() == b.set(), a.reference() == b.reference());
   }
 }
 
@@ -116,11 +116,11 @@ TEST(DocSet, RangeIsHalfOpen) {
   EXPECT_FALSE(set.Contains(65'538));
 }
 
-TEST(DocSet, ForEachStopsWhenToldTo) {
+TEST(DocSet, ForEachStopsWhenAskedTo) {
   const DocSet set = DocSet::Range(0, 1000);
   for (const uint32_t stop : {0u, 1u, 127u, 128u, 129u, 999u}) {
     uint32_t last = 0;
-    set.ForEach([&](uint32_t docid) {
+    set.ForEach([&](DocId docid) {
       last = docid;
       return docid != stop;
     });
@@ -140,7 +140,7 @@ TEST(DocSet, RankCountsStrictlySmallerDocids) {
 TEST(DocSetCursor, SkipsForwardOnly) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 40; ++round) {
-    const std::vector<uint32_t> docids = RandomDocids(random);
+    const std::vector<DocId> docids = RandomDocids(random);
     const DocSet set = DocSet::FromSorted(docids);
     DocSetCursor cursor(set);
     size_t at = 0;
@@ -159,7 +159,7 @@ TEST(DocSetCursor, SkipsForwardOnly) {
 TEST(DocSetView, ReadsSerialisedBytesAtAnyAlignment) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 60; ++round) {
-    const std::vector<uint32_t> docids = RandomDocids(random);
+    const std::vector<DocId> docids = RandomDocids(random);
     DocSet set = DocSet::FromSorted(docids);
     if (round % 2) set.Optimize();
     std::string bytes(round % 9, 'x');
@@ -206,7 +206,7 @@ TEST(DocSet, ParseRefusesDamagedBytesOrGivesAValidSet) {
     Result<DocSet> parsed = DocSet::Parse(bytes);
     refused += !parsed.ok();
     if (parsed.ok()) {
-      std::vector<uint32_t> docids;
+      std::vector<DocId> docids;
       parsed->ToVector(docids);
       CheckedDocSet::CheckEqual(*parsed, docids);
     }

@@ -29,7 +29,7 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
       expected.clear();
       const size_t lists = random() % 12;
       for (size_t i = 0; i < lists; ++i) {
-        std::vector<uint32_t> docids = RandomDocids(random);
+        std::vector<DocId> docids = RandomDocids(random);
         expected.insert(docids.begin(), docids.end());
         switch (random() % 4) {
           case 0: {
@@ -80,7 +80,7 @@ TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
     std::deque<std::string> postings;
     DocSetUnion join(&within);
     for (size_t i = random() % 6; i > 0; --i) {
-      const std::vector<uint32_t> docids = RandomDocids(random);
+      const std::vector<DocId> docids = RandomDocids(random);
       std::set_intersection(docids.begin(), docids.end(), limits.begin(), limits.end(),
                             std::inserter(expected, expected.end()));
       std::string& bytes = postings.emplace_back();
@@ -97,7 +97,7 @@ TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
 
 // Ascending and distinct; more than are asked for one by one.
 std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
-  std::set<uint32_t> docids;
+  std::set<DocId> docids;
   const uint32_t blocks[] = {1, 2, 5, 20};
   const uint32_t end = blocks[random() % 4] * 65'536;
   for (uint32_t begin = 0; begin < end; begin += 65'536) {
@@ -108,12 +108,12 @@ std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
           docids.insert(begin + static_cast<uint32_t>(random() % 65'536));
         break;
       case 2:
-        for (uint32_t docid = begin; docid < begin + 65'536; docid += 1 + random() % 12)
+        for (DocId docid = begin; docid < begin + 65'536; docid += 1 + random() % 12)
           docids.insert(docid);
         break;
       default: {
         const uint32_t first = begin + static_cast<uint32_t>(random() % 30'000);
-        for (uint32_t docid = first; docid < first + 30'000; ++docid)
+        for (DocId docid = first; docid < first + 30'000; ++docid)
           docids.insert(docids.end(), docid);
       }
     }
@@ -146,7 +146,7 @@ TEST(DocSetUnion, ReadsLongListsOfGaps) {
     }
     std::vector<uint32_t> some;  // few, or many; some of them in no list
     const size_t share = random() % 2 == 0 ? 3 : 1 + all.size() / 50;
-    for (const uint32_t docid : all) {
+    for (const DocId docid : all) {
       if (random() % share == 0) some.push_back(docid);
     }
     for (int i = 0; i < 50; ++i) some.push_back(static_cast<uint32_t>(random()));
@@ -181,7 +181,7 @@ TEST(DocSetUnion, IsCutDownToManyDocuments) {
       const bool whole = random() % 2 == 0;
       if (!whole) without = random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
       for (size_t i = random() % 4; i > 0; --i) {
-        const std::vector<uint32_t> docids =
+        const std::vector<DocId> docids =
             random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
         std::vector<uint32_t> left;
         std::set_difference(docids.begin(), docids.end(), without.begin(), without.end(),
@@ -217,7 +217,7 @@ TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
       DocSetUnion part;
       std::set<uint32_t> all;
       for (size_t i = random() % 4; i > 0; --i) {
-        const std::vector<uint32_t> docids = RandomDocids(random);
+        const std::vector<DocId> docids = RandomDocids(random);
         all.insert(docids.begin(), docids.end());
         kept.emplace_back();
         AppendPostings(docids, kept.back());
@@ -228,7 +228,7 @@ TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
         }
       }
       std::vector<uint32_t> without = RandomDocids(random);
-      for (const uint32_t docid : all) {
+      for (const DocId docid : all) {
         if (random() % 16 == 0) without.push_back(docid);
       }
       std::sort(without.begin(), without.end());

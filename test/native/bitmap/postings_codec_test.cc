@@ -11,7 +11,7 @@ namespace {
 TEST(PostingsCodec, EveryReaderAgreesWithTheSortedVector) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 200; ++round) {
-    const std::vector<uint32_t> docids = RandomDocids(random);
+    const std::vector<DocId> docids = RandomDocids(random);
     const DocSet set = DocSet::FromSorted(docids);
     const DocSet filter = DocSet::FromSorted(RandomDocids(random));
     std::string bytes, from_set;
@@ -39,14 +39,14 @@ TEST(PostingsCodec, EveryReaderAgreesWithTheSortedVector) {
     std::vector<uint32_t> all{42}, visited;
     reader.ToVector(all);
     EXPECT_EQ(std::vector<uint32_t>(all.begin() + 1, all.end()), docids);
-    reader.ForEach([&](uint32_t docid) {
+    reader.ForEach([&](DocId docid) {
       visited.push_back(docid);
       return visited.size() < 20;
     });
     EXPECT_EQ(visited, std::vector<uint32_t>(docids.begin(),
                                              docids.begin() + std::min<size_t>(20, docids.size())));
     for (int i = 0; i < 20; ++i) {
-      const uint32_t docid =
+      const DocId docid =
           docids.empty() || i % 2 ? random() % 1000 : docids[random() % docids.size()];
       EXPECT_EQ(reader.Contains(docid), set.Contains(docid));
     }

@@ -13,7 +13,7 @@ namespace gannet {
 
 // Ascending and distinct.
 inline std::vector<uint32_t> RandomDocids(std::mt19937_64& random) {
-  std::set<uint32_t> docids;
+  std::set<DocId> docids;
   const uint32_t shape = random() % 6;
   const uint32_t limits[] = {10, 100, 70'000, 200'000, 5'000'000, UINT32_MAX};
   const uint32_t limit = limits[random() % 6];
@@ -24,10 +24,10 @@ inline std::vector<uint32_t> RandomDocids(std::mt19937_64& random) {
     for (int i = 0; i < 5; ++i) {
       const uint32_t begin = random() % 300'000;
       const uint32_t length = random() % 5'000;
-      for (uint32_t docid = begin; docid < begin + length; ++docid) docids.insert(docid);
+      for (DocId docid = begin; docid < begin + length; ++docid) docids.insert(docid);
     }
   } else if (shape == 1) {  // one dense block
-    for (uint32_t docid = 65'536; docid < 131'072; docid += 1 + random() % 4) docids.insert(docid);
+    for (DocId docid = 65'536; docid < 131'072; docid += 1 + random() % 4) docids.insert(docid);
   }
   return {docids.begin(), docids.end()};
 }

@@ -22,7 +22,7 @@ class Random {
   }
   int Below(int end) { return static_cast<int>(engine_() % static_cast<uint64_t>(end)); }
   // Evenly over the sphere.
-  GeoPoint Place() { return {std::asin(Between(-1, 1)) / kDegree, Between(-180, 180)}; }
+  GeoPoint Point() { return {std::asin(Between(-1, 1)) / kDegree, Between(-180, 180)}; }
 
  private:
   std::mt19937_64 engine_;
@@ -38,8 +38,8 @@ Shape PointShape(GeoPoint point) {
 TEST(DistanceOracle, IsTheAngleBetweenVectorsTimesTheRadius) {
   Random random;
   for (Comparisons comparisons(20000); comparisons.Next();) {
-    const GeoPoint a = random.Place();
-    GeoPoint b = random.Place();
+    const GeoPoint a = random.Point();
+    GeoPoint b = random.Point();
     if (random.Below(2))
       b = {a.lat + random.Between(-1, 1) * 1e-3, a.lng + random.Between(-1, 1) * 1e-3};
     const double metres = HaversineMetres(a, b);
@@ -64,25 +64,25 @@ TEST(Box, HoldsItsBordersAndMayCrossTheAntimeridian) {
   EXPECT_FALSE(crossing.Contains({-15, 0}));
 }
 
-TEST(Box, AroundACircleMissesNoPlaceInIt) {
+TEST(Box, AroundACircleMissesNoPointInIt) {
   Random random;
   int inside = 0, outside_box = 0;
   for (int round = 0; round < 100000; ++round) {
-    const GeoPoint centre = random.Place();
+    const GeoPoint centre = random.Point();
     const double metres = std::pow(10, random.Between(0, 7.3));
     const GeoBox box = BoxAroundCircle(centre, metres);
-    GeoPoint place = random.Place();
+    GeoPoint point = random.Point();
     if (round % 2) {  // near the border of the circle
       const double reach = metres / 6371000 / kDegree;
-      place = {centre.lat + random.Between(-1.1, 1.1) * reach,
+      point = {centre.lat + random.Between(-1.1, 1.1) * reach,
                centre.lng + random.Between(-1.1, 1.1) * reach / std::cos(centre.lat * kDegree)};
-      if (std::fabs(place.lat) > 90) continue;
-      place.lng = std::remainder(place.lng, 360);
+      if (std::fabs(point.lat) > 90) continue;
+      point.lng = std::remainder(point.lng, 360);
     }
-    const bool in_circle = HaversineMetres(centre, place) <= metres;
+    const bool in_circle = HaversineMetres(centre, point) <= metres;
     inside += in_circle;
-    outside_box += !box.Contains(place);
-    ASSERT_TRUE(!in_circle || box.Contains(place))
+    outside_box += !box.Contains(point);
+    ASSERT_TRUE(!in_circle || box.Contains(point))
         << centre.lat << ' ' << centre.lng << ' ' << metres;
   }
   EXPECT_GT(inside, 1000);
@@ -90,32 +90,32 @@ TEST(Box, AroundACircleMissesNoPlaceInIt) {
   EXPECT_TRUE(BoxAroundCircle({10, 20}, 0).Contains({10, 20}));
 }
 
-TEST(Circle, IsThePlacesWithinTheRadius) {
+TEST(Circle, IsThePointsWithinTheRadius) {
   Random random;
   int inside = 0;
   for (int round = 0; round < 3000; ++round) {
-    GeoPoint centre = random.Place();
+    GeoPoint centre = random.Point();
     if (round % 10 == 0) centre.lat = round % 20 ? 90 : -90;
     const double metres =
         round % 3 == 0 ? random.Between(1000, 2.0e7) : std::pow(10, random.Between(1, 6.5));
     const Shape circle = CircleShape(centre, metres, 1000);
     for (int i = 0; i < 20; ++i) {
-      GeoPoint place = random.Place();
+      GeoPoint point = random.Point();
       if (i % 2) {
         const double reach = metres / 6371000 / kDegree;
-        place = {centre.lat + random.Between(-1.5, 1.5) * reach,
+        point = {centre.lat + random.Between(-1.5, 1.5) * reach,
                  centre.lng + random.Between(-1.5, 1.5) * reach};
-        if (std::fabs(place.lat) > 90) continue;
-        place.lng = std::remainder(place.lng, 360);
+        if (std::fabs(point.lat) > 90) continue;
+        point.lng = std::remainder(point.lng, 360);
       }
-      const double distance = HaversineMetres(centre, place);
+      const double distance = HaversineMetres(centre, point);
       // The sides are straight on the plane, not on the globe: near the border either answer may be
       // right.
       if (std::fabs(distance - metres) < 0.02 * metres + 1) continue;
       inside += distance < metres;
-      ASSERT_EQ(Intersects(circle, PointShape(place)), distance < metres)
-          << "centre " << centre.lat << ' ' << centre.lng << " metres " << metres << " place "
-          << place.lat << ' ' << place.lng << " distance " << distance;
+      ASSERT_EQ(Intersects(circle, PointShape(point)), distance < metres)
+          << "centre " << centre.lat << ' ' << centre.lng << " metres " << metres << " point "
+          << point.lat << ' ' << point.lng << " distance " << distance;
     }
   }
   EXPECT_GT(inside, 1000);
@@ -322,7 +322,7 @@ TEST(IntersectionOracle, AgreesWithSeparatingAxesOfConvexParts) {
   EXPECT_LT(meet, round / 10 * 9);
 }
 
-TEST(PlaneOracle, AgreesWithALoopOverSidesAndPlaces) {
+TEST(PlaneOracle, AgreesWithALoopOverSidesAndPoints) {
   Random random;
   const auto ring = [&](int more) {
     Shape::Line corners;

@@ -46,11 +46,11 @@ inline bool NaiveBoxHolds(GeoPoint top_right, GeoPoint bottom_left, GeoPoint poi
 
 // Parts that a shape is the union of.
 struct NaiveShape {
-  struct Place {
+  struct Point {
     double x, y;  // longitude, latitude
   };
-  using Line = std::vector<Place>;
-  std::vector<Line> lines;               // of one place or more
+  using Line = std::vector<Point>;
+  std::vector<Line> lines;               // of at least one point
   std::vector<std::vector<Line>> areas;  // closed rings: an outline, then holes
 
   bool empty() const { return lines.empty() && areas.empty(); }
@@ -59,10 +59,10 @@ struct NaiveShape {
 inline NaiveShape NaiveShapeOf(const Shape& shape) {
   NaiveShape out;
   const auto line = [](const Shape::Line& points, bool closed) {
-    NaiveShape::Line places;
-    for (const GeoPoint p : points) places.push_back({p.lng, p.lat});
-    if (closed) places.push_back(places[0]);
-    return places;
+    NaiveShape::Line vertices;
+    for (const GeoPoint p : points) vertices.push_back({p.lng, p.lat});
+    if (closed) vertices.push_back(vertices[0]);
+    return vertices;
   };
   for (const GeoPoint p : shape.points) out.lines.push_back(line({p}, false));
   for (const Shape::Line& l : shape.lines) out.lines.push_back(line(l, false));
@@ -77,13 +77,13 @@ inline NaiveShape NaiveShapeOf(const Shape& shape) {
 inline void AddNaiveShape(const json::Value& object, NaiveShape& out) {
   const std::string& type = object["type"].string();
   const auto& coordinates = object["coordinates"].items();
-  const auto place = [](const json::Value& value) {
-    return NaiveShape::Place{value.items()[0].number(), value.items()[1].number()};
+  const auto point = [](const json::Value& value) {
+    return NaiveShape::Point{value.items()[0].number(), value.items()[1].number()};
   };
   const auto line = [&](const json::Value& value) {
-    NaiveShape::Line places;
-    for (const json::Value& item : value.items()) places.push_back(place(item));
-    return places;
+    NaiveShape::Line vertices;
+    for (const json::Value& item : value.items()) vertices.push_back(point(item));
+    return vertices;
   };
   const auto area = [&](const json::Value& value) {
     auto& rings = out.areas.emplace_back();
@@ -92,11 +92,11 @@ inline void AddNaiveShape(const json::Value& object, NaiveShape& out) {
       rings.back().push_back(rings.back()[0]);
     }
   };
-  if (type == "Point") out.lines.push_back({place(object["coordinates"])});
+  if (type == "Point") out.lines.push_back({point(object["coordinates"])});
   if (type == "LineString") out.lines.push_back(line(object["coordinates"]));
   if (type == "Polygon") area(object["coordinates"]);
   for (const json::Value& item : coordinates) {
-    if (type == "MultiPoint") out.lines.push_back({place(item)});
+    if (type == "MultiPoint") out.lines.push_back({point(item)});
     if (type == "MultiPolygon") area(item);
   }
   for (const json::Value& item : object["geometries"].items()) AddNaiveShape(item, out);
@@ -109,37 +109,38 @@ inline NaiveShape NaiveShapeOf(const json::Value& object) {
   return out;
 }
 
-inline double NaiveTurn(NaiveShape::Place a, NaiveShape::Place b, NaiveShape::Place c) {
+inline double NaiveOrientation(NaiveShape::Point a, NaiveShape::Point b, NaiveShape::Point c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-inline bool NaiveOnSegment(NaiveShape::Place a, NaiveShape::Place b, NaiveShape::Place p) {
-  return NaiveTurn(a, b, p) == 0 && p.x >= std::min(a.x, b.x) && p.x <= std::max(a.x, b.x) &&
+inline bool NaiveOnSegment(NaiveShape::Point a, NaiveShape::Point b, NaiveShape::Point p) {
+  return NaiveOrientation(a, b, p) == 0 && p.x >= std::min(a.x, b.x) && p.x <= std::max(a.x, b.x) &&
          p.y >= std::min(a.y, b.y) && p.y <= std::max(a.y, b.y);
 }
 
-inline bool NaiveSegmentsMeet(NaiveShape::Place a, NaiveShape::Place b, NaiveShape::Place c,
-                              NaiveShape::Place d) {
+inline bool NaiveSegmentsMeet(NaiveShape::Point a, NaiveShape::Point b, NaiveShape::Point c,
+                              NaiveShape::Point d) {
   if (NaiveOnSegment(a, b, c) || NaiveOnSegment(a, b, d) || NaiveOnSegment(c, d, a) ||
       NaiveOnSegment(c, d, b))
     return true;
-  return (NaiveTurn(a, b, c) > 0) != (NaiveTurn(a, b, d) > 0) &&
-         (NaiveTurn(c, d, a) > 0) != (NaiveTurn(c, d, b) > 0) && NaiveTurn(a, b, c) != 0 &&
-         NaiveTurn(a, b, d) != 0 && NaiveTurn(c, d, a) != 0 && NaiveTurn(c, d, b) != 0;
+  return (NaiveOrientation(a, b, c) > 0) != (NaiveOrientation(a, b, d) > 0) &&
+         (NaiveOrientation(c, d, a) > 0) != (NaiveOrientation(c, d, b) > 0) &&
+         NaiveOrientation(a, b, c) != 0 && NaiveOrientation(a, b, d) != 0 &&
+         NaiveOrientation(c, d, a) != 0 && NaiveOrientation(c, d, b) != 0;
 }
 
-// Whether a ray to the east crosses an odd number of sides. Not meant for places on a side.
-inline bool NaiveInsideRing(const NaiveShape::Line& ring, NaiveShape::Place p) {
+// Whether a ray to the east crosses an odd number of sides. Not meant for points on a side.
+inline bool NaiveInsideRing(const NaiveShape::Line& ring, NaiveShape::Point p) {
   bool inside = false;
   for (size_t i = 1; i < ring.size(); ++i) {
-    NaiveShape::Place low = ring[i - 1], high = ring[i];
+    NaiveShape::Point low = ring[i - 1], high = ring[i];
     if (low.y > high.y) std::swap(low, high);
-    if (low.y <= p.y && p.y < high.y && NaiveTurn(low, high, p) > 0) inside = !inside;
+    if (low.y <= p.y && p.y < high.y && NaiveOrientation(low, high, p) > 0) inside = !inside;
   }
   return inside;
 }
 
-inline bool NaiveInside(const std::vector<NaiveShape::Line>& rings, NaiveShape::Place p) {
+inline bool NaiveInside(const std::vector<NaiveShape::Line>& rings, NaiveShape::Point p) {
   if (!NaiveInsideRing(rings[0], p)) return false;
   for (size_t i = 1; i < rings.size(); ++i) {
     if (NaiveInsideRing(rings[i], p)) return false;
@@ -170,8 +171,8 @@ inline bool NaiveMeet(const NaiveShape& a, const NaiveShape& b) {
   const auto inside = [](const std::vector<NaiveShape::Line>& lines, const NaiveShape& areas) {
     for (const auto& rings : areas.areas) {
       for (const auto& line : lines) {
-        for (const NaiveShape::Place place : line) {
-          if (NaiveInside(rings, place)) return true;
+        for (const NaiveShape::Point point : line) {
+          if (NaiveInside(rings, point)) return true;
         }
       }
     }

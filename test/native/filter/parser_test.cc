@@ -389,7 +389,7 @@ TEST(Filter, NamesTheFeatureThatIsOff) {
   EXPECT_EQ(detail(R"("a CONTAINS x AND")"), "invalid_search_filter");
 }
 
-TEST(Filter, KeepsTheirPlacesForMessages) {
+TEST(Filter, KeepsTheirPositionsForMessages) {
   const auto node = ParseFilter("\u00e9t\u00e9 = 'x' OR NOT b 1 TO 2", {});
   ASSERT_TRUE(node.ok());
   const Node& first = *(*node)->children[0];

@@ -43,11 +43,11 @@ void CheckAgainst(const Words& words, const Words& probes, size_t step) {
   }
   ASSERT_EQ(at, words.size());
 
-  Words asked = probes;
+  Words lookups = probes;
   for (size_t i = 0; i < words.size(); i += step) {
-    asked.push_back(words[i]);
-    asked.push_back(words[i].substr(0, words[i].size() / 2));
-    asked.push_back(words[i] + "b");
+    lookups.push_back(words[i]);
+    lookups.push_back(words[i].substr(0, words[i].size() / 2));
+    lookups.push_back(words[i] + "b");
     ASSERT_EQ(fst.Word(static_cast<uint32_t>(i)), words[i]);
     auto it = fst.SeekOrdinal(static_cast<uint32_t>(i));
     for (size_t next = i; next < std::min(i + 3, words.size()); ++next, it.Next()) {
@@ -57,7 +57,7 @@ void CheckAgainst(const Words& words, const Words& probes, size_t step) {
     }
   }
   EXPECT_FALSE(fst.SeekOrdinal(fst.size()).Valid());
-  for (const std::string& word : asked) {
+  for (const std::string& word : lookups) {
     const auto lower = std::lower_bound(words.begin(), words.end(), word);
     const auto ordinal = static_cast<uint32_t>(lower - words.begin());
     const std::optional<uint32_t> found = fst.Find(word);

@@ -318,20 +318,20 @@ TEST_F(StoppingTest, WorkCanBeStoppedEverywhere) {
     EXPECT_LT(longest, kCpuMsMax) << "of " << all << " ms";
 #endif
     // Stopped anywhere.
-    for (const StopReason reason : {StopReason::kGone, StopReason::kOverdue}) {
+    for (const StopReason reason : {StopReason::kCancelled, StopReason::kOverdue}) {
       std::atomic<bool> gone{false};
       // Caches may have made the work shorter than it was.
       uint64_t left = std::uniform_int_distribution<uint64_t>(1, points)(random_);
       StopConditions stopping;
-      stopping.gone = &gone;
+      stopping.cancelled = &gone;
       const std::function<void()> stop = [&] {
         if (left == 0 || --left > 0) return;
-        if (reason == StopReason::kGone) gone = true;
+        if (reason == StopReason::kCancelled) gone = true;
         if (reason == StopReason::kOverdue) stopping.end = {};
       };
       stopping.probe = &stop;
       const auto stopped = RunStoppable(stopping, row.run);
-      if (reason == StopReason::kGone && left == 0) {
+      if (reason == StopReason::kCancelled && left == 0) {
         ASSERT_FALSE(stopped.ok());
         EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
       }

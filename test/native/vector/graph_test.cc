@@ -94,7 +94,7 @@ TEST(GraphTest, FindsMostOfWhatAScanFindsWithAndWithoutAFilter) {
   }
 }
 
-TEST(GraphTest, BuildingStopsWhenItIsToldTo) {
+TEST(GraphTest, BuildingStopsWhenItIsAskedTo) {
   Random random(TestSeed());
   const Rows rows(random, 3000, 16);
   std::atomic<int> asked{0};

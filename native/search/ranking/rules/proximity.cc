@@ -173,7 +173,7 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
 
 DocSet PairPostings::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
-  const bool few = within.size() <= DocSetUnion::kAskedMax;
+  const bool few = within.size() <= DocSetUnion::kRestrictionMax;
   uint64_t to_join = 0;
   for (size_t s = 0; !few && s < words.size(); ++s)
     to_join += context_.snapshot.segments[s]->text->ListsToJoin({words[s].rare});
