@@ -75,7 +75,7 @@ import { ChatLoad } from './chat/chat-load.ts';
 import { ChatTotals } from './chat/totals.ts';
 import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
-import { openTaskMachine, STORE_BYTES_MAX, type TaskMachine } from './tasks/machine.ts';
+import { openTaskSystem, STORE_BYTES_MAX, type TaskSystem } from './tasks/task-system.ts';
 import type { Scheduler } from './tasks/scheduler.ts';
 import { faultsOf, VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
 import { warmUp } from './warm-up.ts';
@@ -161,7 +161,7 @@ async function openParts(config: Config) {
   const scripts = new ScriptProcesses((pid, bytes) => native.limitProcess(pid, bytes));
   const processMark = randomUUID();
   const renders = new RenderPool();
-  const machine = openMachine(
+  const system = openSystem(
     config,
     folder,
     native,
@@ -169,19 +169,19 @@ async function openParts(config: Config) {
     () => features.get(),
     logs.of('scheduler'),
   );
-  const stores = openStores(config, machine.store);
+  const stores = openStores(config, system.store);
   const { features } = stores;
   const { requestMsMax, retriesMsMax } = config.network;
-  const network = () => (features.get().network ? machine.network.get() : null);
+  const network = () => (features.get().network ? system.network.get() : null);
   const replication = new Replication({ network, client: proxy, requestMsMax, retriesMsMax });
   const notifier = new Notifier(
-    machine.taskStore,
-    new NotificationStore(machine.store),
+    system.taskStore,
+    new NotificationStore(system.store),
     stores.webhooks,
     outbound,
     logs.of('webhooks'),
   );
-  addRunners(config, { folder, machine, scripts, outbound, proxy, processMark, stores, version });
+  addRunners(config, { folder, system, scripts, outbound, proxy, processMark, stores, version });
   const analytics = await openAnalytics(config, folder, logs.of('analytics'));
   await createDefaultKeys(stores.keys, systemClock);
   markUpgraded(folder, logs.of('store'));
@@ -198,7 +198,7 @@ async function openParts(config: Config) {
       models,
       embedding,
     },
-    ...{ scripts, processMark, renders, machine, stores, replication, notifier, analytics },
+    ...{ scripts, processMark, renders, system, stores, replication, notifier, analytics },
   };
 }
 
@@ -208,15 +208,15 @@ async function run(config: Config): Promise<void> {
   const library = socketLibrary(config);
   const opened = await openParts(config);
   const { version, logs, manager, answerBuffers, native, folder, outbound, proxy, models } = opened;
-  const { embedding, scripts, processMark, renders, machine, stores, replication } = opened;
+  const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
   const { notifier, analytics } = opened;
   const { keys, features, webhooks, chats } = stores;
-  const { registry, scheduler } = machine;
+  const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
   const phase = new Phase();
   const parts = dependencies(
     config,
-    { native, scripts, embedding, machine, keys, features },
+    { native, scripts, embedding, system, keys, features },
     {
       ...{ phase, version, logs, answerBuffers, webhooks, chats, outbound, replication, renders },
       processMark,
@@ -227,7 +227,7 @@ async function run(config: Config): Promise<void> {
   await recover(scheduler, taskLog);
   notifier.wake();
   phase.current = 'ready';
-  const endSchedule = scheduleSnapshots(config, machine, taskLog);
+  const endSchedule = scheduleSnapshots(config, system, taskLog);
   banner(config, version, folder.instanceUid, http);
   manager.ready(`serving at ${config.host}:${http.port}`, () => {
     checkParts(parts.services);
@@ -246,7 +246,7 @@ async function run(config: Config): Promise<void> {
     await http.stop(timeoutMs * DRAIN_SHARE);
     await analytics.close();
     await notifier.stop();
-    const others = [outbound, proxy, machine, renders, embedding, models, scripts, folder];
+    const others = [outbound, proxy, system, renders, embedding, models, scripts, folder];
     for (const part of others) await part.close();
     await manager.sent();
     await logs.written(LOG_MS_MAX);
@@ -291,7 +291,7 @@ interface Stores {
   chats: ChatStore;
 }
 
-function openStores(config: Config, store: TaskMachine['store']): Stores {
+function openStores(config: Config, store: TaskSystem['store']): Stores {
   return {
     keys: new KeyStore(store),
     features: new FeatureStore(store, config.launchFeatures),
@@ -305,7 +305,7 @@ function addRunners(
   config: Config,
   parts: {
     folder: DataFolder;
-    machine: TaskMachine;
+    system: TaskSystem;
     scripts: ScriptProcesses;
     outbound: OutboundClient;
     proxy: OutboundClient;
@@ -314,27 +314,27 @@ function addRunners(
     version: VersionInfo;
   },
 ): void {
-  const { folder, machine, scripts, outbound, proxy, processMark, stores, version } = parts;
-  machine.scheduler.addRunners({
+  const { folder, system, scripts, outbound, proxy, processMark, stores, version } = parts;
+  system.scheduler.addRunners({
     documentEdition: editionRunner(scripts),
     dumpCreation: dumpRunner({
       dumpDir: config.dumpDir,
       instanceUid: folder.instanceUid,
       version: version.serverVersion,
-      rules: machine.searchRules,
-      network: machine.network,
+      rules: system.searchRules,
+      network: system.network,
       ...stores,
     }),
     networkTopologyChange: rebalanceRunner({
-      network: () => machine.network.get(),
+      network: () => system.network.get(),
       client: new RemoteClient(proxy),
-      register: (request) => machine.queue.register(request),
+      register: (request) => system.queue.register(request),
     }),
     export: exportRunner({ client: outbound, processMark, features: () => stores.features.get() }),
     snapshotCreation: snapshotRunner({
       snapshotDir: config.snapshotDir,
       folder,
-      store: machine.store,
+      store: system.store,
       storeBytesMax: STORE_BYTES_MAX,
     }),
   });
@@ -391,15 +391,15 @@ async function importAtStart(
   log.info(`the ${source.kind} ${source.file} was imported in ${seconds} s`);
 }
 
-function openMachine(
+function openSystem(
   config: Config,
   folder: DataFolder,
   native: NativeAddon,
   embedding: EmbeddingService,
   features: () => FeatureSet,
   log: Logger,
-): TaskMachine {
-  return openTaskMachine(folder, native, {
+): TaskSystem {
+  return openTaskSystem(folder, native, {
     clock: systemClock,
     batchedTasksMax: config.batchedTasksMax,
     batchedBytesMax: config.batchedTasksBytesMax,
@@ -444,7 +444,7 @@ interface Parts {
   native: NativeAddon;
   scripts: ScriptProcesses;
   embedding: EmbeddingService;
-  machine: TaskMachine;
+  system: TaskSystem;
   keys: KeyStore;
   features: FeatureStore;
 }
@@ -452,10 +452,10 @@ interface Parts {
 /** What searches and reads indexes: of this server, and with the other servers of its network. */
 function searchServices(
   config: Config,
-  { native, embedding, machine, features }: Parts,
+  { native, embedding, system, features }: Parts,
   { logs, outbound }: Shared,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
-  const { store, registry, searchRules, network } = machine;
+  const { store, registry, searchRules, network } = system;
   const { limits } = config;
   const queue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -501,8 +501,8 @@ function searchServices(
 }
 
 function dependencies(config: Config, parts: Parts, shared: Shared): Dependencies {
-  const { native, scripts, machine, keys, features } = parts;
-  const { queue, searchRules, network } = machine;
+  const { native, scripts, system, keys, features } = parts;
+  const { queue, searchRules, network } = system;
   return {
     ...shared,
     services: { ...searchServices(config, parts, shared), tasks: queue, keys, features },
@@ -576,7 +576,7 @@ async function openAnalytics(
 /** Registers a snapshot at every interval. Returns what ends that. */
 function scheduleSnapshots(
   { scheduleSnapshotSeconds }: Config,
-  { queue }: TaskMachine,
+  { queue }: TaskSystem,
   log: Logger,
 ): () => void {
   if (scheduleSnapshotSeconds === null) return () => {};

@@ -12,7 +12,7 @@ import { join, relative } from 'node:path';
 import { defaultSettings } from './contract/settings.ts';
 import type { BatchJob } from './engine/native.ts';
 import { type IndexEntry, IndexRegistry } from './engine/registry.ts';
-import type { Listener } from './http/exchange.ts';
+import type { Listener } from './http/connection.ts';
 import type { HttpServer } from './http/server.ts';
 
 export interface WarmUpOptions {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { limitText } from '../base/size.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { decoder, requestCoding, type Coding } from './encoding.ts';
-import type { Exchange } from './exchange.ts';
+import type { Connection } from './connection.ts';
 
 /** Documents up to this many bytes never touch a file. */
 export const UPLOAD_MEMORY_BYTES_MAX = 64 * 1024;
@@ -53,8 +53,8 @@ const writeAsync = promisify(write);
 const fsyncAsync = promisify(fsync);
 const closeAsync = promisify(close);
 
-function declaredTooLarge(exchange: Exchange, coding: Coding | null, limit: number): boolean {
-  const { contentLength } = exchange.headers;
+function declaredTooLarge(connection: Connection, coding: Coding | null, limit: number): boolean {
+  const { contentLength } = connection.headers;
   // A compressed body that is already too long stays so when it grows.
   return contentLength !== undefined && Number(contentLength) > limit && coding === null;
 }
@@ -105,13 +105,13 @@ const PART_BYTES_MAX = 1024 * 1024;
  * @param done called once, possibly before this returns; never after an abort
  */
 export function collectBody(
-  exchange: Exchange,
+  connection: Connection,
   { limit, dropped, kept }: { limit: number; dropped: number; kept: number },
   done: (outcome: Body | ApiError) => void,
 ): void {
-  const coding = requestCoding(exchange.headers.contentEncoding);
-  let isRefused = declaredTooLarge(exchange, coding, limit);
-  if (isRefused && declaredTooLarge(exchange, coding, dropped)) {
+  const coding = requestCoding(connection.headers.contentEncoding);
+  let isRefused = declaredTooLarge(connection, coding, limit);
+  if (isRefused && declaredTooLarge(connection, coding, dropped)) {
     done(payloadTooLarge(limit));
     return;
   }
@@ -123,7 +123,7 @@ export function collectBody(
     body = new Parts();
     done(outcome);
   };
-  exchange.receive((chunk, last) => {
+  connection.receive((chunk, last) => {
     if (ended) return;
     received += chunk.length;
     isRefused ||= received > limit;
@@ -144,8 +144,8 @@ export function collectBody(
     }
     ended = true;
     decode(body, coding, limit).then(
-      (decoded) => exchange.aborted || done(decoded),
-      (error: ApiError) => exchange.aborted || done(error),
+      (decoded) => connection.aborted || done(decoded),
+      (error: ApiError) => connection.aborted || done(error),
     );
   });
 }
@@ -185,23 +185,23 @@ export interface UploadFiles {
  * @param limit bytes after decoding
  */
 export async function receiveUpload(
-  exchange: Exchange,
+  connection: Connection,
   limit: number,
   files: UploadFiles,
 ): Promise<Upload> {
-  const coding = requestCoding(exchange.headers.contentEncoding);
+  const coding = requestCoding(connection.headers.contentEncoding);
   const dropped = UPLOAD_DROPPED * limit;
-  if (declaredTooLarge(exchange, coding, dropped)) throw payloadTooLarge(limit);
+  if (declaredTooLarge(connection, coding, dropped)) throw payloadTooLarge(limit);
   const sink = new UploadSink(files, limit, coding === null);
-  if (declaredTooLarge(exchange, coding, limit)) sink.refuse();
-  const received = await receiveBytes(exchange, sink, dropped);
+  if (declaredTooLarge(connection, coding, limit)) sink.refuse();
+  const received = await receiveBytes(connection, sink, dropped);
   if (coding === null || ('bytes' in received && received.bytes.length === 0)) return received;
   try {
     const upload = await decodeUpload(received, coding, new UploadSink(files, limit, true));
-    if (!exchange.aborted) return upload;
+    if (!connection.aborted) return upload;
     if ('file' in upload) files.removePayloadFile(upload.file);
   } catch (error) {
-    if (!exchange.aborted) throw error;
+    if (!connection.aborted) throw error;
   } finally {
     if ('file' in received) files.removePayloadFile(received.file);
   }
@@ -209,34 +209,34 @@ export async function receiveUpload(
 }
 
 /** Rejects with an `ApiError`; never settles after an abort. */
-function receiveBytes(exchange: Exchange, sink: UploadSink, dropped: number): Promise<Upload> {
+function receiveBytes(connection: Connection, sink: UploadSink, dropped: number): Promise<Upload> {
   return new Promise((resolve, reject) => {
     let ended = false;
     let received = 0;
     const fail = (error: unknown): void => {
       if (ended) return;
       ended = true;
-      exchange.resume();
-      void sink.discard().then(() => exchange.aborted || reject(toApiError(error)));
+      connection.resume();
+      void sink.discard().then(() => connection.aborted || reject(toApiError(error)));
     };
     const finish = (): void => {
       ended = true;
       sink.finish().then(
         (upload) => {
-          if (!exchange.aborted) resolve(upload);
+          if (!connection.aborted) resolve(upload);
           else void sink.discard();
         },
         (error: unknown) =>
-          sink.discard().then(() => exchange.aborted || reject(toApiError(error))),
+          sink.discard().then(() => connection.aborted || reject(toApiError(error))),
       );
     };
-    exchange.onAbort(() => fail(new Error('the client went away')));
-    sink.onRoom = () => exchange.resume();
+    connection.onAbort(() => fail(new Error('the client went away')));
+    sink.onRoom = () => connection.resume();
     sink.onError = fail;
-    exchange.receive((chunk, last) => {
+    connection.receive((chunk, last) => {
       if (ended) return;
       received += chunk.length;
-      if (!sink.write(chunk)) exchange.pause();
+      if (!sink.write(chunk)) connection.pause();
       if (ended || !(last || (sink.refusal !== null && received > dropped))) return;
       if (sink.refusal === null) finish();
       else fail(sink.refusal);

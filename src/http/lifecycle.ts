@@ -25,7 +25,7 @@ import {
   encodeAtOnce,
   encoder,
 } from './encoding.ts';
-import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
+import type { Connection, ReleaseBody, ReplyBody } from './connection.ts';
 import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
@@ -75,7 +75,7 @@ const RETRY_AFTER: Header = ['retry-after', '10'];
 
 /** One request on its way. */
 interface Pending {
-  readonly exchange: Exchange;
+  readonly connection: Connection;
   readonly route: Route;
   readonly id: string;
   /** Of `performance.now()`. */
@@ -124,29 +124,29 @@ export class Lifecycle {
   }
 
   /** @param told whether it is told of in the log and counts in the metrics; the server's own requests are not */
-  handle(exchange: Exchange, told: boolean): void {
+  handle(connection: Connection, told: boolean): void {
     try {
-      this.#handle(exchange, told);
+      this.#handle(connection, told);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
-      exchange.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
+      connection.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
-  #handle(exchange: Exchange, told: boolean): void {
-    const { headers, method } = exchange;
-    if (refusedUnread(exchange)) return;
+  #handle(connection: Connection, told: boolean): void {
+    const { headers, method } = connection;
+    if (refusedUnread(connection)) return;
     if (
       method === 'OPTIONS' &&
       headers.origin !== undefined &&
       headers.requestMethod !== undefined
     ) {
-      preflight(exchange);
+      preflight(connection);
       return;
     }
-    const match = this.#router.match(method, exchange.path);
+    const match = this.#router.match(method, connection.path);
     if (match.kind !== 'found') {
-      this.#replyNoRoute(exchange, match, told);
+      this.#replyNoRoute(connection, match, told);
       return;
     }
     const route = match.target;
@@ -154,13 +154,13 @@ export class Lifecycle {
     const id = told ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
     const pending: Pending = {
-      ...{ exchange, route, id, startedAt, told },
+      ...{ connection, route, id, startedAt, told },
       ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
     };
     this.#underWay++;
-    exchange.onAbort(() => this.#gone(pending));
+    connection.onAbort(() => this.#gone(pending));
     const { phase, processMark } = this.#options;
-    if (phase.current === 'stopping') exchange.closes = true;
+    if (phase.current === 'stopping') connection.closes = true;
     else if (phase.current === 'starting' && route.atOnce !== true) {
       this.#fail(pending, new ApiError('internal', 'The server is starting.', 503));
       return;
@@ -187,17 +187,17 @@ export class Lifecycle {
   }
 
   #replyNoRoute(
-    exchange: Exchange,
+    connection: Connection,
     match: Exclude<Match<Route>, { kind: 'found' }>,
     told: boolean,
   ): void {
-    const { headers, method } = exchange;
+    const { headers, method } = connection;
     const id = requestIdOf(headers.requestId);
     const answer: Header[] = [[REQUEST_ID, id]];
     if (headers.origin !== undefined) answer.push(ANY_ORIGIN);
     if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
     const status = match.kind === 'unknown' ? 404 : 405;
-    exchange.reply(status, answer, null);
+    connection.reply(status, answer, null);
     if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
 
@@ -225,13 +225,13 @@ export class Lifecycle {
   }
 
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
-    const { exchange, route } = pending;
+    const { connection, route } = pending;
     const pathFault = route.pathFault?.(params) ?? null;
     if (pathFault !== null) {
       this.#fail(pending, pathFault);
       return;
     }
-    const query = route.query?.parse(exchange.query) ?? NO_QUERY;
+    const query = route.query?.parse(connection.query) ?? NO_QUERY;
     const run = (value?: unknown): void => {
       if (!query.ok) {
         this.#fail(pending, query.error);
@@ -241,10 +241,10 @@ export class Lifecycle {
         requestId: pending.id,
         params,
         query: query.value,
-        rawQuery: exchange.query,
+        rawQuery: connection.query,
         body: value,
         access,
-        exchange,
+        connection,
         own: !pending.told,
       });
     };
@@ -253,31 +253,31 @@ export class Lifecycle {
       (!query.ok && route.bodyFirst !== true) ||
       body === undefined ||
       body === 'upload' ||
-      (body.optional === true && hasNoBody(exchange))
+      (body.optional === true && hasNoBody(connection))
     ) {
       run();
       return;
     }
-    const wrongType = jsonTypeFault(exchange.headers.contentType);
+    const wrongType = jsonTypeFault(connection.headers.contentType);
     if (wrongType === null) this.#readBody(pending, body, run);
     else this.#fail(pending, wrongType);
   }
 
   /** @param run takes the body once it is checked */
   #readBody(pending: Pending, body: BodyParser<unknown>, run: (value: unknown) => void): void {
-    const { exchange } = pending;
+    const { connection } = pending;
     const { limits } = this.#options;
     const settings = body.settings ?? null;
     const kept = settings === null ? LARGE_BODY_BYTES : LARGE_SETTINGS_BYTES;
     const limit = bodyBytesMax(body.kind ?? 'other', limits);
     const bounds = { limit, dropped: limits.payloadBytes, kept };
-    collectBody(exchange, bounds, (outcome) => {
+    collectBody(connection, bounds, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
         return;
       }
       const take = (checked: Result<unknown, ApiError>, isConverted: boolean): void => {
-        if (exchange.aborted) return;
+        if (connection.aborted) return;
         const fault = checked.ok ? (body.fault?.(checked.value) ?? null) : checked.error;
         if (fault !== null) this.#fail(pending, fault);
         else if (checked.ok) {
@@ -322,7 +322,7 @@ export class Lifecycle {
 
   #fail(pending: Pending, thrown: unknown): void {
     const error = toApiError(thrown);
-    if (pending.exchange.aborted) {
+    if (pending.connection.aborted) {
       this.#gone(pending);
       return;
     }
@@ -337,7 +337,7 @@ export class Lifecycle {
       );
     }
     // What is left of a body that is too large is not waited for.
-    if (error.status === 413) pending.exchange.closes = true;
+    if (error.status === 413) pending.connection.closes = true;
     this.#send(pending, {
       status: error.status,
       body: JSON.stringify(pending.route.openAiErrors === true ? openAiError(error) : error),
@@ -346,19 +346,19 @@ export class Lifecycle {
   }
 
   #send(pending: Pending, reply: Reply): void {
-    const { exchange } = pending;
+    const { connection } = pending;
     if (reply === STREAMED) {
-      if (exchange.aborted) this.#gone(pending);
+      if (connection.aborted) this.#gone(pending);
       else this.#settled(pending, pending.route.success);
       return;
     }
     const { body, status } = reply;
-    if (exchange.aborted) {
+    if (connection.aborted) {
       if (isInParts(body)) void body[Symbol.asyncIterator]().return?.();
       else this.#release(body);
       return;
     }
-    const { acceptEncoding, origin } = exchange.headers;
+    const { acceptEncoding, origin } = connection.headers;
     const headers: Header[] = pending.told ? [[REQUEST_ID, pending.id]] : [];
     if (body !== null) {
       headers.push(reply.type === undefined ? JSON_TYPE : ['content-type', reply.type]);
@@ -373,9 +373,9 @@ export class Lifecycle {
     if (isInParts(body)) {
       const coding = answerCoding(acceptEncoding);
       if (coding !== null) headers.push(['content-encoding', coding]);
-      if (exchange.method === 'HEAD') {
+      if (connection.method === 'HEAD') {
         void body[Symbol.asyncIterator]().return?.();
-        exchange.stream(status, headers).end();
+        connection.stream(status, headers).end();
         this.#settled(pending, status);
         return;
       }
@@ -404,9 +404,9 @@ export class Lifecycle {
   }
 
   #answer(pending: Pending, status: number, headers: Header[], body: ReplyBody): void {
-    const { exchange } = pending;
-    if (exchange.aborted) return;
-    exchange.reply(status, headers, body, this.#release);
+    const { connection } = pending;
+    if (connection.aborted) return;
+    connection.reply(status, headers, body, this.#release);
     this.#settled(pending, status);
   }
 
@@ -418,20 +418,20 @@ export class Lifecycle {
     parts: AsyncIterable<Buffer>,
     coding: Coding | null,
   ): Promise<void> {
-    const { exchange } = pending;
-    const stream = exchange.stream(status, headers);
+    const { connection } = pending;
+    const stream = connection.stream(status, headers);
     let wake = (): void => {};
     stream.onDrain(() => wake());
-    exchange.onAbort(() => wake());
+    connection.onAbort(() => wake());
     const send = async (source: AsyncIterable<Buffer>): Promise<void> => {
       for await (const part of source) {
-        if (!exchange.aborted && !stream.write(part)) {
+        if (!connection.aborted && !stream.write(part)) {
           await new Promise<void>((resolve) => {
             wake = resolve;
-            if (exchange.aborted) resolve();
+            if (connection.aborted) resolve();
           });
         }
-        if (exchange.aborted) throw new Error('the client went away');
+        if (connection.aborted) throw new Error('the client went away');
       }
     };
     try {
@@ -440,7 +440,7 @@ export class Lifecycle {
       stream.end();
       this.#settled(pending, status);
     } catch (error) {
-      if (!exchange.aborted) {
+      if (!connection.aborted) {
         this.#options.logger.error({ err: error, requestId: pending.id }, 'an answer broke off');
         stream.abort();
       }
@@ -460,8 +460,8 @@ export class Lifecycle {
     this.#underWay--;
     pending.throttle?.searchesEnded(pending.searches);
     if (pending.told) {
-      const { exchange, route, id, startedAt } = pending;
-      const { method } = exchange;
+      const { connection, route, id, startedAt } = pending;
+      const { method } = connection;
       const ms = performance.now() - startedAt;
       const { metrics } = this.#options;
       if (status !== GONE && metrics.enabled())
@@ -489,24 +489,24 @@ function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {
 }
 
 /** Answers a request that cannot be read; false: it can. */
-function refusedUnread(exchange: Exchange): boolean {
-  const { framingFault } = exchange;
+function refusedUnread(connection: Connection): boolean {
+  const { framingFault } = connection;
   const error =
     framingFault !== null
       ? new ApiError('bad_request', `The request cannot be read: ${framingFault}.`)
-      : exchange.headBytes > REQUEST_HEAD_BYTES_MAX
+      : connection.headBytes > REQUEST_HEAD_BYTES_MAX
         ? headTooLong()
         : null;
   if (error === null) return false;
-  if (framingFault === null) exchange.closes = true;
+  if (framingFault === null) connection.closes = true;
   // Later: the library takes no further request from a connection that waits for an answer.
-  setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
+  setImmediate(() => connection.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
   return true;
 }
 
-function preflight(exchange: Exchange): void {
-  const { requestHeaders } = exchange.headers;
-  exchange.reply(
+function preflight(connection: Connection): void {
+  const { requestHeaders } = connection.headers;
+  connection.reply(
     200,
     [
       ANY_ORIGIN,
@@ -557,7 +557,7 @@ function openAiError(error: ApiError): object {
   return { ...body, error: { message, type, param: null, code } };
 }
 
-function hasNoBody({ headers }: Exchange): boolean {
+function hasNoBody({ headers }: Connection): boolean {
   return headers.contentType === undefined && Number(headers.contentLength ?? 0) === 0;
 }
 

@@ -3,7 +3,7 @@
  * It asks for nothing but the routes of this server, and its policy forbids everything else.
  */
 import { createHash } from 'node:crypto';
-import type { HeaderList } from './exchange.ts';
+import type { HeaderList } from './connection.ts';
 
 export interface Page {
   readonly html: string;

@@ -9,7 +9,7 @@ import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/tasks.ts';
 import type { Dependencies } from './dependencies.ts';
-import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
+import type { Connection, HeaderList, ReplyBody } from './connection.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -31,14 +31,14 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly rawQuery: string;
   readonly body: B;
   readonly access: Access;
-  readonly exchange: Exchange;
+  readonly connection: Connection;
   /** This process asks itself. */
   readonly own: boolean;
 }
 
 /** Who takes turns with others for what is scarce: a key, at an address. To be called before the handler waits. */
-export function requesterOf({ access, exchange }: RequestContext): string {
-  return `${access.holder} ${exchange.remoteAddress()}`;
+export function requesterOf({ access, connection }: RequestContext): string {
+  return `${access.holder} ${connection.remoteAddress()}`;
 }
 
 /** A JSON body: its schema, which is published too, and how what it lets through becomes a value. */

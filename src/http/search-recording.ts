@@ -2,7 +2,7 @@
 import type { Recorder, Sender } from '../analytics/recorder.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { Answer } from '../search/answer.ts';
-import { asks, type Exchange } from './exchange.ts';
+import { asks, type Connection } from './connection.ts';
 import type { RequestContext } from './route.ts';
 
 type Recorded = Pick<SearchRequest, 'q' | 'filter'>;
@@ -20,16 +20,16 @@ export type AnswerListener = (
  */
 export function recordingOf(
   recorder: Recorder | null,
-  { exchange, own }: Pick<RequestContext, 'exchange' | 'own'>,
+  { connection, own }: Pick<RequestContext, 'connection' | 'own'>,
   indexUid: string,
   { q, filter }: Recorded,
 ): AnswerListener | null {
   if (recorder === null || own) return null;
-  const { proxySearch, testSearch } = exchange.headers;
+  const { proxySearch, testSearch } = connection.headers;
   // What a server of the network asks, it has recorded itself.
   if (asks(proxySearch) || asks(testSearch)) return null;
   return ({ head, queryUids }, durationMs, position = 0) => {
-    if (exchange.aborted) return;
+    if (connection.aborted) return;
     recorder.search({
       at: 0,
       indexUid,
@@ -37,17 +37,17 @@ export function recordingOf(
       filter,
       hits: head.totalHits ?? -1,
       durationMs,
-      sender: senderOf(exchange, null),
+      sender: senderOf(connection, null),
       queryUid: queryUids?.[position] ?? null,
     });
   };
 }
 
 /** @param told by the body of the request */
-export function senderOf(exchange: Exchange, told: string | null): Sender {
-  const { userId, forwardedFor } = exchange.headers;
+export function senderOf(connection: Connection, told: string | null): Sender {
+  const { userId, forwardedFor } = connection.headers;
   const id = userId ?? told;
   if (id !== null) return { id };
-  const [address] = forwardedFor?.split(',', 1) ?? [exchange.remoteAddress()];
+  const [address] = forwardedFor?.split(',', 1) ?? [connection.remoteAddress()];
   return { address: address! };
 }

@@ -1,9 +1,14 @@
 /** The HTTP side of the server: routes, lifecycle, and the socket they are served on. */
 import type { Logger } from '../base/logger.ts';
 import type { Dependencies } from './dependencies.ts';
-import { listenWithLibrary, type Listener, type ListenOptions, type TlsFiles } from './exchange.ts';
+import {
+  listenWithLibrary,
+  type Listener,
+  type ListenOptions,
+  type TlsFiles,
+} from './connection.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { listenWithNode } from './node-exchange.ts';
+import { listenWithNode } from './node-connection.ts';
 import type { Route } from './route.ts';
 import type { Socket } from './socket-types.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
@@ -108,7 +113,7 @@ export async function startHttp(
       place,
       tls,
       tlsRequireAuth: options.tlsRequireAuth ?? false,
-      onExchange: (exchange) => serving.handle(exchange, true),
+      onRequest: (connection) => serving.handle(connection, true),
     });
   const listener = await listenAt({ host, port }, lifecycle);
   const eventLifecycle = lifecycleOf([EVENT_ROUTE, HEALTH_ROUTE]);
@@ -123,7 +128,7 @@ export async function startHttp(
         place: { socketPath },
         tls: null,
         tlsRequireAuth: false,
-        onExchange: (exchange) => lifecycle.handle(exchange, false),
+        onRequest: (connection) => lifecycle.handle(connection, false),
       }),
     async stop(graceMs) {
       listener.stopListening();

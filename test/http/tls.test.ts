@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { type Exchange, listenWithLibrary } from '../../src/http/exchange.ts';
+import { type Connection, listenWithLibrary } from '../../src/http/connection.ts';
 import { loadSocketLibrary } from '../../src/http/socket-library.ts';
-import type { Listener, ListenOptions } from '../../src/http/exchange.ts';
-import { listenWithNode } from '../../src/http/node-exchange.ts';
+import type { Listener, ListenOptions } from '../../src/http/connection.ts';
+import { listenWithNode } from '../../src/http/node-connection.ts';
 
 type Version = 'TLSv1.2' | 'TLSv1.3';
 
@@ -46,7 +46,7 @@ describe('TLS', () => {
       ...tls,
     },
     tlsRequireAuth: false,
-    onExchange: (exchange: Exchange) => exchange.reply(200, [], 'served'),
+    onRequest: (connection: Connection) => connection.reply(200, [], 'served'),
   });
 
   /** One request on a connection of its own. */

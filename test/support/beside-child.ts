@@ -3,7 +3,7 @@
  * `beside-moments.ts`. Arguments: folder, moment.
  */
 import { MOMENTS, type Which } from './beside-moments.ts';
-import { add, settings, TestMachine } from './machine.ts';
+import { add, settings, TestTaskSystem } from './task-system.ts';
 
 const [dir, moment] = process.argv.slice(2) as [string, string];
 const SETTINGS_TASK = 2;
@@ -34,7 +34,7 @@ const never = (): Promise<void> => new Promise(() => {});
 
 async function main(): Promise<void> {
   const { order } = MOMENTS[moment]!;
-  const test = await TestMachine.open({
+  const test = await TestTaskSystem.open({
     dir,
     onFinished: (uids) => {
       for (const uid of uids) reach(`${which(uid)} recorded`);

@@ -5,7 +5,7 @@
  * `never`), n.
  */
 import { writeSync } from 'node:fs';
-import { add, settings, TestMachine } from './machine.ts';
+import { add, settings, TestTaskSystem } from './task-system.ts';
 
 const [dir, count, event, at] = process.argv.slice(2) as [string, string, string, string];
 let seen = 0;
@@ -15,7 +15,7 @@ function happens(what: string): void {
 }
 
 async function main(): Promise<void> {
-  const test = await TestMachine.open({
+  const test = await TestTaskSystem.open({
     dir,
     started: false,
     batchedTasksMax: 3,
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   test.engine.beforeCommit = () => happens('beforeCommit');
   test.engine.afterCommit = () => happens('afterCommit');
   await test.start();
-  const first = test.machine.taskStore.table.nextTaskUid;
+  const first = test.system.taskStore.table.nextTaskUid;
   for (let uid = first; uid < Number(count); uid++) {
     const key = Math.floor(uid / 3);
     const index = `index-${key % 2}`;
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
     happens('registered');
   }
   await test.settle();
-  await test.machine.close();
+  await test.system.close();
   writeSync(1, 'done\n');
   process.exit(0);
 }

@@ -8,7 +8,7 @@ import type { TaskRequest } from '../../src/contract/tasks.ts';
 import type { BatchKind } from '../../src/tasks/batcher.ts';
 import { RUNNERS } from '../../src/tasks/runners.ts';
 import type { Runner } from '../../src/tasks/run/run.ts';
-import { TestMachine } from './machine.ts';
+import { TestTaskSystem } from './task-system.ts';
 
 const [dir, death, requests] = process.argv.slice(2) as [string, string, string];
 
@@ -39,7 +39,7 @@ function isBytes(value: unknown): value is { data: number[] } {
 }
 
 async function main(): Promise<void> {
-  const test = await TestMachine.open({
+  const test = await TestTaskSystem.open({
     dir,
     started: false,
     runners: {
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   await test.settle();
   const documents = test.indexUids.includes('books') ? await test.documents('books') : [];
   writeSync(1, JSON.stringify({ tasks: test.tasks(), logged: test.logged, documents }));
-  await test.machine.close();
+  await test.system.close();
   process.exit(0);
 }
 

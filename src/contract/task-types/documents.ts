@@ -6,7 +6,7 @@ import { ALONE, FLAG, type TaskDraft, taskType } from './task-type.ts';
 
 export type DocumentMethod = 'replace' | 'update';
 
-/** Bytes in memory, or a file on the filesystem of the data folder that the task machine then owns. */
+/** Bytes in memory, or a file on the filesystem of the data folder that the task system then owns. */
 export type TaskPayload = { file: string } | { bytes: Buffer };
 
 interface AdditionRequest {

@@ -75,7 +75,7 @@ function queryReport(path: string, kind: ReportSpec['kind'], summary: string): R
 }
 
 async function recordEvent(
-  { body, access, exchange }: RequestContext<unknown, UsageEvent>,
+  { body, access, connection }: RequestContext<unknown, UsageEvent>,
   { analytics, services }: Dependencies,
 ): Promise<Reply> {
   const { recorder } = switchedOn(analytics, 'Sending events');
@@ -89,7 +89,7 @@ async function recordEvent(
     indexUid,
     objectId: objectId === null ? null : String(objectId),
     position: position ?? -1,
-    sender: senderOf(exchange, body.userId ?? null),
+    sender: senderOf(connection, body.userId ?? null),
     queryUid: queryUid ?? null,
   });
   return { status: 201, body: null };
@@ -103,7 +103,7 @@ function sumUp(context: RequestContext<SummaryQuery>, server: Dependencies): Pro
 }
 
 async function report(
-  { access, exchange, query }: RequestContext<SummaryQuery>,
+  { access, connection, query }: RequestContext<SummaryQuery>,
   { analytics }: Dependencies,
   more: Pick<ReportSpec, 'kind' | 'groupBy' | 'finalQueries' | 'page'>,
 ): Promise<Reply> {
@@ -114,7 +114,7 @@ async function report(
     indexUids: indexUids ?? null,
     patterns: access.indexPatterns,
   };
-  const body = await reporter.report(spec, () => exchange.aborted);
+  const body = await reporter.report(spec, () => connection.aborted);
   return format === 'csv'
     ? { status: 200, body, type: 'text/csv; charset=utf-8' }
     : { status: 200, body };

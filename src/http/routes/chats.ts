@@ -23,7 +23,7 @@ import { queryParser } from '../../contract/query.ts';
 import type { SearchCaller } from '../../search/caller.ts';
 import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Exchange, ReplyStream } from '../exchange.ts';
+import type { Connection, ReplyStream } from '../connection.ts';
 import { filterCheck } from '../filter-check.ts';
 import { needFeature } from '../need-feature.ts';
 import {
@@ -188,14 +188,14 @@ async function converse(
   context: RequestContext<unknown, ChatCompletionRequest>,
   server: Dependencies,
 ): Promise<Reply> {
-  const { body, exchange } = context;
+  const { body, connection } = context;
   const { chatLoad, chatTotals } = server;
   const workspace = workspaceFor(context, server);
   const whole = body.stream === false;
   const ending = new AbortController();
-  exchange.onAbort(() => ending.abort());
+  connection.onAbort(() => ending.abort());
   const answer = whole ? new WholeAnswer() : null;
-  const stream = whole ? null : new EventStream(exchange, context.requestId, ending.signal);
+  const stream = whole ? null : new EventStream(connection, context.requestId, ending.signal);
   const conversation = new Conversation(
     server.outbound,
     chatServicesOf(server),
@@ -284,8 +284,8 @@ function chatServicesOf(server: Dependencies): ChatServices {
 
 /** What the caller of a conversation may search: asked anew for each search. */
 function callerOf(context: RequestContext, { services, authorizer }: Dependencies): ChatCaller {
-  const { requestId, access, exchange } = context;
-  const { authorization, legacyKey } = exchange.headers;
+  const { requestId, access, connection } = context;
+  const { authorization, legacyKey } = connection.headers;
   return {
     ...{ requestId, requester: requesterOf(context) },
     accessible: () =>
@@ -299,7 +299,7 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
       access.throttle?.searchesBegin(1);
       return () => access.throttle?.searchesEnded(1);
     },
-    signal: exchange,
+    signal: connection,
   };
 }
 
@@ -310,9 +310,9 @@ class EventStream implements ChatSink {
   #roomIsMade: (() => void) | null = null;
   readonly #keepAlive: NodeJS.Timeout;
 
-  constructor(exchange: Exchange, requestId: string, signal: AbortSignal) {
+  constructor(connection: Connection, requestId: string, signal: AbortSignal) {
     this.#signal = signal;
-    this.#stream = exchange.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
+    this.#stream = connection.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
     this.#stream.onDrain(() => this.#roomIsMade?.());
     this.#keepAlive = setInterval(() => {
       if (this.#roomIsMade === null) this.#stream.write(':\n\n');

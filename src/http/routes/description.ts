@@ -1,6 +1,6 @@
 import { jsonString } from '../../base/json.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { HeaderList } from '../exchange.ts';
+import type { HeaderList } from '../connection.ts';
 import { openApi } from '../openapi.ts';
 import { builtPage } from '../page.ts';
 import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
@@ -31,8 +31,8 @@ export function descriptionRoutes(others: readonly Route[]): Route[] {
   ];
 }
 
-function showPage({ exchange }: RequestContext, { production }: Dependencies): Reply {
-  const { accept, ifNoneMatch } = exchange.headers;
+function showPage({ connection }: RequestContext, { production }: Dependencies): Reply {
+  const { accept, ifNoneMatch } = connection.headers;
   const page = builtPage();
   if (page === null || (production && accept?.includes('text/html') !== true)) {
     return { ...json(200, { status: 'Gannet is running' }), headers: [VARY_ACCEPT] };

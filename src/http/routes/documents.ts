@@ -46,7 +46,7 @@ import { originOf } from '../../network/origin.ts';
 import { PayloadReader } from '../../network/payload-reader.ts';
 import type { ReplicatedWrite } from '../../network/replication.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Connection } from '../connection.ts';
 import { anyFilterCheck, underCode } from '../filter-check.ts';
 import { needFeature } from '../need-feature.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
@@ -217,7 +217,7 @@ async function fetchDocuments(
 }
 
 async function showDocument(
-  { params, query, exchange }: RequestContext<GetDocumentQuery>,
+  { params, query, connection }: RequestContext<GetDocumentQuery>,
   server: Dependencies,
 ): Promise<Reply> {
   const { indexes, networkDocuments } = server.services;
@@ -231,7 +231,7 @@ async function showDocument(
     retrieveVectors: query.retrieveVectors ?? false,
   };
   const document = await (useNetwork && isDocumentId(id)
-    ? networkDocuments.getDocument(uid, id, shown, exchange)
+    ? networkDocuments.getDocument(uid, id, shown, connection)
     : indexes.documents.getDocument(uid, id, shown));
   if (document === null) throw documentNotFound(id);
   return bytes(document);
@@ -269,7 +269,7 @@ async function deleteBatch(
   context: RequestContext<CustomMetadataQuery, string[]>,
   server: Dependencies,
 ): Promise<Reply> {
-  originOfWrite(context.exchange, server);
+  originOfWrite(context.connection, server);
   const text = await jsonInTurns(context.body);
   const payload = await stored(text, server.services);
   return remove(context, { idsInPayload: context.body.length }, server, { payload, text });
@@ -289,7 +289,7 @@ async function editDocuments(
     params,
     query,
     body,
-    exchange,
+    connection,
   }: RequestContext<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>,
   server: Dependencies,
 ): Promise<Reply> {
@@ -319,7 +319,7 @@ async function editDocuments(
     ...metadata(query),
   };
   const passedOn = body === undefined ? null : jsonBody(await jsonInTurns(body));
-  return enqueue({ exchange }, request, passedOn, server);
+  return enqueue({ connection }, request, passedOn, server);
 }
 
 async function checkTaskFilter(filter: unknown, server: Dependencies): Promise<void> {
@@ -344,7 +344,7 @@ function needNetwork(useNetwork: boolean, server: Dependencies): void {
 }
 
 async function fetch(
-  { params, exchange, access }: Pick<RequestContext, 'params' | 'exchange' | 'access'>,
+  { params, connection, access }: Pick<RequestContext, 'params' | 'connection' | 'access'>,
   request: FetchRequest,
   useNetwork: boolean,
   server: Dependencies,
@@ -357,11 +357,15 @@ async function fetch(
   if (indexes.get(uid) === undefined) throw indexNotFound(uid);
   const kind = filterKindFault(request.filter, 'invalid_document_filter');
   if (kind !== null) throw kind;
-  const filter = await foreign.filter(uid, request.filter, { access, signal: exchange });
+  const filter = await foreign.filter(uid, request.filter, { access, signal: connection });
   await anyFilterCheck(server)(filter, 'invalid_document_filter');
   const { documents } = indexes;
   return bytes(
-    await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, exchange),
+    await (useNetwork ? networkDocuments : documents).fetch(
+      uid,
+      { ...request, filter },
+      connection,
+    ),
   );
 }
 
@@ -371,15 +375,15 @@ async function fetch(
  * @param body of the request, as it is passed on
  */
 async function enqueue(
-  { exchange }: Pick<RequestContext, 'exchange'>,
+  { connection }: Pick<RequestContext, 'connection'>,
   request: TaskRequest,
   body: { type: string; open: NonNullable<ReplicatedWrite['body']> } | null,
   server: Dependencies,
 ): Promise<Reply> {
   const { replication, knownWrites, logs } = server;
   const { tasks } = server.services;
-  const origin = originOfWrite(exchange, server);
-  const { writeId } = exchange.headers;
+  const origin = originOfWrite(connection, server);
+  const { writeId } = connection.headers;
   if (origin !== null) {
     const known = writeId === undefined ? undefined : knownWrites.get(writeId);
     if (known !== undefined) {
@@ -393,7 +397,7 @@ async function enqueue(
   }
   if (!replication.isActive) return json(202, await tasks.register(request));
   const summary = await tasks.register(request);
-  const { method, path, query } = exchange;
+  const { method, path, query } = connection;
   const sent = await replication.send(
     {
       ...{ method: method as ReplicatedWrite['method'], path, query: withoutDelimiter(query) },
@@ -411,8 +415,8 @@ async function enqueue(
 }
 
 /** Throws `ApiError`. */
-function originOfWrite(exchange: Exchange, server: Dependencies): TaskNetwork | null {
-  const origin = originOf(exchange.headers);
+function originOfWrite(connection: Connection, server: Dependencies): TaskNetwork | null {
+  const origin = originOf(connection.headers);
   if (origin !== null) needFeature(server, 'network', 'Taking writes of other servers');
   return origin;
 }
@@ -421,7 +425,7 @@ type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
 
 /** Registers a deletion. */
 function remove(
-  context: Pick<RequestContext<CustomMetadataQuery>, 'exchange' | 'params' | 'query'>,
+  context: Pick<RequestContext<CustomMetadataQuery>, 'connection' | 'params' | 'query'>,
   by: Selection,
   server: Dependencies,
   { payload = null, text = null }: { payload?: TaskPayload | null; text?: Buffer | null } = {},
@@ -450,16 +454,16 @@ async function stored(bytes: Buffer, { tasks }: Services): Promise<TaskPayload> 
 
 async function add(
   method: DocumentMethod,
-  { exchange, access, params, query }: RequestContext<AddDocumentsQuery>,
+  { connection, access, params, query }: RequestContext<AddDocumentsQuery>,
   server: Dependencies,
 ): Promise<Reply> {
   const { replication, limits } = server;
   const { tasks } = server.services;
   const uid = params.index_uid!;
-  const format = payloadFormat(exchange.headers.contentType);
+  const format = payloadFormat(connection.headers.contentType);
   const delimiter = csvDelimiter(query.csvDelimiter, format);
-  const isPassedOn = originOfWrite(exchange, server) !== null;
-  const upload = await receiveUpload(exchange, limits.payloadBytes, tasks);
+  const isPassedOn = originOfWrite(connection, server) !== null;
+  const upload = await receiveUpload(connection, limits.payloadBytes, tasks);
   const payload = await checked(upload, { format, delimiter, mayBeEmpty: isPassedOn }, server);
   const request: TaskRequest = {
     type: 'documentAdditionOrUpdate',
@@ -471,11 +475,11 @@ async function add(
     allowIndexCreation: access.mayCreate(uid),
     ...metadata(query),
   };
-  if (isPassedOn || !replication.isActive) return enqueue({ exchange }, request, null, server);
+  if (isPassedOn || !replication.isActive) return enqueue({ connection }, request, null, server);
   const documents = opened(payload.payload, payload.format, server.services);
   try {
     const body = { type: 'application/x-ndjson', open: () => documents.lines() };
-    return await enqueue({ exchange }, request, body, server);
+    return await enqueue({ connection }, request, body, server);
   } finally {
     documents.close();
   }

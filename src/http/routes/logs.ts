@@ -7,7 +7,7 @@ import {
   type LogStreamBody,
 } from '../../contract/logs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { ReplyStream } from '../exchange.ts';
+import type { ReplyStream } from '../connection.ts';
 import { needFeature } from '../need-feature.ts';
 import {
   bodyOf,
@@ -51,7 +51,7 @@ export const LOG_ROUTES: readonly Route[] = [
 ];
 
 function streamLogs(
-  { body, exchange, requestId }: RequestContext<unknown, StreamBody>,
+  { body, connection, requestId }: RequestContext<unknown, StreamBody>,
   server: Dependencies,
 ): Reply {
   const filter = logFilter(body.target);
@@ -70,7 +70,7 @@ function streamLogs(
     body.mode ?? 'human',
     (line) => {
       if (stream === null) {
-        stream = exchange.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
+        stream = connection.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
         stream.onDrain(() => (room = true));
       }
       // A client that reads too slowly misses lines.
@@ -81,7 +81,7 @@ function streamLogs(
   if (close === null) {
     throw new ApiError('bad_request', 'The log stream is in use; only one can be open.');
   }
-  exchange.onAbort(close);
+  connection.onAbort(close);
   return STREAMED;
 }
 

@@ -53,7 +53,7 @@ async function changeNetwork(
   return json(200, networkView(await server.network.patch(body)));
 }
 
-async function moveDocuments({ exchange }: RequestContext, server: Dependencies): Promise<Reply> {
+async function moveDocuments({ connection }: RequestContext, server: Dependencies): Promise<Reply> {
   const { network, replication } = server;
   const { tasks } = server.services;
   needFeature(server, 'network', 'Moving documents in the network');
@@ -63,13 +63,13 @@ async function moveDocuments({ exchange }: RequestContext, server: Dependencies)
       'The network does not distribute documents: `sharding` is off, or `self` is not one of the remotes.',
     );
   }
-  const origin = originOf(exchange.headers);
+  const origin = originOf(connection.headers);
   const summary = await tasks.register({
     type: 'networkTopologyChange',
     ...(origin === null ? {} : { network: origin }),
   });
   if (origin !== null) return json(202, summary);
-  const { path } = exchange;
+  const { path } = connection;
   const sent = await replication.send(
     { method: 'POST', path, query: '', contentType: null, body: null },
     summary.taskUid,

@@ -30,7 +30,7 @@ import { joinedResults } from '../../search/answer.ts';
 import { checkAccess, type SearchCaller } from '../../search/caller.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { asks } from '../exchange.ts';
+import { asks } from '../connection.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
@@ -39,12 +39,12 @@ import type { Services } from '../services.ts';
 function callerOf({
   requestId,
   access,
-  exchange,
-}: Pick<RequestContext, 'requestId' | 'access' | 'exchange'>): SearchCaller {
+  connection,
+}: Pick<RequestContext, 'requestId' | 'access' | 'connection'>): SearchCaller {
   return {
-    ...{ access, requestId, signal: exchange },
-    includeMetadata: asks(exchange.headers.includeMetadata),
-    proxied: asks(exchange.headers.proxySearch),
+    ...{ access, requestId, signal: connection },
+    includeMetadata: asks(connection.headers.includeMetadata),
+    proxied: asks(connection.headers.proxySearch),
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RecordedSearch, Recorder } from '../../../src/analytics/recorder.ts';
 import type { Answer } from '../../../src/search/answer.ts';
-import { noHeaders, type Exchange, type RequestHeaders } from '../../../src/http/exchange.ts';
+import { noHeaders, type Connection, type RequestHeaders } from '../../../src/http/connection.ts';
 import { headOf } from '../../support/answer-head.ts';
 import { recordingOf } from '../../../src/http/search-recording.ts';
 
@@ -16,12 +16,16 @@ describe('A search', () => {
   ): RecordedSearch | null {
     let taken: RecordedSearch | null = null;
     const recorder = { search: (one: RecordedSearch) => void (taken = one) } as Recorder;
-    const exchange = {
+    const connection = {
       headers: { ...noHeaders(), ...headers },
       aborted: false,
       remoteAddress: () => '127.0.0.1',
-    } as Exchange;
-    recordingOf(recorder, { exchange, own: false }, 'books', { q: 'dune' })?.(answer, 1, position);
+    } as Connection;
+    recordingOf(recorder, { connection, own: false }, 'books', { q: 'dune' })?.(
+      answer,
+      1,
+      position,
+    );
     return taken;
   }
 

@@ -22,10 +22,10 @@ import {
   UPLOAD_MEMORY_BYTES_MAX,
   type UploadFiles,
 } from '../../../src/http/body.ts';
-import type { Exchange } from '../../../src/http/exchange.ts';
+import type { Connection } from '../../../src/http/connection.ts';
 
 /** A client that keeps sending chunks it has under way when it is told to wait. */
-class FakeExchange {
+class FakeConnection {
   readonly headers: { contentEncoding?: string };
   aborted = false;
   paused = false;
@@ -56,23 +56,23 @@ describe('An upload', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it('goes on after every pause, also when chunks arrive during it', async () => {
-    const exchange = new FakeExchange();
+    const connection = new FakeConnection();
     const path = join(folder, 'payload');
     const files = { newPayloadFile: () => ({ path }), removePayloadFile: () => {} };
-    const upload = receiveUpload(exchange as unknown as Exchange, 1 << 30, files);
+    const upload = receiveUpload(connection as unknown as Connection, 1 << 30, files);
     const sent: Buffer[] = [];
     const send = (bytes: number, last = false): void => {
       const chunk = Buffer.alloc(bytes, sent.length + 1);
       sent.push(chunk);
-      exchange.deliver(chunk, last);
+      connection.deliver(chunk, last);
     };
     for (let round = 0; round < 50; ++round) {
-      while (!exchange.paused) send(300 * 1024);
+      while (!connection.paused) send(300 * 1024);
       // Some of the bytes reach the disk, but not enough for there to be room; then a late chunk comes in.
       for (let turn = 0; turn < round % 4; ++turn) await new Promise(setImmediate);
       send(1);
-      for (let waited = 0; exchange.paused && waited < 500; ++waited) await sleep(2);
-      assert.equal(exchange.paused, false, `round ${round}: never resumed`);
+      for (let waited = 0; connection.paused && waited < 500; ++waited) await sleep(2);
+      assert.equal(connection.paused, false, `round ${round}: never resumed`);
     }
     send(0, true);
     assert.deepEqual(await upload, { file: path });
@@ -80,21 +80,21 @@ describe('An upload', () => {
   });
 
   it('that is broken off while it is decompressed leaves no file and no answer', async () => {
-    const exchange = new FakeExchange('gzip');
+    const connection = new FakeConnection('gzip');
     const paths: string[] = [];
     const files = {
       newPayloadFile: () => ({ path: paths[paths.push(join(folder, String(paths.length))) - 1]! }),
       removePayloadFile: (path: string) => rmSync(path),
     };
     let settled = false;
-    const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+    const upload = receiveUpload(connection as unknown as Connection, 2 ** 30, files);
     const end = (): void => void (settled = true);
     upload.then(end, end);
     const part = gzipSync(randomBytes(2 ** 20));
-    for (let n = 0; n < 8; n++) exchange.deliver(part);
-    exchange.deliver(Buffer.alloc(0), true);
+    for (let n = 0; n < 8; n++) connection.deliver(part);
+    connection.deliver(Buffer.alloc(0), true);
     while (paths.length < 2) await sleep(1);
-    exchange.aborted = true;
+    connection.aborted = true;
     while (paths.some((path) => existsSync(path))) await sleep(1);
     await sleep(1);
     assert.equal(settled, false);
@@ -109,10 +109,10 @@ describe('An upload', () => {
         },
         removePayloadFile: () => assert.fail('there is none'),
       };
-      const exchange = new FakeExchange(coding);
-      const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+      const connection = new FakeConnection(coding);
+      const upload = receiveUpload(connection as unknown as Connection, 2 ** 30, files);
       const text = Buffer.alloc(UPLOAD_MEMORY_BYTES_MAX + 1, 'text');
-      exchange.deliver(coding === undefined ? text : gzipSync(text), true);
+      connection.deliver(coding === undefined ? text : gzipSync(text), true);
       await assert.rejects(upload, { code: 'too_many_open_files' });
     });
   }
@@ -125,13 +125,13 @@ describe('An upload', () => {
       newPayloadFile: () => ({ path }),
       removePayloadFile: (file) => removed.push(file),
     };
-    const exchange = new FakeExchange();
+    const connection = new FakeConnection();
     const limit = UPLOAD_MEMORY_BYTES_MAX + 10;
-    const upload = receiveUpload(exchange as unknown as Exchange, limit, files);
-    exchange.deliver(Buffer.alloc(limit));
+    const upload = receiveUpload(connection as unknown as Connection, limit, files);
+    connection.deliver(Buffer.alloc(limit));
     const opened = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === path);
     closeSync(Number(opened));
-    exchange.deliver(Buffer.alloc(1), true);
+    connection.deliver(Buffer.alloc(1), true);
     await assert.rejects(upload, { code: 'payload_too_large' });
     assert.deepEqual(removed, [path]);
   });
@@ -143,7 +143,7 @@ describe('An upload', () => {
   for (const coding of [undefined, 'gzip'] as const) {
     it(`of ${BODY_MB} MB, coding ${coding ?? 'none'}, takes at most ${GROWTH_MB_MAX} MB of memory`, async function () {
       if (!existsSync('/proc/self/status')) this.skip();
-      const exchange = new FakeExchange(coding);
+      const connection = new FakeConnection(coding);
       const paths: string[] = [];
       const files = {
         newPayloadFile: () => {
@@ -156,16 +156,16 @@ describe('An upload', () => {
       const megabyte = randomBytes(2 ** 20);
       // Members of gzip may follow each other.
       const part = coding === undefined ? megabyte : gzipSync(megabyte);
-      const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+      const upload = receiveUpload(connection as unknown as Connection, 2 ** 30, files);
       const before = privateMemory();
       let peak = before;
       const sample = (): void => void (peak = Math.max(peak, privateMemory()));
       const sampler = setInterval(sample, 5);
       for (let n = 0; n < BODY_MB; n++) {
-        exchange.deliver(part);
+        connection.deliver(part);
         sample();
       }
-      exchange.deliver(Buffer.alloc(0), true);
+      connection.deliver(Buffer.alloc(0), true);
       const done = (await upload) as { file: string };
       clearInterval(sampler);
       sample();
@@ -199,13 +199,13 @@ function privateMemory(): number {
 describe('A body in memory', () => {
   /** The body as it is collected, with its bytes copied before the call that tells it ends. */
   function collected(
-    exchange: FakeExchange,
+    connection: FakeConnection,
     limit = 1 << 30,
     dropped = limit,
   ): Promise<{ body: Body | Error; bytes: Buffer }> {
     return new Promise((resolve) => {
       collectBody(
-        exchange as unknown as Exchange,
+        connection as unknown as Connection,
         { limit, dropped, kept: LARGE_BODY_BYTES },
         (body) =>
           resolve({ body, bytes: 'parts' in body ? Buffer.concat(body.parts) : Buffer.alloc(0) }),
@@ -215,14 +215,14 @@ describe('A body in memory', () => {
 
   it('costs no more in chunks of a byte than in one', async () => {
     const sent = randomBytes(3 * LARGE_BODY_BYTES);
-    const exchange = new FakeExchange();
-    const outcome = collected(exchange);
+    const connection = new FakeConnection();
+    const outcome = collected(connection);
     const memory = Buffer.alloc(1);
     for (const byte of sent) {
       memory[0] = byte;
-      exchange.deliver(memory);
+      connection.deliver(memory);
     }
-    exchange.deliver(Buffer.alloc(0), true);
+    connection.deliver(Buffer.alloc(0), true);
     const { body, bytes } = await outcome;
     assert.ok('parts' in body && body.parts.length < 20 && body.size === sent.length);
     assert.ok(bytes.equals(sent));
@@ -236,11 +236,11 @@ describe('A body in memory', () => {
         const plain = randomBytes(size);
         const sent = coding === undefined || size === 0 ? plain : gzipSync(plain);
         for (const cut of [0, 1, 1000, 300_000].filter((at) => at <= sent.length)) {
-          const exchange = new FakeExchange(coding);
-          const outcome = collected(exchange);
+          const connection = new FakeConnection(coding);
+          const outcome = collected(connection);
           const chunk = Buffer.from(sent.subarray(cut));
-          if (cut > 0) exchange.deliver(Buffer.from(sent.subarray(0, cut)));
-          exchange.deliver(chunk, true);
+          if (cut > 0) connection.deliver(Buffer.from(sent.subarray(0, cut)));
+          connection.deliver(chunk, true);
           const { body, bytes } = await outcome;
           assert.ok(bytes.equals(plain));
           assert.ok('size' in body && body.size === size);
@@ -254,10 +254,10 @@ describe('A body in memory', () => {
 
   it('is refused beyond its limit, decoded or not', async () => {
     for (const coding of [undefined, 'gzip']) {
-      const exchange = new FakeExchange(coding);
-      const outcome = collected(exchange, 1000);
+      const connection = new FakeConnection(coding);
+      const outcome = collected(connection, 1000);
       const bytes = Buffer.alloc(100_000);
-      exchange.deliver(coding === undefined ? bytes : gzipSync(bytes), true);
+      connection.deliver(coding === undefined ? bytes : gzipSync(bytes), true);
       const { body } = await outcome;
       assert.equal('code' in body && body.code, 'payload_too_large');
     }
@@ -265,18 +265,18 @@ describe('A body in memory', () => {
 
   it('that is too large is refused when all of it has come, or more than is worth it', async () => {
     for (const declared of [undefined, '3000']) {
-      const exchange = new FakeExchange();
-      if (declared !== undefined) Object.assign(exchange.headers, { contentLength: declared });
+      const connection = new FakeConnection();
+      if (declared !== undefined) Object.assign(connection.headers, { contentLength: declared });
       let refused = false;
-      const outcome = collected(exchange, 1000, 5000).finally(() => (refused = true));
-      exchange.deliver(Buffer.alloc(2000));
+      const outcome = collected(connection, 1000, 5000).finally(() => (refused = true));
+      connection.deliver(Buffer.alloc(2000));
       await new Promise(setImmediate);
       assert.equal(refused, false);
-      exchange.deliver(Buffer.alloc(1000), true);
+      connection.deliver(Buffer.alloc(1000), true);
       const { body } = await outcome;
       assert.equal('code' in body && body.code, 'payload_too_large');
     }
-    const endless = new FakeExchange();
+    const endless = new FakeConnection();
     const outcome = collected(endless, 1000, 5000);
     endless.deliver(Buffer.alloc(5001));
     const { body } = await outcome;

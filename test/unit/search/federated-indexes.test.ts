@@ -3,22 +3,22 @@ import { headOf } from '../../support/answer-head.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { LocalSearch } from '../../../src/search/run/local.ts';
-import { add, TestMachine } from '../../support/machine.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
 import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('the indexes of a federated search', () => {
   const plain = callerOf();
   const queries = [{ indexUid: 'b' }, { indexUid: 'a' }, { indexUid: 'b' }];
-  let test: TestMachine;
+  let test: TestTaskSystem;
   let search: LocalSearch;
   /** What the engine was asked: handles and request. */
   let asked: { handles: number[]; otherIndexes: unknown }[];
 
   before(async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     for (const uid of ['a', 'b', 'c', 'd']) await test.run(add(uid, [{ id: 1 }]));
-    const { registry } = test.machine;
+    const { registry } = test.system;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     search = new LocalSearch(registry, queue, () => NO_FEATURES, embedNothing);
     registry.native.federatedSearch = (handles, request) => {
@@ -38,12 +38,12 @@ describe('the indexes of a federated search', () => {
   it('are those of the queries, then those that only facets name', async () => {
     const federation = { facetsByIndex: { d: ['x'], b: ['x'] } };
     await search.federated(queries, federation, plain);
-    const number = (uid: string): number => test.machine.registry.get(uid)!.handle.number;
+    const number = (uid: string): number => test.system.registry.get(uid)!.handle.number;
     assert.deepEqual(asked, [
       { handles: [number('b'), number('a'), number('b'), number('d')], otherIndexes: ['d'] },
     ]);
     for (const uid of ['a', 'b', 'd']) {
-      assert.equal(test.machine.registry.get(uid)!.handle.busy, 0, uid);
+      assert.equal(test.system.registry.get(uid)!.handle.busy, 0, uid);
     }
   });
 

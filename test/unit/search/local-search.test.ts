@@ -7,20 +7,20 @@ import { Documents, Indexes } from '../../../src/search/index-service.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { type EmbedQuery, LocalSearch, uuidV7 } from '../../../src/search/run/local.ts';
 import { planSearch } from '../../../src/search/plan.ts';
-import { add, settings, TestMachine } from '../../support/machine.ts';
+import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 import type { Answer } from '../../../src/search/answer.ts';
 import { headOf } from '../../support/answer-head.ts';
 import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('searches and reads', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
   let search: LocalSearch;
   let indexes: Indexes;
   const plain = callerOf();
 
   before(async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(
       add('a', [
         { id: 1, t: 'red' },
@@ -30,7 +30,7 @@ describe('searches and reads', () => {
     await test.run(add('b', [{ id: 3, t: 'red' }]));
     await test.run(settings('a', { filterableAttributes: ['t'] }));
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
-    const { registry } = test.machine;
+    const { registry } = test.system;
     const features = (): typeof NO_FEATURES => NO_FEATURES;
     search = new LocalSearch(registry, queue, features, embedNothing);
     const size = (): { diskBytes: number; usedBytes: number } => ({
@@ -57,7 +57,7 @@ describe('searches and reads', () => {
   });
 
   it('count as cut when the engine took all the time that it has', async () => {
-    const { native } = test.machine.registry;
+    const { native } = test.system.registry;
     const run = native.search.bind(native);
     const taking = (degraded: boolean) => async (): Promise<Answer> => ({
       bytes: Buffer.from('{"hits":[]}'),
@@ -90,7 +90,7 @@ describe('searches and reads', () => {
       const before = leave;
       leave = () => (before(), listener());
     };
-    const { native } = test.machine.registry;
+    const { native } = test.system.registry;
     const run = native.search.bind(native);
     let begun = 0;
     native.search = (handle, request) => {
@@ -103,7 +103,7 @@ describe('searches and reads', () => {
   });
 
   it('are ended in the engine when their client goes away', async () => {
-    const { native } = test.machine.registry;
+    const { native } = test.system.registry;
     const engine = {
       cancelSearch: native.cancelSearch.bind(native),
       search: native.search.bind(native),
@@ -150,7 +150,7 @@ describe('searches and reads', () => {
     let engine: Pick<NativeAddon, 'search' | 'resumeSearch' | 'dropSearch'>;
 
     beforeEach(() => {
-      const { native } = test.machine.registry;
+      const { native } = test.system.registry;
       const { search, resumeSearch, dropSearch } = native;
       engine = { search, resumeSearch, dropSearch };
       calls = [];
@@ -168,11 +168,11 @@ describe('searches and reads', () => {
       native.dropSearch = (one) => void calls.push(one === pending ? 'drop' : 'another');
     });
 
-    afterEach(() => void Object.assign(test.machine.registry.native, engine));
+    afterEach(() => void Object.assign(test.system.registry.native, engine));
 
     const searching = (embed: EmbedQuery): LocalSearch =>
       new LocalSearch(
-        test.machine.registry,
+        test.system.registry,
         new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 }),
         () => NO_FEATURES,
         embed,
@@ -191,7 +191,7 @@ describe('searches and reads', () => {
     });
 
     it('end when their index is deleted meanwhile', async () => {
-      const { registry } = test.machine;
+      const { registry } = test.system;
       const { get } = registry;
       const embed = (): Promise<Float32Array> => {
         registry.get = () => undefined;
@@ -264,7 +264,7 @@ describe('searches and reads', () => {
   });
 
   it('documents are listed without waiting for searches where that is asked for', async () => {
-    const { registry } = test.machine;
+    const { registry } = test.system;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     const features = { ...NO_FEATURES };
     const documents = new Documents(registry, queue, () => features);
@@ -284,7 +284,7 @@ describe('searches and reads', () => {
 
   it('indexes are listed, described and summed up without opening them', async () => {
     await test.restart();
-    const { registry } = test.machine;
+    const { registry } = test.system;
     const size = (): { diskBytes: number; usedBytes: number } => ({
       diskBytes: 100,
       usedBytes: 10,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Store } from '../../../src/store/store.ts';
 import { STATUS_CODES, TaskChunk } from '../../../src/store/task-chunk.ts';
 import { verifyStore } from '../../../src/store/verify-store.ts';
-import { add, cancel, forget, settings, TestMachine } from '../../support/machine.ts';
+import { add, cancel, forget, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 const JSON_TEXT = Buffer.from('{}');
 
@@ -14,16 +14,16 @@ describe('verifyStore', () => {
 
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'gannet-verify-'));
-    const machine = await TestMachine.open({ dir, batchedTasksMax: 1 });
-    await machine.run(add('movies', [{ id: 1 }, { id: 2 }]));
-    await machine.run(settings('movies', { stopWords: ['a'] }));
-    await machine.run(add('books', [{ title: 'without id' }]));
-    await machine.run(forget({ uids: [0] }));
-    await machine.restart({ started: false });
-    await machine.register(add('movies', [{ id: 3, text: 'small' }]));
-    await machine.register(add('movies', [{ id: 4, text: 'large '.repeat(20_000) }]));
-    await machine.register(cancel({ uids: [4] }));
-    await machine.close();
+    const system = await TestTaskSystem.open({ dir, batchedTasksMax: 1 });
+    await system.run(add('movies', [{ id: 1 }, { id: 2 }]));
+    await system.run(settings('movies', { stopWords: ['a'] }));
+    await system.run(add('books', [{ title: 'without id' }]));
+    await system.run(forget({ uids: [0] }));
+    await system.restart({ started: false });
+    await system.register(add('movies', [{ id: 3, text: 'small' }]));
+    await system.register(add('movies', [{ id: 4, text: 'large '.repeat(20_000) }]));
+    await system.register(cancel({ uids: [4] }));
+    await system.close();
   });
 
   afterEach(() => rmSync(dir, { recursive: true, force: true }));

@@ -1,19 +1,19 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import { add, TestMachine } from '../../support/machine.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Batches', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   it('show progress while running, and what came out afterwards', async () => {
-    test = await TestMachine.open();
-    let running: ReturnType<typeof test.machine.queue.getBatch>;
+    test = await TestTaskSystem.open();
+    let running: ReturnType<typeof test.system.queue.getBatch>;
     test.engine.beforeCommit = () => {
-      running = test.machine.queue.getBatch(0, null);
+      running = test.system.queue.getBatch(0, null);
       assert.deepEqual(
-        test.machine.queue
+        test.system.queue
           .listBatches({ statuses: ['processing'] }, { limit: 5, from: null, reverse: false }, null)
           .results.map(({ uid }) => uid),
         [0],
@@ -30,7 +30,7 @@ describe('Batches', () => {
     assert.ok(
       running!.progress!.percentage.value > 30 && running!.progress!.percentage.value < 100,
     );
-    const done = test.machine.queue.getBatch(0, null)!;
+    const done = test.system.queue.getBatch(0, null)!;
     assert.equal(done.progress, null);
     assert.deepEqual(done.details, { receivedDocuments: 1, indexedDocuments: 1 });
     assert.deepEqual(Object.keys(done), [
@@ -47,8 +47,8 @@ describe('Batches', () => {
   });
 
   it('show progress while their end is written', async () => {
-    test = await TestMachine.open();
-    const { store, queue } = test.machine;
+    test = await TestTaskSystem.open();
+    const { store, queue } = test.system;
     const commit = store.commit.bind(store);
     const seen = new Set<string>();
     store.commit = (work) => {
@@ -65,9 +65,9 @@ describe('Batches', () => {
   });
 
   it('count indexes with the names that every object has', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     for (const [batchUid, indexUid] of ['constructor', '__proto__'].entries()) {
-      const counts = (): object => test.machine.queue.getBatch(batchUid, null)!.stats.indexUids;
+      const counts = (): object => test.system.queue.getBatch(batchUid, null)!.stats.indexUids;
       let running: object;
       test.engine.beforeCommit = () => void (running = counts());
       await test.run(add(indexUid, [{ id: 1 }]));
@@ -77,13 +77,13 @@ describe('Batches', () => {
   });
 
   it('leave out details without a value', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
-    assert.deepEqual(test.machine.queue.getBatch(0, null)?.details, {});
+    assert.deepEqual(test.system.queue.getBatch(0, null)?.details, {});
   });
 
   it('a failure of the engine fails every task with the same error', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     test.engine.beforeCommit = () => {
       throw Object.assign(new Error('out of room'), { code: 'no_space_left_on_device' });
     };
@@ -96,7 +96,7 @@ describe('Batches', () => {
   });
 
   it('a crash of the worker fails the batch with `internal`', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     test.engine.beforeCommit = () => {
       throw new TypeError('a bug');
     };
@@ -105,7 +105,7 @@ describe('Batches', () => {
   });
 
   it('are reported when they are finished', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.together([add('a', [{ id: 1 }]), add('b', [{ id: 1 }]), add('a', [{ id: 2 }])]);
     assert.deepEqual(test.finished, [[0, 2], [1]]);
   });

@@ -7,11 +7,11 @@ import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import type { BatchJob } from '../../../src/engine/native.ts';
 import { MOMENTS } from '../../support/beside-moments.ts';
 import { bundledChild } from '../../support/bundled-child.ts';
-import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
+import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 const CHILD = bundledChild('beside-child.ts');
 
-let test: TestMachine;
+let test: TestTaskSystem;
 
 /** What waits for a condition is told of each batch that is about to commit or has ended. */
 class Events {
@@ -39,12 +39,12 @@ let events: Events;
 let held: Map<number, () => void>;
 let holds: (job: BatchJob) => boolean;
 
-/** A machine whose batches stop before their commit where `holds` says so: changes of settings at first. */
+/** A task system whose batches stop before their commit where `holds` says so: changes of settings at first. */
 async function open(): Promise<void> {
   events = new Events();
   held = new Map();
   holds = ({ steps }) => steps.some(({ kind }) => kind === 'settings');
-  test = await TestMachine.open({
+  test = await TestTaskSystem.open({
     started: false,
     onFinished: (uids) => {
       test.finished.push([...uids]);
@@ -111,7 +111,7 @@ describe('beside a change of settings', () => {
     await test.start();
     await events.until(() => held.size === 2);
     const paging = { limit: 5, from: null, reverse: false };
-    const { results, total } = test.machine.queue.listBatches(
+    const { results, total } = test.system.queue.listBatches(
       { statuses: ['processing'] },
       paging,
       null,
@@ -131,8 +131,8 @@ describe('beside a change of settings', () => {
     );
     release(1);
     await events.until(done(1));
-    assert.equal(test.machine.queue.getBatch(1, null)!.progress, null);
-    assert.notEqual(test.machine.queue.getBatch(0, null)!.progress, null);
+    assert.equal(test.system.queue.getBatch(1, null)!.progress, null);
+    assert.notEqual(test.system.queue.getBatch(0, null)!.progress, null);
     release(0);
     await test.settle();
     assert.deepEqual(statuses(), ['succeeded', 'succeeded']);
@@ -221,13 +221,13 @@ describe('beside a change of settings', () => {
     await register(settings('a', { stopWords: ['x'] }), add('b', [{ id: 1 }]));
     await test.start();
     await events.until(() => held.size === 2);
-    const stopped = test.machine.scheduler.stop();
+    const stopped = test.system.scheduler.stop();
     release(0);
     release(1);
     await stopped;
     assert.deepEqual(statuses(), ['enqueued', 'enqueued']);
     assert.deepEqual(test.indexUids, []);
-    assert.equal(test.machine.taskStore.table.nextBatchUid, 0, 'the batch uids are free');
+    assert.equal(test.system.taskStore.table.nextBatchUid, 0, 'the batch uids are free');
     holds = () => false;
     await test.restart();
     await test.settle();
@@ -268,7 +268,7 @@ describe('a process killed while two batches run', function () {
         encoding: 'utf8',
       });
       assert.equal(child.signal, 'SIGKILL', child.stderr);
-      test = await TestMachine.open({ dir });
+      test = await TestTaskSystem.open({ dir });
       try {
         await test.settle();
         assert.deepEqual(
@@ -284,9 +284,9 @@ describe('a process killed while two batches run', function () {
         const batches = test.tasks().map(({ batchUid }) => batchUid!);
         assert.deepEqual(batches, uids);
         for (const uid of batches) {
-          assert.equal(test.machine.queue.getBatch(uid, null)?.stats.totalNbTasks, 1);
+          assert.equal(test.system.queue.getBatch(uid, null)?.stats.totalNbTasks, 1);
         }
-        assert.deepEqual(test.machine.registry.get('a')!.settings.stopWords, ['x']);
+        assert.deepEqual(test.system.registry.get('a')!.settings.stopWords, ['x']);
         assert.deepEqual(await test.documents('b'), [{ id: 2 }]);
       } finally {
         await test.remove();
@@ -296,7 +296,7 @@ describe('a process killed while two batches run', function () {
 });
 
 describe('beside a snapshot', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
   afterEach(() => test.remove());
 
   it('documents are indexed once it leaves room, and nothing else is run', async () => {
@@ -305,7 +305,7 @@ describe('beside a snapshot', () => {
     let finish = (): void => {};
     const begun = new Promise<void>((begins) => {
       const ending = new Promise<void>((done) => (finish = done));
-      void TestMachine.open({
+      void TestTaskSystem.open({
         started: false,
         runners: {
           snapshotCreation: async ({ batch, leaveRoom: leave }) => {

@@ -1,14 +1,14 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
+import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Cancelations of tasks', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   it('cancel what waits; it joins the batch of the cancelation', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register({ type: 'documentDeletion', indexUid: 'a', by: { ids: ['1'] } });
     await test.register(settings('a', { stopWords: ['x'] }));
@@ -35,7 +35,7 @@ describe('Cancelations of tasks', () => {
       test.tasks({ canceledBy: [uid] }).map(({ uid }) => uid),
       [0, 1, 2],
     );
-    assert.deepEqual(test.machine.queue.getBatch(0, null)?.stats, {
+    assert.deepEqual(test.system.queue.getBatch(0, null)?.stats, {
       totalNbTasks: 4,
       status: { canceled: 3, succeeded: 1 },
       types: {
@@ -45,12 +45,12 @@ describe('Cancelations of tasks', () => {
         taskCancelation: 1,
       },
       indexUids: { a: 3 },
-      progressTrace: test.machine.queue.getBatch(0, null)?.stats.progressTrace,
+      progressTrace: test.system.queue.getBatch(0, null)?.stats.progressTrace,
     });
   });
 
   it('the newest runs first and cancels older ones', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(cancel({ uids: [0] }));
     await test.register(cancel({ types: ['taskCancelation'] }));
@@ -64,7 +64,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('stop the running batch, whose other tasks wait again and then run', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(add('a', [{ id: 2 }]));
     let seen: unknown[] = [];
@@ -94,7 +94,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('match what is finished without touching it', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const task = await test.run(cancel({ indexUids: ['a'] }));
     assert.deepEqual([task.details?.matchedTasks, task.details?.canceledTasks], [1, 0]);
@@ -102,7 +102,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('only match what the caller may see', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(add('b', [{ id: 1 }]));
     const uid = await test.register(cancel({ statuses: ['enqueued'] }, (index) => index === 'b'));

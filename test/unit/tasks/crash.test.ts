@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledChild } from '../../support/bundled-child.ts';
-import { TestMachine } from '../../support/machine.ts';
+import { TestTaskSystem } from '../../support/task-system.ts';
 
 const CHILD = bundledChild('crash-child.ts');
 const TASKS = 24;
@@ -24,7 +24,7 @@ function live(dir: string, event: string, at: number): { uids: number[]; done: b
 
 /** After any number of deaths: all that was acknowledged is there once, and has had its effect once. */
 async function check(dir: string, acknowledged: readonly number[]): Promise<void> {
-  const test = await TestMachine.open({ dir });
+  const test = await TestTaskSystem.open({ dir });
   try {
     await test.settle();
     const tasks = test.tasks();
@@ -33,7 +33,7 @@ async function check(dir: string, acknowledged: readonly number[]): Promise<void
     for (const uid of acknowledged) assert.ok(uid < uids.length, `task ${uid} was lost`);
     for (const { uid, status, details, batchUid } of tasks) {
       assert.equal(status, 'succeeded', `task ${uid}`);
-      assert.notEqual(test.machine.queue.getBatch(batchUid!, null), undefined);
+      assert.notEqual(test.system.queue.getBatch(batchUid!, null), undefined);
       if (uid % 3 === 0) assert.equal(details?.indexedDocuments, 1, `task ${uid}`);
       if (uid % 3 === 2) assert.equal(details?.deletedDocuments, 1, `task ${uid}`);
     }
@@ -77,7 +77,7 @@ describe('a killed process', function () {
   });
 
   it('leaves a folder that another process can open, which a living one does not', async () => {
-    const test = await TestMachine.open();
+    const test = await TestTaskSystem.open();
     try {
       const child = spawnSync(process.execPath, [CHILD, test.dir, '0', 'never', '1'], {
         encoding: 'utf8',

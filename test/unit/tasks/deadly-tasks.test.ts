@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TaskRequest, TaskView } from '../../../src/contract/tasks.ts';
 import { bundledChild } from '../../support/bundled-child.ts';
-import { add } from '../../support/machine.ts';
+import { add } from '../../support/task-system.ts';
 import { CRASHES_MAX, KILLS_MAX } from '../../../src/store/crash-record.ts';
 
 const CHILD = bundledChild('dying-child.ts');

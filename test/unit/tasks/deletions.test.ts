@@ -1,14 +1,14 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import { add, forget, TestMachine } from '../../support/machine.ts';
+import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Deletions of tasks', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   it('forget finished tasks and empty batches, each counted once', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.run(add('a', [{ name: 1 }]));
     await test.restart({ started: false });
@@ -28,9 +28,9 @@ describe('Deletions of tasks', () => {
       test.tasks().map(({ uid }) => uid),
       [2, 3],
     );
-    assert.equal(test.machine.queue.getBatch(0, null), undefined);
+    assert.equal(test.system.queue.getBatch(0, null), undefined);
     assert.equal(
-      test.machine.queue.list({}, { limit: 0, from: null, reverse: false }, null).total,
+      test.system.queue.list({}, { limit: 0, from: null, reverse: false }, null).total,
       2,
     );
     await test.restart();
@@ -42,7 +42,7 @@ describe('Deletions of tasks', () => {
   });
 
   it('leave what still waits', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(forget({ uids: [0] }));
     await test.start();
@@ -56,7 +56,7 @@ describe('Deletions of tasks', () => {
   });
 
   it('happen by themselves when the queue is full: the oldest finished ones', async () => {
-    test = await TestMachine.open({ tasksMax: 6, prunedTasks: 3 });
+    test = await TestTaskSystem.open({ tasksMax: 6, prunedTasks: 3 });
     for (let n = 0; n < 6; n++) await test.run(add('a', [{ id: n }]));
     await test.run(add('a', [{ id: 6 }]));
     const [deletion] = test.tasks({ types: ['taskDeletion'] });
@@ -65,8 +65,8 @@ describe('Deletions of tasks', () => {
       deletion!.details!.originalFilter as string,
       /^\?beforeEnqueuedAt=[-0-9]{10}T[0-9:]{8}\.\d{6}001Z&statuses=succeeded,failed,canceled$/,
     );
-    assert.equal(test.machine.queue.get(0, null), undefined);
-    assert.equal(test.machine.queue.get(2, null), undefined);
-    assert.notEqual(test.machine.queue.get(3, null), undefined);
+    assert.equal(test.system.queue.get(0, null), undefined);
+    assert.equal(test.system.queue.get(2, null), undefined);
+    assert.notEqual(test.system.queue.get(3, null), undefined);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import type { RunContext, RunResult } from '../../../src/tasks/run/run.ts';
 import { mulberry } from '../../support/random.ts';
-import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
+import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 const EXPORT: TaskRequest = {
   ...{ type: 'export', url: 'http://other.test', apiKey: null },
@@ -12,7 +12,7 @@ const EXPORT: TaskRequest = {
 const CREATION: TaskRequest = { type: 'indexCreation', indexUid: 'z', primaryKey: null };
 
 describe('A batch that waits for another server', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
   /** Ends the export of a task. */
   let running: Map<number, () => void>;
 
@@ -31,7 +31,7 @@ describe('A batch that waits for another server', () => {
 
   beforeEach(async () => {
     running = new Map();
-    test = await TestMachine.open({ started: false, runners: { export: waiting } });
+    test = await TestTaskSystem.open({ started: false, runners: { export: waiting } });
   });
   afterEach(() => test.remove());
 
@@ -62,7 +62,7 @@ describe('A batch that waits for another server', () => {
       ...['canceled', 'succeeded'],
     ]);
     assert.deepEqual(test.indexUids, ['b']);
-    const view = test.machine.queue.getBatch(test.task(0).batchUid!, null);
+    const view = test.system.queue.getBatch(test.task(0).batchUid!, null);
     assert.deepEqual(view?.stats.status, { processing: 1 });
     running.get(0)!();
     await test.settle();
@@ -121,7 +121,7 @@ describe('A batch that waits for another server', () => {
     await test.register(add('a', [{ id: 1 }]));
     await test.start();
     await until(ended(1));
-    await test.machine.scheduler.stop();
+    await test.system.scheduler.stop();
     assert.deepEqual(statuses(), ['enqueued', 'succeeded']);
     await test.restart();
     await until(() => running.has(0));

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { add, settings, TestMachine } from '../../support/machine.ts';
+import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Tasks on documents', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
@@ -14,16 +14,16 @@ describe('Tasks on documents', () => {
   afterEach(() => test.remove());
 
   it('an addition creates the index, guesses the key and counts distinct ids', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const task = await test.run(add('a', [{ id: 1 }, { id: 2 }, { id: 1, x: 1 }]));
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { receivedDocuments: 3, indexedDocuments: 2 });
     assert.deepEqual(await test.documents('a'), [{ id: 1, x: 1 }, { id: 2 }]);
-    assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'id');
+    assert.equal(test.system.registry.get('a')!.summary.primaryKey, 'id');
   });
 
   it('is shown as enqueued with null counters before it runs', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register({ ...add('a', [{ id: 1 }]), customMetadata: 'mine' });
     const task = test.task(0);
     assert.equal(task.status, 'enqueued');
@@ -51,7 +51,7 @@ describe('Tasks on documents', () => {
   });
 
   it('one bad payload fails alone; the others of the batch go on', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.together([
       add('a', [{ id: 1 }]),
       add('a', [{ id: 'no way' }]),
@@ -71,7 +71,7 @@ describe('Tasks on documents', () => {
   });
 
   it('without the right to create the index, all of them fail and there is no index', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     const mayNot = { allowIndexCreation: false };
     await test.together([add('a', [{ id: 1 }], mayNot), add('a', [{ id: 2 }], mayNot)]);
     assert.deepEqual([errorOf(0), errorOf(1)], ['index_not_found', 'index_not_found']);
@@ -80,14 +80,14 @@ describe('Tasks on documents', () => {
   });
 
   it('an index stays although the payload that created it failed', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const task = await test.run(add('a', [{ name: 'no id' }]));
     assert.equal(task.error?.code, 'index_primary_key_no_candidate_found');
     assert.deepEqual(test.indexUids, ['a']);
   });
 
   it('a later POST has its primaryKey ignored, a later PUT fails', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const post = await test.run(add('a', [{ id: 2, sku: 2 }], { primaryKey: 'sku' }));
     assert.equal(post.status, 'succeeded');
@@ -99,7 +99,7 @@ describe('Tasks on documents', () => {
   });
 
   it('PUT merges, skipCreation skips', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1, a: 1 }]));
     await test.run(
       add('a', [{ id: 1, b: 2 }, { id: 2 }], { method: 'update', skipCreation: true }),
@@ -108,7 +108,7 @@ describe('Tasks on documents', () => {
   });
 
   it('deletions show what they deleted, by ids, by filter, and all', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1, c: 'x' }, { id: 2, c: 'y' }, { id: 3, c: 'x' }, { id: 4 }]));
     await test.run(settings('a', { filterableAttributes: ['c'] }));
     const byIds = await test.run({
@@ -146,7 +146,7 @@ describe('Tasks on documents', () => {
   });
 
   it('what a deletion of all documents absorbs succeeds without having run', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
     await test.together([
@@ -171,8 +171,8 @@ describe('Tasks on documents', () => {
   });
 
   it('large payloads go through a file, which is gone afterwards', async () => {
-    test = await TestMachine.open({ started: false });
-    const { path } = test.machine.queue.newPayloadFile();
+    test = await TestTaskSystem.open({ started: false });
+    const { path } = test.system.queue.newPayloadFile();
     writeFileSync(path, '{"id":1}\n{"id":2}\n');
     await test.register(add('a', [], { payload: { file: path }, format: 'ndjson', documents: 2 }));
     await test.register(add('a', [{ id: 3, text: 'x'.repeat(100_000) }]));
@@ -184,8 +184,8 @@ describe('Tasks on documents', () => {
   });
 
   it('the payload file of a refused task is removed', async () => {
-    test = await TestMachine.open({ storeBytesMax: 1 });
-    const { path } = test.machine.queue.newPayloadFile();
+    test = await TestTaskSystem.open({ storeBytesMax: 1 });
+    const { path } = test.system.queue.newPayloadFile();
     await assert.rejects(test.register(add('a', [], { payload: { file: path } })), {
       code: 'no_space_left_on_device',
     });
@@ -193,7 +193,7 @@ describe('Tasks on documents', () => {
   });
 
   it('a task is refused for the first reason, although its payload file cannot be removed', async () => {
-    test = await TestMachine.open({ storeBytesMax: 1 });
+    test = await TestTaskSystem.open({ storeBytesMax: 1 });
     const path = join(test.dir, 'payloads', 'upload-folder');
     mkdirSync(path);
     await assert.rejects(test.register(add('a', [], { payload: { file: path } })), {

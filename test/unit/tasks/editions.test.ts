@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import type { EditSession, ScriptProcesses } from '../../../src/rhai/script-process.ts';
 import { editionRunner } from '../../../src/tasks/run/edit.ts';
-import { add, TestMachine } from '../../support/machine.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Editing documents by a function', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
   let session: EditSession;
 
   beforeEach(async () => {
     const scripts = { open: async () => session } as unknown as ScriptProcesses;
-    test = await TestMachine.open({ runners: { documentEdition: editionRunner(scripts) } });
+    test = await TestTaskSystem.open({ runners: { documentEdition: editionRunner(scripts) } });
     await test.run(add('books', [{ id: 1 }]));
   });
   afterEach(() => test.remove());
@@ -31,7 +31,7 @@ describe('Editing documents by a function', () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);
-    mkdirSync(`${test.machine.taskStore.payloadFile(1)}.edited`);
+    mkdirSync(`${test.system.taskStore.payloadFile(1)}.edited`);
     const task = await test.run({
       type: 'documentEdition',
       indexUid: 'books',

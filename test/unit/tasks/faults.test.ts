@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { toApiError } from '../../../src/contract/errors.ts';
 import { verifyStore } from '../../../src/store/verify-store.ts';
 import { Faults, FAULTS } from '../../support/faults.ts';
-import { add, settings, TestMachine } from '../../support/machine.ts';
+import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 const CODES = ['no_space_left_on_device', 'io_error', 'too_many_open_files'];
 /** The pause after which the store is tried again. */
@@ -36,10 +36,10 @@ describe('the task queue', function () {
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   /** What is asked for, each after the other: the next id of a document, small, large, in a file. */
-  async function ask(test: TestMachine): Promise<number[]> {
+  async function ask(test: TestTaskSystem): Promise<number[]> {
     const acknowledged: number[] = [];
     const large = 'large '.repeat(20_000);
-    const file = test.machine.taskStore.payloadPath('upload-1');
+    const file = test.system.taskStore.payloadPath('upload-1');
     const bytes = Buffer.from(JSON.stringify([{ id: 3, text: 'file' }]));
     for (const request of [
       () => add('a', [{ id: 1, text: 'small' }]),
@@ -63,7 +63,7 @@ describe('the task queue', function () {
     return acknowledged;
   }
 
-  async function check(test: TestMachine, acknowledged: readonly number[]): Promise<void> {
+  async function check(test: TestTaskSystem, acknowledged: readonly number[]): Promise<void> {
     const tasks = test.tasks();
     assert.deepEqual(
       tasks.map(({ uid }) => uid),
@@ -88,7 +88,7 @@ describe('the task queue', function () {
         let calls = 0;
         for (let call = 1; ; call++) {
           const folder = join(dir, String(call));
-          const test = await TestMachine.open({ dir: folder });
+          const test = await TestTaskSystem.open({ dir: folder });
           const faults = new Faults(folder, fault);
           try {
             faults.arm(call, once);

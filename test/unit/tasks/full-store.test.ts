@@ -1,14 +1,14 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import { add, cancel, forget, TestMachine } from '../../support/machine.ts';
+import { add, cancel, forget, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('A full task store', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   it('refuses work, but not the deletion of tasks that exist', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ storeBytesMax: 4096 });
     const full = { code: 'no_space_left_on_device' };

@@ -1,7 +1,7 @@
 /** Which tasks belong to an index, after any sequence of swaps, renamings, deletions and restarts. */
 import assert from 'node:assert/strict';
 import type { TaskFilter, TaskRequest, TaskView } from '../../../src/contract/tasks.ts';
-import { add, forget, TestMachine } from '../../support/machine.ts';
+import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
 import { mulberry } from '../../support/random.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
@@ -49,21 +49,21 @@ function belongs({ type, indexUid, details }: TaskView, uids: readonly string[])
 describe('The tasks of an index', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
-  async function check(test: TestMachine, random: Random, told: string): Promise<void> {
+  async function check(test: TestTaskSystem, random: Random, told: string): Promise<void> {
     const all = test.tasks();
     const names = NAMES.filter(() => random(3) === 0).concat(randomName(random));
     const filter: TaskFilter = { indexUids: names };
     const page = { limit: 1000, from: null, reverse: random(2) === 0 };
-    const { results, total } = test.machine.queue.list(filter, page, null);
+    const { results, total } = test.system.queue.list(filter, page, null);
     assert.equal(total, results.length, told);
-    assert.equal(test.machine.queue.list(filter, { ...page, limit: 0 }, null).total, total, told);
+    assert.equal(test.system.queue.list(filter, { ...page, limit: 0 }, null).total, total, told);
     const found = new Set(results.map(({ uid }) => uid));
     for (const task of all) {
       const expected = belongs(task, names);
       if (expected !== null) assert.equal(found.has(task.uid), expected, `${told}: ${task.uid}`);
     }
     const visible = (uid: string): boolean => uid === names[0];
-    const seen = test.machine.queue.list(filter, page, visible);
+    const seen = test.system.queue.list(filter, page, visible);
     assert.equal(seen.total, seen.results.length, told);
   }
 
@@ -71,7 +71,7 @@ describe('The tasks of an index', () => {
     it(`are found and counted, seed ${seed + round}`, async () => {
       const uniform = mulberry(seed + round);
       const random: Random = (below) => Math.floor(uniform() * below);
-      const test = await TestMachine.open();
+      const test = await TestTaskSystem.open();
       try {
         for (let n = 0; n < STEPS; n++) {
           if (random(20) === 0) await test.restart();

@@ -2,38 +2,38 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { add, settings, TestMachine } from '../../support/machine.ts';
+import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Tasks on indexes', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   it('are created once', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const created = await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
     assert.deepEqual(created.details, { primaryKey: 'sku' });
-    assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'sku');
+    assert.equal(test.system.registry.get('a')!.summary.primaryKey, 'sku');
     const again = await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
     assert.equal(again.error?.code, 'index_already_exists');
   });
 
   it('get another key while empty, not afterwards', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
     await test.run({ type: 'indexUpdate', indexUid: 'a', primaryKey: 'id' });
     await test.run(add('a', [{ id: 1 }]));
     const late = await test.run({ type: 'indexUpdate', indexUid: 'a', primaryKey: 'sku' });
     assert.equal(late.error?.code, 'index_primary_key_already_exists');
-    assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'id');
+    assert.equal(test.system.registry.get('a')!.summary.primaryKey, 'id');
     const missing = await test.run({ type: 'indexUpdate', indexUid: 'b', primaryKey: 'id' });
     assert.equal(missing.error?.code, 'index_not_found');
   });
 
   it('have been updated by an update, also by one that changes nothing', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'id' });
-    const updatedAt = (uid: string): string => test.machine.registry.get(uid)!.summary.updatedAt!;
+    const updatedAt = (uid: string): string => test.system.registry.get(uid)!.summary.updatedAt!;
     let last = updatedAt('a');
     for (const change of [{}, { primaryKey: 'id' }, { newUid: 'b' }]) {
       const { startedAt } = await test.run({ type: 'indexUpdate', indexUid: 'a', ...change });
@@ -45,7 +45,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('are deleted with what waited before', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
     await test.together([
@@ -67,7 +67,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('that only an absorbed task could have created count as deleted', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.together([add('a', [{ id: 1 }]), { type: 'indexDeletion', indexUid: 'a' }]);
     assert.deepEqual(
       test.tasks().map(({ status }) => status),
@@ -77,16 +77,16 @@ describe('Tasks on indexes', () => {
   });
 
   it('keep content and creation date over a restart', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
-    const before = test.machine.registry.get('a')!.record;
+    const before = test.system.registry.get('a')!.record;
     await test.restart();
-    assert.deepEqual(test.machine.registry.get('a')!.record, before);
+    assert.deepEqual(test.system.registry.get('a')!.record, before);
     assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
   });
 
   it('are compacted before what waits on any index', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ started: false });
     const waiting = await test.register(add('a', [{ id: 2 }]));

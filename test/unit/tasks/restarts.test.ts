@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
-import { add, TestMachine } from '../../support/machine.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Stopping and starting with tasks', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
@@ -15,12 +15,12 @@ describe('Stopping and starting with tasks', () => {
   afterEach(() => test.remove());
 
   it('a running batch is rolled back and runs again', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     let stopping: Promise<void> | null = null;
     test.engine.beforeCommit = () => {
       test.engine.beforeCommit = null;
-      stopping = test.machine.scheduler.stop();
+      stopping = test.system.scheduler.stop();
     };
     await test.start();
     await test.settle();
@@ -35,7 +35,7 @@ describe('Stopping and starting with tasks', () => {
 
   /** Lets the next calls that open the index fail, as often as told. */
   function failToOpen(uid: string, code: string, times = Infinity): void {
-    const { uuid } = test.machine.registry.get(uid)!;
+    const { uuid } = test.system.registry.get(uid)!;
     const { openIndex } = test.engine;
     let left = times;
     test.engine.openIndex = (dir) => {
@@ -48,8 +48,8 @@ describe('Stopping and starting with tasks', () => {
   async function leaveUnrecorded(request: TaskRequest): Promise<number> {
     test.engine.afterCommit = () => {
       test.engine.afterCommit = null;
-      test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
-      void test.machine.scheduler.stop();
+      test.system.store.commit = () => Promise.reject(new Error('the disk is full'));
+      void test.system.scheduler.stop();
     };
     const { uid } = await test.run(request);
     await test.restart({ started: false });
@@ -58,7 +58,7 @@ describe('Stopping and starting with tasks', () => {
   }
 
   it('a damaged index with waiting tasks keeps no other index from being served', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     for (const uid of ['a', 'b']) await test.run(add(uid, [{ id: 1 }]));
     await test.restart({ started: false });
     failToOpen('a', 'invalid_store_file');
@@ -74,7 +74,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('what was committed is not repeated when its index can be opened only after the start', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const by = { ids: ['1'] };
     const uid = await leaveUnrecorded({ type: 'documentDeletion', indexUid: 'a', by });
@@ -92,7 +92,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('nor when it cannot be opened before the next batch either, but while that runs', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
     const { appliedSteps } = test.engine;
@@ -106,11 +106,11 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('a stop while the end of the last batch cannot be recorded leaves it to the next start', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
     const { appliedSteps } = test.engine;
-    test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
+    test.system.store.commit = () => Promise.reject(new Error('the disk is full'));
     const starting = test.start();
     await new Promise((done) => setTimeout(done, 10));
     await test.close();
@@ -121,24 +121,24 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('folders and files that belong to nothing are erased at start', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
-    test.machine.queue.newPayloadFile();
+    test.system.queue.newPayloadFile();
     writeFileSync(join(test.dir, 'payloads', '77'), 'left over');
-    test.machine.registry.create('2025-01-01T00:00:00Z');
+    test.system.registry.create('2025-01-01T00:00:00Z');
     await test.restart();
     assert.deepEqual(readdirSync(join(test.dir, 'payloads')), []);
     assert.equal(readdirSync(join(test.dir, 'indexes')).length, 1);
   });
 
   it('with a limit of 0 tasks nothing runs', async () => {
-    test = await TestMachine.open({ batchedTasksMax: 0 });
+    test = await TestTaskSystem.open({ batchedTasksMax: 0 });
     const task = await test.run(add('a', [{ id: 1 }]));
     assert.equal(task.status, 'enqueued');
   });
 
   it('times are distinct and grow', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await Promise.all(Array.from({ length: 50 }, (_, n) => test.register(add('a', [{ id: n }]))));
     const times = test.tasks().map(({ enqueuedAt }) => enqueuedAt);
     assert.equal(new Set(times).size, 50);

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import type { SearchRule, SearchRulePatch } from '../../../src/contract/search-rules.ts';
 import { ruleRunner } from '../../../src/tasks/run/search-rules.ts';
 import type { RunContext } from '../../../src/tasks/run/run.ts';
-import { TestMachine } from '../../support/machine.ts';
+import { TestTaskSystem } from '../../support/task-system.ts';
 
 describe('A batch of changes of search rules', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
   afterEach(() => test.remove());
 
   const update = (ruleUid: string, patch: SearchRulePatch | null): Promise<unknown> =>
-    test.machine.queue.register({ type: 'dsrUpdate', ruleUid, patch });
+    test.system.queue.register({ type: 'dsrUpdate', ruleUid, patch });
 
   async function history(): Promise<void> {
     await update('a', { description: 'first', precedence: 3 });
@@ -25,10 +25,10 @@ describe('A batch of changes of search rules', () => {
 
   /** Without the moments, which are those of the batch. */
   const rules = (): Partial<SearchRule>[] =>
-    test.machine.searchRules.list().map((rule) => ({ ...rule, lastUpdatedAt: '', createdAt: '' }));
+    test.system.searchRules.list().map((rule) => ({ ...rule, lastUpdatedAt: '', createdAt: '' }));
 
   const run = (now: string, cancel = (): void => {}): Promise<unknown> => {
-    const { taskStore, searchRules } = test.machine;
+    const { taskStore, searchRules } = test.system;
     const uids = [0, 1, 2, 3, 4, 5];
     const context = { store: taskStore, batch: { uids }, now, cancel: { check: cancel } };
     return Promise.resolve(ruleRunner(searchRules)(context as unknown as RunContext));
@@ -46,11 +46,11 @@ describe('A batch of changes of search rules', () => {
   ].map((rule) => ({ ...rule, lastUpdatedAt: '', createdAt: '' }));
 
   it('comes to the same rules when its tasks run again after it was stored', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await history();
     await run('2026-01-01T00:00:00.000001Z');
     assert.deepEqual(rules(), EXPECTED);
-    const [a, c] = test.machine.searchRules.list();
+    const [a, c] = test.system.searchRules.list();
     assert.equal(a!.lastUpdatedAt, '2026-01-01T00:00:00.000006Z');
     assert.equal(c!.lastUpdatedAt, '2026-01-01T00:00:00.000005Z');
     await run('2026-01-01T00:00:01.000000Z');
@@ -60,13 +60,13 @@ describe('A batch of changes of search rules', () => {
     await test.start();
     await test.settle();
     assert.deepEqual(rules(), EXPECTED);
-    const statuses = [0, 1, 2, 3, 4, 5].map((uid) => test.machine.taskStore.record(uid)!);
+    const statuses = [0, 1, 2, 3, 4, 5].map((uid) => test.system.taskStore.record(uid)!);
     assert.ok(statuses.every(({ status }) => status === 'succeeded'));
     assert.equal(new Set(statuses.map(({ batchUid }) => batchUid)).size, 1);
   });
 
   it('that is stopped changes nothing', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await history();
     const stop = (): void => {
       throw new Error('stopped');
@@ -76,9 +76,9 @@ describe('A batch of changes of search rules', () => {
   });
 
   it('that cannot be stored changes nothing', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await history();
-    const { store } = test.machine;
+    const { store } = test.system;
     const commit = store.commit.bind(store);
     store.commit = () => Promise.reject(new Error('the disk is full'));
     await assert.rejects(run('2026-01-01T00:00:00.000000Z'), /full/);

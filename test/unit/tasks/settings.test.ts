@@ -1,9 +1,9 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import { add, settings, TestMachine } from '../../support/machine.ts';
+import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Tasks on settings', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
@@ -12,22 +12,22 @@ describe('Tasks on settings', () => {
   afterEach(() => test.remove());
 
   it('of one batch are merged in order and applied once', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.together([
       settings('a', { stopWords: ['a'], searchCutoffMs: 5 }),
       settings('a', { stopWords: ['b'] }),
       settings('a', { searchCutoffMs: null }),
     ]);
     assert.equal(test.engine.appliedSteps, 1);
-    const stored = test.machine.registry.get('a')!.settings;
+    const stored = test.system.registry.get('a')!.settings;
     assert.deepEqual(stored.stopWords, ['b']);
     assert.equal(stored.searchCutoffMs, null);
     assert.deepEqual(test.task(1).details, { stopWords: ['b'] });
-    assert.deepEqual(test.machine.queue.getBatch(0, null)?.details, { stopWords: ['b'] });
+    assert.deepEqual(test.system.queue.getBatch(0, null)?.details, { stopWords: ['b'] });
   });
 
   it('that contradict each other after merging fail all tasks of the batch and change nothing', async () => {
-    test = await TestMachine.open({ started: false });
+    test = await TestTaskSystem.open({ started: false });
     await test.together([
       settings('a', { stopWords: ['a'] }),
       settings('a', { typoTolerance: { minWordSizeForTypos: { oneTypo: 200 } } }),
@@ -37,17 +37,17 @@ describe('Tasks on settings', () => {
       ['invalid_settings_typo_tolerance', 'invalid_settings_typo_tolerance'],
     );
     assert.deepEqual(test.indexUids, ['a'], 'the index stays');
-    assert.deepEqual(test.machine.registry.get('a')!.settings.stopWords, []);
+    assert.deepEqual(test.system.registry.get('a')!.settings.stopWords, []);
   });
 
   it('a reset never creates the index', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const task = await test.run(settings('a', { stopWords: null }, { isReset: true }));
     assert.equal(task.error?.code, 'index_not_found');
   });
 
   it('with deletions of all documents: both are applied', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ started: false });
     await test.together([
@@ -63,12 +63,12 @@ describe('Tasks on settings', () => {
       [1, 1, 1],
     );
     assert.deepEqual(test.task(2).details, { deletedDocuments: 1 });
-    const stored = test.machine.registry.get('a')!.settings;
+    const stored = test.system.registry.get('a')!.settings;
     assert.deepEqual([stored.stopWords, stored.sortableAttributes], [['x'], ['y']]);
   });
 
   it('secrets are hidden in details', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const embedders = { e: { source: 'openAi', apiKey: 'sk-0123456789abcdef0123456789' } };
     const task = await test.run(settings('a', { embedders }));
     assert.equal(JSON.stringify(task).includes('0123456789'), false);

@@ -1,10 +1,10 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
-import { add, forget, TestMachine } from '../../support/machine.ts';
+import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('Swaps and renamings of indexes', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
@@ -14,7 +14,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   async function twoIndexes(): Promise<void> {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.run(add('b', [{ id: 2 }]));
   }
@@ -43,11 +43,7 @@ describe('Swaps and renamings of indexes', () => {
       test.tasks().map(({ indexUid }) => indexUid),
       ['b', 'a', null, 'a'],
     );
-    assert.deepEqual(
-      test.machine.queue.getBatch(0, null)?.stats.indexUids,
-      { a: 1 },
-      'as recorded',
-    );
+    assert.deepEqual(test.system.queue.getBatch(0, null)?.stats.indexUids, { a: 1 }, 'as recorded');
   });
 
   it('of a swap move with the history of what is swapped later', async () => {
@@ -101,16 +97,16 @@ describe('Swaps and renamings of indexes', () => {
         ['a', 'c'],
         ['b', 'd', 'c', 'e'],
       ]) {
-        const { results, total } = test.machine.queue.list({ indexUids: uids }, page, null);
+        const { results, total } = test.system.queue.list({ indexUids: uids }, page, null);
         assert.equal(total, results.length, uids.join());
-        const first = test.machine.queue.list({ indexUids: uids }, { ...page, limit: 0 }, null);
+        const first = test.system.queue.list({ indexUids: uids }, { ...page, limit: 0 }, null);
         assert.equal(first.total, results.length, uids.join());
       }
     }
   });
 
   it('by PATCH: rename, with a key, and the history follows', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
     const task = await test.run({
       type: 'indexUpdate',
@@ -122,7 +118,7 @@ describe('Swaps and renamings of indexes', () => {
     assert.deepEqual(task.details, { primaryKey: 'sku', oldIndexUid: 'a', newIndexUid: 'b' });
     assert.equal(test.task(0).indexUid, 'b');
     assert.deepEqual(test.indexUids, ['b']);
-    assert.equal(test.machine.registry.get('b')!.summary.primaryKey, 'sku');
+    assert.equal(test.system.registry.get('b')!.summary.primaryKey, 'sku');
     await test.run({ type: 'indexUpdate', indexUid: 'b', newUid: 'a' });
     assert.deepEqual(
       test.tasks().map(({ indexUid }) => indexUid),
@@ -136,13 +132,13 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('by PATCH: to its own name an index is renamed without a change', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
-    const before = test.machine.registry.get('a')!.record;
+    const before = test.system.registry.get('a')!.record;
     const task = await test.run({ type: 'indexUpdate', indexUid: 'a', newUid: 'a' });
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { primaryKey: null, oldIndexUid: 'a', newIndexUid: 'a' });
-    assert.deepEqual(test.machine.registry.get('a')!.record, before);
+    assert.deepEqual(test.system.registry.get('a')!.record, before);
     assert.equal(test.tasks({ indexUids: ['a'] }).length, 2);
     const keyed = await test.run({
       type: 'indexUpdate',
@@ -155,7 +151,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('by PATCH: the name changes even when the key cannot, and the error says so', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const task = await test.run({
       type: 'indexUpdate',
@@ -169,7 +165,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('of nothing succeed', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const task = await test.run(swap());
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { swaps: [] });
@@ -188,11 +184,11 @@ describe('Swaps and renamings of indexes', () => {
       [0, 1, 2],
     );
     assert.equal(
-      test.machine.queue.get(2, (uid) => uid === 'a'),
+      test.system.queue.get(2, (uid) => uid === 'a'),
       undefined,
     );
     assert.equal(
-      test.machine.queue.getBatch(2, (uid) => uid === 'a'),
+      test.system.queue.getBatch(2, (uid) => uid === 'a'),
       undefined,
     );
   });

@@ -1,15 +1,15 @@
 /** The documents of an addition that has not ended, as they can be read back. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { add, TestMachine } from '../../support/machine.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
 
 describe('The documents of a waiting addition', () => {
-  let test: TestMachine;
+  let test: TestTaskSystem;
 
   afterEach(() => test.remove());
 
   async function documentsOf(uid: number): Promise<string | null> {
-    const documents = test.machine.queue.documents(uid);
+    const documents = test.system.queue.documents(uid);
     if (documents === null) return null;
     const parts: Buffer[] = [];
     for await (const part of documents) parts.push(part);
@@ -22,7 +22,7 @@ describe('The documents of a waiting addition', () => {
     inFile: boolean,
   ): Promise<string | null> {
     const bytes = Buffer.from(text);
-    const file = test.machine.taskStore.payloadPath('sent');
+    const file = test.system.taskStore.payloadPath('sent');
     if (inFile) writeFileSync(file, bytes);
     const payload = inFile ? { file } : { bytes };
     return documentsOf(await test.register(add('a', [], { payload, format })));
@@ -30,7 +30,7 @@ describe('The documents of a waiting addition', () => {
 
   for (const inFile of [false, true]) {
     it(`are one a line when they came as JSON, ${inFile ? 'in a file' : 'in a row'}`, async () => {
-      test = await TestMachine.open({ started: false });
+      test = await TestTaskSystem.open({ started: false });
       const list = '[\n {"id": 1, "text": "a, \\"{"},\r\n {"id": 2, "list": [1, [2]]}\n]';
       const lines = '{"id":1,"text":"a, \\"{"}\n{"id":2,"list":[1,[2]]}\n';
       assert.equal(await register(list, 'json', inFile), lines);
@@ -42,14 +42,14 @@ describe('The documents of a waiting addition', () => {
     });
 
     it(`are what was sent when they came as lines, ${inFile ? 'in a file' : 'in a row'}`, async () => {
-      test = await TestMachine.open({ started: false });
+      test = await TestTaskSystem.open({ started: false });
       const sent = '{"id": 1}\n\n{"id": 2}';
       assert.equal(await register(sent, 'ndjson', inFile), sent);
     });
   }
 
   it('are gone once it has ended', async () => {
-    test = await TestMachine.open();
+    test = await TestTaskSystem.open();
     const { uid } = await test.run(add('a', [{ id: 1 }]));
     assert.equal(await documentsOf(uid), null);
   });

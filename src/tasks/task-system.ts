@@ -23,7 +23,7 @@ const LMDB_BYTES_MIN = 2 * 4096;
 /** Default size of the task store, bytes. */
 export const STORE_BYTES_MAX = 20 * 2 ** 30;
 
-export interface MachineOptions {
+export interface TaskSystemOptions {
   clock: Clock;
   /** 0: tasks are accepted and never run. Infinity: no limit. */
   batchedTasksMax: number;
@@ -42,7 +42,7 @@ export interface MachineOptions {
 }
 
 /** Everything that turns requests into changed indexes. */
-export interface TaskMachine {
+export interface TaskSystem {
   readonly store: Store;
   readonly taskStore: TaskStore;
   readonly registry: IndexRegistry;
@@ -75,11 +75,11 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
 }
 
 /** Opens the stores of a data folder. Batches run once `scheduler.start()` has been called. */
-export function openTaskMachine(
+export function openTaskSystem(
   folder: DataFolder,
   native: NativeAddon,
-  options: MachineOptions,
-): TaskMachine {
+  options: TaskSystemOptions,
+): TaskSystem {
   const store = openStore(folder, options.storeBytesMax);
   const taskStore = new TaskStore(store, folder.payloadDir, options.clock);
   const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { receiveUpload } from '../../../src/http/body.ts';
-import { type Exchange, listenWithLibrary } from '../../../src/http/exchange.ts';
+import { type Connection, listenWithLibrary } from '../../../src/http/connection.ts';
 import type { Socket } from '../../../src/http/socket-types.ts';
 
 /** The side of the socket: what is done to it, in order. */
@@ -28,9 +28,9 @@ class FakeSocket {
   }
 }
 
-async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
+async function connectionOver(socket: FakeSocket): Promise<Connection> {
   let handler: (res: unknown, req: unknown) => void = () => {};
-  let exchange: Exchange | undefined;
+  let connection: Connection | undefined;
   const app = {
     any: (_: string, handle: typeof handler) => (handler = handle),
     listen: (...[, , , listening]: [string, number, number, (token: unknown) => void]) =>
@@ -41,7 +41,7 @@ async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
     place: { host: 'localhost', port: 0 },
     tls: null,
     tlsRequireAuth: false,
-    onExchange: (made) => (exchange = made),
+    onRequest: (made) => (connection = made),
   });
   handler(socket.response, {
     getCaseSensitiveMethod: () => 'POST',
@@ -49,45 +49,45 @@ async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
     getQuery: () => '',
     forEach: () => {},
   });
-  return exchange!;
+  return connection!;
 }
 
 describe('A connection that waits for its answer', () => {
   it('is not resumed once the last byte has come, so that its idle timer stays off', async () => {
     const socket = new FakeSocket();
-    const exchange = await exchangeOver(socket);
-    exchange.receive(() => exchange.pause());
+    const connection = await connectionOver(socket);
+    connection.receive(() => connection.pause());
     socket.deliver(10);
     assert.deepEqual(socket.done, ['pause']);
-    exchange.resume();
+    connection.resume();
     socket.deliver(10);
     socket.deliver(10, true);
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
-    exchange.resume();
+    connection.resume();
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
-    exchange.reply(200, [], null);
+    connection.reply(200, [], null);
     // The next request of the connection is read again.
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause', 'resume', 'end']);
   });
 
   it('is not paused for a last chunk: there is nothing left to wait for', async () => {
     const socket = new FakeSocket();
-    const exchange = await exchangeOver(socket);
-    exchange.receive(() => exchange.pause());
+    const connection = await connectionOver(socket);
+    connection.receive(() => connection.pause());
     socket.deliver(10, true);
-    exchange.reply(200, [], null);
+    connection.reply(200, [], null);
     assert.deepEqual(socket.done, ['end']);
   });
 
   it('stays so while an upload that arrived during a pause is written to the disk', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gannet-exchange-'));
+    const folder = mkdtempSync(join(tmpdir(), 'gannet-connection-'));
     const socket = new FakeSocket();
-    const exchange = await exchangeOver(socket);
+    const connection = await connectionOver(socket);
     const files = {
       newPayloadFile: () => ({ path: join(folder, 'payload') }),
       removePayloadFile: () => {},
     };
-    const upload = receiveUpload(exchange, 1 << 30, files);
+    const upload = receiveUpload(connection, 1 << 30, files);
     // More than may wait for the disk; the rest is under way already.
     for (let n = 0; n < 8; n++) socket.deliver(256 * 1024);
     socket.deliver(256 * 1024, true);

@@ -9,20 +9,24 @@ import type {
   TaskView,
 } from '../../src/contract/tasks.ts';
 import { type DataFolder, openDataFolder } from '../../src/store/data-folder.ts';
-import { type MachineOptions, openTaskMachine, type TaskMachine } from '../../src/tasks/machine.ts';
+import {
+  type TaskSystemOptions,
+  openTaskSystem,
+  type TaskSystem,
+} from '../../src/tasks/task-system.ts';
 import { MemoryEngine } from './memory-engine.ts';
 
 /** A data folder of its own with tasks and an engine in memory, restarted at will. */
-export class TestMachine {
+export class TestTaskSystem {
   readonly dir: string;
   readonly engine: MemoryEngine;
   readonly logged: string[] = [];
   readonly finished: number[][] = [];
-  #options: Partial<MachineOptions>;
+  #options: Partial<TaskSystemOptions>;
   #folder: DataFolder | null = null;
-  #machine: TaskMachine | null = null;
+  #system: TaskSystem | null = null;
 
-  private constructor(dir: string, engine: MemoryEngine, options: Partial<MachineOptions>) {
+  private constructor(dir: string, engine: MemoryEngine, options: Partial<TaskSystemOptions>) {
     this.dir = dir;
     this.engine = engine;
     this.#options = options;
@@ -30,15 +34,15 @@ export class TestMachine {
 
   /** @param started false: batches do not run until `start` */
   static async open(
-    options: Partial<MachineOptions> & {
+    options: Partial<TaskSystemOptions> & {
       started?: boolean;
       engine?: MemoryEngine;
       dir?: string;
     } = {},
-  ): Promise<TestMachine> {
+  ): Promise<TestTaskSystem> {
     const { started = true, engine = new MemoryEngine(), dir, ...rest } = options;
     const folder = dir ?? mkdtempSync(join(tmpdir(), 'gannet-test-'));
-    const test = new TestMachine(folder, engine, rest);
+    const test = new TestTaskSystem(folder, engine, rest);
     await test.#open();
     if (started) await test.start();
     return test;
@@ -46,7 +50,7 @@ export class TestMachine {
 
   async #open(): Promise<void> {
     this.#folder = await openDataFolder(this.dir, { version: '1.0.0', upgrade: false });
-    this.#machine = openTaskMachine(this.#folder, this.engine, {
+    this.#system = openTaskSystem(this.#folder, this.engine, {
       clock: systemClock as Clock,
       batchedTasksMax: Infinity,
       batchedBytesMax: Infinity,
@@ -58,23 +62,23 @@ export class TestMachine {
     });
   }
 
-  get machine(): TaskMachine {
-    return this.#machine!;
+  get system(): TaskSystem {
+    return this.#system!;
   }
 
   start(): Promise<void> {
-    return this.machine.scheduler.start();
+    return this.system.scheduler.start();
   }
 
   /** Waits until all tasks have ended. */
   async settle(): Promise<void> {
-    await this.machine.scheduler.idle();
+    await this.system.scheduler.idle();
   }
 
   async restart({
     started = true,
     ...options
-  }: Partial<MachineOptions> & { started?: boolean } = {}): Promise<void> {
+  }: Partial<TaskSystemOptions> & { started?: boolean } = {}): Promise<void> {
     await this.close();
     this.#options = { ...this.#options, ...options };
     await this.#open();
@@ -83,9 +87,9 @@ export class TestMachine {
 
   /** Leaves the folder as it is. */
   async close(): Promise<void> {
-    await this.#machine?.close();
+    await this.#system?.close();
     await this.#folder?.close();
-    this.#machine = null;
+    this.#system = null;
     this.#folder = null;
   }
 
@@ -95,7 +99,7 @@ export class TestMachine {
   }
 
   async register(request: TaskRequest): Promise<number> {
-    return (await this.machine.queue.register(request)).taskUid;
+    return (await this.system.queue.register(request)).taskUid;
   }
 
   /** Registers all before any of them runs, and waits for the end. REQUIRES: opened with `started: false` */
@@ -114,24 +118,24 @@ export class TestMachine {
   }
 
   task(uid: number): TaskView {
-    const view = this.machine.queue.get(uid, null);
+    const view = this.system.queue.get(uid, null);
     if (view === undefined) throw new Error(`no task ${uid}`);
     return view;
   }
 
   tasks(filter: TaskFilter = {}, visible: IndexVisibility = null): TaskView[] {
-    return this.machine.queue.list(filter, { limit: 1000, from: null, reverse: true }, visible)
+    return this.system.queue.list(filter, { limit: 1000, from: null, reverse: true }, visible)
       .results;
   }
 
   async documents(uid: string): Promise<unknown[]> {
-    const handle = this.machine.registry.get(uid)!.handle;
+    const handle = this.system.registry.get(uid)!.handle;
     const body = await handle.fetchAllDocuments(JSON.stringify({ limit: 100_000 }));
     return (JSON.parse(body.toString()) as { results: unknown[] }).results;
   }
 
   get indexUids(): string[] {
-    return this.machine.registry.list().map(([uid]) => uid);
+    return this.system.registry.list().map(([uid]) => uid);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The same exchange on node:http, for platforms without a uWebSockets.js binary. About half as fast. */
+/** The same connection on node:http, for platforms without a uWebSockets.js binary. About half as fast. */
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:crypto';
 import {
@@ -16,7 +16,7 @@ import { ApiError } from '../contract/errors.ts';
 import {
   HEADER_FIELDS,
   noHeaders,
-  type Exchange,
+  type Connection,
   type HeaderList,
   type Listener,
   type ListenOptions,
@@ -25,10 +25,10 @@ import {
   type ReplyStream,
   type RequestHeaders,
   type TlsFiles,
-} from './exchange.ts';
+} from './connection.ts';
 import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 
-class NodeExchange implements Exchange {
+class NodeConnection implements Connection {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -155,7 +155,7 @@ function tlsServer(
   tls: TlsFiles,
   requireAuth: boolean,
   options: ServerOptions,
-  onRequest: RequestListener,
+  listener: RequestListener,
 ): TlsServer {
   const server = createTlsServer(
     {
@@ -171,7 +171,7 @@ function tlsServer(
             rejectUnauthorized: requireAuth,
           }),
     },
-    onRequest,
+    listener,
   );
   // A certificate may be left out, but one that is shown must be valid.
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -209,20 +209,20 @@ export function listenWithNode({
   place,
   tls,
   tlsRequireAuth,
-  onExchange,
+  onRequest,
 }: ListenOptions): Promise<Listener> {
   const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
   /** Connections on which an answer is due. */
   const answering = new WeakSet<Duplex>();
-  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
     answering.add(req.socket);
     res.on('close', () => answering.delete(req.socket));
-    onExchange(new NodeExchange(req, res));
+    onRequest(new NodeConnection(req, res));
   };
   const server =
     tls === null
-      ? createServer(options, onRequest)
-      : tlsServer(tls, tlsRequireAuth, options, onRequest);
+      ? createServer(options, listener)
+      : tlsServer(tls, tlsRequireAuth, options, listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     refuse(error, socket, answering.has(socket)),
   );

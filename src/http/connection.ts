@@ -45,7 +45,7 @@ export function asks(header: string | undefined): boolean {
 }
 
 /** A request and the way back. As a signal it is canceled when the client goes away before the answer is complete. */
-export interface Exchange extends CancelSignal {
+export interface Connection extends CancelSignal {
   /** As sent. */
   readonly method: string;
   /** Still percent-encoded, without the query. */
@@ -67,7 +67,7 @@ export interface Exchange extends CancelSignal {
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
   /**
-   * Starts reading the body. Must be called before the handler of the exchange returns. `chunk` is
+   * Starts reading the body. Must be called before the handler of the connection returns. `chunk` is
    * valid during the call only. The last call has `last` and may have an empty chunk.
    */
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void;
@@ -127,7 +127,7 @@ export interface ListenOptions {
   tls: TlsFiles | null;
   /** Refuse clients without certificate. Only the node adapter can. */
   tlsRequireAuth: boolean;
-  onExchange(exchange: Exchange): void;
+  onRequest(connection: Connection): void;
 }
 
 export const STATUS_TEXTS: Readonly<Record<number, string>> = {
@@ -165,7 +165,7 @@ const SINGLE_WRITE_BYTES_MAX = 64 * 1024;
 /** What the library gets of a stream at once: what it holds of it for a slow client, at most. */
 const STREAM_PIECE_BYTES = 16 * 1024;
 
-class SocketExchange implements Exchange {
+class SocketConnection implements Connection {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -571,7 +571,7 @@ const SOCKET_PATH_BYTES_MAX = 103;
 /** Rejects when the place cannot be listened on, for instance because another server does. */
 export function listenWithLibrary(
   library: Socket.Library,
-  { place, tls, onExchange }: ListenOptions,
+  { place, tls, onRequest }: ListenOptions,
 ): Promise<Listener> {
   if ('socketPath' in place && Buffer.byteLength(place.socketPath) > SOCKET_PATH_BYTES_MAX) {
     return Promise.reject(new Error(`${place.socketPath} is too long for a socket`));
@@ -586,7 +586,7 @@ export function listenWithLibrary(
         });
   // Everything through one handler: the router is ours.
   const transfers = new Transfers();
-  app.any('/*', (res, req) => onExchange(new SocketExchange(res, req, transfers)));
+  app.any('/*', (res, req) => onRequest(new SocketConnection(res, req, transfers)));
   return new Promise((resolve, reject) => {
     const listening = (token: Socket.ListenToken | false): void => {
       if (token === false) {
