@@ -46,6 +46,7 @@ export class Leadership {
   #validUntil = 0;
   #term: (Term & { readonly end: AbortController }) | null = null;
   #announced = false;
+  #hasLeft = false;
   #leaderlessSince: number | null = null;
   /** Of the last leader whose machine has accepted a connection. */
   #seenAlive: string | null = null;
@@ -63,7 +64,7 @@ export class Leadership {
 
   async run(): Promise<void> {
     const { runtime, signal } = this.#parts;
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.#hasLeft) {
       try {
         await this.#beat();
       } catch (error) {
@@ -85,8 +86,9 @@ export class Leadership {
     if (lease !== null) await this.#parts.log.revokeLease(lease.id);
   }
 
-  /** Frees the name of this node and its leadership. */
+  /** Frees the name of this node and its leadership, for good. */
   async leave(): Promise<void> {
+    this.#hasLeft = true;
     const lease = this.#lease;
     this.#lease = null;
     this.#endTerm();
@@ -97,7 +99,9 @@ export class Leadership {
     const { log, runtime, leaseMs, node, url } = this.#parts;
     const sent = runtime.elapsed();
     if (this.#lease === null) {
-      this.#lease = await log.grantLease(leaseMs);
+      const granted = await log.grantLease(leaseMs);
+      if (this.#hasLeft) return log.revokeLease(granted.id);
+      this.#lease = granted;
     } else if (!(await log.keepAlive(this.#lease.id))) {
       this.#lease = null;
       this.#endTerm();
@@ -155,7 +159,7 @@ export class Leadership {
   }
 
   /**
-   * Frees the place of a leader whose machine says that nobody listens any more, where somebody did before: an URL that
+   * Frees the place of a leader whose machine says that nobody listens any more, where somebody did before: a URL that
    * nobody can reach proves nothing. Should that be wrong, the log still refuses what that leader proposes.
    */
   async #replaceDead({ leader }: LogState, lease: Lease): Promise<void> {

@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import { appendSurely } from './appender.ts';
 import type { BlobName, Blobs } from './blobs/blobs.ts';
+import { SHA256_BYTES } from './bytes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import {
   NoLeaderError,
@@ -29,6 +30,7 @@ import {
   FORMAT_MAX,
   FORMAT_MIN,
   newerFormat,
+  recordPieces,
   type Sequence,
 } from './record.ts';
 import type { LocalFile, Replica } from './replica.ts';
@@ -299,13 +301,14 @@ export class ClusterNode {
   }
 
   async #bodyOf(record: CommitRecord): Promise<EntryBody> {
-    const bytes = encodeRecord(record);
-    if (bytes.length < (this.#options.inlineBytesMax ?? INLINE_BYTES_MAX)) {
-      return { kind: 'record', bytes };
+    const pieces = recordPieces(record);
+    const size = pieces[0].length + pieces[1].length + SHA256_BYTES;
+    if (size < (this.#options.inlineBytesMax ?? INLINE_BYTES_MAX)) {
+      return { kind: 'record', bytes: encodeRecord(record) };
     }
-    if (bytes.length > RECORD_BYTES_MAX) throw new WritesRefusedError('The commit is too large');
+    if (size > RECORD_BYTES_MAX) throw new WritesRefusedError('The commit is too large');
     try {
-      return { kind: 'ref', ...(await this.#transfers.uploadRecord(bytes, record.epoch)) };
+      return { kind: 'ref', ...(await this.#transfers.uploadRecord(pieces, record.epoch)) };
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       throw new WritesRefusedError(`The object store does not take writes: ${error.message}`);
@@ -348,9 +351,12 @@ export class ClusterNode {
     return Math.max(0, this.#parts.runtime.elapsed() - this.#currentAt);
   }
 
-  /** What `GET /cluster` shows. */
+  /** What `GET /cluster` shows. Without the log a node knows itself alone. */
   async status(): Promise<ClusterStatus> {
-    const { running } = await this.#parts.log.members();
+    const running = await this.#parts.log.members().then(
+      (members) => members.running,
+      () => [this.#self()],
+    );
     return {
       leader: this.#leader,
       head: this.#known.head,
@@ -384,7 +390,7 @@ export class ClusterNode {
     return { name, url, formatMax, applied: this.applied, lagMs: this.lagMs, bytesToFetch };
   }
 
-  /** Not with each heartbeat: the log keeps what it is told. */
+  /** Not with each heartbeat: the log keeps every announcement. */
   async #announce(lease: Lease): Promise<boolean> {
     const now = this.#parts.runtime.elapsed();
     const { id, at } = this.#announced;

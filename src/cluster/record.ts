@@ -83,7 +83,8 @@ export function decodeFiles(reader: ByteReader): FileRef[] {
   }));
 }
 
-export function encodeRecord(record: CommitRecord): Buffer {
+/** All of a record but its seal: the delta is not copied. */
+export function recordPieces(record: CommitRecord): [head: Buffer, delta: Buffer] {
   const writer = new ByteWriter();
   writer.raw(RECORD_MARK).number(record.format);
   writer
@@ -92,12 +93,24 @@ export function encodeRecord(record: CommitRecord): Buffer {
     .number(Math.max(0, Math.floor(record.at)));
   writer.text(record.database);
   encodeFiles(writer, record.files);
-  return writer.bytes(record.delta).sealed();
+  return [writer.number(record.delta.length).done(), record.delta];
 }
 
-/** Throws `DamagedError`, or `NewerFormatError`. */
-export function decodeRecord(bytes: Buffer, formatMax = FORMAT_MAX): CommitRecord {
-  const reader = ByteReader.sealed(bytes);
+export function encodeRecord(record: CommitRecord): Buffer {
+  const pieces = recordPieces(record);
+  return Buffer.concat([...pieces, sha256(...pieces)]);
+}
+
+/**
+ * Throws `DamagedError`, or `NewerFormatError`.
+ * @param isChecked the bytes are those that were stored: their checksum takes time
+ */
+export function decodeRecord(
+  bytes: Buffer,
+  formatMax = FORMAT_MAX,
+  isChecked = false,
+): CommitRecord {
+  const reader = ByteReader.sealed(bytes, isChecked);
   if (!reader.raw(RECORD_MARK.length).equals(RECORD_MARK)) throw new DamagedError('Not a record');
   const format = reader.number();
   if (format > formatMax) throw newerFormat(format, formatMax);
@@ -153,18 +166,20 @@ export function blobsOfEntry({ files }: CommitRecord, body: EntryBody): BlobName
   return body.kind === 'ref' ? [body.blob, ...names] : names;
 }
 
-/** The record of an entry of the log. @param object the bytes that a reference names */
+/**
+ * The record of an entry of the log.
+ * @param object the bytes that a reference names, checked against it
+ */
 export async function recordOf(
   entry: Entry,
   object: (ref: RecordRef) => Promise<Buffer>,
   formatMax = FORMAT_MAX,
 ): Promise<CommitRecord> {
   const body = decodeBody(entry.body);
-  const bytes = body.kind === 'record' ? body.bytes : await object(body);
-  if (body.kind === 'ref' && !sha256(bytes).equals(body.sha256)) {
-    throw new DamagedError(`The object ${body.blob} is damaged`);
-  }
-  const record = decodeRecord(bytes, formatMax);
+  const record =
+    body.kind === 'record'
+      ? decodeRecord(body.bytes, formatMax)
+      : decodeRecord(await object(body), formatMax, true);
   if (record.sequence !== entry.sequence) {
     throw new DamagedError(`Record ${record.sequence} is at position ${entry.sequence} of the log`);
   }

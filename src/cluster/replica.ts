@@ -6,6 +6,10 @@ import type { CommitRecord, FileRef, Sequence } from './record.ts';
  * The databases of one node: what the cluster needs of the store and of the engine.
  *
  * Invariant: what is stored is what records 1 to `applied` make of an empty server, and `applied` is stored with it.
+ *
+ * A commit of this node is made in four steps: write new files under names that no record uses; `ClusterNode.upload`;
+ * `ClusterNode.commit`, whose `build` returns the delta against the state as of then and changes nothing; `apply`, which
+ * the cluster calls, as for a record of another node. While a commit is being made, records of other leaders may come.
  */
 export interface Replica {
   /** The last record that is applied durably. A record of one database is one transaction, which stores this too. */
@@ -38,7 +42,10 @@ export interface Replica {
 export interface LocalFile {
   readonly database: string;
   readonly name: string;
-  /** A file that never changes, which a record has named; or a copy of a database as of the checkpoint. */
+  /**
+   * A file that never changes, which a record has named; or a copy of a database as of the checkpoint, whose name no file
+   * of a record has: a node that installs the checkpoint stores it by `writeFile` while its database is in use.
+   */
   readonly kind: 'file' | 'copy';
   readonly source: BlobSource;
 }

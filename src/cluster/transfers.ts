@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { bufferSource, type BlobName, type Blobs, type BlobSource } from './blobs/blobs.ts';
-import { sha256 } from './bytes.ts';
+import { type BlobName, type Blobs, type BlobSource, piecesSource } from './blobs/blobs.ts';
+import { sealed } from './bytes.ts';
 import { DamagedError } from './errors.ts';
 import type { Epoch, FileRef, RecordRef } from './record.ts';
 import type { Replica } from './replica.ts';
@@ -45,7 +45,7 @@ export class Transfers {
 
   /**
    * Stores content under a name that was never used before: a request that is late, such as the removal of an old
-   * object, cannot meet a new one. The name holds the epoch: see `collectGarbage`.
+   * object, cannot meet a new one. The name holds the epoch: see `Checkpoints`.
    */
   upload(source: BlobSource, epoch: Epoch): Promise<BlobName> {
     const blob = `${FILES_PREFIX}${hex(epoch)}-${this.token}-${++this.#named}`;
@@ -66,22 +66,22 @@ export class Transfers {
     for (const name of names) this.#pending.delete(name);
   }
 
-  async uploadRecord(bytes: Buffer, epoch: Epoch): Promise<RecordRef> {
-    const sum = sha256(bytes);
-    const blob = await this.upload(bufferSource(bytes, sum), epoch);
-    return { epoch, size: bytes.length, sha256: sum, blob };
+  /** @param pieces of the record, without its seal */
+  async uploadRecord(pieces: readonly Buffer[], epoch: Epoch): Promise<RecordRef> {
+    const source = await sealed(pieces);
+    const blob = await this.upload(piecesSource(source), epoch);
+    return { epoch, size: source.size, sha256: source.sha256, blob };
   }
 
   async fetchRecord({ blob, size, sha256: sum }: RecordRef): Promise<Buffer> {
     if (size > RECORD_BYTES_MAX) throw new DamagedError(`The record ${blob} is too large`);
-    return this.fetchBytes(blob, size, sum);
-  }
-
-  /** The content of an object, in memory. */
-  async fetchBytes(blob: BlobName, size: number, sum: Buffer): Promise<Buffer> {
-    const pieces: Uint8Array[] = [];
-    for await (const piece of checked(this.#blobs.get(blob), blob, size, sum)) pieces.push(piece);
-    return Buffer.concat(pieces);
+    const bytes = Buffer.allocUnsafe(size);
+    let at = 0;
+    for await (const piece of checked(this.#blobs.get(blob), blob, size, sum)) {
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+    return bytes;
   }
 
   /** Puts files in their places that are not there. */

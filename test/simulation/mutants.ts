@@ -111,8 +111,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names a record before its object is stored',
     file: 'transfers.ts',
-    from: '    const blob = await this.upload(bufferSource(bytes, sum), epoch);\n',
-    to: '    const blob = `files/${hex(epoch)}-early-${++this.#named}`;\n    void this.#blobs.put(blob, bufferSource(bytes, sum)).catch(() => {});\n',
+    from: '    const blob = await this.upload(piecesSource(source), epoch);\n',
+    to: '    const blob = `files/${hex(epoch)}-early-${++this.#named}`;\n    void this.#blobs.put(blob, piecesSource(source)).catch(() => {});\n',
     finds: OBJECTS,
   },
   {

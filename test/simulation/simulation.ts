@@ -96,7 +96,17 @@ class Simulation {
       },
     });
     this.#hosts = ['a', 'b', 'c'].map((name) => new Host(name, scheduler, faults()));
-    const kinds = ['kill', 'pause', 'jump', 'log', 'blobs', 'peers', 'full', 'killAnywhere'];
+    const kinds = [
+      'kill',
+      'stop',
+      'pause',
+      'jump',
+      'log',
+      'blobs',
+      'peers',
+      'full',
+      'killAnywhere',
+    ];
     this.#intensity = Object.fromEntries(kinds.map((kind) => [kind, some(1)]));
     this.#isFounded = scheduler.chance(0.25);
     if (this.#isFounded) this.#giveData(this.#hosts[0]!);
@@ -256,6 +266,14 @@ class Simulation {
     const scheduler = this.#scheduler;
     const disturbances: Record<string, (host: Host, until: number) => void> = {
       kill: (host) => this.#kill(host),
+      stop: (host) => {
+        const { incarnation } = host;
+        const stopped = this.#processes.get(host.name)?.node.stop() ?? Promise.resolve();
+        this.#detached(async () => {
+          await stopped;
+          if (host.incarnation === incarnation) this.#kill(host);
+        });
+      },
       pause: (host, until) => (host.pausedUntil = until),
       jump: (host, until) => {
         if (scheduler.chance(0.5))
@@ -530,8 +548,10 @@ class Simulation {
     if (checkpoint !== null) {
       const bytes = this.#objects.get(checkpoint.blob);
       if (bytes === undefined) throw new Violation('The newest checkpoint was removed');
-      const gone = blobsOf(decodeCheckpoint(bytes)).find((name) => !this.#objects.has(name));
-      if (gone !== undefined) throw new Violation(`The newest checkpoint lacks the object ${gone}`);
+      const missing = blobsOf(decodeCheckpoint(bytes)).find((name) => !this.#objects.has(name));
+      if (missing !== undefined) {
+        throw new Violation(`The newest checkpoint lacks the object ${missing}`);
+      }
     }
     const from = Math.max(floor, (checkpoint?.sequence ?? 0) + 1);
     for (let sequence = from; sequence < this.#records.length; sequence++) {

@@ -25,11 +25,22 @@ export interface Blobs {
 }
 
 export function bufferSource(bytes: Buffer, sum: Buffer): BlobSource {
+  return piecesSource({ pieces: [bytes], size: bytes.length, sha256: sum });
+}
+
+export function piecesSource({
+  pieces,
+  size,
+  sha256,
+}: {
+  pieces: readonly Uint8Array[];
+  size: number;
+  sha256: Buffer;
+}): BlobSource {
   return {
-    size: bytes.length,
-    sha256: sum,
+    ...{ size, sha256 },
     async *open() {
-      yield bytes;
+      yield* pieces;
     },
   };
 }

@@ -172,9 +172,9 @@ async function* parts(source: BlobSource): AsyncGenerator<Buffer, undefined> {
   for await (const piece of source.open()) {
     let rest = piece;
     while (bytes + rest.length >= PART_BYTES) {
-      const room = PART_BYTES - bytes;
-      yield Buffer.concat([...pieces, rest.subarray(0, room)]);
-      rest = rest.subarray(room);
+      const missing = PART_BYTES - bytes;
+      yield Buffer.concat([...pieces, rest.subarray(0, missing)]);
+      rest = rest.subarray(missing);
       pieces = [];
       bytes = 0;
     }

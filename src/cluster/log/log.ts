@@ -28,7 +28,7 @@ export interface Identity {
   readonly keyDigest: string;
 }
 
-/** What leaders change beside adding entries; replaced as a whole. */
+/** What leaders change besides adding entries; replaced as a whole. */
 export interface LogSettings {
   /** Of records that leaders write. */
   readonly format: number;
@@ -54,7 +54,7 @@ export type AppendResult =
   | { readonly kind: 'fenced' }
   /** The sequence does not follow the head. */
   | { readonly kind: 'conflict' }
-  /** The log has no space, or is told to take no writes. This attempt has changed nothing and never will. */
+  /** The log has no space, or takes no writes at present. This attempt has changed nothing and never will. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** A node as others see it. */

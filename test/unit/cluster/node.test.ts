@@ -127,13 +127,13 @@ describe('A node of a cluster', () => {
   it('of a name that another process has neither leads nor counts', async () => {
     const first = await cluster.start('a');
     await cluster.leader([first]);
-    const twin = new QuietCluster();
-    Object.assign(twin, {
+    const elsewhere = new QuietCluster();
+    Object.assign(elsewhere, {
       scheduler: cluster.scheduler,
       log: cluster.log,
       objects: cluster.objects,
     });
-    const second = await twin.start('a', { token: 'twin' });
+    const second = await elsewhere.start('a', { token: 'other' });
     await cluster.wait(5000);
     assert.equal(second.node.nameIsTaken, true);
     assert.equal(first.node.nameIsTaken, false);
@@ -265,7 +265,7 @@ describe('The objects of a cluster', () => {
   };
   beforeEach(() => (cluster = new QuietCluster()));
 
-  /** Commits so many files that checkpoints are written. */
+  /** Commits files until several checkpoints are written. */
   async function work(leader: Member, rounds: number): Promise<void> {
     for (let n = 0; n < rounds; n++) {
       const { sequence } = { sequence: cluster.log.state.head };
