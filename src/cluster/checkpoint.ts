@@ -11,7 +11,7 @@ const NAMES_MAX = 1_000_000;
 export interface Checkpoint {
   readonly sequence: Sequence;
   readonly epoch: Epoch;
-  /** When it was made by the leader's clock, ms since 1970. */
+  /** Of its last record. */
   readonly at: number;
   readonly databases: readonly CheckpointDatabase[];
   /** Objects that records since the checkpoint before this one name: recovery to a point in between needs them. */

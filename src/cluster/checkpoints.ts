@@ -1,23 +1,19 @@
 /**
  * Checkpoints: written by the leader, installed by a node that cannot follow the log from where it stands.
  *
- *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: which objects make up all data as of that sequence
- *   archive/<from>-<to>-<epoch>-...      the entries between two checkpoints, for recovery to a point in time
- *   files/<epoch>-...                    files of databases, copies of databases, large records
- *
  * Invariant: no object is removed that a checkpoint which is kept, or an entry after the newest one, names.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { bufferSource, type BlobName, type Blobs } from './blobs/blobs.ts';
-import { ByteReader, ByteWriter, sha256 } from './bytes.ts';
+import { sha256 } from './bytes.ts';
 import {
   blobsOf,
   type Checkpoint,
   type CheckpointDatabase,
-  decodeCheckpoint,
   encodeCheckpoint,
 } from './checkpoint.ts';
-import { BlobMissingError, DamagedError, NoLeaderError, UnavailableError } from './errors.ts';
-import type { CheckpointRef, Log, LogSettings, LogState } from './log/log.ts';
+import { DamagedError, NoLeaderError, UnavailableError } from './errors.ts';
+import type { CheckpointRef, Log, LogSettings } from './log/log.ts';
 import {
   blobsOfEntry,
   decodeBody,
@@ -27,16 +23,22 @@ import {
   recordOf,
   type Sequence,
 } from './record.ts';
+import {
+  ARCHIVE,
+  CHECKPOINTS,
+  encodeArchive,
+  FILES,
+  firstOf,
+  lastOf,
+  loadCheckpoint,
+  loadIfWhole,
+} from './objects.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from './replica.ts';
 import type { Runtime } from './runtime.ts';
 import { epochOf, hex, type Transfers } from './transfers.ts';
 
-const CHECKPOINTS = 'checkpoints/';
-const ARCHIVE = 'archive/';
-const FILES = 'files/';
 const READ_ENTRIES = 64;
 const RETRY_MS = 500;
-const CHECKPOINT_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface CheckpointParts {
   readonly log: Log;
@@ -63,7 +65,7 @@ export class Checkpoints {
     const { checkpoint: ref } = (await log.state()).settings;
     if (ref === null) throw new UnavailableError('The cluster has no checkpoint yet');
     if (ref.sequence <= replica.applied) return;
-    const checkpoint = await this.#load(ref.blob);
+    const checkpoint = await loadCheckpoint(this.#parts.blobs, ref.blob);
     for (const { name, copies, files } of checkpoint.databases) {
       await transfers.fetchFiles(name, [...copies, ...files]);
     }
@@ -83,18 +85,25 @@ export class Checkpoints {
       const { settings } = await log.state();
       if ((settings.checkpoint?.sequence ?? -1) >= sequence) return;
       const before =
-        settings.checkpoint === null ? null : await this.#load(settings.checkpoint.blob);
+        settings.checkpoint === null
+          ? null
+          : await loadCheckpoint(this.#parts.blobs, settings.checkpoint.blob);
       const entries = await this.#entries((before?.sequence ?? settings.floor - 1) + 1, sequence);
-      const known = new KnownFiles(before, await this.#namedBy(entries));
+      const named = await this.#namedBy(entries);
+      const known = new KnownFiles(before, named);
       const databases = await this.#databases(local, known, epoch, uploaded);
       if (entries.length > 0) await this.#archive(entries, epoch);
       const { passed } = known;
-      const at = this.#parts.runtime.now();
+      const at = named.at(-1)?.at ?? this.#parts.runtime.now();
       isNamed = true;
       const blob = await this.#store({ sequence, epoch, at, databases, passed }, epoch);
       // A node that is behind the checkpoint before this one cannot follow the log any more.
       const floor = Math.max(settings.floor, (before?.sequence ?? 0) + 1);
-      await this.#set(settings, { ...settings, checkpoint: { sequence, blob }, floor }, epoch);
+      await this.replaceSettings(
+        settings,
+        { ...settings, checkpoint: { sequence, blob }, floor },
+        epoch,
+      );
       isNamed = false;
       transfers.settle(uploaded);
       await this.#collectGarbage(epoch);
@@ -105,13 +114,11 @@ export class Checkpoints {
     }
   }
 
-  /** Replaces the settings of the log; certain once it resolves. Throws `NoLeaderError`. */
-  async setFormat(format: number, { settings }: LogState, epoch: Epoch): Promise<void> {
-    await this.#set(settings, { ...settings, format }, epoch);
-  }
-
-  /** As with an append: an attempt without an answer is resolved by reading before anything else happens. */
-  async #set(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
+  /**
+   * Replaces the settings of the log; certain once it resolves. As with an append, an attempt without an answer is
+   * resolved by reading before anything else happens. Throws `NoLeaderError`.
+   */
+  async replaceSettings(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
     const { log, runtime, signal } = this.#parts;
     let isUnknown = false;
     while (!signal.aborted) {
@@ -132,8 +139,7 @@ export class Checkpoints {
   /** Throws `NoLeaderError` when they are not, and no attempt of this leader can succeed any more. */
   async #isSet(after: LogSettings, epoch: Epoch): Promise<boolean> {
     const { settings, leader } = await this.#parts.log.state();
-    const isSame = settings.checkpoint?.blob === after.checkpoint?.blob;
-    if (isSame && settings.format === after.format) return true;
+    if (isDeepStrictEqual(settings, after)) return true;
     if (leader?.epoch !== epoch) throw new NoLeaderError('Another node leads by now');
     return false;
   }
@@ -156,8 +162,8 @@ export class Checkpoints {
     const named: Named[] = [];
     for (const entry of entries) {
       const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref), formatMax);
-      const { database, files } = record;
-      named.push({ database, files, blobs: blobsOfEntry(record, decodeBody(entry.body)) });
+      const { at, database, files } = record;
+      named.push({ at, database, files, blobs: blobsOfEntry(record, decodeBody(entry.body)) });
     }
     return named;
   }
@@ -187,14 +193,10 @@ export class Checkpoints {
   }
 
   async #archive(entries: readonly Entry[], epoch: Epoch): Promise<void> {
-    const writer = new ByteWriter().number(entries.length);
-    for (const { sequence, body } of entries) writer.number(sequence).bytes(body);
     const range = `${hex(entries[0]!.sequence)}-${hex(entries.at(-1)!.sequence)}`;
-    const bytes = writer.sealed();
-    await this.#parts.blobs.put(
-      `${ARCHIVE}${range}-${this.#unique(epoch)}`,
-      bufferSource(bytes, sha256(bytes)),
-    );
+    const bytes = encodeArchive(entries);
+    const source = bufferSource(bytes, sha256(bytes));
+    await this.#parts.blobs.put(`${ARCHIVE}${range}-${this.#unique(epoch)}`, source);
   }
 
   async #store(checkpoint: Checkpoint, epoch: Epoch): Promise<BlobName> {
@@ -206,30 +208,6 @@ export class Checkpoints {
 
   #unique(epoch: Epoch): string {
     return `${hex(epoch)}-${this.#parts.transfers.token}-${++this.#written}`;
-  }
-
-  async #load(blob: BlobName): Promise<Checkpoint> {
-    return decodeCheckpoint(await this.#read(blob));
-  }
-
-  async #loadIfWhole(blob: BlobName): Promise<Checkpoint | null> {
-    try {
-      return await this.#load(blob);
-    } catch (error) {
-      if (error instanceof DamagedError || error instanceof BlobMissingError) return null;
-      throw error;
-    }
-  }
-
-  async #read(blob: BlobName): Promise<Buffer> {
-    const pieces: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const piece of this.#parts.blobs.get(blob)) {
-      bytes += piece.length;
-      if (bytes > CHECKPOINT_BYTES_MAX) throw new DamagedError(`The object ${blob} is too large`);
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces);
   }
 
   /**
@@ -269,13 +247,13 @@ export class Checkpoints {
     names: readonly BlobName[],
     newest: CheckpointRef,
   ): Promise<Map<BlobName, Checkpoint>> {
-    const kept = new Map([[newest.blob, await this.#load(newest.blob)]]);
+    const kept = new Map([[newest.blob, await loadCheckpoint(this.#parts.blobs, newest.blob)]]);
     const since = this.#parts.runtime.now() - this.#parts.retentionMs;
     const earlier = names.filter(
       (name) => name.startsWith(CHECKPOINTS) && firstOf(name) < newest.sequence,
     );
     for (const name of earlier.toReversed()) {
-      const checkpoint = await this.#loadIfWhole(name);
+      const checkpoint = await loadIfWhole(this.#parts.blobs, name);
       if (checkpoint === null) continue;
       kept.set(name, checkpoint);
       if (checkpoint.at < since) break;
@@ -286,6 +264,7 @@ export class Checkpoints {
 
 /** What an entry names. */
 interface Named {
+  readonly at: number;
   readonly database: string;
   readonly files: readonly FileRef[];
   readonly blobs: readonly BlobName[];
@@ -309,24 +288,4 @@ class KnownFiles {
   #add(database: string, files: readonly FileRef[]): void {
     for (const file of files) this.#files.set(`${database}\n${file.name}`, file);
   }
-}
-
-/** The entries of an object of the archive. */
-export function decodeArchive(bytes: Buffer): Entry[] {
-  const reader = ByteReader.sealed(bytes);
-  const entries = Array.from({ length: reader.number() }, () => ({
-    sequence: reader.number(),
-    body: reader.bytes(),
-  }));
-  reader.end();
-  return entries;
-}
-
-/** The first, and the second sequence in the name of an object. */
-function firstOf(name: BlobName): Sequence {
-  return Number.parseInt(name.split(/[/-]/)[1]!, 16);
-}
-
-function lastOf(name: BlobName): Sequence {
-  return Number.parseInt(name.split(/[/-]/)[2]!, 16);
 }

@@ -17,7 +17,7 @@ import {
 } from './errors.ts';
 import { Follower } from './follower.ts';
 import { Leadership, type Term } from './leadership.ts';
-import type { Leader, Lease, Log, LogState, Member } from './log/log.ts';
+import type { Leader, Lease, Log, LogSettings, LogState, Member } from './log/log.ts';
 import {
   blobsOfEntry,
   type CommitRecord,
@@ -26,6 +26,7 @@ import {
   encodeRecord,
   type Entry,
   type EntryBody,
+  type Epoch,
   type FileRef,
   FORMAT_MAX,
   FORMAT_MIN,
@@ -144,10 +145,11 @@ export class ClusterNode {
   async start(): Promise<void> {
     const { log, replica } = this.#parts;
     let state = await this.#patiently(() => log.state());
-    if (state.identity === null) {
-      await this.#found();
-      state = await this.#patiently(() => log.state());
-    }
+    if (state.identity === null) await this.#found();
+    // Before the state is read: see `#raiseFormat`.
+    const { name, formatMax = FORMAT_MAX } = this.#options;
+    await this.#patiently(() => log.register(name, formatMax));
+    state = await this.#patiently(() => log.state());
     this.#check(state);
     if (replica.cluster === null) await replica.adopt(state.identity!.id, 0);
     this.#see(state, this.#parts.runtime.elapsed());
@@ -176,8 +178,8 @@ export class ClusterNode {
     if (identity.keyDigest !== keyDigest) {
       throw new RefusedError('The master key is not that of the other nodes of the cluster');
     }
-    if (settings.format > formatMax) {
-      throw new RefusedError(newerFormat(settings.format, formatMax).message);
+    if (settings.formatRequired > formatMax) {
+      throw new RefusedError(newerFormat(settings.formatRequired, formatMax).message);
     }
     const isOurs = replica.cluster === identity.id;
     if (!isOurs && (replica.cluster !== null || !replica.isEmpty)) {
@@ -445,11 +447,9 @@ export class ClusterNode {
 
   async #maintain({ epoch }: Term): Promise<void> {
     const { log } = this.#parts;
-    const state = await log.state();
-    const { formats } = await log.members();
-    const format = Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values());
-    if (format > state.settings.format) await this.#checkpoints.setFormat(format, state, epoch);
-    const hasNone = state.settings.checkpoint === null && state.settings.floor > 1;
+    const { settings } = await log.state();
+    await this.#raiseFormat(settings, epoch);
+    const hasNone = settings.checkpoint === null && settings.floor > 1;
     const isDue =
       this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES) ||
       this.#recordBytes >= CHECKPOINT_RECORD_BYTES;
@@ -458,6 +458,22 @@ export class ClusterNode {
     await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task));
     this.#logBytes -= bytes;
     this.#recordBytes -= recordBytes;
+  }
+
+  /**
+   * Writes newer records once all members read them. A node registers its format and then reads the settings; the
+   * leader requires a format and then reads the members, in its next round. So one of both sees the other.
+   */
+  async #raiseFormat(settings: LogSettings, epoch: Epoch): Promise<void> {
+    const { formats } = await this.#parts.log.members();
+    const all = Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values());
+    const { format, formatRequired } = settings;
+    const after =
+      all === formatRequired
+        ? { ...settings, format: formatRequired }
+        : { ...settings, formatRequired: Math.max(all, format) };
+    const isNew = after.format !== format || after.formatRequired !== formatRequired;
+    if (isNew) await this.#checkpoints.replaceSettings(settings, after, epoch);
   }
 }
 

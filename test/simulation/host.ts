@@ -15,6 +15,8 @@ export interface Faults {
   /** A request whose outcome stays unknown arrives long after. */
   late: number;
   twice: number;
+  /** Of each append: the log takes no writes at the moment. */
+  refused: number;
   /** Of each operation of the disk. */
   diskFails: number;
   /** Of each read of an object. */
@@ -26,7 +28,16 @@ export interface Faults {
 }
 
 export const NO_FAULTS: Faults = {
-  ...{ lost: 0, late: 0, twice: 0, diskFails: 0, damaged: 0, watchErrs: 0, pausedAfter: 0 },
+  ...{
+    lost: 0,
+    late: 0,
+    twice: 0,
+    diskFails: 0,
+    damaged: 0,
+    watchErrs: 0,
+    pausedAfter: 0,
+    refused: 0,
+  },
 };
 
 const RARE = /^(?:update|campaign|list)/;

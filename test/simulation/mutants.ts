@@ -92,7 +92,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'transfers.ts',
     from: '  if (bytes !== size || !hash.digest().equals(sum)) {\n',
     to: '  if (bytes !== size) {\n',
-    finds: EQUAL,
+    finds: new RegExp(`${EQUAL.source}|${PREFIX.source}`),
   },
   {
     name: 'applies a record before its files are there',
@@ -128,6 +128,13 @@ export const MUTANTS: readonly Mutant[] = [
     from: '      for (const name of passed) needed.add(name);\n',
     to: '      void passed;\n',
     finds: OBJECTS,
+  },
+  {
+    name: 'writes records that other members cannot read',
+    file: 'node.ts',
+    from: 'Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values())',
+    to: '(void formats, this.#options.formatMax ?? FORMAT_MAX)',
+    finds: /upgrade it/,
   },
   {
     name: 'trusts a watch that brings nothing',

@@ -71,7 +71,9 @@ export class SimulatedLog extends MemoryLog {
   }
 
   override async append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
-    const isFull = this.#scheduler.now < this.#host.logFullUntil;
+    const isFull =
+      this.#scheduler.now < this.#host.logFullUntil ||
+      this.#scheduler.chance(this.#host.faults.refused);
     if (isFull) await this.state();
     return isFull ? { kind: 'refused', reason: 'full' } : super.append(entry, epoch);
   }

@@ -92,6 +92,7 @@ class Simulation {
         diskFails: some(0.05),
         damaged: some(0.1),
         watchErrs: some(0.4),
+        refused: some(0.3),
         pausedAfter: some(0.4),
       },
     });
@@ -110,8 +111,10 @@ class Simulation {
     this.#intensity = Object.fromEntries(kinds.map((kind) => [kind, some(1)]));
     this.#isFounded = scheduler.chance(0.25);
     if (this.#isFounded) this.#giveData(this.#hosts[0]!);
-    const oldest = scheduler.chance(0.3) ? 1 : FORMAT_NEWEST;
-    for (const host of this.#hosts) this.#formats.set(host.name, oldest);
+    const isMixed = scheduler.chance(0.5);
+    for (const { name } of this.#hosts) {
+      this.#formats.set(name, isMixed && scheduler.chance(0.5) ? 1 : FORMAT_NEWEST);
+    }
   }
 
   get history(): readonly string[] {
@@ -122,7 +125,7 @@ class Simulation {
   async run(): Promise<void> {
     const scheduler = this.#scheduler;
     for (const host of this.#hosts)
-      scheduler.after(scheduler.random() * 500, () => this.#start(host));
+      scheduler.after(scheduler.random() * 1500, () => this.#start(host));
     this.#disturb();
     for (let n = 0; n < 4; n++) this.#detached(() => this.#writer());
     for (let n = 0; n < 2; n++) this.#detached(() => this.#reader());
@@ -208,7 +211,11 @@ class Simulation {
     const blobs = new SimulatedBlobs(this.#objects, blobsIo, host, scheduler);
     const runtime = host.runtime(
       (url) => this.#probe(url),
-      (text) => this.#note(() => `${host.name}: ${text}`),
+      (text) => {
+        this.#note(() => `${host.name}: ${text}`);
+        // A node that is too old is refused at its start, and no later.
+        if (text.includes('upgrade it')) this.#failure = new Violation(`${host.name}: ${text}`);
+      },
     );
     const node = new ClusterNode(
       {

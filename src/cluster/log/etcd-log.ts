@@ -13,19 +13,20 @@
  */
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import { DamagedError, TrimmedError, UnavailableError } from '../errors.ts';
-import { type Entry, type Epoch, FORMAT_MIN, type Sequence } from '../record.ts';
+import { type Entry, type Epoch, type Sequence } from '../record.ts';
 import { hex } from '../transfers.ts';
 import { EtcdClient, type EtcdOptions, EtcdRefusal, type KeyValue } from './etcd-client.ts';
-import type {
-  AppendResult,
-  Identity,
-  Leader,
-  Lease,
-  Log,
-  LogSettings,
-  LogState,
-  Member,
-  MemberList,
+import {
+  type AppendResult,
+  type Identity,
+  type Leader,
+  type Lease,
+  type Log,
+  type LogSettings,
+  type LogState,
+  type Member,
+  type MemberList,
+  NO_SETTINGS,
 } from './log.ts';
 
 /** Of an answer: entries are below 256 KiB, and gateways before 3.4.17 and 3.5.0 answer 4 MiB at most. */
@@ -55,7 +56,6 @@ type Operation = object;
 export class EtcdLog implements Log {
   readonly #client: EtcdClient;
   readonly #prefix: string;
-  readonly #formats = new Map<string, number>();
 
   constructor(cluster: string, options: EtcdOptions, client: OutboundClient) {
     this.#client = new EtcdClient(options, client);
@@ -179,21 +179,19 @@ export class EtcdLog implements Log {
     await unlessNotFound(this.#transaction([this.#isAbsent('leader')], [put]));
   }
 
+  async register(name: string, formatMax: number): Promise<void> {
+    await this.#transaction([], [this.#put(`members/${name}`, String(formatMax))]);
+  }
+
   async announce(member: Member, lease: string): Promise<boolean> {
-    const { name, formatMax } = member;
-    const puts = [this.#put(`running/${name}`, JSON.stringify(member), lease)];
-    if (this.#formats.get(name) !== formatMax) {
-      puts.push(this.#put(`members/${name}`, String(formatMax)));
+    const name = `running/${member.name}`;
+    const put = [this.#put(name, JSON.stringify(member), lease)];
+    const isMine = { key: this.#key(name), target: 'LEASE', result: 'EQUAL', lease };
+    for (const condition of [isMine, this.#isAbsent(name)]) {
+      const done = await unlessNotFound(this.#transaction([condition], put));
+      if (done?.succeeded === true) return true;
     }
-    const isMine = {
-      ...{ key: this.#key(`running/${name}`), target: 'LEASE', result: 'EQUAL', lease },
-    };
-    const done =
-      (await unlessNotFound(this.#transaction([isMine], puts)))?.succeeded === true ||
-      (await unlessNotFound(this.#transaction([this.#isAbsent(`running/${name}`)], puts)))
-        ?.succeeded === true;
-    if (done) this.#formats.set(name, formatMax);
-    return done;
+    return false;
   }
 
   async members(): Promise<MemberList> {
@@ -212,7 +210,6 @@ export class EtcdLog implements Log {
   }
 
   async forget(name: string): Promise<void> {
-    this.#formats.delete(name);
     await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
   }
 
@@ -287,12 +284,10 @@ export class EtcdLog implements Log {
   }
 }
 
-const NO_SETTINGS: LogSettings = { format: FORMAT_MIN, checkpoint: null, floor: 1 };
-
 /** The same bytes for the same settings: etcd compares them. */
-function settingsText({ format, checkpoint, floor }: LogSettings): string {
+function settingsText({ format, formatRequired, checkpoint, floor }: LogSettings): string {
   const ref = checkpoint === null ? null : { sequence: checkpoint.sequence, blob: checkpoint.blob };
-  return JSON.stringify({ format, checkpoint: ref, floor });
+  return JSON.stringify({ format, formatRequired, checkpoint: ref, floor });
 }
 
 function keyValue({ key, value = '', create_revision: created }: WireKeyValue): KeyValue {

@@ -5,7 +5,7 @@
  * throws `UnavailableError` when its outcome is not known: a change may have happened, or may happen yet.
  */
 import type { BlobName } from '../blobs/blobs.ts';
-import type { Entry, Epoch, Sequence } from '../record.ts';
+import { type Entry, type Epoch, FORMAT_MIN, type Sequence } from '../record.ts';
 
 export interface Leader {
   readonly node: string;
@@ -32,11 +32,17 @@ export interface Identity {
 export interface LogSettings {
   /** Of records that leaders write. */
   readonly format: number;
+  /** What a node must read to start: `format`, or the one that is about to become it. */
+  readonly formatRequired: number;
   /** The newest one. */
   readonly checkpoint: CheckpointRef | null;
   /** The first entry that the log still holds, or the one that comes next. */
   readonly floor: Sequence;
 }
+
+export const NO_SETTINGS: LogSettings = {
+  ...{ format: FORMAT_MIN, formatRequired: FORMAT_MIN, checkpoint: null, floor: 1 },
+};
 
 /** All of it as of one moment. */
 export interface LogState {
@@ -100,6 +106,8 @@ export interface Log {
   /** Makes the holder of the lease the leader if there is none. What became of it is said by `state`. */
   campaign(node: string, url: string, lease: string): Promise<void>;
 
+  /** Says which is the newest format that a node reads, also while it does not run. */
+  register(name: string, formatMax: number): Promise<void>;
   /** False: a node of this name is running under another lease. The first call and later ones alike. */
   announce(member: Member, lease: string): Promise<boolean>;
   members(): Promise<MemberList>;
@@ -110,6 +118,6 @@ export interface Log {
 export interface MemberList {
   /** Those that have a lease. */
   readonly running: readonly Member[];
-  /** The newest format of every member that was ever announced and not forgotten. */
+  /** The newest format of every member that was ever registered and not forgotten. */
   readonly formats: ReadonlyMap<string, number>;
 }

@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { TrimmedError } from '../errors.ts';
 import { type Io, reliableIo } from '../io.ts';
 import type { Entry, Epoch, Sequence } from '../record.ts';
-import { FORMAT_MIN } from '../record.ts';
-import type {
-  AppendResult,
-  Identity,
-  Leader,
-  Lease,
-  Log,
-  LogSettings,
-  LogState,
-  Member,
-  MemberList,
+import {
+  type AppendResult,
+  type Identity,
+  type Leader,
+  type Lease,
+  type Log,
+  type LogSettings,
+  type LogState,
+  type Member,
+  type MemberList,
+  NO_SETTINGS,
 } from './log.ts';
 
 /** Entries that one answer carries. */
@@ -28,7 +28,7 @@ export class MemoryLogState {
   #state: LogState = {
     identity: null,
     head: 0,
-    settings: { format: FORMAT_MIN, checkpoint: null, floor: 1 },
+    settings: NO_SETTINGS,
     leader: null,
   };
   #revision = 0;
@@ -126,7 +126,6 @@ export class MemoryLogState {
     const known = this.running.get(member.name);
     if (!this.#leases.has(lease) || (known !== undefined && known.lease !== lease)) return false;
     this.running.set(member.name, { member, lease });
-    this.formats.set(member.name, member.formatMax);
     return true;
   }
 
@@ -195,6 +194,12 @@ export class MemoryLog implements Log {
 
   campaign(node: string, url: string, lease: string): Promise<void> {
     return this.#io('campaign', () => this.#shared.campaign({ node, url, lease }));
+  }
+
+  register(name: string, formatMax: number): Promise<void> {
+    return this.#io('register', () => {
+      this.#shared.formats.set(name, formatMax);
+    });
   }
 
   announce(member: Member, lease: string): Promise<boolean> {

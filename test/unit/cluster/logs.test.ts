@@ -48,7 +48,7 @@ function contract(open: (cluster: string) => Log): void {
     const { identity, head, settings, leader } = await other.state();
     assert.deepEqual(identity, IDENTITY);
     assert.equal(head, 0);
-    assert.deepEqual(settings, { format: 1, checkpoint: null, floor: 1 });
+    assert.deepEqual(settings, { format: 1, formatRequired: 1, checkpoint: null, floor: 1 });
     assert.equal(leader, null);
   });
 
@@ -119,7 +119,12 @@ function contract(open: (cluster: string) => Log): void {
     const { epoch } = await lead(log);
     for (let n = 1; n <= 5; n++) await log.append(entry(n), epoch);
     const { settings } = await log.state();
-    const after = { format: 2, checkpoint: { sequence: 4, blob: 'checkpoints/4' }, floor: 4 };
+    const after = {
+      format: 2,
+      formatRequired: 2,
+      checkpoint: { sequence: 4, blob: 'checkpoints/4' },
+      floor: 4,
+    };
     assert.equal(await log.update(settings, after, epoch + 1), false);
     assert.equal(await log.update({ ...settings, format: 9 }, after, epoch), false);
     assert.deepEqual((await log.state()).settings, settings);
@@ -160,6 +165,8 @@ function contract(open: (cluster: string) => Log): void {
   it('lets one process at a time have a name, and remembers the formats of all', async () => {
     await log.found(IDENTITY, 0);
     const [one, two] = [await log.grantLease(60_000), await other.grantLease(60_000)];
+    await log.register('a', 2);
+    await other.register('b', 1);
     assert.equal(await log.announce(member('a', 2), one.id), true);
     assert.equal(await log.announce({ ...member('a', 2), applied: 7 }, one.id), true);
     assert.equal(await other.announce(member('a'), two.id), false);

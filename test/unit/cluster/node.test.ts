@@ -1,7 +1,10 @@
 /** What a node of a cluster does in single situations; test/simulation/ puts them together at random. */
 import assert from 'node:assert/strict';
 import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
+import { MemoryBlobs } from '../../../src/cluster/blobs/memory-blobs.ts';
+import { recover, type RecoveryTarget } from '../../../src/cluster/recovery.ts';
 import { hex } from '../../../src/cluster/transfers.ts';
+import { Host, NO_FAULTS, SimulatedReplica } from '../../simulation/host.ts';
 import * as model from '../../simulation/model.ts';
 import { localFile, type Member, proposal, QuietCluster } from '../../simulation/quiet.ts';
 
@@ -312,5 +315,49 @@ describe('The objects of a cluster', () => {
     assert.ok(cluster.objects.has(files[0]!.blob));
     assert.ok(!cluster.objects.has(given[0]!.blob));
     await cluster.run(leader.node.commit(() => proposal('slow', files)));
+  });
+
+  it('bring back every moment in the time of retention', async () => {
+    const kept = { ...options, retentionMs: 1e9 };
+    const leader = await cluster.leader([await cluster.start('a', kept)]);
+    const states: model.State[] = [];
+    const moments: number[] = [];
+    for (let n = 0; n < 30; n++) {
+      await work(leader, 1);
+      states[leader.node.applied] = leader.replica.view;
+      moments[leader.node.applied] = 1e12 + cluster.scheduler.now;
+    }
+    await cluster.wait(1000);
+    const newest = cluster.log.state.settings.checkpoint!.sequence;
+    const restored = async (target: RecoveryTarget): Promise<SimulatedReplica> => {
+      const host = new Host('restored', cluster.scheduler, { ...NO_FAULTS });
+      const replica = new SimulatedReplica(host, () => {});
+      await cluster.run(recover(new MemoryBlobs(cluster.objects), replica, target));
+      for (const name of model.filesOf(replica.view, model.STORE)) {
+        const found = host.disk.files.get(`${model.STORE}/${name}`)!;
+        assert.equal(found.toString(), `the file ${name}`);
+      }
+      return replica;
+    };
+    const oldest = Math.min(
+      ...[...cluster.objects.keys()]
+        .filter((name) => name.startsWith('checkpoints/'))
+        .map((name) => Number.parseInt(name.slice(12, 28), 16)),
+    );
+    assert.ok(newest > oldest + 10);
+    for (let sequence = oldest; sequence <= newest; sequence++) {
+      const bySequence = await restored({ sequence });
+      assert.ok(model.isSame(bySequence.view, states[sequence]!), String(sequence));
+      const byTime = await restored({ at: moments[sequence]! });
+      assert.ok(model.isSame(byTime.view, states[sequence]!), String(sequence));
+    }
+    await assert.rejects(restored({ sequence: newest + 1 }), /no record after/);
+    await assert.rejects(restored({ sequence: oldest - 1 }), /no checkpoint of that time/);
+    const checkpoint = [...cluster.objects.keys()].filter((name) =>
+      name.startsWith('checkpoints/'),
+    );
+    cluster.objects.set(checkpoint.toSorted().at(-1)!, Buffer.from('damaged'));
+    const around = await restored({ sequence: newest });
+    assert.ok(model.isSame(around.view, states[newest]!));
   });
 });

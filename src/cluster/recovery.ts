@@ -1,0 +1,80 @@
+/**
+ * Recovery to a point in time, from the object store alone: the newest checkpoint before that point, then the archived
+ * entries up to it. What came after the newest checkpoint is in the log, and not recovered here.
+ */
+import type { Blobs } from './blobs/blobs.ts';
+import { BlobMissingError, DamagedError, RefusedError } from './errors.ts';
+import { ARCHIVE, CHECKPOINTS, firstOf, lastOf, loadArchive, loadIfWhole } from './objects.ts';
+import { type CommitRecord, type Entry, recordOf, type Sequence } from './record.ts';
+import type { Replica } from './replica.ts';
+import { Transfers } from './transfers.ts';
+
+/** The last record that counts, or the last moment, ms since 1970 by the clocks of the leaders. */
+export type RecoveryTarget = { readonly sequence: Sequence } | { readonly at: number };
+
+/**
+ * Brings an empty replica to a point in time.
+ * @returns the last record that it holds. Throws `RefusedError` when no checkpoint is kept that is old enough, or when
+ * the sequence is beyond the newest one; `DamagedError` or `BlobMissingError` when an object is not whole
+ */
+export async function recover(
+  blobs: Blobs,
+  replica: Replica,
+  target: RecoveryTarget,
+): Promise<Sequence> {
+  const transfers = new Transfers(blobs, replica, 'recovery');
+  await install(blobs, replica, transfers, target);
+  for await (const entry of archived(blobs, replica.applied + 1)) {
+    const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref));
+    if (isBeyond(record, target)) return replica.applied;
+    await transfers.fetchFiles(record.database, record.files);
+    await replica.apply(record);
+  }
+  if ('sequence' in target && target.sequence > replica.applied) {
+    throw new RefusedError(`The object store holds no record after ${replica.applied}`);
+  }
+  return replica.applied;
+}
+
+async function install(
+  blobs: Blobs,
+  replica: Replica,
+  transfers: Transfers,
+  target: RecoveryTarget,
+): Promise<void> {
+  for (const name of (await blobs.list(CHECKPOINTS)).toReversed()) {
+    const checkpoint = await loadIfWhole(blobs, name);
+    if (checkpoint === null || isBeyond(checkpoint, target)) continue;
+    try {
+      for (const { name: database, copies, files } of checkpoint.databases) {
+        await transfers.fetchFiles(database, [...copies, ...files]);
+      }
+    } catch (error) {
+      // Of a leader that was replaced before its checkpoint counted: an older one serves as well.
+      if (!(error instanceof BlobMissingError || error instanceof DamagedError)) throw error;
+      continue;
+    }
+    return replica.install(checkpoint);
+  }
+  throw new RefusedError('The object store holds no checkpoint of that time');
+}
+
+function isBeyond(
+  { sequence, at }: Pick<CommitRecord, 'sequence' | 'at'>,
+  target: RecoveryTarget,
+): boolean {
+  return 'sequence' in target ? sequence > target.sequence : at > target.at;
+}
+
+/** The archived entries from `from` on, without a gap. */
+async function* archived(blobs: Blobs, from: Sequence): AsyncGenerator<Entry, undefined> {
+  const names = await blobs.list(ARCHIVE);
+  let next = from;
+  for (;;) {
+    const name = names.find((one) => firstOf(one) <= next && next <= lastOf(one));
+    if (name === undefined) return;
+    const entries = await loadArchive(blobs, name);
+    yield* entries.filter(({ sequence }) => sequence >= next);
+    next = lastOf(name) + 1;
+  }
+}
