@@ -37,8 +37,10 @@ export async function appendSurely(
       const result = await log.append(entry, epoch);
       if (result.kind === 'appended') return true;
       if (result.kind === 'refused' && !isUnknown) throw new WritesRefusedError(result.reason);
+      // A log without space refuses an entry before it looks at the epoch.
+      const isOver = result.kind !== 'refused' || (await log.state()).leader?.epoch !== epoch;
       // No attempt can succeed from here on, so what is read now is final.
-      if (result.kind !== 'refused') return (await lookUp(log, entry)) === 'present';
+      if (isOver) return (await lookUp(log, entry)) === 'present';
     } catch (error) {
       if (error instanceof TrimmedError) break;
       if (!(error instanceof UnavailableError)) throw error;
