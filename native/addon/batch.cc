@@ -1,4 +1,4 @@
-// Payloads and batches.
+// The functions for payloads and batches.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -105,17 +105,18 @@ Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
       convert);
 }
 
-// For a batch that is asked to stop by `cancelled`.
+// Evaluates the filter of a deletion, until `cancelled` is set.
 indexing::FilterEvaluator EvaluatorForDeletion(const std::atomic<bool>& cancelled) {
   return [&cancelled](const index::Snapshot& snapshot, std::string_view filter_json) {
     return RunStoppable(ConditionsOf(&cancelled), [&]() -> Result<DocSet> {
-      // Whether CONTAINS may be used was checked when the request came in.
+      // Whether CONTAINS is allowed was checked when the request was received.
       return index::EvaluateFilterJson(snapshot, filter_json, filter::FilterFeatures{true, true});
     });
   };
 }
 
-// What a batch asks for embeddings: `function`, on its own thread. Null: it is no function.
+// Requests for embeddings of a batch: they call `function` on its own thread. Null: `function` is
+// not a function.
 std::shared_ptr<indexing::EmbedCalls> EmbedCallsTo(Napi::Env env, const Napi::Value& function) {
   if (!function.IsFunction()) return nullptr;
   const auto channel = ChannelOf(env);
@@ -161,7 +162,7 @@ Napi::Value FailEmbed(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open || !info[1].IsNumber()) return info.Env().Undefined();
   const std::string code = StringAt(info, 2), message = StringAt(info, 3);
-  // Whatever it is, it ends the batch.
+  // Whatever the status is, it ends the batch.
   const Status status = code == "canceled" ? Status::Cancelled(message)
                                            : Status(StatusCode::kInternal, message, code);
   if (const auto calls = EmbedCallsOf(*open))
@@ -180,8 +181,8 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       payloads.emplace_back(buffer.Data(), buffer.Length());
     }
   }
-  // Here, so that whoever cancels it from now on is heard, also while it waits for a thread or a
-  // merge.
+  // Reset before the batch waits for a thread or a merge, so that a cancellation takes effect from
+  // here on.
   open->progress.cancelled = false;
   return Async<std::string>(
       info.Env(), Engine::Instance().batches(),
@@ -197,7 +198,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         const indexing::JobOptions options{engine.indexing_threads, memory.bytes(), calls.get()};
         std::unique_lock structure(open->structure_mutex, std::defer_lock);
         if (settings) {
-          // Columns are built segment by segment: no merge may take a segment away meanwhile.
+          // Columns are built segment by segment: no merge may remove a segment meanwhile.
           open->stop_merging = true;
           structure.lock();
           open->stop_merging = false;
@@ -217,7 +218,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       ToString);
 }
 
-// Writes all segments again as few as can be, without the documents that are dead.
+// Rewrites all segments as few as possible, without dead documents.
 Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -225,7 +226,7 @@ Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
   return AsyncStatus(
       info.Env(), Engine::Instance().batches(), [open = std::move(open)]() -> Status {
         const std::lock_guard batch(open->batch_mutex);
-        // Nobody else may take a segment meanwhile.
+        // No merge may take a segment meanwhile.
         open->stop_merging = true;
         const std::unique_lock structure(open->structure_mutex);
         open->stop_merging = false;

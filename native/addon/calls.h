@@ -1,4 +1,4 @@
-// What the functions of the addon share: arguments, promises, answers. Arguments are checked, work
+// Shared by the functions of the addon: arguments, promises, results. Arguments are checked, work
 // goes to a pool, bytes come back.
 #pragma once
 
@@ -26,7 +26,7 @@ struct NamedFunction {
   Napi::Value (*function)(const Napi::CallbackInfo&);
 };
 
-// The functions of src/engine/native.ts, by file.
+// The functions of src/engine/native.ts, by the file that defines them.
 std::span<const NamedFunction> SearchFunctions();
 std::span<const NamedFunction> ListingFunctions();
 std::span<const NamedFunction> BatchFunctions();
@@ -36,15 +36,15 @@ std::span<const NamedFunction> ProcessFunctions();
 
 struct Environment {
   std::shared_ptr<Channel> channel;
-  Napi::FunctionReference take_buffer;    // of EngineOptions; empty: none
+  Napi::FunctionReference take_buffer;    // `takeBuffer` of EngineOptions; empty: none
   Napi::FunctionReference make_response;  // empty: not made yet
   std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>>
-      cancel_flags;  // of the searches under way, by ticket
+      cancel_flags;  // flags of the searches in progress, by cancellation id
 };
 
 std::shared_ptr<Channel> ChannelOf(Napi::Env env);
 
-// Runs `work` on a pool; the promise it returns settles with what `convert` makes of the result.
+// Runs `work` on a pool; the promise settles with `convert` of its result.
 template <typename T, typename Work, typename Convert>
 Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
   napi_deferred deferred;
@@ -53,7 +53,7 @@ Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
   auto channel = ChannelOf(env);
   channel->Expect(env);
   pool.Run([channel, deferred, work = std::move(work), convert = std::move(convert)]() mutable {
-    // Made before the work, so that nothing can fail between its end and its answer.
+    // Allocated before the work, so that nothing can fail between its end and its result.
     auto result = std::make_shared<Result<T>>(Status::Internal("unknown failure in native code"));
     try {
       *result = work();
@@ -73,7 +73,7 @@ Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
   return Napi::Value(env, promise);
 }
 
-// The same for work that gives nothing but a status; the promise settles with undefined.
+// The same for work that returns only a status; the promise resolves to undefined.
 template <typename Work>
 Napi::Value AsyncStatus(Napi::Env env, ThreadPool& pool, Work work) {
   return Async<bool>(
@@ -85,42 +85,43 @@ Napi::Value AsyncStatus(Napi::Env env, ThreadPool& pool, Work work) {
       [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
-// What keeps a value as long as JavaScript holds it.
+// Wraps a value that lives as long as JavaScript holds the wrapper.
 template <typename T>
 Napi::External<T> Hold(Napi::Env env, T value) {
   return Napi::External<T>::New(env, new T(std::move(value)),
                                 [](Napi::Env, T* held) { delete held; });
 }
 
-// Small ones are copied, which costs less than the finalizer of a buffer that takes the string
-// over.
+// Small strings are copied, which costs less than the finalizer of a buffer that takes over the
+// string.
 Napi::Value ToBuffer(Napi::Env env, std::string& bytes);
 
-// The same in memory that is used again once the answer has been sent, if there is such.
+// The same, in a buffer that is reused once the response has been sent, if one is available.
 Napi::Value ToPooledBuffer(Napi::Env env, std::string& bytes);
 
 Napi::Value ToString(Napi::Env env, std::string& text);
 
-// The open index of the first argument; throws and returns null when there is none.
+// The open index named by the first argument; throws and returns null if there is none.
 std::shared_ptr<OpenIndex> IndexOf(const Napi::CallbackInfo& info);
 
 std::string StringAt(const Napi::CallbackInfo& info, size_t at);
 
-// A request: a string, or a buffer with its UTF-8.
+// The text of a request: a string, or a buffer of UTF-8.
 std::string TextAt(const Napi::CallbackInfo& info, size_t at);
 
-// The flag of a ticket, which `cancelSearch` sets. 0 or nothing: null.
+// The flag of a cancellation id, which `cancelSearch` sets. Null if the id is 0 or absent.
 CancelFlag CancelFlagAt(const Napi::CallbackInfo& info, size_t at);
 
-// What stops the work of a request, from now on. `gone`: null, or set once nobody waits any more.
+// The conditions that stop the work of a request. `cancelled`: null, or set once nobody waits any
+// more.
 StopConditions ConditionsOf(const std::atomic<bool>* cancelled);
 
-// The same for work that has no time of its own: a part of a listing, a check of a filter.
-// `limited`: it may take 10 seconds; else as long as somebody waits.
+// The same for work without a time of its own: a part of a listing, a check of a filter.
+// `limited`: it may take 10 seconds; otherwise as long as somebody waits.
 StopConditions ListingConditions(const CancelFlag& cancelled, bool limited);
 
-// After the time of a search (`searchCutoffMs`), what its answer may take: facets, hits. A listing
-// has it for each part. The largest answers take some seconds.
+// The time that a search may take after its own time (`searchCutoffMs`), for facets and hits. A
+// listing has it for each part. The largest responses take some seconds.
 constexpr auto kRequestTimeMax = std::chrono::seconds(10);
 
 }  // namespace gannet::addon

@@ -12,7 +12,7 @@ std::shared_ptr<Channel> Channel::Create(Napi::Env env) {
       [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<Channel>*>(data); },
       held,
       [](napi_env call_env, napi_value, void* context, void*) {
-        // A null environment: it is being torn down.
+        // The environment is null while it is being torn down.
         if (call_env != nullptr)
           (*static_cast<std::shared_ptr<Channel>*>(context))->Drain(call_env);
       },

@@ -1,8 +1,8 @@
-// Coming back to the JavaScript thread.
+// Returning to the JavaScript thread.
 //
 // A completion is a closure that runs on the JavaScript thread of one environment; the channel
-// wakes that thread once for all completions that have gathered. While nothing is pending the
-// channel does not keep the process alive.
+// wakes that thread once for all pending completions. While nothing is expected the channel does
+// not keep the process alive.
 //
 // Threads: a Channel may be used from any thread; completions run on the environment's thread.
 #pragma once
@@ -22,11 +22,12 @@ class Channel : public std::enable_shared_from_this<Channel> {
   using Completion = std::function<void(napi_env)>;
   static std::shared_ptr<Channel> Create(Napi::Env env);
 
-  // On the JavaScript thread: one more completion will come.
+  // Announces one more completion. Call on the JavaScript thread.
   void Expect(napi_env env);
-  // From any thread. After the environment has closed the completion is dropped.
+  // Runs an expected completion. Call on any thread. After the environment has closed the
+  // completion is dropped.
   void Complete(Completion completion) { Add(std::move(completion), true); }
-  // The same for one that was not expected: it does not keep the process alive.
+  // The same for a completion that was not expected: it does not keep the process alive.
   void Notify(Completion completion) { Add(std::move(completion), false); }
 
  private:
@@ -35,8 +36,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void Drain(napi_env env);
   void Close();
   napi_threadsafe_function function_ = nullptr;
-  uint64_t expected_ = 0;  // of the JavaScript thread
-  std::mutex mutex_;       // guards what follows
+  uint64_t expected_ = 0;  // used by the JavaScript thread only
+  std::mutex mutex_;       // guards the members below
   struct Ready {
     Completion completion;
     bool expected;

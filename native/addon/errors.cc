@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMessageBeginBytes = 32 * 1024;
 constexpr size_t kMessageEndBytes = 16 * 1024;
 
-// Between characters.
+// Cut between characters.
 std::string WithoutMiddle(std::string_view message) {
   if (message.size() <= kMessageBeginBytes + kMessageEndBytes) return std::string(message);
   const size_t begin = CharacterBegin(message, kMessageBeginBytes);

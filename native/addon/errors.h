@@ -1,4 +1,4 @@
-// From a Status to what JavaScript sees: an Error with a `code` of the error catalogue.
+// Converting a Status to what JavaScript sees: an Error with a `code` of the error catalogue.
 #pragma once
 
 #include <napi.h>

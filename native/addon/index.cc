@@ -1,4 +1,4 @@
-// An index as a whole.
+// The functions for an index as a whole.
 #include <map>
 #include <string>
 
@@ -127,7 +127,7 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), out);
 }
 
-// {json, long}: see index::StoredSettings; null when they were never set.
+// {json, long}: see index::StoredSettings; null if they were never set.
 Napi::Value IndexSettings(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto open = IndexOf(info);

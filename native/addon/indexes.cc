@@ -19,21 +19,20 @@ namespace {
 constexpr int kBatchNice = 5;
 constexpr int kMergeNice = 10;
 constexpr int kGraphNice = 10;
-// Small merges are a few milliseconds for each second of changes, and searches slow down without
-// them.
+// Small merges take a few milliseconds per second of changes, and searches slow down without them.
 constexpr int kSmallMergeNice = 0;
-// Segments of the small lane: some thousands of documents.
+// The size limit of segments in the small lane: some thousands of documents.
 constexpr uint64_t kSmallSegmentBytesMax = uint64_t{4} << 20;
-// Written by merges. Far above what a steady stream of changes needs (a document is rewritten about
-// 9 times), and below what keeps a disk busy for itself.
+// The limit of bytes that merges write. Far above the needs of a steady stream of changes (a
+// document is rewritten about 9 times), and below what would saturate a disk.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
-// A graph holds more than this while it is built.
+// Building a graph takes more memory than this.
 constexpr uint64_t kGraphBytesKept = uint64_t{32} << 20;
 constexpr int kCheckNice = 10;
-// Smaller files are read as a whole by the first searches.
+// Smaller files are read completely by the first searches.
 constexpr uint64_t kCheckedAheadBytesMin = uint64_t{1} << 20;
-// Batches of different indexes: the scheduler runs one of documents beside a change of settings,
-// while exports read theirs.
+// Concurrent batches of different indexes: the scheduler runs a batch of documents while a change
+// of settings runs, and exports read theirs.
 constexpr uint32_t kBatchThreads = 3;
 
 }  // namespace
@@ -96,7 +95,7 @@ std::shared_ptr<OpenIndex> Engine::Reopen(const std::string& dir) {
   std::shared_ptr<OpenIndex> open;
   {
     std::unique_lock lock(mutex_);
-    // LMDB may open a file once per process only.
+    // A process may open an LMDB file only once.
     for (auto found = closing_.find(dir); found != closing_.end(); found = closing_.find(dir)) {
       open = found->second.index.lock();
       if (open != nullptr) {
@@ -107,7 +106,7 @@ std::shared_ptr<OpenIndex> Engine::Reopen(const std::string& dir) {
         open_.emplace(open->handle, open);
         break;
       }
-      // Its last owner is closing the files.
+      // The last owner is closing the files.
       closed_.wait(lock);
     }
   }
@@ -151,7 +150,7 @@ void Engine::Close(uint32_t handle, std::function<void()> done) {
   if (open == nullptr) return done();
   open->stop_merging = true;
   open->closing = true;
-  // Whoever lets go of the index last closes its files, which takes milliseconds.
+  // The last owner of the index closes its files, which takes milliseconds.
   closes_->Run([open = std::move(open)]() mutable { open.reset(); });
 }
 
@@ -162,7 +161,7 @@ std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
 }
 
 void Engine::CheckAhead(const OpenIndex& index) {
-  // Neither an index that is closed nor a segment that is merged waits for it.
+  // Closing an index, or merging a segment, does not wait for the check.
   using WeakFile = std::weak_ptr<const segment::SegmentFile>;
   const auto check = [](const WeakFile& weak) {
     uint64_t at = 0;
@@ -180,7 +179,7 @@ void Engine::CheckAhead(const OpenIndex& index) {
     checks_->Run(
         [files = std::move(files), check] { std::for_each(files.begin(), files.end(), check); });
   } catch (const std::exception&) {
-    // Memory has run out; these files are checked as they are read.
+    // Memory has run out; the rest of the files is checked when it is read.
   }
 }
 
@@ -192,14 +191,14 @@ void Engine::ScheduleMerge(OpenIndex& index, MergeLane lane) {
   index.lane(lane).wanted = true;
   if (index.lane(lane).running.exchange(true)) return;
   ThreadPool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
-  // While it waits for the lane the index may be closed.
+  // The index may be closed while this waits for the lane.
   pool.Run([this, handle = index.handle, lane] {
     const auto index = Find(handle);
     if (index == nullptr) return;
     try {
       Merge(index, lane);
     } catch (const std::exception&) {
-      // Memory has run out; the next batch asks for a merge again.
+      // Memory has run out; the next batch requests a merge again.
       index->lane(lane).running = false;
     }
   });
@@ -230,7 +229,8 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
           indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond);
       index->merges.Ended(*index->index, plan, status);
       ReturnFreeMemory(plan.bytes);
-      // The index is as it was; where the segments have changed, the end of the batch asks again.
+      // The index is unchanged; if the segments have changed, the end of the batch requests a merge
+      // again.
       if (status.code() == StatusCode::kCancelled) break;
       if (!status.ok()) continue;
       CheckAhead(*index);
@@ -240,14 +240,14 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   state.running = false;
   if (index->stop_merging) return;
   if (state.wanted) ScheduleMerge(*index, lane);
-  // Segments that this lane has written or skipped may be due in the other one.
+  // Segments that this lane has written or skipped may be due in the other lane.
   if (merged)
     ScheduleMerge(*index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
   ScheduleGraphs(*index);
 }
 
 void Engine::ScheduleGraphs(OpenIndex& index) {
-  // What will be merged gets none; the end of the merge asks again.
+  // Segments that will be merged get no graphs; the end of the merge requests them again.
   if (!indexing::PlanGraphs(*index.index->snapshot()) ||
       indexing::PlanMerge(*index.index->snapshot()))
     return;
@@ -270,7 +270,7 @@ void Engine::BuildGraphs(const std::shared_ptr<OpenIndex>& index) {
           break;
       }
     } catch (const std::exception&) {
-      // Memory has run out; the segment is scanned until the next batch asks again.
+      // Memory has run out; the segment is scanned until the next batch requests a graph again.
     }
     ReturnFreeMemory(kGraphBytesKept);
   }
@@ -282,7 +282,7 @@ bool Engine::AwaitPause(OpenIndex& index) const {
   constexpr auto kAskAgain = std::chrono::milliseconds(20);
   uint64_t searches_seen = searches_begun_;
   while (!index.stop_merging) {
-    // The end of a batch wants merges; those of other indexes come first then.
+    // The end of a batch requests merges; those of other indexes then go first.
     const bool batch_ended = index.lane(MergeLane::kAll).wanted;
     const uint64_t searches = searches_begun_;
     const bool searched = searches != std::exchange(searches_seen, searches);

@@ -24,8 +24,8 @@
 
 namespace gannet::addon {
 
-// Merges run in two lanes, each one at a time: a large merge takes seconds, and meanwhile each
-// change leaves a small segment that every search looks into.
+// Merges run in two lanes, one merge at a time in each: a large merge takes seconds, and meanwhile
+// each change leaves a small segment that every search must read.
 enum class MergeLane : uint8_t { kAll, kSmall };
 inline constexpr std::array kMergeLanes = {MergeLane::kAll, MergeLane::kSmall};
 
@@ -38,14 +38,14 @@ struct OpenIndex {
   const std::shared_ptr<index::Index> index;
   std::mutex batch_mutex;  // one batch at a time
   std::shared_mutex
-      structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
+      structure_mutex;  // shared: a merge; exclusive: a batch that works segment by segment
   indexing::Progress progress;
-  std::atomic<bool> running{false};  // a batch
+  std::atomic<bool> running{false};  // a batch is running
   std::mutex embed_mutex;            // guards embed_calls
   std::shared_ptr<indexing::EmbedCalls>
-      embed_calls;  // of the running batch, if it makes embeddings
+      embed_calls;  // requests of the running batch, if it makes embeddings
   indexing::Merges merges;
-  indexing::MergePause pause;  // of MergeLane::kAll
+  indexing::MergePause pause;  // pause of MergeLane::kAll
   struct LaneState {
     std::atomic<bool> wanted{false}, running{false};
   };
@@ -54,8 +54,8 @@ struct OpenIndex {
   std::atomic<bool> closing{false};
 
   LaneState& lane(MergeLane lane) { return lanes[static_cast<size_t>(lane)]; }
-  LaneState graphs;  // being built, over vectors
-  // Or building graphs.
+  LaneState graphs;  // graphs over vectors being built
+  // Whether a merge runs, or graphs are being built.
   bool merging() const {
     return graphs.running || std::any_of(lanes.begin(), lanes.end(),
                                          [](const LaneState& lane) { return lane.running.load(); });
@@ -79,39 +79,39 @@ class Engine {
   ThreadPool& batches() { return *batches_; }
 
   Result<uint32_t> Open(const std::string& dir, index::IfAbsent if_absent);
-  // Nobody finds the index any more. Its files are closed once nothing works on it; `done` is
-  // called then, on any thread. Waits for nothing.
+  // Removes the index from those that can be found. Its files are closed once nothing works on it;
+  // then `done` is called, on any thread. Waits for nothing.
   void Close(uint32_t handle, std::function<void()> done);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
-  // On any thread: a search begins.
+  // Records that a search begins. Call on any thread.
   void NoteSearch() { searches_begun_.fetch_add(1, std::memory_order_relaxed); }
-  // Checks in the background what of the index is in memory and was not read yet, so that no search
-  // has to.
+  // Checks, in the background, the parts of the index that are in memory and have not been read
+  // yet, so that no search has to.
   void CheckAhead(const OpenIndex& index);
   // Merges in the background until nothing is left to merge.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
 
  private:
   Engine() = default;
-  // An index that is no longer found, and that something still works on.
+  // An index that can no longer be found, but is still in use.
   struct Closing {
     std::weak_ptr<OpenIndex> index;
     std::vector<std::function<void()>> done;
   };
-  // The index of a folder that is being closed, open again; null: none is.
+  // Reopens the index of a folder while it is being closed; null: it is not being closed.
   std::shared_ptr<OpenIndex> Reopen(const std::string& dir);
   std::shared_ptr<OpenIndex> Share(std::unique_ptr<OpenIndex> index);
-  // The files of a folder are closed.
+  // Called when the files of a folder are closed.
   void Closed(const std::string& dir);
   void ScheduleMerge(OpenIndex& index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
   // Builds graphs over vectors in the background, once nothing is left to merge.
   void ScheduleGraphs(OpenIndex& index);
   void BuildGraphs(const std::shared_ptr<OpenIndex>& index);
-  // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at
-  // the end of the batch under way; or not any more.
+  // Waits until a large merge may begin. False: it may not begin now; the lane is requested again,
+  // now or at the end of the running batch, unless the index stops merging.
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
@@ -119,16 +119,16 @@ class Engine {
       closes_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
-  std::mutex mutex_;                         // guards what follows
+  std::mutex mutex_;                         // guards the members below
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   std::unordered_map<std::string, Closing> closing_;  // by folder
-  std::condition_variable closed_;                    // one of closing_ has gone
+  std::condition_variable closed_;  // notified when an entry of closing_ is removed
   uint32_t next_ = 1;
 };
 
-// Indexing memory lent to a batch while it runs, so that two at a time keep to the option together:
-// half for a batch that another one may begin beside (a change of settings) and for the one that
-// begins beside it, otherwise all.
+// Indexing memory lent to a batch while it runs, so that two concurrent batches stay within the
+// option together. A batch during which another may begin (a change of settings), and the batch
+// that begins during it, get half; every other batch gets all.
 class BatchMemory {
  public:
   explicit BatchMemory(bool leaves_room)
@@ -145,7 +145,7 @@ class BatchMemory {
   const bool halved_;
 };
 
-// A batch runs on the index while it lives.
+// Marks a batch as running on the index for its lifetime.
 class RunningBatch {
  public:
   explicit RunningBatch(OpenIndex& index) : index_(index) { index_.running = true; }

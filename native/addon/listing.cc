@@ -1,4 +1,4 @@
-// Documents as they are: pages of them, one of them, all of them.
+// The functions for documents: pages of them, one of them, all of them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint64_t kListingPartBytes = 256 << 10;
 
-// A listing that has begun.
+// A listing in progress.
 struct OpenListing {
   std::unique_ptr<search::Listing> listing;
   CancelFlag cancelled;
-  bool limited;  // in time
+  bool limited;  // each part has a time limit
 };
 
 struct ListingPart {
@@ -62,7 +62,7 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
       ToPart);
 }
 
-// The part behind the one that gave `rest`, which is used up.
+// The part after the one that gave `rest`, which is used up.
 Napi::Value FetchRest(const Napi::CallbackInfo& info) {
   auto& held = *info[0].As<Napi::External<std::shared_ptr<OpenListing>>>().Data();
   if (!held) {
@@ -75,7 +75,7 @@ Napi::Value FetchRest(const Napi::CallbackInfo& info) {
       [listing = std::move(held)] { return NextPart(listing); }, ToPart);
 }
 
-// Lets go of what the listing holds, which would else wait for the garbage collector.
+// Releases what the listing holds, which would otherwise wait for the garbage collector.
 Napi::Value DropRest(const Napi::CallbackInfo& info) {
   info[0].As<Napi::External<std::shared_ptr<OpenListing>>>().Data()->reset();
   return info.Env().Undefined();
@@ -101,8 +101,8 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
   return ToPooledBuffer(info.Env(), **document);
 }
 
-// What JavaScript holds of a stream; its memory goes when it is collected, what it reads when it is
-// closed.
+// A stream as JavaScript holds it. Its memory is freed when it is garbage collected; what it reads
+// is released when it is closed.
 using StreamHandle = std::shared_ptr<search::DocumentStream>;
 
 StreamHandle StreamOf(const Napi::CallbackInfo& info) {

@@ -5,7 +5,7 @@
 namespace gannet::addon {
 namespace {
 
-// Nothing that is thrown, as when memory runs out, leaves native code.
+// Exceptions, such as those when memory runs out, never leave native code.
 Napi::Value Guarded(const NamedFunction& named, const Napi::CallbackInfo& info) {
   try {
     return named.function(info);

@@ -1,6 +1,6 @@
-// What the addon allocates in C++ comes from the pool of the thread (base/block_pool.h). Only calls
-// from within the addon are bound to these: see its link options. What crosses its border may be
-// freed on either side.
+// C++ allocations of the addon come from the pool of the thread (base/block_pool.h). Only calls
+// from within the addon are bound to these operators: see its link options. Blocks that cross its
+// boundary may be freed on either side.
 #include <cstdlib>
 #include <new>
 

@@ -1,4 +1,4 @@
-// The engine and the process.
+// The functions for the engine and the process.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -13,7 +13,7 @@
 namespace gannet::addon {
 namespace {
 
-// What is absent has its default.
+// An absent member has its default.
 Tuning TuningOf(const Napi::Object& object) {
   Tuning tuning;
   const std::pair<const char*, uint64_t*> numbers[] = {

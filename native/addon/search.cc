@@ -1,4 +1,4 @@
-// Searches, and responses of servers merged.
+// The functions for searches, and for merging responses of servers.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace gannet::addon {
 namespace {
 
-// What stops a search of so many milliseconds.
+// The conditions of a search of `cutoff_ms` milliseconds.
 StopConditions TimedConditions(uint64_t cutoff_ms, const CancelFlag& cancelled) {
   StopConditions conditions = ConditionsOf(cancelled.get());
   const Deadline cutoff = Deadline::In(cutoff_ms);
@@ -26,7 +26,7 @@ StopConditions TimedConditions(uint64_t cutoff_ms, const CancelFlag& cancelled) 
   return conditions;
 }
 
-// The same for a search of the indexes.
+// The conditions of a search in `indexes`.
 StopConditions SearchConditions(std::span<const std::shared_ptr<OpenIndex>> indexes,
                                 const CancelFlag& cancelled) {
   uint64_t cutoff_ms = 0;
@@ -57,7 +57,7 @@ Napi::Value ToNumbers(Napi::Env env, const std::vector<uint32_t>& numbers) {
   return array;
 }
 
-// Without those that are empty.
+// The strings that are not empty, at their indexes.
 Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
   auto array = Napi::Array::New(env, strings.size());
   for (uint32_t i = 0; i < strings.size(); ++i) {
@@ -66,8 +66,8 @@ Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
   return array;
 }
 
-// Makes an EngineAnswer of src/engine/native.ts. One call of a function costs less than to create
-// its objects member by member from here.
+// Makes an EngineAnswer of src/engine/native.ts. Calling one function costs less than creating its
+// objects member by member from here.
 constexpr const char* kMakeResponse =
     "(bytes, processingTimeMs, degraded, totalHits) => "
     "({ bytes, head: { processingTimeMs, degraded, totalHits } })";
@@ -89,7 +89,7 @@ Napi::Value ToSearchResponse(Napi::Env env, search::Answer& response) {
   return made;
 }
 
-// search, facetSearch, similar: a handle and a request in, an answer out.
+// search, facetSearch, similar: a handle and a request in, a result out.
 template <Result<search::Answer> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
@@ -111,7 +111,7 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
 
 using PendingHandle = std::shared_ptr<search::PendingSearch>;
 
-// The search is used up.
+// resumeSearch; the search is used up.
 Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
   auto& held = *info[0].As<Napi::External<PendingHandle>>().Data();
   if (!held) {
@@ -172,7 +172,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
       ToSearchResponse);
 }
 
-// What a server has answered, as it was read. It borrows bytes of JavaScript.
+// The parsed response of a server. It borrows bytes of JavaScript.
 template <typename T>
 struct HeldResponse {
   std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> bytes;
@@ -181,7 +181,7 @@ struct HeldResponse {
 template <typename T>
 using ResponseHandle = std::shared_ptr<HeldResponse<T>>;
 
-// Keeps the bytes of a buffer as they are. The last owner may be a thread of a pool.
+// Keeps the bytes of a buffer alive. The last owner may be a thread of a pool.
 std::shared_ptr<Napi::Reference<Napi::Buffer<char>>> KeepBytes(Napi::Env env,
                                                                Napi::Buffer<char> buffer) {
   const auto channel = ChannelOf(env);
@@ -206,7 +206,7 @@ Napi::Value ReadResponse(const Napi::CallbackInfo& info) {
       });
 }
 
-// mergeResponses, mergeFacetHits: a request and handles, which are used up, in, a body out.
+// mergeResponses, mergeFacetHits: a request and handles in, which are used up; a body out.
 template <typename T, Result<search::Answer> (*Merge)(std::string_view, std::vector<T>&)>
 Napi::Value MergeRead(const Napi::CallbackInfo& info) {
   std::vector<ResponseHandle<T>> handles;

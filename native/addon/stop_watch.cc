@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSignals[] = {SIGTERM, SIGINT};
 constexpr int kInterrupted = 130;
 
-// What handlers use; set before the first of them is installed.
+// The pipe that handlers write to; set before the first handler is installed.
 int signals_in = -1;
 struct sigaction handlers_before[std::size(kSignals)];
 
@@ -27,7 +27,7 @@ struct sigaction handlers_before[std::size(kSignals)];
 void OnSignal(int signal, siginfo_t* info, void* context) {
   const int before_errno = errno;
   const char byte = static_cast<char>(signal);
-  // A full pipe holds signals enough.
+  // A full pipe already holds enough signals.
   [[maybe_unused]] const ssize_t written = write(signals_in, &byte, 1);
   errno = before_errno;
   const auto at = std::find(std::begin(kSignals), std::end(kSignals), signal);
@@ -39,7 +39,7 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   }
 }
 
-// Whether a signal comes before the time is up.
+// Whether a signal arrives before the time is up.
 bool ReadSignal(int signals_out, Clock::time_point until, char& signal) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();

@@ -1,8 +1,9 @@
-// Ends the process when a stop takes longer than it may, whatever the JavaScript threads do.
+// Ends the process when a stop takes longer than it may, even if the JavaScript threads are
+// blocked.
 //
-// A signal handler that JavaScript sets runs on the event loop. When the loop is blocked, or waits
-// for a native call, the handler never runs, and a timer neither. So a thread of its own learns of
-// the signal too, and counts the time.
+// A signal handler that JavaScript sets runs on the event loop. While the loop is blocked, or waits
+// for a native call, neither the handler nor a timer runs. So a separate thread receives the signal
+// too, and measures the time.
 #pragma once
 
 #include <chrono>
@@ -12,10 +13,10 @@
 
 namespace gannet::addon {
 
-// From the first SIGTERM or SIGINT on the process has `time`; then `message` is written to standard
-// error and the process ends, with status 0 after SIGTERM and 130 after SIGINT. After a further
+// From the first SIGTERM or SIGINT the process has `time`; then `message` is written to standard
+// error and the process ends, with status 0 after SIGTERM and 130 after SIGINT. After a second
 // signal it has kSecondSignalTime. Handlers set before still run. Call once, after JavaScript has
-// set its own.
+// set its handlers.
 Status WatchStops(std::chrono::milliseconds time, std::string message);
 
 // The time that JavaScript has to end the process after a second signal.

@@ -1,4 +1,4 @@
-// Whether what is stored, or sent, is right.
+// The functions that check whether stored or received data is valid.
 #include <string>
 
 #include "addon/calls.h"

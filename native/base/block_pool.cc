@@ -23,18 +23,18 @@ namespace gannet {
 
 namespace {
 
-// Sizes kept: powers of two. The largest is that of the bits of 65536 docids (docset.h), which
-// alone are aligned.
+// Sizes kept: powers of two. The largest is the size of the bits of 65536 docids (docset.h), the
+// only aligned blocks.
 constexpr size_t kSizeMin = 32, kSizeMax = 8192;
 constexpr size_t kClasses = 9;
 constexpr size_t kAlignment = 64;
 static_assert(kSizeMin << (kClasses - 1) == kSizeMax);
 
-// What a thread has freed, as lists through the first bytes of the blocks. Trivial: frees may come
-// after the thread's destructors have run.
+// Blocks that a thread has freed, as lists linked through the first bytes of the blocks. Trivially
+// destructible: frees may come after the thread's destructors have run.
 struct Kept {
   std::array<void*, kClasses> first;
-  void* aligned;  // of kSizeMax bytes
+  void* aligned;  // blocks of kSizeMax bytes
   size_t bytes;
   bool ended;
 };
@@ -99,8 +99,8 @@ void PoolFree(void* block) {
   if (block == nullptr) return;
   const size_t usable = malloc_usable_size(block);
   if (usable < kSizeMin || usable >= 2 * kSizeMax) return std::free(block);
-  // The largest class that fits into it. Blocks of malloc or realloc may be much larger: they would
-  // count for less than they hold.
+  // The largest class that fits into the block. A block from malloc or realloc may be much larger
+  // than its class and would count for less than it holds.
   const size_t size_class = std::min(
       static_cast<size_t>(std::bit_width(usable) - std::bit_width(kSizeMin)), kClasses - 1);
   if (usable > SizeOfClass(size_class) / 4 * 5 + kSizeMin) return std::free(block);
@@ -110,7 +110,7 @@ void PoolFree(void* block) {
 void* PoolRealloc(void* block, size_t size) {
   if (block == nullptr) return PoolMalloc(size);
   const size_t usable = malloc_usable_size(block);
-  // What shrinks gives memory back, unless it mostly stays in use.
+  // A shrinking block gives memory back, unless most of it stays in use.
   if (usable >= size && usable <= 2 * std::max(size, kSizeMin)) return block;
   if (usable >= size || size > kSizeMax) return std::realloc(block, size);
   void* larger = PoolMalloc(size);
@@ -139,7 +139,7 @@ void RefreshPool() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kPause{10};
   static thread_local constinit Clock::rep due = 0;
-  // One thread trims for all: it goes through every arena, which others wait for meanwhile.
+  // One thread trims for all: trimming walks every arena, and other threads wait meanwhile.
   static constinit std::atomic<Clock::rep> trim_due{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
   if (now < due) return;

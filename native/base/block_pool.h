@@ -1,14 +1,13 @@
-// Memory blocks that a thread has freed, kept for what it allocates next.
+// A pool of memory blocks that a thread has freed, for its next allocations.
 //
 // A search makes and drops thousands of blocks: containers of sets, vectors, strings. malloc keeps
-// 7 of each small size at hand for a thread; all others it joins with their neighbours and cuts up
-// again, which was a fifth of the time of an ordinary search. The pool stands in front of malloc:
-// what comes from it are blocks of malloc, so blocks of either may be freed by the other.
+// 7 blocks of each small size at hand per thread; it merges all others with their neighbours and
+// splits them again, which was a fifth of the time of an ordinary search. The pool sits in front of
+// malloc: its blocks come from malloc, so either may free the blocks of the other.
 //
-// Memory: at most kPooledBytesMax per thread, given back when the thread ends. But what is kept is
-// scattered, and malloc keeps the pages around it: RefreshPool.
-// Without effect, but for malloc itself: under sanitizers, and where the C library does not tell
-// the size of a block.
+// Memory: at most kPooledBytesMax per thread, freed when the thread ends. Pooled blocks are spread
+// over many pages, which malloc cannot return: see RefreshPool. The pool does nothing but call
+// malloc under sanitizers, and where the C library does not report the size of a block.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +16,17 @@ namespace gannet {
 
 inline constexpr size_t kPooledBytesMax = size_t{8} << 20;
 
-// As the functions of C with these names. Errors: null when there is no memory.
+// Like the C functions with these names. Errors: null when there is no memory.
 void* PoolMalloc(size_t size);
 void* PoolRealloc(void* block, size_t size);
 void* PoolAlignedMalloc(size_t alignment, size_t size);
-void PoolFree(void* block);         // of PoolMalloc, PoolRealloc or malloc
-void PoolAlignedFree(void* block);  // of PoolAlignedMalloc
+void PoolFree(void* block);         // a block from PoolMalloc, PoolRealloc or malloc
+void PoolAlignedFree(void* block);  // a block from PoolAlignedMalloc
 
-// Gives back what the thread keeps and, for one of the threads that ask, the pages that malloc then
-// finds empty. Every 10 s; in between it does nothing, and may be called as often as one likes.
-// Without it the arenas of the threads that search and write grew by 15 MB a minute under 100
-// searches and 20 changes a second (docs/performance.md).
+// Frees the blocks that the thread keeps. The first thread that calls it also returns the pages
+// that malloc then finds empty. Acts every 10 s; calls in between do nothing and cost little.
+// Without it the arenas of the search and write threads grew by 15 MB a minute under 100 searches
+// and 20 changes a second (docs/performance.md).
 // cost  some milliseconds
 void RefreshPool();
 

@@ -1,7 +1,7 @@
-// A vector that grows without copying: its elements lie in blocks of equal size.
+// A vector that grows without copying: its elements are stored in blocks of equal size.
 //
-// For large collections: a std::vector of the same elements holds up to three times their bytes
-// while it grows.
+// For large collections: while it grows, a std::vector takes up to three times the bytes of its
+// elements.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace gannet {
 namespace {
 
-// Made ready at a time: what maps memory meanwhile waits for it.
+// Bytes of pages made ready at a time: a thread that maps memory waits meanwhile.
 constexpr size_t kStep = 64 << 10;
 
 }  // namespace
@@ -35,7 +35,7 @@ ByteArena::~ByteArena() {
 char* ByteArena::Allocate(size_t bytes) {
   const size_t wanted = Rounded(std::max(bytes, size_t{1}));
   const std::lock_guard lock(mutex_);
-  // The first that is large enough: so the end stays free for large ones.
+  // The first gap that is large enough: the end stays free for large blocks.
   const auto fit = std::find_if(free_.begin(), free_.end(), [&](const auto& free) {
     return free.second - free.first >= wanted;
   });
@@ -73,7 +73,7 @@ void ByteArena::AskForPages() {
   try {
     maker_ = std::thread([this] { MakeReady(); });
   } catch (const std::exception&) {
-    // No thread is to be had: pages come when they are first written to.
+    // No thread can be started: pages are allocated when they are first written to.
   }
 #endif
 }
@@ -86,10 +86,10 @@ void ByteArena::MakeReady() {
     if (closing_) return;
     const size_t begin = ready_, bytes = std::min(kStep, bytes_max_ - begin);
     lock.unlock();
-    // What lies there is left as it is.
+    // This leaves the content of the pages as it is.
     const bool made = madvise(data_ + begin, bytes, MADV_POPULATE_WRITE) == 0;
     lock.lock();
-    // An older kernel does not know this, or no memory is left: it is not asked again.
+    // An older kernel does not support this, or memory has run out: do not try again.
     ready_ = made ? begin + bytes : bytes_max_;
   }
 #endif

@@ -1,14 +1,14 @@
-// Blocks of bytes that stay for long, in a mapping of their own.
+// Long-lived blocks of bytes, in a mapping of their own.
 //
-// Among blocks that come and go, those that stay keep malloc from joining what lies between them:
-// memory grows for hours though no more of it is in use. Here it is bounded from the start.
+// Long-lived blocks among short-lived ones keep malloc from merging the free memory between them:
+// memory grows for hours although no more of it is in use. The arena bounds it from the start.
 //
-// The first write to a page waits for the kernel to find one, and under a hypervisor that takes
-// back what its guests leave free for that as well: 10 us and more, 5 ms for a large page. So a
-// thread of the arena makes pages ready before they are needed.
+// The first write to a page waits until the kernel has found one. Under a hypervisor that takes
+// unused memory back from its guests, it waits for the hypervisor as well: at least 10 us, 5 ms for
+// a large page. So a thread of the arena makes pages ready before they are needed.
 //
-// Memory: as much of the mapping as was ever in use, and kAhead; it is not given back. Threads:
-// any.
+// Memory: the part of the mapping that was ever in use, plus kAhead; it is not given back.
+// Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -27,17 +27,17 @@ class ByteArena {
   ~ByteArena();
   ByteArena(const ByteArena&) = delete;
 
-  // Null: so many bytes are not free side by side. They are aligned to kUnit, and rounded up to it.
+  // Null: no free range is that long. Blocks are aligned to kUnit; sizes are rounded up to it.
   static constexpr size_t kUnit = 512;
-  // So much behind what is in use is made ready, from the first block on.
+  // Bytes made ready after the used part, once the first block is allocated.
   static constexpr size_t kAhead = 4 << 20;
   char* Allocate(size_t bytes);
-  // bytes: as asked for.
+  // bytes: the size passed to Allocate.
   void Free(char* block, size_t bytes);
 
  private:
   static size_t Rounded(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
-  // Whether to go on making pages ready. REQUIRES: mutex_ is held
+  // Whether more pages must be made ready. REQUIRES: mutex_ is held
   bool NeedsPages() const { return ready_ < std::min(used_ + kAhead, bytes_max_); }
   // Called when used_ has grown. REQUIRES: mutex_ is held
   void AskForPages();
@@ -45,18 +45,18 @@ class ByteArena {
 
   char* data_ = nullptr;  // null: nothing could be mapped
   const size_t bytes_max_;
-  std::mutex mutex_;               // guards what follows
-  std::map<size_t, size_t> free_;  // begin, end; none touches another
-  size_t used_ = 0;                // no block was ever behind it
-  size_t ready_ = 0;               // pages before it are there
+  std::mutex mutex_;               // guards the members below
+  std::map<size_t, size_t> free_;  // begin, end; no two touch
+  size_t used_ = 0;                // no block has ever ended after this offset
+  size_t ready_ = 0;               // pages before this offset are ready
   bool closing_ = false;
   std::condition_variable wanted_;
-  std::thread maker_;  // from the first block on
+  std::thread maker_;  // started with the first block
 };
 
-// One block, or what malloc has where there is no room for it.
+// One block of the arena, or of malloc if the arena is full.
 //
-// Lifetime: dies before the arena.
+// Lifetime: must end before the arena's.
 class ArenaBlock {
  public:
   ArenaBlock(ByteArena& arena, size_t bytes);

@@ -27,8 +27,8 @@ inline T LoadFixed(const void* at) {
   return value;
 }
 
-// Whole elements where they lie; those that a rest would make are left out. REQUIRES: aligned for
-// T.
+// The whole elements of `bytes`, borrowed; a partial element at the end is left out. REQUIRES:
+// aligned for T.
 template <typename T>
 inline std::span<const T> AsSpan(std::string_view bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};

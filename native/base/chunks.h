@@ -1,7 +1,8 @@
-// A list that grows by chunks: nothing is moved when it grows, and no more than a chunk is free at
-// its end, where a vector has room for as much again.
+// A list that grows by chunks: growing moves nothing, and at most a chunk is unused at its end,
+// where a vector may be half empty.
 //
-// Memory: memory_bytes(); the first chunk is small, so that short lists are. Threads: one owner.
+// Memory: memory_bytes(); the first chunk is small, so that short lists stay small. Threads: one
+// owner.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@ class Chunks {
   uint64_t memory_bytes() const { return memory_bytes_; }
 
   void Add(const T& item) { *Extend(1) = item; }
-  // Adds `count` items side by side, to be written by the caller.
+  // Adds `count` adjacent items, for the caller to write.
   T* Extend(size_t count) {
     if (static_cast<size_t>(end_ - next_) < count) Grow(count);
     T* const items = next_;
@@ -39,7 +40,7 @@ class Chunks {
   // REQUIRES: !empty()
   T& back() { return next_[-1]; }
 
-  // What stands side by side, in order.
+  // The chunks in order; the items of each are adjacent.
   size_t chunk_count() const { return chunks_.size(); }
   std::span<const T> chunk(size_t i) const {
     const Chunk& chunk = chunks_[i];
@@ -47,7 +48,7 @@ class Chunks {
             i + 1 < chunks_.size() ? chunk.used : static_cast<size_t>(next_ - chunk.items.get())};
   }
 
-  // Walks through all items.
+  // Iterates over all items.
   class Cursor {
    public:
     explicit Cursor(const Chunks& chunks) : chunks_(&chunks) {}
@@ -71,7 +72,7 @@ class Chunks {
                           kItemsMax = (256 << 10) / sizeof(T);
   struct Chunk {
     std::unique_ptr<T[]> items;
-    size_t used;  // once another chunk follows
+    size_t used;  // set once another chunk follows
   };
 
   void Grow(size_t count) {

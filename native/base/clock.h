@@ -6,7 +6,7 @@
 
 namespace gannet {
 
-// Since some moment in the past; never goes back.
+// Microseconds since some moment in the past; never goes back.
 inline uint64_t MonotonicMicroseconds() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(

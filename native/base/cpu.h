@@ -1,5 +1,6 @@
-// Which variants of functions run: the binary is compiled for any processor of its kind, and what
-// pays to be written for younger ones is chosen when it is first asked for.
+// Choosing between variants of a function. The binary is compiled for any processor of its
+// architecture; functions that gain from newer instructions have a variant for them, chosen at
+// first use.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace gannet {
 
-// The level of this machine, or the lower one that Tuning::cpu_max names. Asked for the first time
+// The level of this machine, or Tuning::cpu_max if that is lower. REQUIRES: the first call comes
 // after SetTuning.
 inline CpuLevel Cpu() {
   static const CpuLevel level = [] {

@@ -15,7 +15,8 @@ namespace gannet {
 namespace {
 
 constexpr std::array kFatalSignals{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
-// A machine with more search threads records the crashes of the others as crashes of a batch.
+// On a machine with more search threads, a crash in one of the others is recorded as a crash of a
+// batch.
 constexpr size_t kExemptThreadsMax = 1024;
 
 std::atomic<int> marked_descriptor{-1};
@@ -36,7 +37,7 @@ bool IsExempt() {
   return false;
 }
 
-// Calls only what signal-safety(7) lists.
+// Calls only functions that signal-safety(7) lists.
 void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   const int descriptor = marked_descriptor.load();
@@ -73,8 +74,8 @@ void Install() {
         (earlier[n].sa_flags & SA_SIGINFO) == 0 && earlier[n].sa_handler == SIG_IGN;
     if (!ignored) sigaction(kFatalSignals[n], &action, nullptr);
   }
-  // A stack that has overflowed leaves no room for a handler. The thread of the caller is the main
-  // thread, which lives as long as the process.
+  // A stack that has overflowed has no space for a handler, so the handler has a stack of its own.
+  // The calling thread is the main thread, which lives as long as the process.
   constexpr size_t kStackBytes = size_t{64} << 10;
   static std::array<char, kStackBytes> handler_stack;
   stack_t current{};

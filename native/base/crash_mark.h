@@ -1,23 +1,23 @@
-// Records in a file that this process died by a fault of its own: a fatal signal (abort(), which
-// V8 and the C++ runtime also use when memory has run out, or an invalid access). What an operator
-// or the kernel ends with SIGKILL leaves no record.
+// Records in a file that this process crashed: that it died from a fatal signal (an invalid access,
+// or abort(), which V8 and the C++ runtime also call when memory has run out). SIGKILL, from an
+// operator or the kernel, leaves no record.
 //
 // Threads: any.
 #pragma once
 
 namespace gannet {
 
-// The byte that a fatal signal writes at the beginning of the file.
+// The byte that the handler of a fatal signal writes at the beginning of the file.
 inline constexpr char kCrashMark = '!';
 
-// From now on the first fatal signal writes `kCrashMark` over the first byte of the open file,
-// then the process dies as it would have. The byte survives because the page cache outlives the
-// process; nothing is synced. A later call replaces the file.
-// descriptor: -1 to record nothing any more.
+// From now on the first fatal signal writes `kCrashMark` over the first byte of the open file, then
+// the process dies as it would have. The byte survives because the page cache outlives the process;
+// nothing is synced. A later call replaces the file.
+// descriptor: -1 to stop recording.
 void MarkCrashes(int descriptor);
 
-// A fatal signal on the calling thread records nothing: the thread does not work for a batch. For
-// threads that live as long as the process.
+// A fatal signal on the calling thread records nothing, because the thread does not work for a
+// batch. For threads that live as long as the process.
 void ExemptThreadFromCrashMark();
 
 }  // namespace gannet

@@ -10,15 +10,15 @@
 
 namespace gannet {
 
-// Set, from any thread, once nobody waits for the outcome of some work any more. null: nobody ever
-// says so.
+// Set, from any thread, once nobody waits for the outcome of some work any more. null: the work is
+// never cancelled.
 using CancelFlag = std::shared_ptr<const std::atomic<bool>>;
 
-// One thread.
+// Threads: one owner.
 class Deadline {
  public:
-  // More than a year is a year: the clock must not overflow.
-  // cancelled  when set, the time is over at once
+  // milliseconds: capped at a year, so that the clock does not overflow.
+  // cancelled: once set, the deadline has passed
   static Deadline In(uint64_t milliseconds, CancelFlag cancelled = nullptr) {
     constexpr uint64_t kYear = uint64_t{365} * 24 * 60 * 60 * 1000;
     return Deadline(
@@ -26,9 +26,9 @@ class Deadline {
         std::move(cancelled));
   }
   std::chrono::steady_clock::time_point at() const { return at_; }
-  // Whether nobody waits any more.
+  // Whether nobody waits for the outcome any more.
   bool Cancelled() const { return cancelled_ && cancelled_->load(std::memory_order_relaxed); }
-  // Asks the clock; about 25 ns. Once passed, it stays passed.
+  // Reads the clock; about 25 ns. Once passed, it stays passed.
   bool Passed() {
     if (!passed_) passed_ = Cancelled() || std::chrono::steady_clock::now() >= at_;
     return passed_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHolderBytesMax = 500;
 
-// What the holder says of itself: who finds the file locked is told.
+// A description of this process, for whoever finds the file locked.
 std::string Holder() {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -58,7 +58,7 @@ Result<int> LockFile(const std::string& path, LockKind kind) {
   }
   if (kind == LockKind::kHolder) {
     const std::string holder = Holder();
-    // The lock holds whether or not this is written: a full disk must not stop a start.
+    // The lock holds even if this write fails: a full disk must not prevent a start.
     if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, holder.data(), holder.size(), 0) < 0)
       errno = 0;
   }

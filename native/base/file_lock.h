@@ -1,6 +1,6 @@
-// A lock on a file that the kernel gives to one holder at a time and takes back when it dies in
-// whatever way. It holds between containers that share a volume, and on file systems over the
-// network that keep locks.
+// A lock on a file that the kernel grants to one holder at a time and releases when the holder
+// dies, however it dies. It works between containers that share a volume, and on network file
+// systems that support locks.
 //
 // Source: fcntl(2), open file description locks (Linux 3.15).
 #pragma once
@@ -12,16 +12,15 @@
 namespace gannet {
 
 enum class LockKind {
-  kHolder,  // of one process alone; the file is made when absent, and says who holds it
-  kReader,  // of any that write nothing; the file is not written, nor made where that is not
-            // possible
-  kData,  // of one process alone; the file is one of data: it is made empty when absent, and never
-          // written
+  kHolder,  // one process alone; the file is made if absent, and says who holds it
+  // shared by processes that write nothing; the file is made if possible, and never written
+  kReader,
+  kData,  // one process alone; a file of data: it is made empty if absent, and never written
 };
 
-// The descriptor of the lock, to be closed to give it back.
-// Limit: another process holds it; the message is what that process has written into the file. Io:
-// it cannot be locked.
+// The descriptor of the lock; close it to release the lock.
+// Limit: another process holds it; the message is what that process has written into the file.
+// Io: the file cannot be locked.
 Result<int> LockFile(const std::string& path, LockKind kind);
 
 }  // namespace gannet

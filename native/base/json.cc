@@ -108,8 +108,8 @@ void AppendJsonNumber(std::string& out, double value) {
     AppendJsonInteger(out, static_cast<int64_t>(value));
     return;
   }
-  // Shortest form as d.ddde[+-]xx, then laid out anew: digits d1..dk and n with value = 0.d1..dk *
-  // 10^n.
+  // Get the shortest form d.ddde[+-]xx, then format it again: digits d1..dk and n with value =
+  // 0.d1..dk * 10^n.
   char text[32];
   const char* const text_end =
       std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;

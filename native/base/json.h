@@ -18,14 +18,14 @@ namespace gannet {
 // cost  eight bytes per step where nothing needs an escape.
 void AppendJsonString(std::string& out, std::string_view utf8);
 
-// Appends the inside of the string only: no quotation marks. For texts put together from several
+// Appends the inside of the string only, without quotation marks, for texts composed of several
 // pieces.
 void AppendJsonEscaped(std::string& out, std::string_view utf8);
 
 // -0 prints as 0. JSON has no NaN and no infinities: they print as null.
 void AppendJsonNumber(std::string& out, double value);
-// The same, with a fraction also where the value is whole (1.0): what the interface types as a
-// float, as typed clients expect it.
+// The same, with a fraction even where the value is whole (1.0), for values that the API defines as
+// floats: typed clients expect one.
 void AppendJsonFloat(std::string& out, double value);
 // An array of single-precision floats, each the shortest text that reads back to the same value.
 void AppendJsonFloats(std::string& out, std::span<const float> values);
@@ -33,7 +33,7 @@ void AppendJsonFloats(std::string& out, std::span<const float> values);
 void AppendJsonInteger(std::string& out, int64_t value);
 void AppendJsonInteger(std::string& out, uint64_t value);
 
-// Exact for every integer type; a template so that an int does not become a double unseen.
+// Exact for every integer type. A template, so that an int is not silently converted to a double.
 template <std::integral T>
 requires(!std::same_as<T, bool>) void AppendJsonNumber(std::string& out, T value) {
   if constexpr (std::signed_integral<T>) {

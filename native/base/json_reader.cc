@@ -29,12 +29,12 @@ size_t SkipString(std::string_view text, size_t at) {
   return text.size();
 }
 
-// Of text that is searched for the end of an array of numbers: arrays inside each other must not
-// each look through all that follows.
+// The number of bytes searched for the end of an array of numbers: nested arrays must not each
+// search all the text that follows.
 constexpr size_t kNumbersBytesMax = 1 << 20;
 
-// Behind the array at text[at] when it has numbers alone, as embeddings do; else 0. Ten times as
-// fast as byte after byte.
+// The offset after the array at text[at] if it holds only numbers, as embeddings do; else 0. Ten
+// times as fast as reading byte by byte.
 static size_t SkipNumbers(std::string_view text, size_t at) {
   const size_t first = SkipSpace(text, at + 1);
   if (first >= text.size() || (text[first] != '-' && (text[first] < '0' || text[first] > '9')))
@@ -143,7 +143,7 @@ bool IsDigit(std::string_view text, size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
-// Each moves `at` behind what it reads; false: it is not there.
+// Each function moves `at` past what it reads. False: the text does not continue with that.
 bool ReadString(std::string_view text, size_t& at) {
   if (at >= text.size() || text[at] != '"') return false;
   for (++at; at < text.size() && text[at] != '"'; ++at) {
@@ -186,7 +186,7 @@ bool ReadNumber(std::string_view text, size_t& at) {
   return true;
 }
 
-// depth  how much deeper the value may nest
+// depth  how many more levels the value may nest
 bool ReadValue(std::string_view text, size_t& at, int depth) {
   at = SkipSpace(text, at);
   if (at >= text.size() || depth < 0) return false;
@@ -243,7 +243,7 @@ double NumberValue(std::string_view value) {
 
 namespace {
 
-// The names in the objects that are open at a place of a text.
+// The names in the objects that are open at an offset of a text.
 class OpenNames {
  public:
   void Clear() {
@@ -252,10 +252,10 @@ class OpenNames {
   }
   void Open() { begins_.push_back(names_.size()); }
 
-  // `name` as it is written, with its quotation marks.
+  // `name` as written, with its quotation marks.
   void Add(std::string_view name) { names_.push_back(name); }
 
-  // False: two members of the object have one name, or may have, as a name is escaped.
+  // False: two members of the object have the same name, or may have, because a name is escaped.
   bool Close() {
     if (begins_.empty()) return true;
     const std::span names = std::span(names_).subspan(begins_.back());
@@ -272,7 +272,7 @@ class OpenNames {
   }
 
   static bool Distinct(std::span<std::string_view> names) {
-    // So few are compared with each other faster than they are sorted.
+    // A few names are compared with each other faster than they are sorted.
     if (names.size() > 16) {
       std::sort(names.begin(), names.end());
       return std::adjacent_find(names.begin(), names.end()) == names.end();
@@ -287,7 +287,7 @@ class OpenNames {
   std::vector<size_t> begins_;  // for each open object, where its names begin
 };
 
-// What AppendMinified says, member by member.
+// AppendMinified for objects that repeat a name, member by member.
 void AppendLastMembers(std::string& out, std::string_view value) {
   bool first = true;
   const auto separate = [&] {

@@ -1,7 +1,6 @@
-// Walking JSON text that is known to be valid (it was checked when it came in), without building a
-// tree.
+// Walking JSON text that is known to be valid (it was checked on receipt), without building a tree.
 //
-// A value is a slice of the text. Strings are decoded only when they are looked at. About 1 GB/s.
+// A value is a slice of the text. Strings are decoded only when they are read. About 1 GB/s.
 //
 // REQUIRES of every function: the text is one valid JSON value; malformed text gives wrong slices,
 // but never a read outside of it.
@@ -24,9 +23,9 @@ inline size_t SkipSpace(std::string_view text, size_t at) {
   return at;
 }
 
-// text[at] is the opening quote; returns the offset behind the closing one.
+// text[at] is the opening quote; returns the offset after the closing one.
 size_t SkipString(std::string_view text, size_t at);
-// Offset behind the value that begins at text[at].
+// The offset after the value that begins at text[at].
 size_t SkipValue(std::string_view text, size_t at);
 
 inline Kind KindOf(std::string_view value) {
@@ -42,7 +41,7 @@ inline Kind KindOf(std::string_view value) {
 }
 
 // Whether `text` is one JSON value (RFC 8259) and nothing else. UTF-8 is not checked.
-// depth_max  of its nesting, which is read recursively
+// depth_max  the limit of nesting, which is read recursively
 bool IsValid(std::string_view text, int depth_max = 1000);
 
 // The characters of a string value. Without escapes it is a slice of `value`, otherwise it is
@@ -88,8 +87,8 @@ void ForEachElement(std::string_view array, Sink&& sink) {
   }
 }
 
-// Appends `value` without white space between tokens. Of the members of an object that have one
-// name the last one is appended, at the place of the first.
+// Appends `value` without white space between tokens. If an object repeats a name, only the last of
+// these members is appended, at the position of the first.
 void AppendMinified(std::string& out, std::string_view value);
 
 }  // namespace gannet::json

@@ -10,7 +10,7 @@ Value Value::Parse(std::string_view text) { return Parse(text, 0); }
 Value Value::Parse(std::string_view text, int depth) {
   Value value;
   if (depth > kValueDepthMax) return value;
-  // Whatever is nested deeper is skipped over at each level.
+  // Every level skips over the values nested deeper, so the cost of a value is counted at each.
   thread_local StopCounter counter;
   counter.Step(16 + text.size() / 8);
   const size_t begin = SkipSpace(text, 0);

@@ -10,14 +10,14 @@
 
 namespace gannet::json {
 
-// A filter nests at most 200 deep; requests are read recursively.
+// A filter nests at most 200 deep; requests are parsed recursively.
 inline constexpr int kValueDepthMax = 250;
 
 class Value {
  public:
   enum class Kind : uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
-  // What nests deeper than kValueDepthMax is null.
+  // Values nested deeper than kValueDepthMax become null.
   // REQUIRES: valid JSON. Malformed text gives an arbitrary tree, never a read outside of it.
   static Value Parse(std::string_view text);
 
@@ -30,7 +30,7 @@ class Value {
     return kind_ == Kind::kBoolean ? boolean_ : otherwise;
   }
   double number(double otherwise = 0) const { return kind_ == Kind::kNumber ? number_ : otherwise; }
-  // What is greater than any integer is the greatest: as a double 2^64 - 1 is 2^64.
+  // Values greater than any integer become the greatest: as a double 2^64 - 1 is 2^64.
   uint64_t integer(uint64_t otherwise = 0) const {
     if (kind_ != Kind::kNumber || !(number_ >= 0)) return otherwise;
     return number_ < 0x1p64 ? static_cast<uint64_t>(number_) : UINT64_MAX;
@@ -39,7 +39,7 @@ class Value {
   const std::vector<Value>& items() const { return items_; }
   const std::vector<std::pair<std::string, Value>>& members() const { return members_; }
 
-  // The member of that name, or null. The last one counts when it is repeated.
+  // The member with that name, or null. If the name is repeated, the last member counts.
   const Value& operator[](std::string_view name) const;
   bool Has(std::string_view name) const;
   // Replaces a member, or adds it. REQUIRES: an object

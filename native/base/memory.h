@@ -1,4 +1,4 @@
-// Memory that malloc keeps for later, given back to the system.
+// Returning memory that malloc keeps to the system.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gannet {
 
-// Of work that held less than this, what is kept is not worth the walk through it.
+// Below this, the memory that malloc keeps is not worth the time to return it.
 inline constexpr uint64_t kReturnMemoryMin = uint64_t{16} << 20;
 
 // Cost: about a millisecond per 100 MB.
@@ -19,8 +19,8 @@ inline void ReturnFreeMemory() {
 #endif
 }
 
-// To be called after work that has freed `bytes`. Without it the arenas of the threads that index
-// keep what they held at most, several hundred MB after a large load.
+// Call this after work that has freed `bytes`. Otherwise the arenas of the indexing threads keep
+// their peak size, several hundred MB after a large load.
 inline void ReturnFreeMemory(uint64_t bytes) {
   if (bytes >= kReturnMemoryMin) ReturnFreeMemory();
 }

@@ -14,7 +14,7 @@
 namespace gannet {
 namespace {
 
-// More than these are seldom idle, and the memory that records wait for is shared.
+// More threads than this are seldom idle, and helpers share the memory bandwidth that records need.
 constexpr size_t kHelpersMax = 3;
 
 Helpers& Current() {
@@ -22,7 +22,7 @@ Helpers& Current() {
   return *helpers;
 }
 
-// Outlives the call where a helper comes too late.
+// Outlives the call if a helper starts too late.
 struct Pieces {
   Pieces(size_t pieces, const std::function<void(size_t)>& work) : count(pieces), body(work) {}
 
@@ -59,7 +59,7 @@ struct Pieces {
   const std::function<void(size_t)>& body;                        // until closed
   const StopConditions* const conditions = StopScope::Current();  // until closed
   std::atomic<size_t> next{0};
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable left;
   std::exception_ptr failure;
   size_t helping = 0;
@@ -78,7 +78,7 @@ void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
            ++i) {
       }
     } catch (const std::bad_alloc&) {
-      // Nobody else is asked.
+      // Go on with the helpers there are.
     }
   }
   pieces->WorkOff([] { return false; });

@@ -9,9 +9,9 @@
 
 namespace gannet {
 
-// The process gets no more than `data_bytes` of private writable memory (RLIMIT_DATA: heap,
-// anonymous maps, stacks) and leaves no core dump; neither can be raised again by it.
-// False: this system has no such call, or it was refused.
+// Limits the process to `data_bytes` of private writable memory (RLIMIT_DATA: heap, anonymous maps,
+// stacks) and disables core dumps; the process cannot raise either limit again.
+// False: this system has no such call, or the call was refused.
 bool LimitProcess(pid_t process, uint64_t data_bytes);
 
 }  // namespace gannet

@@ -1,6 +1,6 @@
-// Whether a sanitizer watches the memory: then it is that of the sanitizer, with its own `operator
-// new`, and nothing is kept that was freed, since a use of it would not be seen. GCC and clang tell
-// it in different ways.
+// Whether the build uses a sanitizer. The sanitizer then replaces `operator new`, and freed memory
+// must not be pooled: the sanitizer would not see its use. GCC and clang report a sanitizer in
+// different ways.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -30,7 +30,7 @@ static_assert(sizeof(Attributes) == 48);
 void SetTimeSlice(std::chrono::microseconds length) {
   Attributes attributes{};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  // Of real-time policies it means something else.
+  // For real-time policies the field has another meaning.
   constexpr uint32_t kOther = 0, kBatch = 3;
   if (attributes.policy != kOther && attributes.policy != kBatch) return;
   attributes.size = sizeof(attributes);

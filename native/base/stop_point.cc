@@ -7,8 +7,8 @@ namespace {
 
 using TimePoint = StopConditions::Clock::time_point;
 
-// The steady clock as of the kernel's last tick, at most some 4 ms ago. It costs a fifth of an
-// exact reading, and a search reads it at each StopPoint.
+// The steady clock as of the kernel's last tick, at most some 4 ms ago. Reading it costs a fifth of
+// an exact reading, and a search reads it at each StopPoint.
 TimePoint LastTick() {
   timespec tick;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &tick);

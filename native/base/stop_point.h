@@ -1,18 +1,19 @@
-// Where long work asks whether it should go on.
+// How long work checks whether it should go on.
 //
 // A request's work runs within RunStoppable. Every loop whose length a request or a document
-// decides calls StopPoint, at the latest after some milliseconds of work, or counts its steps with
-// a StopCounter. When nobody waits for the outcome any more, or the work takes longer than it may,
-// StopPoint throws, and RunStoppable turns that into a status. This is the one place where our code
+// determines calls StopPoint at least every few milliseconds, or counts its steps with a
+// StopCounter. When nobody waits for the outcome any more, or the work takes longer than it may,
+// StopPoint throws, and RunStoppable turns that into a status. This is the only code of ours that
 // throws: memory may run out anywhere, so all of it can be unwound anyway, and no function between
 // the loop and the request has to pass a status on.
 //
-// A search also has a time after which it ranks no further (base/deadline.h). What asks for that
-// explicitly keeps what it knows. A step that is not worth finishing then runs within RunUntil.
+// A search also has a time after which it ranks no further (base/deadline.h). Code that checks it
+// explicitly keeps its partial result. A step that is not worth finishing after that time runs
+// within RunUntil.
 //
-// What is kept beyond a request, in caches, is stored only once it is complete.
+// Data kept beyond a request, in caches, is stored only once it is complete.
 //
-// Threads: the conditions are those of a thread. ParallelFor hands them on to its helpers.
+// Threads: conditions belong to a thread. ParallelFor passes them on to its helpers.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +28,24 @@
 
 namespace gannet {
 
-// When work stops. What pointers name must outlive the work.
+// When work stops. The objects that the pointers refer to must outlive the work.
 struct StopConditions {
   using Clock = std::chrono::steady_clock;
 
-  const std::atomic<bool>* cancelled = nullptr;  // set: nobody waits any more; null: never
+  const std::atomic<bool>* cancelled = nullptr;  // set: cancelled; null: never
   const std::atomic<bool>* closing = nullptr;    // set: work stops at `grace_end`; null: never
   Clock::time_point grace_end = Clock::time_point::max();
   Clock::time_point end = Clock::time_point::max();
   Clock::time_point step_end = Clock::time_point::max();  // see RunUntil
-  // Called at each StopPoint. Tests measure the work between two of them, and stop it anywhere.
+  // Called at each StopPoint. Tests use it to measure the work between two of them, and to stop
+  // work anywhere.
   const std::function<void()>* probe = nullptr;
 };
 
 enum class StopReason : uint8_t { kCancelled, kClosed, kOverdue, kStepOver };
 
-// Thrown by StopPoint. No std::exception: who catches those when memory runs out must let it pass.
+// Thrown by StopPoint. Not a std::exception: code that catches those when memory runs out must let
+// it pass.
 struct Stopped {
   StopReason reason;
 };
@@ -54,12 +57,12 @@ void Check(const StopConditions& conditions);                 // throws Stopped
 
 }  // namespace stop_internal
 
-// Throws when the work of this thread must stop, up to 4 ms late. Some 10 ns.
+// Throws when the work of this thread must stop, up to 4 ms late. Takes some 10 ns.
 inline void StopPoint() {
   if (stop_internal::current != nullptr) stop_internal::Check(*stop_internal::current);
 }
 
-// A StopPoint after some 20 us of steps.
+// Calls StopPoint after every 20 us of steps.
 class StopCounter {
  public:
   // One step takes some nanoseconds.
@@ -76,7 +79,7 @@ class StopCounter {
   uint64_t steps_ = 0;
 };
 
-// The conditions of this thread while it lives.
+// Sets the conditions of this thread for its lifetime.
 class StopScope {
  public:
   // null: nothing stops the work
@@ -92,11 +95,11 @@ class StopScope {
   const StopConditions* before_;
 };
 
-// The status of work that was stopped: Cancelled when nobody waits, Invalid (`index_not_found`)
-// when its index is closing, Invalid (`bad_request`) when it took too long.
+// The status of stopped work: Cancelled when nobody waits for it, Invalid (`index_not_found`) when
+// its index is closing, Invalid (`bad_request`) when it took too long.
 Status StatusOf(const Stopped& stopped);
 
-// work()  returns a Status or a Result
+// work  returns a Status or a Result
 template <typename Work>
 auto RunStoppable(const StopConditions& conditions, Work&& work) -> decltype(work()) {
   const StopScope scope(&conditions);
@@ -107,7 +110,7 @@ auto RunStoppable(const StopConditions& conditions, Work&& work) -> decltype(wor
   }
 }
 
-// Calls work(), which stops at `end` as well. False: it was stopped there.
+// Calls work(), which stops at `end` as well. False: `end` came first.
 template <typename Work>
 bool RunUntil(StopConditions::Clock::time_point end, Work&& work) {
   StopConditions conditions;
@@ -123,8 +126,8 @@ bool RunUntil(StopConditions::Clock::time_point end, Work&& work) {
   return true;
 }
 
-// What must be complete once it has begun, such as what is remembered of a query: RunUntil does not
-// stop it while this lives.
+// While it lives, RunUntil does not stop the work. For work that must be complete once it has
+// begun, such as what is cached for a query.
 class StepGuard {
  public:
   StepGuard() : scope_(&conditions_) {}

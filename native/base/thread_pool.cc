@@ -59,7 +59,7 @@ ThreadPool::Worker* ThreadPool::TakeIdle() {
 }
 
 void ThreadPool::Work() {
-  Worker self;  // as long as the process
+  Worker self;  // lives as long as the process
   for (;;) {
     std::function<void()> work;
     {

@@ -1,9 +1,9 @@
-// Closures on threads of its own.
+// A pool of threads that run closures.
 //
-// Of several threads that have nothing to do, the one that worked last takes what comes: its memory
-// is in the caches of a processor, and that of the others can rest.
+// Among idle threads, the one that worked last takes the next closure: its memory is in the caches
+// of a processor, and the memory of the others can stay cold.
 //
-// Threads: any. A pool and its threads stay until the process ends.
+// Threads: any. A pool and its threads live until the process ends.
 #pragma once
 
 #include <condition_variable>
@@ -18,15 +18,14 @@ namespace gannet {
 
 class ThreadPool {
  public:
-  // begin: what each thread does first, such as to tell how it wants to be scheduled
-  // (base/scheduling.h).
+  // begin: what each thread does first, such as setting how it is scheduled (base/scheduling.h).
   ThreadPool(uint32_t threads, std::function<void()> begin);
   void Run(std::function<void()> work);
-  // The same where a thread has nothing to do. False, and nothing is done: none has.
+  // The same if a thread is idle. False: no thread is idle, and `work` is not run.
   bool RunIfIdle(std::function<void()> work);
   // Whether work waits for a thread.
   bool HasWaiting();
-  // Threads that have nothing to do.
+  // The number of idle threads.
   size_t IdleThreads();
 
  private:
@@ -36,13 +35,13 @@ class ThreadPool {
   };
 
   void Work();
-  // The idle thread that worked last, which is to be woken; null: all have work. REQUIRES: mutex_
+  // The idle thread that worked last, for the caller to wake; null: none is idle. REQUIRES: mutex_
   // is held
   Worker* TakeIdle();
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<std::function<void()>> queue_;
-  std::vector<Worker*> idle_;  // in the order in which they ran out of work
-  size_t woken_ = 0;           // threads that have not looked for work since
+  std::vector<Worker*> idle_;  // in the order in which they became idle
+  size_t woken_ = 0;           // threads woken that have not looked for work yet
 };
 
 }  // namespace gannet

@@ -1,5 +1,5 @@
-// Stepping through UTF-8. Input is trusted to be valid (it was checked when it came in);
-// malformed bytes are read as one character each, so that no loop runs past the end.
+// Stepping through UTF-8. Input is trusted to be valid (it was checked on receipt); malformed bytes
+// are read as one character each, so that no loop runs past the end.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace gannet {
 
-// Whether bytes from outside are UTF-8.
+// Whether bytes from outside are valid UTF-8.
 bool IsUtf8(std::string_view bytes);
 
-// Decodes the character at text[at] and moves `at` behind it. REQUIRES: at < text.size()
+// Decodes the character at text[at] and moves `at` past it. REQUIRES: at < text.size()
 inline char32_t DecodeUtf8(std::string_view text, size_t& at) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(at);
@@ -59,7 +59,8 @@ inline void AppendUtf8(std::string& out, char32_t c) {
   }
 }
 
-// Where the character begins that the byte at text[at] is part of. REQUIRES: at < text.size()
+// The offset where the character that contains the byte at text[at] begins. REQUIRES: at <
+// text.size()
 inline size_t CharacterBegin(std::string_view text, size_t at) {
   while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80) --at;
   return at;

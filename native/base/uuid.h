@@ -5,7 +5,7 @@
 
 namespace gannet {
 
-// Of version 7: begins with the time, so that later ones are greater; the rest is random.
+// A UUID of version 7: it begins with the time, so that later ones are greater; the rest is random.
 // Threads: any.
 std::string MakeUuid7();
 

@@ -1,4 +1,4 @@
-// A set of docids as flat bits: for asking about docids in any order, and for taking the set away
+// A set of docids as flat bits: for looking up docids in any order, and for subtracting the set
 // from many others.
 //
 // Memory: 8 kB per block of 65536 docids in use.
@@ -32,7 +32,7 @@ class DocBits {
     const uint64_t* words = block(docid >> 16);
     return words != nullptr && (words[(docid & 0xffff) / 64] >> docid % 64 & 1) != 0;
   }
-  // The bits of the docids [key * 65536, (key + 1) * 65536), null when there are none.
+  // The bits of the docids [key * 65536, (key + 1) * 65536), null when none is set.
   const uint64_t* block(uint32_t key) const {
     return key < blocks_.size() && blocks_[key] != nullptr ? blocks_[key]->data() : nullptr;
   }

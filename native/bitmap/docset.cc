@@ -18,8 +18,8 @@ using roaring::internal::container_t;
 
 namespace {
 
-// Containers come from the pool of the thread. What was made before this ran may be freed all the
-// same (block_pool.h).
+// Containers come from the pool of the thread. Containers made before this runs may be freed all
+// the same (block_pool.h).
 [[maybe_unused]] const bool kPooled = [] {
   roaring_init_memory_hook(
       {PoolMalloc, PoolRealloc, std::calloc, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
@@ -29,8 +29,8 @@ namespace {
 roaring_bitmap_t* R(DocSet& set) { return DocSetAccess::Get(set); }
 const roaring_bitmap_t* R(const DocSet& set) { return DocSetAccess::Get(set); }
 
-// What is left of a block, which is used up. In place CRoaring compares two arrays one docid at a
-// time; into a third, eight at once.
+// The docids of `block` that `taken` lacks; uses `block` up. In place, CRoaring compares two arrays
+// one docid at a time; into a third array, eight at once.
 container_t* Without(container_t* block, uint8_t type, const container_t* taken, uint8_t taken_type,
                      uint8_t& left_type) {
   if (type != ARRAY_CONTAINER_TYPE || taken_type != ARRAY_CONTAINER_TYPE) {
@@ -260,8 +260,8 @@ void DocSetCursor::SkipTo(DocId docid) {
   }
 }
 
-// The bitmap made by CRoaring lies in one arena whose first bytes are the roaring_bitmap_t; set_
-// holds a copy of that struct, so that it is a DocSet like any other to those who only read it.
+// CRoaring makes the bitmap in one arena whose first bytes are the roaring_bitmap_t; set_ holds a
+// copy of that struct, so that readers see an ordinary DocSet.
 DocSetView::DocSetView(std::string_view bytes) {
   roaring_bitmap_t* bitmap = roaring_bitmap_portable_deserialize_frozen(bytes.data());
   if (bitmap == nullptr) std::abort();  // not the bytes of a set: the caller broke REQUIRES
@@ -283,7 +283,7 @@ DocSetView& DocSetView::operator=(DocSetView&& other) noexcept {
 DocSetView::~DocSetView() { Release(); }
 
 void DocSetView::Release() {
-  // The tables belong to the arena: set_ forgets them instead of freeing them.
+  // The arena owns the tables: set_ must not free them.
   std::memset(set_.storage_, 0, sizeof(set_.storage_));
   if (arena_ != nullptr) roaring_free(arena_);
   arena_ = nullptr;
@@ -291,8 +291,8 @@ void DocSetView::Release() {
 
 Status ValidateDocSet(std::string_view bytes, uint64_t docid_end) {
   GANNET_ASSIGN_OR_RETURN(const DocSet set, DocSet::Parse(bytes));
-  // A parse reads containers one behind the other, a view through the table of offsets: only
-  // writing the set again shows that both mean the same.
+  // A parse reads containers one after the other, a view reads them through the table of offsets:
+  // only writing the set again shows that both mean the same.
   std::string again;
   set.AppendTo(again);
   if (again != bytes) return Status::Corruption("docset: bytes are not in canonical form");

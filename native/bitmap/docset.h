@@ -1,9 +1,8 @@
-// DocSet: a set of docids, the currency of the engine. A value type over CRoaring's 32-bit bitmap
+// DocSet: a set of docids, used throughout the engine. A value type over CRoaring's 32-bit bitmap
 // (https://roaringbitmap.org; format: https://github.com/RoaringBitmap/RoaringFormatSpec): sorted
 // 16-bit arrays, 8 kB bitsets or runs, whichever is smallest for each block of 65536 docids.
 //
-// DocSetView reads serialised bytes where they lie (a mapped file) and lends them as a const
-// DocSet.
+// DocSetView reads serialised bytes in place (a mapped file) and lends them as a const DocSet.
 //
 // Invariants: an empty DocSet owns no memory. Containers are never shared between two sets.
 // Threads:    const members may run at the same time on one set; others need exclusive access.
@@ -39,7 +38,7 @@ class DocSet {
   // Union of all sets (none: empty). Faster than |= in a loop: cardinalities are counted once at
   // the end. REQUIRES: no null pointer.
   static DocSet Union(std::span<const DocSet* const> sets);
-  // Copies portable roaring bytes; Corruption unless they are one valid set and nothing behind it.
+  // Copies portable roaring bytes; Corruption unless they are exactly one valid set.
   static Result<DocSet> Parse(std::string_view bytes);
 
   bool empty() const;
@@ -66,7 +65,7 @@ class DocSet {
   bool Intersects(const DocSet& other) const;
   bool IsSubsetOf(const DocSet& other) const;
 
-  // Calls f(DocId docid) in ascending order. f may return bool: false stops.
+  // Calls f(DocId docid) in ascending order. f may return bool; false stops the walk.
   // REQUIRES: f does not change this set.
   template <typename F>
   void ForEach(F&& f) const;
@@ -78,12 +77,13 @@ class DocSet {
   // Number of docids strictly below `docid`: Select(Rank(d)) == d for every d contained.
   uint64_t Rank(DocId docid) const;
 
-  // Turns blocks into runs where that is smaller and gives unused memory back.
+  // Converts blocks to runs where that is smaller and gives unused memory back.
   void Optimize();
-  // Appends the portable roaring format: SerializedBytes() bytes. Call Optimize() first for fewest.
+  // Appends the portable roaring format: SerializedBytes() bytes. Call Optimize() first for the
+  // fewest.
   void AppendTo(std::string& out) const;
   size_t SerializedBytes() const;
-  // The same to where so many bytes have room.
+  // Writes the same bytes to `out`, which has space for SerializedBytes() bytes.
   void WriteTo(char* out) const;
 
  private:
@@ -95,7 +95,7 @@ class DocSet {
   alignas(8) std::byte storage_[40] = {};
 };
 
-// Reads a set in blocks. For loops that stop early, skip ahead, or run beside others.
+// Reads a set in blocks. For loops that stop early, skip ahead, or walk several sets together.
 // Lifetime: the set must live and stay unchanged.
 class DocSetCursor {
  public:
@@ -110,8 +110,10 @@ class DocSetCursor {
 };
 
 // Borrowed serialised bytes (AppendTo), usable as a const DocSet without copying them; any
-// alignment. REQUIRES:  the bytes passed ValidateDocSet when they were written or opened; they are
-// not checked. Lifetime:  the bytes must outlive the view; sets computed from it own their memory.
+// alignment.
+// REQUIRES:  the bytes passed ValidateDocSet when they were written or opened; they are not
+//            checked again.
+// Lifetime:  the bytes must outlive the view; sets computed from it own their memory.
 // Cost:      0.2 us and a few bytes per block of 65536 docids.
 class DocSetView {
  public:

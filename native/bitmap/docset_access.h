@@ -1,4 +1,4 @@
-// A DocSet as the CRoaring bitmap that it is. For native/bitmap only.
+// The CRoaring bitmap inside a DocSet. For native/bitmap only.
 #pragma once
 
 #include <roaring.h>

@@ -1,14 +1,16 @@
-// Compact bytes of a posting list. Most words occur in a handful of documents, where a roaring
-// bitmap would spend 16 bytes on headers; long lists are read where they lie.
+// The compact bytes of a posting list. Most words occur in a handful of documents, where a roaring
+// bitmap would spend 16 bytes on headers; long lists are read in place.
 //
 // Format, chosen by the number of docids:
 //   header   varint: count * 2 + form
-//   form 0   count <= kDeltaPostingsMax: first docid, then each gap to the one before less 1;
-//   varints form 1   longer: portable roaring bytes (DocSet::AppendTo, run-optimised)
-// No bytes at all read as the empty list, as does the single byte 0.
+//   form 0   count <= kDeltaPostingsMax: the first docid, then each gap to the docid before,
+//            less 1; varints
+//   form 1   longer lists: portable roaring bytes (DocSet::AppendTo, run-optimised)
+// No bytes at all mean the empty list, as does the single byte 0.
 //
 // REQUIRES, for all readers: the bytes passed ValidatePostings, or are as AppendPostings wrote them
-// (checksum). Threads: pure functions.
+// (checksum).
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@
 
 namespace gannet {
 
-// Around 32 docids spread over 1 M, roaring bytes are 2.5 times larger but decode 3 times faster
+// For some 32 docids spread over 1 M, roaring bytes are 2.5 times larger but decode 3 times faster
 // (0.5 us).
 inline constexpr uint32_t kDeltaPostingsMax = 32;
 
@@ -43,7 +45,7 @@ class PostingsReader {
   uint64_t IntersectionSize(const DocSet& filter) const;
   uint64_t IntersectionSize(const PostingsReader& other) const;
 
-  // Adds all docids, or those also in `filter`, to what `out` holds already. `out` is not `filter`.
+  // Adds all docids, or those also in `filter`, to `out`. `out` is not `filter`.
   void UnionInto(DocSet& out) const;
   void IntersectInto(const DocSet& filter, DocSet& out) const;
 
@@ -51,7 +53,7 @@ class PostingsReader {
   void ToVector(std::vector<uint32_t>& out) const;
   DocSet ToDocSet() const;
 
-  // As DocSet::ForEach: ascending; f(uint32_t) may return bool, false stops.
+  // Like DocSet::ForEach: ascending; f(DocId) may return bool, false stops.
   template <typename F>
   void ForEach(F&& f) const {
     if (view_) return view_->set().ForEach(f);
@@ -81,7 +83,7 @@ void IntersectPostings(std::string_view bytes, const DocSet& filter, DocSet& out
 DocSet DecodePostings(std::string_view bytes);
 bool PostingsIntersect(std::string_view bytes, const DocSet& filter);
 
-// Corruption unless the readers above may be used on `bytes`. docid_end: exclusive upper bound.
+// Corruption if the readers above must not be used on `bytes`. docid_end: exclusive upper bound.
 Status ValidatePostings(std::string_view bytes, uint64_t docid_end = uint64_t{1} << 32);
 
 }  // namespace gannet

@@ -1,8 +1,8 @@
-// The tree of a filter expression. It knows nothing of any index: whether a field may be filtered,
-// or a geo function be used, is decided by who evaluates it.
+// The tree of a filter expression. It is independent of any index: whoever evaluates it decides
+// whether a field may be filtered, or a geo function be used.
 //
 // Every negative keyword form (NOT IN, NOT EXISTS, IS NOT NULL, ...) is a kNot over the positive
-// condition, whose `negated_form` says how it was written. Only `!=` is an operator of its own,
+// condition, whose `negated_form` records how it was written. Only `!=` is an operator of its own,
 // because it differs from NOT `=` on a field that no document has. The child of a kNot is never a
 // kNot: two complements cancel.
 #pragma once
@@ -41,14 +41,14 @@ enum class Operator : uint8_t {
   kStartsWith,
 };
 
-// As written in an expression, such as "NOT IN" for (kIn, true).
-// REQUIRES: `negated_form` only with kIn and what follows it in the list
+// The operator as written in an expression, such as "NOT IN" for (kIn, true).
+// REQUIRES: `negated_form` only with kIn and the operators after it in the enumeration
 std::string_view OperatorName(Operator op, bool negated_form = false);
 
 struct Value {
   std::string text;  // unquoted and unescaped
   std::optional<double>
-      number;  // of `text` read as a decimal number, when that is finite; keeps the sign of -0
+      number;  // `text` as a decimal number, if that is finite; keeps the sign of -0
   Span span;
 };
 
@@ -57,13 +57,13 @@ enum class VectorKind : uint8_t { kAny, kUserProvided, kRegenerate, kDocumentTem
 struct Node {
   enum class Kind : uint8_t {
     kTrue,            // the empty filter: every document
-    kAnd,             // children, two or more
-    kOr,              // children, two or more
+    kAnd,             // at least two children
+    kOr,              // at least two children
     kNot,             // one child
     kCondition,       // field, op, values
     kGeoRadius,       // points[0], metres, resolution
     kGeoBoundingBox,  // points[0] top right, points[1] bottom left
-    kGeoPolygon,      // points, three or more, not closed
+    kGeoPolygon,      // at least three points, not closed
     kVectorExists,    // embedder, vector_kind, fragment
   };
 
@@ -84,8 +84,8 @@ struct Node {
   VectorKind vector_kind = VectorKind::kAny;
   std::string fragment;
 
-  // Leaves only: where the condition, the geo function or the field of `_vectors` stands, for
-  // messages.
+  // Leaves only: the position of the condition, of the geo function or of the field of `_vectors`,
+  // for messages.
   Span span;
   Span field_span;
   std::shared_ptr<const std::string> source;  // the whole expression
@@ -93,7 +93,7 @@ struct Node {
   static constexpr int kDefaultResolution = 125;
 };
 
-// The error about `span` of `source`: the reason, then the position as start:end with the whole
+// The error about `span` of `source`: the reason, then the position as start:end, with the whole
 // expression.
 Status FilterError(std::string_view reason, Span span, std::string_view source,
                    std::string detail = "invalid_search_filter");

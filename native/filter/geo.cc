@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kDegree = std::numbers::pi / 180;
 
-// GeometryCollections within each other; documents nest at most 128 levels.
+// Nesting of GeometryCollections; documents nest at most 128 levels.
 constexpr int kCollectionDepthMax = 64;
 
 void Extend(GeoBox& bounds, GeoPoint point) {
@@ -52,14 +52,14 @@ bool GeoBox::Contains(GeoPoint point) const {
 }
 
 GeoBox BoxAroundCircle(GeoPoint centre, double metres) {
-  // A hair wider, so that rounding loses no point whose computed distance is within the radius.
+  // Slightly wider, so that rounding loses no point whose computed distance is within the radius.
   const double angle = metres / kEarthRadiusMetres * (1 + 1e-9) + 1e-12;
   GeoBox box;
   box.south = centre.lat - angle / kDegree;
   box.north = centre.lat + angle / kDegree;
   const bool reaches_pole = box.south <= -90 || box.north >= 90;
   if (reaches_pole) {
-    // Also every latitude that documents may carry beyond the globe.
+    // Includes latitudes beyond the globe, which documents may have.
     if (box.south <= -90) box.south = -1e300;
     if (box.north >= 90) box.north = 1e300;
     box.west = -1e300;
@@ -123,7 +123,7 @@ class GeoJsonReader {
                            "invalid_document_geojson_field");
   }
 
-  // Calls `each` for the items of an array up to the first that fails.
+  // Calls `each` for the items of an array, until one fails.
   template <typename Each>
   Status Items(std::string_view array, std::string_view what, Each&& each) {
     if (json::KindOf(array) != json::Kind::kArray || array.empty()) {
@@ -229,8 +229,8 @@ Result<Shape> ParseGeoJson(std::string_view text) {
 
 namespace {
 
-// The place `angle` (radians on the sphere) from `centre` towards `bearing` (radians clockwise from
-// north). The longitude is continuous around the centre's: at most 180 degrees from it.
+// The point at `angle` (radians on the sphere) from `centre` towards `bearing` (radians clockwise
+// from north). The longitude is continuous around the centre's: at most 180 degrees from it.
 GeoPoint Destination(GeoPoint centre, double angle, double bearing) {
   const double lat = centre.lat * kDegree;
   const double sin_lat =
@@ -241,7 +241,7 @@ GeoPoint Destination(GeoPoint centre, double angle, double bearing) {
           .lng = centre.lng + std::atan2(east, north) / kDegree};
 }
 
-// Repeats polygons that reach beyond +-180 degrees on the other side.
+// Repeats polygons that reach beyond +-180 degrees on the other side of the plane.
 void WrapAround(Shape& shape) {
   SetBounds(shape);
   const std::vector<Shape::Polygon> polygons = shape.polygons;
@@ -288,13 +288,13 @@ Shape CircleShape(GeoPoint centre, double metres, int sides) {
   if (angle >= std::numbers::pi) {
     shape.polygons.push_back({BoxRing(-90, -180, 90, 180)});
   } else if (north_pole && south_pole) {
-    // All but the circle around the antipode, which holds neither pole.
+    // The circle covers all but a circle around the antipode that holds neither pole.
     const GeoPoint antipode = {.lat = -centre.lat,
                                .lng = centre.lng > 0 ? centre.lng - 180 : centre.lng + 180};
     shape.polygons.push_back({BoxRing(-90, antipode.lng - 180, 90, antipode.lng + 180),
                               CircleRing(antipode, std::numbers::pi - angle, sides, 0)});
   } else if (north_pole || south_pole) {
-    // Seen on the plane the circle is a line from one side to the other; the pole closes it. It
+    // On the plane the circle is a line from one side to the other; the pole closes it. The line
     // begins on the meridian opposite the centre, beyond the pole.
     const double pole = north_pole ? 90 : -90;
     Shape::Line ring = CircleRing(centre, angle, sides, north_pole ? 0 : std::numbers::pi);
@@ -356,7 +356,7 @@ GeoBox BoundsOf(const Segment& s) {
           .east = std::max(s.a.lng, s.b.lng)};
 }
 
-// Which side of the line from a to b the point is on: 1 left, -1 right, 0 on it.
+// The side of the line from a to b that the point is on: 1 left, -1 right, 0 on the line.
 int Side(GeoPoint a, GeoPoint b, GeoPoint point) {
   const double cross =
       (b.lng - a.lng) * (point.lat - a.lat) - (b.lat - a.lat) * (point.lng - a.lng);
@@ -388,8 +388,8 @@ std::vector<Segment> SegmentsNear(const Shape& shape, const GeoBox& area) {
   return segments;
 }
 
-// Whether a ray to the east crosses the ring an odd number of times. Not meant for points on the
-// ring itself.
+// Whether a ray to the east crosses the ring an odd number of times. Not for points on the ring
+// itself.
 bool InsideRing(const Shape::Line& ring, GeoPoint point) {
   bool inside = false;
   for (size_t i = 0, j = ring.size() - 1; i < ring.size(); j = i++) {
@@ -409,7 +409,7 @@ bool InsidePolygon(const Shape::Polygon& polygon, GeoPoint point) {
   return true;
 }
 
-// True if one point of some part of `inner` lies inside a polygon of `outer`.
+// True if one point of some part of `inner` is inside a polygon of `outer`.
 bool PartInside(const Shape& inner, const Shape& outer) {
   const auto inside = [&](GeoPoint point) {
     return std::any_of(
@@ -432,8 +432,8 @@ bool PartInside(const Shape& inner, const Shape& outer) {
 
 bool Intersects(const Shape& a, const Shape& b) {
   if (a.empty() || b.empty() || !BoundsOverlap(a.bounds, b.bounds)) return false;
-  // Either borders meet, or each part lies altogether inside or outside of every polygon, so that
-  // one of its points speaks for it.
+  // Either the borders meet, or each part is entirely inside or outside every polygon, so that
+  // testing one of its points is enough.
   const std::vector<Segment> of_a = SegmentsNear(a, b.bounds);
   const std::vector<Segment> of_b = SegmentsNear(b, a.bounds);
   for (const Segment& s : of_a) {

@@ -22,7 +22,7 @@ int HexDigit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Value of text[at, at + count) as hexadecimal digits, or -1.
+// The value of text[at, at + count) as hexadecimal digits, or -1.
 int64_t Hex(std::string_view text, size_t at, size_t count) {
   if (count == 0 || count > 8 || at + count > text.size()) return -1;
   int64_t value = 0;
@@ -34,8 +34,8 @@ int64_t Hex(std::string_view text, size_t at, size_t count) {
   return value;
 }
 
-// Reads the escape at inside[at], which is a backslash, appends its character and moves `at` behind
-// it. False if it is not an escape.
+// Reads the escape at inside[at], which is a backslash, appends its character and moves `at` past
+// it. False if it is not a valid escape.
 bool Unescape(std::string_view inside, size_t& at, std::string& out) {
   if (at + 1 >= inside.size()) return false;
   const char c = inside[at + 1];

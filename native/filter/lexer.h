@@ -1,9 +1,9 @@
 // Reading a filter expression piece by piece: white space, symbols, words, quoted values.
 //
 // The language has no fixed tokens (`TO` is a keyword only between spaces, geo arguments are bare
-// numbers), so the lexer is a cursor that the parser asks for what it expects. Keywords are upper
-// case only. A word is a run of Unicode letters and digits, `_`, `-` and `.`; so a keyword always
-// ends where something stands that cannot be part of a word.
+// numbers), so the lexer is a cursor, and the parser asks it for what may come next. Keywords are
+// upper case only. A word is a run of Unicode letters and digits, `_`, `-` and `.`; so a keyword
+// always ends before a character that cannot be part of a word.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ bool IsUnicodeAlphanumeric(char32_t c);
 
 bool IsWordChar(char32_t c);
 
-// True for the words that are values or fields only in quotation marks.
+// True for words that can be values or fields only in quotation marks.
 bool IsReservedWord(std::string_view word);
 
 class Lexer {
@@ -38,32 +38,33 @@ class Lexer {
   // Skips spaces, tabs and line ends; true if there were any.
   bool SkipSpace();
 
-  // Takes `symbol` if it comes next.
+  // Consumes `symbol` if it comes next.
   bool Take(std::string_view symbol);
 
-  // Takes `keyword` if the next word is exactly that.
+  // Consumes `keyword` if the next word is exactly that.
   bool TakeKeyword(std::string_view keyword);
 
-  // The word that comes next, not taken; empty if none does.
+  // The next word, without consuming it; empty: something else comes next.
   std::string_view PeekWord() const;
 
   // What comes next, for a message: the word, quoted value or character; "the end of the filter" at
   // the end.
   std::string Found() const;
 
-  // Takes a bare word or a quoted value.
-  // errors  none there, a reserved word, a quotation mark not closed, an escape that is none
+  // Consumes a bare word or a quoted value.
+  // errors  there is none, a reserved word, a quotation mark not closed, an invalid escape
   Result<Value> TakeValue();
 
-  // Takes a quoted value.  REQUIRES: Peek() is a quotation mark
+  // Consumes a quoted value.  REQUIRES: Peek() is a quotation mark
   Result<Value> TakeQuoted();
 
-  // Takes a finite decimal number, as geo functions have them: bare, with an optional sign.
+  // Consumes a finite decimal number as in geo functions: bare, with an optional sign.
   std::optional<Value> TakeNumber();
 
   // The part of the source from byte `start` to the cursor, or to byte `end`.
-  // cost  the distance from the bytes asked for last: a list of a million values is still read in
-  //       linear time
+  // cost  the distance from the bytes of the previous call: a list of a million values is still
+  // read
+  //       in linear time
   Span SpanFrom(size_t start) const { return SpanOf(start, at_); }
   Span SpanOf(size_t start, size_t end) const;
 
@@ -72,11 +73,11 @@ class Lexer {
 
   std::string_view source_;
   size_t at_ = 0;
-  mutable size_t counted_bytes_ = 0;  // what CharsBefore was asked last, and its answer
+  mutable size_t counted_bytes_ = 0;  // the last argument of CharsBefore, and its result
   mutable uint32_t counted_chars_ = 0;
 };
 
-// `text` as a decimal floating point number; nullopt if it is none or not finite.
+// `text` as a decimal floating point number; nullopt if it is not one or not finite.
 std::optional<double> ParseFiniteNumber(std::string_view text);
 
 }  // namespace gannet::filter

@@ -26,7 +26,7 @@ NodePtr MakeNode(Node::Kind kind) {
   return node;
 }
 
-// `children` under a node of `kind`; a single one stays alone.
+// A node of `kind` with `children`, or the child itself if there is only one.
 NodePtr Join(Node::Kind kind, std::vector<NodePtr> children) {
   if (children.empty()) return MakeNode(Node::Kind::kTrue);
   if (children.size() == 1) return std::move(children[0]);
@@ -35,7 +35,7 @@ NodePtr Join(Node::Kind kind, std::vector<NodePtr> children) {
   return node;
 }
 
-// The complement; that of a complement is what it complements.
+// The complement of `child`; for a complement, its child.
 NodePtr Negate(NodePtr child) {
   if (child->kind == Node::Kind::kNot) return std::move(child->children[0]);
   NodePtr node = MakeNode(Node::Kind::kNot);
@@ -69,7 +69,8 @@ class Parser {
     return node;
   }
 
-  // The first use of a feature that is off. Asked after all expressions of a filter have parsed.
+  // The first use of a feature that is off. Read after all expressions of a filter have been
+  // parsed.
   const Status& feature_fault() const { return feature_fault_; }
 
  private:
@@ -278,8 +279,7 @@ class Parser {
            (!word.empty() && !IsReservedWord(word));
   }
 
-  // `a TO b`, the cursor at `a`. What precedes `TO` ends by itself where it is quoted; what follows
-  // must be set apart.
+  // `a TO b`, the cursor at `a`. A quoted `a` needs no space before `TO`; `b` always needs one.
   Status Bounds(Node& node, size_t start) {
     const size_t first = lexer_.at();
     GANNET_RETURN_IF_ERROR(Operand(node));
@@ -329,7 +329,7 @@ class Parser {
       "longitude], "
       "[latitude, longitude], ...)`";
 
-  // Takes the name and the opening parenthesis of a geo function.
+  // Consumes the name and the opening parenthesis of a geo function.
   Status OpenCall(std::string_view use) {
     lexer_.Rewind(lexer_.at() + lexer_.PeekWord().size());
     return Expect("(", use);
@@ -451,7 +451,8 @@ class Parser {
     return std::string(name);
   }
 
-  // Takes `EXISTS` or `NOT EXISTS`; nullopt, and no place to rely on, if neither comes next.
+  // Consumes `EXISTS` or `NOT EXISTS`; nullopt if neither comes next, with the cursor at an
+  // undefined position.
   std::optional<bool> TakeExists() {
     lexer_.SkipSpace();
     const bool negated = lexer_.TakeKeyword("NOT");
@@ -460,8 +461,8 @@ class Parser {
     return negated;
   }
 
-  // The vector filter at the cursor; null, with the cursor where it was, when `_vectors` is an
-  // ordinary field: in front of another operator and without a quoted name.
+  // The vector filter at the cursor. Null, with the cursor unchanged, if `_vectors` is an ordinary
+  // field: it precedes another operator and has no quoted name.
   Result<NodePtr> VectorsIfAny() {
     const size_t start = lexer_.at();
     const size_t word_end = start + lexer_.PeekWord().size();
@@ -539,7 +540,7 @@ Status WrongKind(std::string_view expected, const simdjson::dom::element& found)
       "invalid_search_filter");
 }
 
-// Parses the expressions of one filter and remembers the first use of a feature that is off.
+// Parses the expressions of one filter and records the first use of a feature that is off.
 class FilterReader {
  public:
   explicit FilterReader(const FilterFeatures& features) : features_(features) {}

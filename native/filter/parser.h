@@ -16,16 +16,15 @@
 //   vectors    := "_vectors" ( "." name ( "." subpart )? )? [ "NOT" ] "EXISTS"
 //   subpart    := "fragments." name | "userProvided" | "documentTemplate" | "regenerate"
 //
-// White space is free between all of these, with two exceptions: `TO` stands between white space,
-// and `STARTS WITH` holds exactly one space. `_vectors` in front of any other operator is an
+// White space is free between all of these, with two exceptions: `TO` needs white space on both
+// sides, and `STARTS WITH` holds exactly one space. `_vectors` before any other operator is an
 // ordinary field.
 //
 // As JSON a filter is a string, or an array (AND) of strings and of arrays (OR) of strings; null,
-// blank strings and empty arrays are no filter. Parts that are blank are left out wherever they
-// stand.
+// blank strings and empty arrays are no filter. Blank parts are ignored everywhere.
 //
-// Faults: Status::Invalid with detail "invalid_search_filter", or "feature_not_enabled" for what a
-// feature guards (a syntax fault anywhere in the filter comes first).
+// Faults: Status::Invalid with detail "invalid_search_filter", or "feature_not_enabled" for syntax
+// that a feature guards (a syntax fault anywhere in the filter takes precedence).
 #pragma once
 
 #include <memory>
@@ -36,20 +35,20 @@
 
 namespace gannet::filter {
 
-// Parentheses and NOTs around each other in one expression. Trees are at most a few levels deeper
-// than that: what arrays combine adds two.
+// The limit of nested parentheses and NOTs in one expression. Trees are at most a few levels
+// deeper: the levels of arrays add two.
 inline constexpr int kNestingMax = 150;
 
 struct FilterFeatures {
   bool contains = false;    // CONTAINS
   bool multimodal = false;  // _vectors ... EXISTS
-  // _foreign(...). Its conditions are replaced before a filter comes here, where they may stand at
-  // all; so one that comes here stands in a wrong place, or the feature is off.
+  // _foreign(...). Where the condition is allowed, it is replaced before the filter is parsed here.
+  // So if one is found here, it is in a wrong position, or the feature is off.
   bool foreign_keys = false;
 };
 
-// Parses the JSON text of a filter: a string, an array, a nested array or null. No filter gives a
-// node of kTrue.
+// Parses the JSON text of a filter: a string, an array, a nested array or null. An absent filter
+// gives a node of kTrue.
 Result<std::unique_ptr<Node>> ParseFilterJson(std::string_view json,
                                               const FilterFeatures& features);
 

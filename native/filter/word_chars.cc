@@ -1,4 +1,4 @@
-// Ranges of the letters and digits that a bare word of a filter may hold, beyond ASCII: the
+// Ranges of the letters and digits beyond ASCII that a bare word of a filter may hold: the
 // characters with the property Alphabetic or a general category of number (Nd, Nl, No), Unicode
 // 17.0. Made from the platform's own tables: every c >= 0x80 that matches /[\p{Alphabetic}\p{N}]/u
 // in Node.

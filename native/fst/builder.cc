@@ -50,7 +50,7 @@ std::string Builder::Finish() {
   return out;
 }
 
-// Writes the nodes of the last word below `depth` and hangs each into its parent.
+// Writes the nodes of the last word below `depth` and attaches each to its parent.
 void Builder::FreezeDownTo(size_t depth) {
   for (; depth_ > depth; --depth_) {
     Open& node = path_[depth_];
@@ -67,7 +67,7 @@ void Builder::FreezeDownTo(size_t depth) {
   }
 }
 
-// Address of the written node equal to `node`; writes it when there is none.
+// The address of the written node equal to `node`, which is written if there is none.
 Builder::Address Builder::Freeze(const Open& node) {
   uint64_t hash = node.final;
   for (const Arc& arc : node.arcs) {

@@ -15,8 +15,8 @@ class Builder {
  public:
   Builder();
 
-  // REQUIRES: word above the one before in byte order; at most kWordBytesMax bytes; fewer than 2^32
-  // words with less than 4 GB of nodes.
+  // REQUIRES: `word` follows the word before in byte order; at most kWordBytesMax bytes; fewer than
+  // 2^32 words with less than 4 GB of nodes.
   void Add(std::string_view word);
 
   // Words added; the ordinal of the next one.
@@ -37,7 +37,7 @@ class Builder {
   struct Open {  // a node on the path of the last word
     std::vector<Arc> arcs;
     std::vector<uint32_t> words_before;  // by arc
-    uint32_t words = 0;                  // of the node so far
+    uint32_t words = 0;                  // words of the node added so far
     bool final = false;
   };
   struct Frozen {  // a written node
@@ -57,10 +57,10 @@ class Builder {
   size_t depth_ = 0;
   std::string last_;
   uint64_t count_ = 0;
-  std::string reversed_;  // the nodes back to front: children are known before their parents
+  std::string reversed_;  // the nodes back to front: children are written before their parents
   std::string scratch_;
 
-  // Register of written nodes: open addressing, index into frozen_ plus 1, 0 is free.
+  // Hash table of written nodes: open addressing, index into frozen_ plus 1; 0 is free.
   std::vector<uint32_t> slots_;
   std::vector<Frozen> frozen_;
   std::vector<Arc> frozen_arcs_;

@@ -18,7 +18,7 @@ Result<Fst> Fst::Open(std::string_view bytes) {
     return Status::Corruption("fst: wrong length");
   }
   fst.nodes_ = bytes.substr(kFileHeaderBytes, node_bytes);
-  // Without nodes there is the empty word or none.
+  // A dictionary without nodes holds the empty word or nothing.
   if (node_bytes == 0 ? fst.size_ > 1 : fst.size_ == 0)
     return Status::Corruption("fst: wrong size");
   fst.root_ = node_bytes == 0 ? kLeaf : 0;
@@ -27,8 +27,8 @@ Result<Fst> Fst::Open(std::string_view bytes) {
   return fst;
 }
 
-// Nodes lie one behind the other and point forward only: one pass finds where they begin, a second
-// one from back to front knows the children of each.
+// Nodes are adjacent and point forward only: one pass finds where they begin, a second one from
+// back to front knows the children of each.
 Status Fst::Verify() const {
   std::vector<NodeOffset> offsets;
   for (size_t at = 0; at < nodes_.size();) {
@@ -177,7 +177,7 @@ void Fst::Iterator::Next() {
   ToNextFinal();
 }
 
-// Takes `arc` of the node on top. False: damaged bytes, nothing changed.
+// Takes `arc` of the top node. False: the bytes are damaged, and nothing has changed.
 bool Fst::Iterator::Descend(uint32_t arc) {
   Frame& frame = path_.back();
   Frame child{{}, 0};
@@ -188,7 +188,7 @@ bool Fst::Iterator::Descend(uint32_t arc) {
   return true;
 }
 
-// Moves to the next final node in the order of the walk, not counting the one on top.
+// Moves to the next final node in the order of the walk, after the top node.
 void Fst::Iterator::ToNextFinal() {
   valid_ = false;
   if (ordinal_ >= fst_.size_) return;

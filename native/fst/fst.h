@@ -1,5 +1,4 @@
-// The term dictionary: a sorted set of words (byte strings) with their ordinals, read where it
-// lies.
+// The term dictionary: a sorted set of words (byte strings) with their ordinals, read in place.
 //
 // An ordinal is the rank of a word in byte order; all words with a common prefix are one range of
 // ordinals. Built by Builder (builder.h); bytes and sources in node.h; fuzzy search in
@@ -7,8 +6,9 @@
 //
 // Lifetime: Fst and Iterator borrow the bytes.
 // Threads:  Fst is immutable, an Iterator has one owner.
-// Damage:   on any bytes Open accepted, every function ends and stays inside them, and gives only
-//           ordinals below size(); which words it gives is then undefined. Verify tells.
+// Damage:   on any bytes that Open accepted, every function ends, stays inside them, and gives
+//           only ordinals below size(); which words it gives is then undefined. Verify detects
+//           damage.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Fst {
 
   std::optional<uint32_t> Find(std::string_view word) const;
 
-  // Ordinals [begin, end) of the words that begin with `prefix`, itself included; {0, 0} when none.
+  // Ordinals [begin, end) of the words that begin with `prefix`, including `prefix`; {0, 0}: none.
   std::pair<uint32_t, uint32_t> PrefixRange(std::string_view prefix) const;
 
   // The word of an ordinal; the second form replaces `out`. REQUIRES: ordinal < size()
@@ -48,13 +48,13 @@ class Fst {
   void Word(uint32_t ordinal, std::string& out) const;
 
   Iterator Begin() const;
-  // At the first word >= `from`.
+  // An iterator at the first word >= `from`.
   Iterator Seek(std::string_view from) const;
-  // At the word of `ordinal`; at the end when ordinal >= size().
+  // An iterator at the word with `ordinal`; at the end when ordinal >= size().
   Iterator SeekOrdinal(uint32_t ordinal) const;
 
-  // For walks of our own, such as levenshtein.h. False: nothing there, or damaged; the walk must
-  // end.
+  // The root, for other walks over the nodes, such as levenshtein.h. False: the dictionary has no
+  // root or is damaged; the walk must end.
   bool Root(Node& node) const { return size_ > 0 && Node::Decode(nodes_, root_, node); }
   bool Child(const Node& parent, uint32_t arc, Node& node) const {
     return Node::Decode(nodes_, parent.Target(arc), node);
@@ -66,7 +66,7 @@ class Fst {
   uint32_t size_ = 0;
 };
 
-// Words in ascending byte order.
+// Iterates over the words in ascending byte order.
 class Fst::Iterator {
  public:
   bool Valid() const { return valid_; }
@@ -79,7 +79,7 @@ class Fst::Iterator {
   friend class Fst;
   struct Frame {
     Node node;
-    uint32_t arc;  // the next one to take
+    uint32_t arc;  // the next arc to take
   };
 
   explicit Iterator(const Fst& fst) : fst_(fst) {}
@@ -87,7 +87,7 @@ class Fst::Iterator {
   void ToNextFinal();
 
   Fst fst_;
-  std::vector<Frame> path_;  // one more than word_ has bytes
+  std::vector<Frame> path_;  // one frame more than word_ has bytes
   std::string word_;
   uint32_t ordinal_ = 0;
   bool valid_ = false;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr char32_t kFiller = 0xffffffff;  // no character
 
-// Expected number of bytes of a character by its first one. Bytes that begin none are one
-// themselves.
+// The number of bytes of a character, from its first byte. A byte that begins no character counts
+// as a character of one byte.
 uint8_t Utf8Bytes(uint8_t lead) {
   return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 1;
 }
@@ -49,7 +49,7 @@ FuzzyQuery::FuzzyQuery(std::string_view query, int distance_max, bool prefix, Fi
 
 uint32_t FuzzyQuery::Matches(char32_t c, uint32_t at) const {
   const uint32_t width = 2u * distance_max_ + 1;
-  // Alignments never get further than distance_max behind the end.
+  // No alignment gets further than distance_max past the end.
   if (at > length_ + distance_max_) return 0;
   if (c < 128 && use_ascii_) {
     return static_cast<uint32_t>(ascii_[c] >> at) & ((1u << width) - 1);
@@ -83,7 +83,7 @@ void FuzzyStream::Next() {
   Advance();
 }
 
-// No character read: position p is reached by deleting p characters of the query.
+// Before any character: position p is reached by deleting p characters of the query.
 FuzzyStream::State FuzzyStream::Initial() const {
   State state;
   for (uint32_t errors = 0; errors <= query_->distance_max_ && errors <= query_->length_;
@@ -93,9 +93,10 @@ FuzzyStream::State FuzzyStream::Initial() const {
   return state;
 }
 
-// The state after one more character of the word. matches: FuzzyQuery::Matches of it at the `chars`
-// characters before it. In the new state a bit means one position further: what advances by one
-// character keeps its bit, what stays moves one down.
+// The state after one more character of the word. matches: FuzzyQuery::Matches of that character at
+// `chars`, the number of characters before it. In the new state a bit stands for the next higher
+// position: an alignment that advances by one character keeps its bit, one that stays moves a bit
+// down.
 FuzzyStream::State FuzzyStream::Step(const State& state, uint32_t matches, uint32_t chars,
                                      uint8_t cap) const {
   const uint32_t k = query_->distance_max_;
@@ -120,7 +121,7 @@ FuzzyStream::State FuzzyStream::Step(const State& state, uint32_t matches, uint3
   return to;
 }
 
-// Distance between the query and the `chars` characters read, or kNone.
+// The distance between the query and the `chars` characters read, or kNone.
 uint8_t FuzzyStream::DistanceAtEnd(const State& state, uint32_t chars) const {
   const int bit =
       static_cast<int>(query_->length_) - static_cast<int>(chars) + query_->distance_max_;
@@ -131,7 +132,7 @@ uint8_t FuzzyStream::DistanceAtEnd(const State& state, uint32_t chars) const {
   return kNone;
 }
 
-// Whether no prefix of the query is at less than `distance` from the characters read.
+// Whether no prefix of the query is nearer than `distance` to the characters read.
 bool FuzzyStream::NoneNearer(const State& state, uint8_t distance) {
   for (uint8_t errors = 0; errors < distance; ++errors) {
     if (state.at[errors]) return false;
@@ -139,7 +140,7 @@ bool FuzzyStream::NoneNearer(const State& state, uint8_t distance) {
   return true;
 }
 
-// Lower bound of the distance of whatever follows; kNone: nothing can.
+// A lower bound of the distance of every word below; kNone: no word below can match.
 uint8_t FuzzyStream::MinErrors(const State& state) {
   if (state.at[0]) return 0;
   if (state.at[1] | state.swap[0]) return 1;
@@ -147,7 +148,8 @@ uint8_t FuzzyStream::MinErrors(const State& state) {
   return kNone;
 }
 
-// Positions, as in State, of the query's characters of which one must come next; 0 when others may.
+// The positions, as in State, of the characters of the query one of which must come next; 0 when
+// others may come.
 uint8_t FuzzyStream::ExactPositions(const Frame& frame) const {
   if (frame.best != kNone) return 0;
   uint32_t exact = frame.state.at[frame.cap];
@@ -158,8 +160,8 @@ uint8_t FuzzyStream::ExactPositions(const Frame& frame) const {
   return static_cast<uint8_t>(exact);
 }
 
-// Whether a character of several bytes that begins with `lead` can keep the walk alive: false only
-// when the character must be one of the query's.
+// Whether a multi-byte character that begins with `lead` can keep the walk alive: false only if the
+// character must be one of the query's.
 bool FuzzyStream::CanLeadOn(const Frame& frame, uint8_t lead) const {
   const std::vector<char32_t>& padded = query_->padded_;
   if (frame.chars == 0 && query_->first_ == FirstChar::kSameFirst) {
@@ -173,8 +175,8 @@ bool FuzzyStream::CanLeadOn(const Frame& frame, uint8_t lead) const {
   return false;
 }
 
-// Of a frame without an error left: whether what must follow is there, from one of its positions
-// on. Most such frames end here, before anything is done for what is below.
+// For a frame without errors left: whether the rest of the query follows from one of its positions.
+// Most such frames end here, before any work for the nodes below.
 bool FuzzyStream::RestIsBelow(const Frame& frame) const {
   const auto below = [&](std::string_view first, std::string_view then) {
     Node node = frame.node;
@@ -192,7 +194,7 @@ bool FuzzyStream::RestIsBelow(const Frame& frame) const {
     const uint32_t position = frame.chars + i - query_->distance_max_;
     if ((frame.state.at[frame.cap] >> i & 1) != 0 && below(query_->From(position), {})) return true;
     if ((swaps >> i & 1) == 0) continue;
-    // The other half of a pair: the character behind it was read already.
+    // The other half of a swapped pair: the character after it was already read.
     const std::string_view half = query_->From(position);
     if (below(half.substr(0, half.size() - query_->From(position + 1).size()),
               query_->From(position + 2)))
@@ -226,7 +228,7 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
   return child.best != kNone || at_least != kNone;
 }
 
-// Sets `child` (but its node) from following one byte. False: no word below can match.
+// Sets `child`, except its node, to the state after one byte. False: no word below can match.
 bool FuzzyStream::FollowByte(const Frame& parent, uint8_t label, Frame& child) const {
   child.partial = 0;
   child.chars = parent.chars;
@@ -250,7 +252,7 @@ bool FuzzyStream::FollowByte(const Frame& parent, uint8_t label, Frame& child) c
   return CanLeadOn(parent, label);
 }
 
-// Whether the word that ends at `frame` matches; stands there if so.
+// Whether the word that ends at `frame` matches; if so, makes it the current word.
 bool FuzzyStream::Accept(const Frame& frame) {
   if (!frame.node.final || frame.missing > 0) return false;
   const uint8_t distance = frame.settled ? frame.best : DistanceAtEnd(frame.state, frame.chars);
@@ -261,7 +263,7 @@ bool FuzzyStream::Accept(const Frame& frame) {
   return true;
 }
 
-// Moves to the next match after the node on top.
+// Moves to the next match after the top node.
 void FuzzyStream::Advance() {
   valid_ = false;
   Frame child;
@@ -270,7 +272,7 @@ void FuzzyStream::Advance() {
     Frame& frame = path_.back();
     const uint32_t arc_count = frame.node.arc_count;
     uint32_t arc = frame.arc;
-    // Most nodes are reached with no error left: skip what cannot follow with little ado.
+    // Most nodes are reached without errors left: skip cheaply what cannot follow.
     counter.Step(8 + arc_count - arc);
     for (; arc < arc_count; ++arc) {
       const uint8_t label = frame.node.labels[arc];

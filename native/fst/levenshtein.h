@@ -1,14 +1,13 @@
 // Words of a dictionary within a few typos of a query word, in ascending byte order.
 //
-// Distance: Damerau-Levenshtein in code points. Inserting, deleting, replacing a character and
+// Distance: Damerau-Levenshtein in code points. Inserting, deleting or replacing a character and
 // swapping two neighbours count 1 each; a swapped pair is not edited again (optimal string
 // alignment, as in Schulz & Mihov, "Fast String Correction with Levenshtein-Automata", IJDAR 5,
-// 2002). With `prefix` a word is read from
-// left to right and accepted where the query is near enough and no prefix of the query is nearer to
-// what was read.
+// 2002). With `prefix` a word is read from left to right and accepted where the query is near
+// enough and no prefix of the query is nearer to the characters read.
 //
 // The walk goes down the dictionary with the set of positions of the query that some alignment may
-// have reached, by number of errors: after d characters of the word these lie within d +-
+// have reached, by number of errors: after d characters of the word these are within d +-
 // distance_max, so each set is a few bits and a character costs a dozen instructions, whatever the
 // query's length.
 //
@@ -27,12 +26,12 @@
 
 namespace gannet::fst {
 
-// Which words are wanted, by their first character. The distance reported is the plain one in every
-// mode. An empty query has no first character: all modes are kAny.
+// Which words match, by their first character. The distance reported is the plain one in every
+// mode. An empty query has no first character: all modes then mean kAny.
 enum class FirstChar : uint8_t {
   kAny,
   kSameFirst,       // only words that begin with the query's first character
-  kSameFirstOrOne,  // these, and with another first character those at distance 0 or 1
+  kSameFirstOrOne,  // these, and words at distance 0 or 1 that begin with another character
 };
 
 class FuzzyQuery {
@@ -49,7 +48,7 @@ class FuzzyQuery {
  private:
   friend class FuzzyStream;
 
-  // The query from the character at `position` on. REQUIRES: position <= length_
+  // The query from the character at `position`. REQUIRES: position <= length_
   std::string_view From(uint32_t position) const {
     return std::string_view(bytes_).substr(begins_[position]);
   }
@@ -58,8 +57,9 @@ class FuzzyQuery {
   uint32_t Matches(char32_t c, uint32_t at) const;
 
   std::string bytes_;
-  std::vector<uint32_t> begins_;  // of each character, in bytes_; then its size
-  std::vector<char32_t> padded_;  // query with distance_max fillers before and 2 of them + 1 behind
+  std::vector<uint32_t> begins_;  // offset of each character in bytes_; then its size
+  // the query between fillers: distance_max before, 2 * distance_max + 1 after
+  std::vector<char32_t> padded_;
   std::array<uint64_t, 128> ascii_{};  // by character: bit i set when padded_[i] is it
   uint32_t length_ = 0;                // of the query, code points
   bool use_ascii_ = false;             // the padded query fits the 64 bits
@@ -68,16 +68,17 @@ class FuzzyQuery {
   FirstChar first_;
 };
 
-// The matching words one by one; several streams can be merged by word(). With `prefix`, the words
-// below an accepted prefix are read at the speed of Fst::Iterator once their distance is settled.
+// Iterates over the matching words; several streams can be merged by word(). With `prefix`, the
+// words below an accepted prefix are read at the speed of Fst::Iterator once their distance is
+// settled.
 // Lifetime: borrows the query and the bytes of the dictionary.
 class FuzzyStream {
  public:
-  // At the first match.
+  // Starts at the first match.
   FuzzyStream(const Fst& fst, const FuzzyQuery& query);
 
   bool Valid() const { return valid_; }
-  // REQUIRES, below: Valid()
+  // REQUIRES, for the members below: Valid()
   std::string_view word() const { return word_; }  // until Next()
   uint32_t ordinal() const { return ordinal_; }
   uint8_t distance() const { return distance_; }
@@ -86,22 +87,22 @@ class FuzzyStream {
  private:
   static constexpr uint8_t kNone = 255;  // a distance that no alignment reaches
 
-  // Positions of the query reached after `d` characters of the word: bit i stands for the position
-  // d - distance_max + i.
+  // The positions of the query reached after `d` characters of the word: bit i stands for the
+  // position d - distance_max + i.
   struct State {
-    uint8_t at[3] = {};    // by errors so far
-    uint8_t swap[2] = {};  // first half of a swap read, which began here with so many errors
+    uint8_t at[3] = {};    // by number of errors so far
+    uint8_t swap[2] = {};  // first half of a swap read, by the number of errors before it
   };
   struct Frame {
     Node node;
-    uint32_t words_before = 0;  // this node
-    char32_t partial = 0;       // bits of a character begun
-    uint16_t arc = 0;           // the next one to take
-    uint16_t chars = 0;         // of the word, complete ones
-    uint8_t missing = 0;        // bytes of the character begun
+    uint32_t words_before = 0;  // words before this node
+    char32_t partial = 0;       // bits of the partly read character
+    uint16_t arc = 0;           // the next arc to take
+    uint16_t chars = 0;         // complete characters of the word
+    uint8_t missing = 0;        // bytes missing from the partly read character
     uint8_t cap = 0;            // errors allowed below
-    uint8_t best = kNone;       // prefix: the distance at which it was accepted
-    bool settled = false;       // prefix: `best` holds for every word below
+    uint8_t best = kNone;       // with `prefix`: the distance at which a prefix was accepted
+    bool settled = false;       // with `prefix`: `best` holds for every word below
     uint8_t exact = 0;  // no error is left: positions of which the next character must be one
     State state;
   };
@@ -121,7 +122,7 @@ class FuzzyStream {
 
   Fst fst_;
   const FuzzyQuery* query_;
-  std::vector<Frame> path_;  // one more than word_ has bytes
+  std::vector<Frame> path_;  // one frame more than word_ has bytes
   std::string word_;
   uint32_t ordinal_ = 0;
   uint8_t distance_ = 0;

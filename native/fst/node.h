@@ -11,15 +11,15 @@
 // Node: header byte, then fields without padding, little-endian
 //   bit 7     final: the path to this node is a word
 //   bits 4-6  targets: 0 every target is the leaf; 1..4 bytes per target;
-//             5 (one arc only) the target is the node right behind this one
+//             5 (one arc only) the target is the node right after this one
 //   bits 2-3  bytes per count, less 1
 //   bits 0-1  arc count 1..3; 0: the next byte is the arc count less 1
 //   labels    a byte per arc, ascending
-//   targets   0 the leaf (final, without arcs, not stored); else 1 + distance from the end of this
-//   node counts    for all arcs but the first: words of this node before the arc, `final` included
+//   targets   0 the leaf (final, no arcs, not stored); else 1 + distance from this node's end
+//   counts    for all arcs but the first: words of this node before the arc, `final` included
 //
-// Targets only point forward, so that no bytes whatever make a walk run in circles. The 3 bytes
-// behind the nodes allow 4-byte loads everywhere.
+// Targets only point forward, so that no bytes can make a walk run in circles. The 3 bytes after
+// the nodes allow 4-byte loads everywhere.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,14 @@ struct Node {
   static constexpr uint8_t kTargetsNext = 5;
 
   const uint8_t* labels = nullptr;
-  NodeOffset end = 0;  // first byte behind the node
+  NodeOffset end = 0;  // first byte after the node
   uint16_t arc_count = 0;
   uint8_t target_bytes = 0;  // 0..4, or kTargetsNext
   uint8_t count_bytes = 1;
   bool final = true;
 
-  // The node at `offset` of `nodes` (without padding, which must follow). False when it does not
-  // lie within them; the node is then unusable.
+  // Decodes the node at `offset` of `nodes` (without padding, which must follow). False: it is not
+  // within them; the node is then unusable.
   static bool Decode(std::string_view nodes, NodeOffset offset, Node& node) {
     if (offset == kLeaf) {
       node = Node{};
@@ -77,9 +77,9 @@ struct Node {
     return end <= nodes.size();
   }
 
-  // REQUIRES, below: arc < arc_count
+  // REQUIRES, for the members below: arc < arc_count
 
-  // May lie outside the nodes when the bytes are damaged: Decode finds out.
+  // May be outside the nodes when the bytes are damaged: Decode detects that.
   NodeOffset Target(uint32_t arc) const {
     if (target_bytes == 0) return kLeaf;
     if (target_bytes == kTargetsNext) return end;

@@ -16,7 +16,7 @@
 namespace gannet::store {
 namespace {
 
-// The table that says that the values of all tables carry checksums, and the form of the file.
+// The table that records that the values of all tables carry checksums, and the form of the file.
 constexpr const char* kSumsTable = "sums";
 constexpr std::string_view kSumsKey = "form";
 
@@ -38,15 +38,15 @@ Status ToStatus(int code, const char* action) {
   }
 }
 
-// Opening an environment allocates 3 MB of zeros for the lists of a write transaction, of which a
-// small transaction touches a few pages. glibc maps such blocks at first, so that untouched pages
-// cost nothing. Once a block of that size has been freed it takes them from the heap, where zeros
-// are written: 256 open indexes were 540 MB. Within this scope they are mapped.
+// Opening an environment allocates 3 MB of zeros for the lists of a write transaction; a small
+// transaction touches a few of these pages. At first, glibc maps such blocks, so that untouched
+// pages cost nothing. Once a block of that size has been freed, glibc takes them from the heap and
+// writes the zeros: 256 open indexes took 540 MB. Within this scope the blocks are mapped.
 //
-// Setting the limit ends its growth with the blocks that are freed, so outside it is set too, to
-// what the blocks of a search stay below. Loading 1 M documents: peak of private memory 402 MB
-// without the limit, 370 MB with it, 468 MB with one of 32 MB; CPU of loading the same, of
-// searching within 3 %.
+// Setting the limit stops glibc from raising it when blocks are freed, so it must be set outside
+// the scope as well, to a value above the blocks of a search. Loading 1 M documents: peak of
+// private memory 402 MB without the limit, 370 MB with it, 468 MB with a limit of 32 MB; CPU of
+// loading is the same, of searching within 3 %.
 class MappedBlocks {
  public:
   MappedBlocks() : lock_(mutex_) { Limit(kMapped); }
@@ -210,7 +210,7 @@ Result<std::vector<std::string>> Environment::Check() {
   GANNET_RETURN_IF_ERROR(status);
   if (form_ > kForm) return Status::Corruption(path_ + " was written by a newer version");
   const bool has_form = form_ > '0';
-  // One value may carry by chance what looks like its checksum, two do not.
+  // One value may by chance contain what looks like its checksum; two do not.
   if (damaged && (has_form || sealed > 1)) return Damaged(*damaged);
   if (!has_form && sealed > 1)
     return Status::Corruption(path_ + " is damaged: it has lost a table");
@@ -344,7 +344,7 @@ Result<WriteTransaction> Environment::Write() {
 }
 
 Status Environment::CopyTo(const std::string& path) {
-  // While a transaction is open, the file is not opened again.
+  // The file is not reopened while a transaction is open.
   GANNET_ASSIGN_OR_RETURN(const auto held, Read());
   return ToStatus(mdb_env_copy2(env_, path.c_str(), MDB_CP_COMPACT), "copying");
 }

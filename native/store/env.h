@@ -1,13 +1,13 @@
 // Typed access to one LMDB file: an environment, its transactions, its tables.
 //
-// A file is read as a whole before LMDB gets it (store/page_check.h), and each value carries a
-// checksum (store/sealed_value.h): damage is told when the file is opened or the value is read, as
-// Corruption that names the file, and never as another value, an absent one or the end of the
-// process. Files of before there were checksums get them when they are opened for writing. The lock
-// file of LMDB is made anew: what keeps two processes apart is the lock of the data folder.
+// The whole file is checked before LMDB opens it (store/page_check.h), and each value carries a
+// checksum (store/sealed_value.h). Damage is reported when the file is opened or the value is read,
+// as Corruption that names the file; it never causes a wrong value, a missing value or a crash.
+// Older files without checksums get them when they are opened for writing. LMDB's lock file is
+// recreated: the lock of the data folder is what keeps two processes apart.
 //
-// The only folder that includes lmdb.h. Everything read is borrowed from the map and valid until
-// its transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
+// The only folder that includes lmdb.h. All data read is borrowed from the map and valid until its
+// transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
 //
 // Threads: one write transaction at a time per environment (LMDB serialises them); a read
 // transaction may move between threads (MDB_NOTLS) but is used by one at a time.
@@ -35,7 +35,7 @@ inline constexpr size_t kMapBytes = size_t{64} << 30;
 
 struct Table {
   unsigned int dbi = 0;
-  uint64_t seed = 0;  // of its checksums
+  uint64_t seed = 0;  // seed of its checksums
 };
 
 class Environment;
@@ -46,11 +46,10 @@ class ReadTransaction {
   ReadTransaction& operator=(ReadTransaction&&) = delete;
   ~ReadTransaction();
 
-  // nullopt: there is no such record. Corruption, Io: that could not be found out, or the value is
-  // damaged.
+  // nullopt: there is no such record. Corruption, Io: reading failed, or the value is damaged.
   Result<std::optional<std::string_view>> Get(Table table, std::string_view key) const;
   uint64_t Count(Table table) const;
-  // A table that exists; for environments that are read only.
+  // An existing table, for read-only environments; nullopt: there is none.
   std::optional<Table> FindTable(const char* name) const;
 
  private:
@@ -61,7 +60,7 @@ class ReadTransaction {
   MDB_txn* txn_;
 };
 
-// Aborts when it is destroyed before Commit.
+// Aborts if it is destroyed before Commit.
 class WriteTransaction {
  public:
   WriteTransaction(WriteTransaction&& other) noexcept;
@@ -69,9 +68,9 @@ class WriteTransaction {
   ~WriteTransaction();
 
   Status Put(Table table, std::string_view key, std::string_view value);
-  Status Delete(Table table, std::string_view key);  // absent key: ok
+  Status Delete(Table table, std::string_view key);  // an absent key is ok
   Status Clear(Table table);
-  // Durable once it returns ok. Full: no space left. The transaction is over in either case.
+  // Durable once it returns ok. Full: no space is left. The transaction is over in either case.
   Status Commit();
 
  private:
@@ -81,7 +80,7 @@ class WriteTransaction {
   MDB_txn* txn_;
 };
 
-// Walks a table in key order. Dies before its transaction.
+// Walks a table in key order. Must be destroyed before its transaction.
 class Cursor {
  public:
   Cursor(const ReadTransaction& txn, Table table);
@@ -91,7 +90,7 @@ class Cursor {
   bool First();
   bool Next();
   std::string_view key() const { return key_; }
-  // nullopt: it is damaged.
+  // nullopt: the value is damaged.
   std::optional<std::string_view> value() const { return value_; }
 
  private:
@@ -103,16 +102,16 @@ class Cursor {
   std::optional<std::string_view> value_;
 };
 
-// After a failed write of its root page LMDB refuses everything until the file is opened again:
-// that happens here, with the first transaction begun while no other is open.
+// After a failed write of its root page LMDB refuses everything until the file is reopened. The
+// first transaction that begins while no other is open reopens it.
 class Environment {
  public:
-  // `path`: the file, which is not there or has no bytes yet. REQUIRES, of all three: no process
-  // has it open.
+  // Creates the environment in `path`, which does not exist yet or is empty. REQUIRES, for all
+  // three: no process has the file open.
   static Result<std::unique_ptr<Environment>> Create(const std::string& path);
   // Corruption: the file is missing, empty or damaged.
   static Result<std::unique_ptr<Environment>> Open(const std::string& path);
-  // The same, without writing anything.
+  // Like Open, but writes nothing.
   static Result<std::unique_ptr<Environment>> OpenReadOnly(const std::string& path);
   Environment(const Environment&) = delete;
   ~Environment();
@@ -122,11 +121,11 @@ class Environment {
   Result<WriteTransaction> Write();
   // 1: values carry checksums. 2: long settings of an index are records of their own.
   static constexpr char kForm = '2';
-  // Of the file; older ones than kForm are read as well.
+  // The form of the file; forms older than kForm can be read as well.
   char form() const { return form_; }
-  // Writes it, with the changes that make it true.
+  // Writes the form, together with the changes that the form requires.
   Status PutForm(WriteTransaction& transaction, char form);
-  // Writes the last committed state to a new file, without the pages that are free. Not synced.
+  // Writes the last committed state to a new file, without free pages. Not synced.
   Status CopyTo(const std::string& path);
   // Bytes of the file, and of the pages in use.
   std::pair<uint64_t, uint64_t> Sizes();
@@ -136,23 +135,23 @@ class Environment {
   friend class WriteTransaction;
   friend class Cursor;
   Environment(std::string path, unsigned flags) : path_(std::move(path)), flags_(flags) {}
-  // Reads the whole file. Returns its tables; sets sealed_.
+  // Checks the whole file and sets sealed_. Returns the names of its tables.
   Result<std::vector<std::string>> Check();
-  // Gives each value its checksum, in one transaction. tables: all that there are.
+  // Gives each value its checksum, in one transaction. tables: the names of all tables.
   Status SealAll(const std::vector<std::string>& tables);
   Status RemoveLockFile() const;
   Result<Table> OpenTable(WriteTransaction& transaction, const char* name);
   Status Damaged(std::string_view key) const;
-  // Opens the file, and the tables that were open, as env_. REQUIRES: env_ is null.
+  // Opens the file as env_, and the tables that were open. REQUIRES: env_ is null.
   Status OpenFile();
   Result<MDB_txn*> Begin(unsigned flags);
-  void Ended();  // a transaction
+  void Ended();  // a transaction has ended
 
   const std::string path_;
   const unsigned flags_;
   char form_ = '0';
-  bool sealed_ = false;  // values carry checksums; all but those of old files that are only read
-  std::mutex mutex_;     // guards what follows
+  bool sealed_ = false;  // values carry checksums; false only for old files opened read-only
+  std::mutex mutex_;     // guards the members below
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, Table>> tables_;
   uint64_t open_transactions_ = 0;

@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kMagic = 0xBEEFC0DE;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 constexpr uint64_t kMetaPages = 2;
-constexpr unsigned kDepthMax = 32;  // the stack of a cursor of LMDB
+constexpr unsigned kDepthMax = 32;  // the stack of an LMDB cursor
 
 // Flags of pages.
 constexpr unsigned kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kHasDirtyOverflow = 0x2000;
@@ -30,7 +30,7 @@ constexpr unsigned kReverseKey = 2, kDuplicates = 4, kIntegerKey = 8;
 
 // MDB_db, the same in both formats.
 struct Tree {
-  uint32_t page_size;  // of the free list; else 0
+  uint32_t page_size;  // page size, in the tree of the free list; else 0
   uint16_t flags;
   uint16_t depth;
   uint64_t branch_pages, leaf_pages, overflow_pages, entries, root;
@@ -45,12 +45,12 @@ struct Meta {
 };
 static_assert(sizeof(Meta) == 136);
 
-// Where the parts of a page lie.
+// The offsets of the parts of a page.
 struct Layout {
   size_t header;
-  size_t base;  // what offsets in a page are counted from
+  size_t base;  // offsets in a page are counted from here
   size_t flags, lower, upper;
-  bool has_transaction;  // the header names that which wrote the page
+  bool has_transaction;  // the header names the transaction that wrote the page
 };
 constexpr Layout kLayouts[] = {{16, 0, 10, 12, 14, false}, {24, 24, 18, 20, 22, true}};
 constexpr size_t kNodeHeader = 8;
@@ -95,7 +95,7 @@ class PageCheck {
     std::string_view key, data;
     unsigned flags = 0;
     uint64_t child = 0;
-    size_t size = 0;  // in the page
+    size_t size = 0;  // bytes in the page
   };
   using NodeCheck = std::function<Status(const Node&)>;
 
@@ -133,8 +133,9 @@ class PageCheck {
         return Fault("one of its two heads");
       }
     }
-    // Commits are written to one and the other in turn; a new file has two of no commit, a compact
-    // copy one. A head whose number alone was lost is none of these: it would hide a commit.
+    // Commits write the two meta pages alternately; in a new file neither has a commit, in a
+    // compact copy one has. A meta page that lost only its number fits none of these cases: using
+    // it would hide a commit.
     const uint64_t first = metas[0].transaction, second = metas[1].transaction;
     const bool is_new = IsUnused(metas[0]) && (IsUnused(metas[1]) || second % 2 == 1);
     if (!is_new && (first % 2 != 0 || second % 2 != 1 ||
@@ -146,20 +147,20 @@ class PageCheck {
         meta_.map_size > uint64_t{1} << 47 || meta_.last_page * page_size_ > meta_.map_size) {
       return Fault("its head names more pages than there can be");
     }
-    // Pages behind the end of the file are free ones that were never written: as many as a
+    // Pages after the end of the file are free pages that were never written: at most as many as a
     // transaction may drop.
     if (meta_.last_page > bytes_.size() / page_size_ + kUnwrittenPagesMax)
       return Fault("it is cut off");
     return Status::Ok();
   }
 
-  // As in a file that no commit has written to.
+  // Whether no commit has written the meta page.
   static bool IsUnused(const Meta& meta) {
     return meta.transaction == 0 && meta.free.root == kNoPage && meta.main.root == kNoPage &&
            meta.last_page == kMetaPages - 1;
   }
 
-  // The bytes of `count` pages from `page` on, which are marked as reached.
+  // The bytes of `count` pages beginning with `page`, which are marked as reached.
   Result<std::string_view> Reach(uint64_t page, uint64_t count, const std::string& tree) {
     if (page < kMetaPages || page > meta_.last_page || count > meta_.last_page - page + 1) {
       return Fault(tree + " names a page beyond the last one");
@@ -206,7 +207,7 @@ class PageCheck {
     bool is_integer;
     bool has_last;
     std::string last;
-    // may_equal: the last was a separator of a branch, which the first key below it may equal.
+    // may_equal: the last key was a separator of a branch; the first key below may equal it.
     bool Follows(std::string_view key, bool may_equal) const {
       if (!has_last) return true;
       const int comparison = Compare(key);
@@ -253,7 +254,7 @@ class PageCheck {
         GANNET_RETURN_IF_ERROR(check(node));
         continue;
       }
-      // The first key of a branch counts for nothing.
+      // The first key of a branch is not used.
       if (i > 0) {
         if (!order.Follows(node.key, false)) return out_of_order();
         order.Set(node.key);
@@ -291,8 +292,8 @@ class PageCheck {
       if (is_leaf) {
         node.flags = flags;
         const size_t size = low | high << 16;
-        // Of a value in pages of its own, here are their number and, in format 2, who wrote them
-        // and how many there are.
+        // For a value in pages of its own, the node holds their number and, in format 2, the
+        // transaction that wrote them and how many there are.
         const size_t here = (flags & kBigData) == 0 ? size : layout_->has_transaction ? 24 : 8;
         if (here > left - key_size) return damaged();
         node.data = {header + kNodeHeader + key_size, (flags & kBigData) == 0 ? size : here};
@@ -305,13 +306,13 @@ class PageCheck {
       if (at + node.size > page_size_ || sizes_[at / 2] != 0) return damaged();
       sizes_[at / 2] = static_cast<uint16_t>(node.size);
     }
-    // They lie behind each other without a gap.
+    // Nodes are adjacent, without gaps.
     size_t at = upper, found = 0;
     for (; at < page_size_ && sizes_[at / 2] != 0; at += sizes_[at / 2]) ++found;
     return at == page_size_ && found == count ? Status::Ok() : damaged();
   }
 
-  // A record that was made smaller may keep more pages than it takes.
+  // A record that was shortened may keep more pages than it needs.
   Status FollowOverflow(const std::string& name, Node& node, Counts& counts) {
     const uint64_t page = LoadFixed<uint64_t>(node.data.data()), size = node.child;
     const auto damaged = [&] {
@@ -335,8 +336,8 @@ class PageCheck {
     return Status::Ok();
   }
 
-  // One record of the list of free pages: their number, and the pages; in format 2 also runs, as
-  // minus their length and their first page, and zeros, which count for nothing.
+  // Checks one record of the list of free pages: their number, then the pages. In format 2 there
+  // are also runs, as minus their length and their first page, and zeros, which are ignored.
   Status CheckFree(const Node& node, std::vector<bool>& freed) {
     const auto damaged = [&] { return Fault("its list of free pages"); };
     if (node.key.size() != 8 || node.data.size() < 8 || node.data.size() % 8 != 0) return damaged();
@@ -380,7 +381,7 @@ class PageCheck {
     return Status::Ok();
   }
 
-  // A transaction of LMDB has at most 2^17 pages.
+  // An LMDB transaction has at most 2^17 pages.
   static constexpr uint64_t kUnwrittenPagesMax = uint64_t{1} << 17;
 
   const std::string path_;
@@ -389,9 +390,9 @@ class PageCheck {
   const Layout* layout_ = nullptr;
   size_t page_size_ = 0;
   Meta meta_{};
-  bool order_is_separator_ = false;  // the last key of the order is that of a branch
+  bool order_is_separator_ = false;  // the last key is that of a branch
   std::vector<bool> reached_;        // by page
-  std::vector<uint16_t> sizes_;      // of the nodes of a page, by half their offset
+  std::vector<uint16_t> sizes_;      // sizes of the nodes of a page, by half their offset
 };
 
 class MappedFile {

@@ -1,8 +1,7 @@
-// The checksum that every stored value carries: LMDB has none of its own.
+// The checksum that every stored value carries, because LMDB has none of its own.
 //
-// A value is stored with four bytes behind it, the low half of XXH64 over table, key and value. So
-// a bit that has changed in the key or in the value is found, and a value that stands where another
-// one belongs.
+// A value is stored with four bytes appended: the low half of XXH64 over table, key and value. This
+// detects a changed bit in the key or the value, and a value stored under the wrong key.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ inline uint32_t SumOf(uint64_t seed, std::string_view key, std::string_view valu
 
 inline uint64_t TableSeed(std::string_view name) { return Checksum(name); }
 
-// The value of what is stored; nullopt: it is not that of this key, or damaged.
+// The value without its checksum; nullopt: it is damaged, or belongs to another key.
 inline std::optional<std::string_view> Unsealed(uint64_t seed, std::string_view key,
                                                 std::string_view stored) {
   if (stored.size() < kSumBytes) return std::nullopt;

@@ -16,10 +16,10 @@ constexpr bool IsRemovedAsciiControl(uint8_t c) {
   return c == 0x7f || (c > 0 && c < 0x20 && !(c >= 0x09 && c <= 0x0d));
 }
 
-// ASCII that needs no treatment but lowercasing.
+// ASCII that needs no treatment except lowercasing.
 constexpr bool IsCleanAscii(uint8_t c) { return c < 0x80 && !IsRemovedAsciiControl(c); }
 
-// Eight ASCII bytes at a time: bit 7 of a byte of `from_a & ~from_z` says that it is a capital.
+// Lowercases eight ASCII bytes at a time: bit 7 of a byte of `from_a & ~above_z` marks a capital.
 void LowerAsciiInPlace(char* bytes, size_t size) {
   constexpr uint64_t kEach = 0x0101010101010101;
   const auto lower = [](uint64_t eight) {
@@ -56,7 +56,7 @@ Jamo JamoOf(char32_t c) {
 // Whether `c` belongs to the cluster whose last character is `last`.
 bool Joins(char32_t last, char32_t c, CharInfo info) {
   if (info.extends()) return true;
-  // A Khmer coeng or Myanmar virama stacks the consonant that follows.
+  // A Khmer coeng or Myanmar virama stacks the following consonant.
   if (last == 0x17d2 || last == 0x1039) return true;
   if (info.script() != Script::kHangul) return false;
   const Jamo next = JamoOf(c);
@@ -71,7 +71,7 @@ bool Joins(char32_t last, char32_t c, CharInfo info) {
   return false;
 }
 
-// Whether the lossless form of a character that is not ASCII is the character itself.
+// Whether a non-ASCII character is its own lossless form.
 bool IsStable(char32_t c, CharInfo info, uint8_t folding) {
   return c >= 0xa0 && c != 0xfffd && !info.decomposes() && !IsHangulSyllable(c) &&
          !(folding & kFoldSwedish);
@@ -86,10 +86,10 @@ bool StartsWithArticle(std::string_view piece) {
 }
 constexpr size_t kArticleBytes = 4;
 
-// So few strings with the same first byte are looked at one by one.
+// Up to this many strings with the same first byte are compared one by one.
 constexpr size_t kScannedStringsMax = 8;
 
-// Sorts each list by text; of equal ones the first stays.
+// Sorts each list by text; among equal entries the first stays.
 template <typename Lists>
 void SortStrings(Lists& lists) {
   for (auto& list : lists) {
@@ -150,7 +150,7 @@ Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
     AddString(std::move(text), TokenKind::kSoftSeparator);
   }
   SortStrings(strings_);
-  // An entry is what it would be without the dictionary.
+  // The kind that each entry would have without the dictionary.
   std::vector<TokenKind> kinds;
   for (const std::string& text : settings.dictionary) {
     kinds.push_back(Judge(text));
@@ -175,7 +175,7 @@ Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
     if (ascii_kinds_[c] != TokenKind::kWord) {
       ascii_blocks_.AddSeparator(c, ascii_kinds_[c] == TokenKind::kHardSeparator);
     }
-    // Vertical tab and form feed are white space that may end up at the rim of a word.
+    // Vertical tab and form feed are white space that may be at either end of a word.
     if (IsRemovedAsciiControl(c) || c == '\v' || c == '\f') ascii_blocks_.AddUnclean(c);
   }
 }
@@ -206,16 +206,16 @@ TokenKind Analyzer::Judge(std::string_view lossless) const {
 
 const Analyzer::CutString* Analyzer::MatchString(std::string_view text) const {
   const auto& strings = strings_[static_cast<uint8_t>(text[0])];
-  // In byte order a prefix of another string stands before it.
+  // In byte order a prefix of a string comes before it.
   if (strings.size() <= kScannedStringsMax) {
     for (size_t i = strings.size(); i-- > 0;) {
       if (text.starts_with(strings[i].text)) return &strings[i];
     }
     return nullptr;
   }
-  // Whatever lies between a prefix of the text and the text begins with that prefix: so the string
-  // before the text either is a prefix, or agrees with all prefixes as far as it agrees with the
-  // text.
+  // Every string between a prefix of the text and the text begins with that prefix. So the string
+  // before the text either is a prefix of it, or agrees with all prefixes as far as it agrees with
+  // the text.
   for (std::string_view rest = text; !rest.empty();) {
     const auto after = std::upper_bound(
         strings.begin(), strings.end(), rest,
@@ -249,7 +249,7 @@ void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool 
 void Analyzer::CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
   const std::string_view text = group.text.substr(0, end);
   size_t piece = begin;
-  Content content = Content::kAscii;  // of the piece
+  Content content = Content::kAscii;  // the content of the piece
   StopCounter steps;
   size_t at = begin;
   while (at < end) {
@@ -312,7 +312,7 @@ void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, Content co
                         TokenBuffer& out) const {
   if (begin == end) return;
   if (content == Content::kAscii) {
-    // Of kind word: a separator inside a piece would have been cut out.
+    // The kind is word: a separator inside a piece would have been cut out.
     AddAscii(group, begin, end, TokenKind::kWord, out);
     return;
   }
@@ -360,7 +360,7 @@ void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind 
   if (IsStopWord(source)) kind = TokenKind::kStopWord;
   if (kind == TokenKind::kSoftSeparator && group.words_only) return;
   std::string_view lemma = source;
-  // White space is in a word only where the settings put it.
+  // Only settings can put white space into a word.
   if (kind <= TokenKind::kStopWord &&
       (static_cast<uint8_t>(source.front()) <= ' ' || static_cast<uint8_t>(source.back()) <= ' ')) {
     lemma = TrimWhiteSpace(source);
@@ -406,8 +406,8 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
   if (lemma_bytes >= token.lemma_size) return size;
   if (lemma_bytes == 0) return 0;
   const std::string_view source = text.substr(token.begin, size);
-  // Outside clean ASCII every character is normalised alone. Only Swedish looks at two of them (a
-  // letter and its mark), and the long mark has three bytes whatever it becomes.
+  // Outside clean ASCII each character is normalised on its own. Only Swedish reads two of them (a
+  // letter and its mark), and the long mark takes three bytes whatever it becomes.
   std::string lossless, lossy;
   LossyState state;
   uint32_t bytes = 0;

@@ -1,15 +1,15 @@
 // The analyzer: text to words, the same for documents, queries, synonyms and highlighting.
 //
 // 1. The text is grouped by script (normalize.h).
-// 2. Each group is cut at separators and at entries of the dictionary: leftmost first, among those
-//    the longest. What lies between two cuts is a piece.
-// 3. A piece is a token; but in scripts written without spaces every character is one (a grapheme
+// 2. Each group is cut at separators and at entries of the dictionary: the leftmost first, among
+//    those the longest. The text between two cuts is a piece.
+// 3. A piece is a token; but in scripts written without spaces each character is one (a grapheme
 //    cluster in Thai, Lao, Khmer and Myanmar, a syllable in Hangul, a character with its combining
-//    marks in Han and kana), as is every run of other characters between them ("2025" in
-//    "从2025年"). An Arabic article is cut off its noun. Nothing needs a dictionary, so that a
-//    query is always cut as the document was. German compounds stay whole.
-// 4. Each token is normalised without loss, judged (stop word, separator, word), normalised with
-// loss.
+//    marks in Han and kana), as is each run of other characters between them ("2025" in
+//    "从2025年"). An Arabic article is cut off its noun. No step depends on a dictionary of the
+//    language, so that a query is always cut as the document was. German compounds stay whole.
+// 4. Each token is normalised without loss, classified (stop word, separator, word), and normalised
+//    with loss.
 //
 // Invariants: tokens are ascending and do not overlap; together they cover the text, apart from
 // those whose lemma is empty (a lone combining mark) or all white space, which are dropped. Lemmas
@@ -36,7 +36,7 @@
 namespace gannet::text {
 
 inline constexpr uint32_t kWordBytesMax = 250;    // longer words are not indexed
-inline constexpr uint32_t kPositionMax = 65535;   // words behind it are not indexed
+inline constexpr uint32_t kPositionMax = 65535;   // words after it are not indexed
 inline constexpr uint32_t kHardSeparatorGap = 8;  // distance of two words across a hard separator
 
 enum class TokenKind : uint8_t { kWord, kStopWord, kSoftSeparator, kHardSeparator };
@@ -44,13 +44,13 @@ enum class TokenKind : uint8_t { kWord, kStopWord, kSoftSeparator, kHardSeparato
 struct Token {
   TokenKind kind;
   bool unspaced;        // the word is one character (cluster) of a script written without spaces
-  Script script;        // of the group the token lies in
+  Script script;        // script of the group that holds the token
   uint8_t folding;      // language steps that made the lemma (Folding bits)
   uint32_t begin, end;  // bytes in the original text, [begin, end)
   uint32_t lemma_begin, lemma_size;  // bytes in TokenBuffer::lemmas
 };
 
-// Where tokens go. Reusable: no allocation once it has seen the longest text.
+// A buffer for tokens. Reusable: it does not allocate once it has held the longest text.
 class TokenBuffer {
  public:
   void Clear() {
@@ -67,16 +67,16 @@ class TokenBuffer {
 
  private:
   friend class Analyzer;
-  std::string lossless_;  // of the token being made
+  std::string lossless_;  // lossless form of the current token
   std::vector<AsciiBlock> blocks_;
 };
 
-// As in the settings of an index. Stop words are compared in decomposed form, letter case as given.
+// Settings of an index. Stop words are compared in decomposed form, letter case as given.
 struct AnalyzerSettings {
   std::vector<std::string> stop_words{};
   std::vector<std::string> separator_tokens{};
-  std::vector<std::string> non_separator_tokens{};  // wins over separator_tokens
-  std::vector<std::string> dictionary{};            // cut out wherever they occur, one word each
+  std::vector<std::string> non_separator_tokens{};  // take precedence over separator_tokens
+  std::vector<std::string> dictionary{};            // words that are cut out wherever they occur
   TextForm form = kTextFormNow;
 };
 
@@ -85,41 +85,42 @@ class Analyzer {
   explicit Analyzer(AnalyzerSettings settings = {});
 
   // Appends the tokens that cover `text`.
-  // locales  allowed languages; empty: any.
+  // locales  allowed languages; empty: any
   void Tokenize(std::string_view text, std::span<const Locale> locales, TokenBuffer& out) const;
 
-  // Calls sink(std::string_view lemma, uint32_t position) for each word to be indexed.
-  // Positions: the first word has `first_position`, each further one is 1 behind the word before
-  // it, or kHardSeparatorGap when a hard separator lies between them. Stop words and words longer
-  // than kWordBytesMax take a position but are not reported; nor are words behind kPositionMax.
-  // scratch  clobbered; the lemma is valid during the call of sink only.
-  // Returns the position of the last word reported, nullopt when none was: a further value of the
-  // same field starts kHardSeparatorGap behind it.
-  // cost     about 1.3 ns per byte of ASCII text; 5 ns of other Latin, 8 of Cyrillic, 16 of
-  //          Japanese text.
+  // Calls sink(std::string_view lemma, uint32_t position) for each word to be indexed. Positions:
+  // the first word has `first_position`; each further word is 1 after the word before it, or
+  // kHardSeparatorGap if a hard separator is between them. Stop words and words longer than
+  // kWordBytesMax take a position but are not reported; words after kPositionMax are not reported
+  // either.
+  // scratch  clobbered; the lemma is valid only during the call of sink
+  // Returns the position of the last word reported, nullopt if none was: a further value of the
+  // same field starts kHardSeparatorGap after it.
+  // cost     about 1.3 ns per byte of ASCII text; 5 ns of other Latin, 8 ns of Cyrillic, 16 ns of
+  //          Japanese text
   template <typename Sink>
   std::optional<uint32_t> Words(std::string_view text, std::span<const Locale> locales,
                                 uint32_t first_position, TokenBuffer& scratch, Sink&& sink) const;
 
-  // Original bytes, counted from token.begin, of the shortest run of leading original characters
-  // whose normalised bytes add up to at least `lemma_bytes`: what to highlight when that many bytes
-  // of the lemma match. Combining marks that normalise to nothing stay with the character before
+  // The number of bytes to highlight when `lemma_bytes` bytes of the lemma match: the length of the
+  // shortest run of original characters, from token.begin, whose normalised bytes add up to at
+  // least `lemma_bytes`. Combining marks that normalise to nothing stay with the character before
   // them; the whole token when lemma_bytes reaches the end of the lemma. REQUIRES: token was made
   // from `text`.
   uint32_t OriginalPrefix(std::string_view text, const Token& token, uint32_t lemma_bytes) const;
 
  private:
-  // What a byte may begin.
+  // What may begin with a byte.
   enum ByteClass : uint8_t {
     kSeparatorByte = 1,  // an ASCII separator
     kStringByte = 2,     // a string of strings_
     kControlByte = 4,    // a control character, to be removed
     kHighByte = 8,       // a character that is not ASCII
   };
-  // A text to cut at that is not one ASCII character.
+  // A text other than one ASCII character at which text is cut.
   struct CutString {
     std::string text;
-    TokenKind kind;  // of a token whose decomposed form is `text`
+    TokenKind kind;  // kind of a token whose decomposed form is `text`
     bool ascii;      // no control characters either: the token is its own decomposed form
   };
   struct Group {
@@ -136,17 +137,17 @@ class Analyzer {
   void Cut(std::string_view text, std::span<const Locale> locales, bool words_only,
            TokenBuffer& out) const;
   void CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const;
-  // What is known of a piece, growing as its characters are read.
+  // What the characters of a piece read so far have in common.
   enum class Content : uint8_t {
     kAscii,   // ASCII without controls
-    kStable,  // its own lossless form: then it is no separator, or it would have been cut out
+    kStable,  // its own lossless form; not a separator, or it would have been cut out
     kAny,
   };
   void AddPiece(const Group& group, size_t begin, size_t end, Content content,
                 TokenBuffer& out) const;
   void AddCharacters(const Group& group, size_t begin, size_t end, Content content,
                      TokenBuffer& out) const;
-  // A token that is ASCII without controls.
+  // Adds a token that is ASCII without controls.
   void AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
                 TokenBuffer& out) const;
   void AddToken(const Group& group, size_t begin, size_t end, bool unspaced, Content content,
@@ -154,7 +155,7 @@ class Analyzer {
   const CutString* MatchString(std::string_view text) const;
   bool IsStopWord(std::string_view lossless) const;
   void AddString(std::string text, TokenKind kind);
-  // Word or separator.
+  // Whether a token is a word or a separator.
   TokenKind Judge(std::string_view lossless) const;
 
   template <typename Sink>
@@ -165,10 +166,10 @@ class Analyzer {
   std::array<uint8_t, 256> byte_classes_{};
   std::array<TokenKind, 128> ascii_kinds_{};
   std::array<std::vector<CutString>, 256> strings_;  // by first byte, in byte order
-  StringSet removed_;                                // default separators taken out
-  // In ASCII text only single characters, ", " and ". " cut, and all that cuts is a separator.
+  StringSet removed_;                                // default separators that the settings remove
+  // ASCII text is cut only at single characters, ", " and ". ", and all of these are separators.
   bool ascii_is_plain_;
-  AsciiBlocks ascii_blocks_;  // of the separators that are one ASCII character
+  AsciiBlocks ascii_blocks_;  // the separators that are one ASCII character
 
   StringSet stop_words_;
   std::array<uint64_t, 256> stop_lengths_{};  // by first byte: bit min(length, 63)
@@ -181,7 +182,7 @@ inline bool Analyzer::IsStopWord(std::string_view lossless) const {
   return stop_words_.contains(lossless);
 }
 
-// From the masks and the lowercase text that ascii_blocks_ left in `scratch`.
+// Reads the masks and the lowercase text that ascii_blocks_ wrote to `scratch`.
 template <typename Sink>
 std::optional<uint32_t> Analyzer::AsciiWords(std::string_view text, uint32_t first_position,
                                              const TokenBuffer& scratch, Sink&& sink) const {
@@ -210,7 +211,7 @@ std::optional<uint32_t> Analyzer::AsciiWords(std::string_view text, uint32_t fir
   for (size_t base = 0; base < text.size(); base += kAsciiBlock) {
     const AsciiBlock& block = scratch.blocks_[base / kAsciiBlock];
     uint64_t hards = block.hard;
-    // Where a word begins or ends, in turn.
+    // The bits where a word begins and where one ends, alternately.
     uint64_t edges = block.word ^ (block.word << 1 | in_word);
     while (edges != 0) {
       const int at = std::countr_zero(edges);

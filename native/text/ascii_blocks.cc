@@ -36,7 +36,7 @@ __attribute__((always_inline))
 inline bool
 AsciiBlocks::ClassifyWith(const ClassifyLanes& classify, std::string_view text, char* lower,
                           AsciiBlock* blocks) {
-  uint64_t after_point = 0;  // the block before ended with comma or full stop
+  uint64_t after_point = 0;  // the block before ended with a comma or full stop
   for (size_t base = 0; base < text.size(); base += kAsciiBlock) {
     const size_t left = text.size() - base;
     uint64_t valid = ~uint64_t{0};
@@ -51,7 +51,7 @@ AsciiBlocks::ClassifyWith(const ClassifyLanes& classify, std::string_view text, 
       masks = classify(padded, lower + base, static_cast<int>((left + 15) / 16));
     }
     if (masks.unclean != 0) return false;
-    // A space is never in a word, so that the separator may be noted at either of its characters.
+    // A space is never in a word, so the separator may be recorded at either of its two characters.
     const uint64_t spaced_point = (masks.point << 1 | after_point) & masks.space;
     *blocks++ = {~masks.separator & valid, (masks.hard | spaced_point) & valid};
     after_point = masks.point >> 63;
@@ -109,7 +109,7 @@ GANNET_SHUFFLES bool AsciiBlocks::ClassifyShuffled(std::string_view text, char* 
                        << shift;
       masks.point |= (equals(',') | equals('.')) << shift;
       masks.space |= equals(' ') << shift;
-      // Signed comparison: bytes from 0x80 are below 'A'.
+      // Signed comparison: bytes >= 0x80 are below 'A'.
       const __m128i upper = _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8('A' - 1)),
                                           _mm_cmplt_epi8(v, _mm_set1_epi8('Z' + 1)));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * lane),

@@ -13,7 +13,7 @@ struct Variant {
   char32_t written, form;
 };
 
-// By `written`, ascending.
+// Ascending by `written`.
 constexpr Variant kVariants[] = {
 #include <ideographs.inc>
 };
@@ -21,11 +21,11 @@ constexpr Variant kVariants[] = {
 constexpr bool Before(const Variant& a, const Variant& b) { return a.written < b.written; }
 static_assert(std::is_sorted(std::begin(kVariants), std::end(kVariants), Before));
 
-// Where nearly all text is: the unified ideographs of the first plane with their extension A.
+// The range of nearly all text: the unified ideographs of the first plane with their extension A.
 constexpr char32_t kUsualBegin = 0x3400, kUsualEnd = 0xa000;
 
-// For each of these, 1 + its index in `kVariants`, or 0. 55 KB, of which a text touches the lines
-// of its own characters.
+// For each ideograph of the range, 1 + its index in `kVariants`, or 0. 55 KB, of which a text
+// touches only the cache lines of its own characters.
 constexpr auto kUsualIndexes = [] {
   std::array<uint16_t, kUsualEnd - kUsualBegin> indexes{};
   for (size_t i = 0; i < std::size(kVariants); ++i) {

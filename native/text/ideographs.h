@@ -1,7 +1,7 @@
-// The one form under which variants of an ideograph are compared: simplified, regional and reformed
-// ones become the traditional one (docs/behaviour/tokenisation.md, step 4). The pairs come from the
-// dictionaries of OpenCC and are written at build time by native/tools/gen-ideographs.mjs. What
-// stands for several characters (台 for 臺, 檯, 颱) becomes the most usual of them, in documents
+// The form under which variants of an ideograph are compared: simplified, regional and reformed
+// variants become the traditional form (docs/behaviour/tokenisation.md, step 4). The pairs come
+// from the dictionaries of OpenCC and are written at build time by native/tools/gen-ideographs.mjs.
+// A variant of several characters (台 for 臺, 檯, 颱) becomes the most usual of them, in documents
 // and queries alike.
 //
 // Threads: a constant table; safe everywhere.
@@ -9,7 +9,7 @@
 
 namespace gannet::text {
 
-// `c` itself when it has no other form. The form of a form is itself.
+// The form of `c`, or `c` itself. The form of a form is itself.
 // cost  two comparisons and a load for the usual ideographs, 12 comparisons for the others of the
 //       table's range
 char32_t IdeographForm(char32_t c);

@@ -1,4 +1,4 @@
-// The languages a text may be declared to be written in, by ISO 639 code.
+// The languages that a text may be declared to be in, by ISO 639 code.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace gannet::text {
 
-// Named by the three-letter code, which is also the one stored.
+// Named by the three-letter code, which is also the stored form.
 enum class Locale : uint8_t {
   kUnknown = 0,
   // clang-format off

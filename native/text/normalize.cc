@@ -22,7 +22,7 @@ constexpr bool IsWhiteSpace(char32_t c) {
          c == 0x3000;
 }
 
-// Controls without a meaning in text. NUL is left in place, being a separator.
+// Controls without a meaning in text. NUL is kept because it is a separator.
 constexpr bool IsRemovedControl(char32_t c) {
   return (c > 0 && c < 0x20 && !IsWhiteSpace(c)) || c == 0x7f ||
          (c >= 0x80 && c < 0xa0 && c != 0x85);
@@ -36,7 +36,7 @@ void AppendJamo(char32_t syllable, std::string& out) {
   if (index % 28 != 0) AppendUtf8(out, 0x11a7 + index % 28);
 }
 
-// The letter that Swedish makes of `base` and a combining mark; 0 when it makes none.
+// The Swedish letter composed of `base` and a combining mark; 0 if there is none.
 constexpr char32_t SwedishLetter(char base, char32_t mark) {
   if (mark == 0x030a) return base == 'a' ? 0xe5 : base == 'A' ? 0xc5 : 0;
   if (mark != 0x0308) return 0;
@@ -76,7 +76,7 @@ constexpr char32_t PersianForm(char32_t c) {
   return c;
 }
 
-// 0: removed. Alefs with hamza or madda arrive as alef and a mark.
+// The form of an Arabic letter; 0: removed. Alefs with hamza or madda arrive as alef and a mark.
 constexpr char32_t ArabicForm(char32_t c) {
   if (c == 0x0640) return 0;                                                    // tatweel
   if (c == 0x0623 || c == 0x0625 || c == 0x0622 || c == 0x0671) return 0x0627;  // alef
@@ -140,7 +140,7 @@ constexpr bool DropsMarks(Script script) {
 
 constexpr char32_t kLongMarkChar = 0x30fc;
 
-// Appends the lossy form of a character that is no mark. `written`: its bytes.
+// Appends the lossy form of a character that is not a mark. `written`: its bytes.
 void AppendLossyChar(char32_t c, std::string_view written, Script script, int32_t lower_delta,
                      uint8_t folding, LossyState& state, std::string& out) {
   const char32_t before = c;
@@ -192,11 +192,11 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
   return found;
 }
 
-// The language steps of a group. Where several languages are allowed, letters which only one of
-// them has decide: that is the same answer for a long text and for a query of one word. Automatic
-// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded
-// whatever the language (but in words of the form `kByLanguage`): a title in Chinese is found by a
-// query that is said to be Japanese.
+// The language steps of a group. If several languages are allowed, letters that only one of them
+// has decide: the result is then the same for a long text and for a query of one word. For the same
+// reason automatic Arabic is never taken for Persian. Kana and variants of ideographs are folded
+// whatever the language (except in words of the form `kByLanguage`): a query declared as Japanese
+// finds a title in Chinese.
 uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales,
                   TextForm form) {
   switch (script) {
@@ -289,7 +289,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
 
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
   std::string swedish;
-  size_t copied = 0;  // text[copied, begin) is unchanged and still to be appended
+  size_t copied = 0;  // text[copied, begin) is unchanged and not appended yet
   StopCounter steps;
   for (size_t at = 0; at < text.size();) {
     steps.Step();
@@ -318,7 +318,7 @@ void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
 void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out) {
   LossyState own;
   LossyState& before = state != nullptr ? *state : own;
-  Script base = Script::kOther;  // of the character that marks stand on
+  Script base = Script::kOther;  // script of the character that carries the marks
   StopCounter steps;
   for (size_t at = 0; at < text.size();) {
     steps.Step();
@@ -345,7 +345,7 @@ void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std:
 
 std::string_view TrimWhiteSpace(std::string_view text) {
   if (text.empty()) return text;
-  // Bytes that end white space; all other text, most kana and Han too, is done here.
+  // Bytes that end white space; all other text, including most kana and Han, is handled here.
   const auto ends = [](uint8_t byte) {
     return byte <= 0x20 || (byte >= 0x80 && byte <= 0x8a) || byte == 0x9f || byte == 0xa0 ||
            byte == 0xa8 || byte == 0xa9 || byte == 0xaf;

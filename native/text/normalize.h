@@ -1,9 +1,9 @@
 // From characters as written to characters as compared.
 //
-// Words are normalised in two parts, because a token is judged (stop word? separator?) between
-// them:
+// Words are normalised in two parts, because a token is classified (stop word, separator or word)
+// between them:
 //   lossless  compatibility decomposition (NFKD), character by character and without reordering;
-//             in Swedish text the letters å ä ö are put together again; control characters removed.
+//             in Swedish text the letters å ä ö are composed again; control characters removed.
 //   lossy     letter case, diacritics, kana, variants of ideographs, Arabic letter forms: what
 //             depends on script and language.
 //
@@ -29,19 +29,19 @@ enum Folding : uint8_t {
   kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
-// How kana and ideographs are compared. An index keeps the form that its words were made in
+// How kana and ideographs are compared. An index keeps the form in which its words were made
 // (docs/format.md, `text_form`).
 enum class TextForm : uint8_t {
-  kByLanguage = 0,  // kana folded where any language is allowed or `jpn` is, ideographs where any
-                    // is or `cmn` or `zho`
-  kUnified = 1,     // both folded, whatever the languages
+  // kana folded if any language is allowed or `jpn` is; ideographs if any, `cmn` or `zho` is
+  kByLanguage = 0,
+  kUnified = 1,  // both folded, whatever the languages
 };
-inline constexpr TextForm kTextFormNow = TextForm::kUnified;  // of words that are made now
+inline constexpr TextForm kTextFormNow = TextForm::kUnified;  // the form of new words
 
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
 // that of the group.
 struct ScriptGroup {
-  size_t end;  // begin is where it was asked for
+  size_t end;  // the group begins at the `begin` passed to NextGroup
   Script script;
   uint8_t folding;
 };
@@ -54,21 +54,21 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
 
-// What is before a text of which the lossy form is made.
+// The context before a text whose lossy form is made.
 struct LossyState {
-  // The vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes
+  // The vowel (as hiragana) of the last kana written, 0 for none; the long mark after it becomes
   // that vowel.
   char32_t vowel = 0;
 };
 
-// The mark that lengthens the kana before it, where no kana is before it.
+// The mark that lengthens the kana before it, when there is no kana before it.
 inline constexpr std::string_view kLongMark = "\u30fc";
 
-// Appends the lossy form of text that is in lossless form already. Each character is treated for
-// itself, whatever group it stands in, so that a query of one word has the form that the word has
-// between others: code points that are to be ignored are dropped, letters lowercased, and the steps
-// of its own script follow; marks, those of the character that they stand on.
-// state  in: what precedes `text`; out: what follows it. May be null.
+// Appends the lossy form of text that is in lossless form. Each character is handled on its own,
+// whatever group it is in, so that a query of one word has the form that the word has between
+// others: ignorable code points are dropped, letters lowercased, then the steps of the character's
+// own script follow; marks follow the steps of the character that carries them.
+// state  in: the context before `text`; out: the context after it. May be null.
 void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out);
 
 // `text` without leading and trailing white space (Unicode).
@@ -78,14 +78,14 @@ std::string_view TrimWhiteSpace(std::string_view text);
 // the form `kUnified`.
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales);
 
-// Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD,
-// lowercase; accents stay, as marks of their own.
+// Replaces `out` by the form of `text` in which facet values are compared: white space trimmed,
+// NFKD, lowercase; accents stay, as separate marks.
 void NormalizeFacet(std::string_view text, std::string& out);
 
 // NFKD character by character: the form in which stop words are stored.
 std::string Nfkd(std::string_view text);
 
-// Whether the word has only numeric characters (of any script) and ASCII punctuation. False when
+// Whether the word has only numeric characters (of any script) and ASCII punctuation. False if
 // empty.
 bool IsNumericWord(std::string_view lemma);
 

@@ -1,4 +1,4 @@
-// What the analyzer has to know about one character, looked up in tables generated from Unicode
+// Properties of one character that the analyzer uses, looked up in tables generated from Unicode
 // data.
 //
 // One 32-bit entry per character, in a two-stage table (blocks of 128 characters; equal blocks are
@@ -7,7 +7,7 @@
 //
 // Entry, from the lowest bit: script (5), separator (2), non-spacing mark (1), extends the grapheme
 // cluster before it (1), numeric (1), letter (1), number of the lowercase difference (7), number of
-// the compatibility decomposition (14; 0 when the character decomposes to itself).
+// the compatibility decomposition (14; 0 if the character decomposes to itself).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace gannet::text {
 
-// Groups of characters that are cut and normalised alike. The order is known to gen-unicode.mjs.
+// Groups of characters that are cut and normalised alike. gen-unicode.mjs depends on the order.
 enum class Script : uint8_t {
   kOther,  // digits, punctuation, most symbols: joins the group it stands in
   kLatin,
@@ -44,7 +44,7 @@ enum class Script : uint8_t {
   kKannada,
   kMalayalam,
   kSinhala,
-  kArmenian,  // of no character: of a group most of whose letters are Armenian
+  kArmenian,  // no character has it; a group most of whose letters are Armenian does
 };
 
 // Whether text of this script is written without spaces, so that every character is a word.
@@ -57,8 +57,8 @@ enum class CharSeparator : uint8_t {
   kNone,
   kSoft,
   kHard,
-  kWord,  // text is cut there, yet its decomposition is no separator: the ellipsis becomes a word
-          // of dots
+  kWord,  // text is cut there, but its decomposition is not a separator: the ellipsis becomes a
+          // word of dots
 };
 
 extern const char kUnicodeVersion[];
@@ -70,7 +70,7 @@ extern const unsigned char kDecompositions[];
 
 class CharInfo {
  public:
-  // Any value is allowed; those above U+10FFFF know nothing.
+  // Any value is allowed; values above U+10FFFF have no properties.
   explicit CharInfo(char32_t c)
       : entry_(c < 0x110000 ? kCharEntries[size_t{kCharBlocks[c >> 7]} << 7 | (c & 0x7f)] : 0) {}
 
@@ -82,7 +82,7 @@ class CharInfo {
   bool is_letter() const { return entry_ >> 10 & 1; }
   int32_t lower_delta() const { return kLowerDeltas[entry_ >> 11 & 0x7f]; }
   bool decomposes() const { return entry_ >> 18; }
-  // Full compatibility decomposition (NFKD) in UTF-8; empty when it is the character itself. Hangul
+  // Full compatibility decomposition (NFKD) in UTF-8; empty if it is the character itself. Hangul
   // syllables decompose by arithmetic instead: see normalize.cc.
   std::string_view decomposition() const {
     const uint32_t number = entry_ >> 18;
@@ -96,7 +96,7 @@ class CharInfo {
   uint32_t entry_;
 };
 
-// Lowercase of a decomposed character; one character always suffices for those.
+// Lowercase of a decomposed character; always a single character.
 inline char32_t LowerChar(char32_t c) {
   return static_cast<char32_t>(static_cast<int32_t>(c) + CharInfo(c).lower_delta());
 }

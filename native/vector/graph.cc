@@ -22,24 +22,24 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// Its allocators return null where those of the standard library would throw through functions that
-// must not.
+// With allocators that return null where those of the standard library would throw through
+// functions that must not.
 using Links =
     unum::usearch::index_gt<float, uint32_t, uint32_t,
                             unum::usearch::aligned_allocator_gt<unum::usearch::byte_t, kCacheLine>,
                             unum::usearch::memory_mapping_allocator_gt<kCacheLine>>;
 
-// Rows that one thread takes at a time while a graph is built: neighbours in the matrix get
+// Rows that one thread takes at a time while a graph is built: neighbours in the matrix become
 // neighbouring nodes.
 constexpr uint32_t kRowsPerClaim = 64;
-// Searches of one graph at the same time; further ones wait for one to end.
+// Concurrent searches of one graph; further ones wait for one to end.
 constexpr uint32_t kSearchesMax = 64;
 struct Query {
   std::vector<int8_t> bytes;
   float scale = 0;
 };
 
-// Distances between rows, and between a query and rows, by the nodes of a graph.
+// Distances between rows, and between a query and rows, addressed by the nodes of a graph.
 struct Metric {
   const ByteMatrix& matrix;
   const uint32_t* rows;  // by node
@@ -63,7 +63,7 @@ struct Metric {
   }
 };
 
-// Asks for the bytes of nodes that will be compared next.
+// Prefetches the bytes of nodes that will be compared next.
 struct Prefetch {
   const ByteMatrix& matrix;
   const uint32_t* rows;
@@ -78,8 +78,8 @@ struct Prefetch {
   }
 };
 
-// Whether a call of the library has succeeded. An error that nobody takes is thrown where it goes
-// out of scope.
+// Whether a call of the library has succeeded. Releases the error: one that is not released is
+// thrown when it goes out of scope.
 template <typename Result>
 bool Succeeded(Result&& result) {
   return result.error.release() == nullptr;
@@ -106,7 +106,7 @@ class Built final : public BuiltGraph {
       for (uint32_t i = 1; i < threads; ++i)
         others.emplace_back([this, i, &stopped] { Link(i, stopped); });
     } catch (const std::exception&) {
-      // Those that could be started do it all.
+      // Go on with the threads that could be started.
     }
     Link(0, stopped);
     for (std::thread& thread : others) thread.join();
@@ -143,7 +143,7 @@ class Built final : public BuiltGraph {
         return;
       }
       for (uint32_t row = begin; row < std::min(matrix_.rows, begin + kRowsPerClaim); ++row) {
-        // The row of a node is known before anybody can reach the node.
+        // The row of a node is set before another thread can reach the node.
         const auto know = [&](Links::member_ref_t node) { rows_[node.slot] = row; };
         if (!Succeeded(links_.add(row, row, metric, config, know, prefetch))) {
           failed_ = true;
@@ -172,7 +172,7 @@ class Opened final : public Graph {
 
   bool Read(std::string_view nodes) {
     if (!links_.try_reserve(unum::usearch::index_limits_t(0, kSearchesMax))) return false;
-    // The library takes bytes that it will not write to as bytes that it could.
+    // The library takes a mutable pointer, but does not write.
     auto* bytes = reinterpret_cast<unum::usearch::byte_t*>(const_cast<char*>(nodes.data()));
     return Succeeded(links_.view(unum::usearch::memory_mapped_file_t(bytes, nodes.size()))) &&
            links_.size() == rows_.size();
@@ -190,7 +190,7 @@ class Opened final : public Graph {
     const Metric metric{matrix_, rows_.data()};
     const Prefetch prefetch{matrix_, rows_.data()};
     std::vector<Neighbour> found;
-    // Links say that they are far from everything.
+    // In the graph, rows without length are far from everything.
     for (const uint32_t row : rows_without_length_) {
       if (accepts == nullptr || accepts(row)) found.push_back({row, 0});
     }
@@ -237,7 +237,7 @@ class Opened final : public Graph {
   Links links_;
   mutable std::mutex mutex_;  // guards free_
   mutable std::condition_variable freed_;
-  mutable std::vector<uint32_t> free_;  // places of searches that nobody uses
+  mutable std::vector<uint32_t> free_;  // slots of searches that are free
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ double AddPairwise(const double (&sums)[kSums]) {
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-// The products from `at` on, which are fewer than kSums or all of them.
+// Adds the products from index `at` to `n`: fewer than kSums, or all of them.
 void AddProducts(const float* a, const float* b, size_t at, size_t n, double (&sums)[kSums]) {
   for (; at < n; ++at) sums[at % kSums] += static_cast<double>(a[at]) * static_cast<double>(b[at]);
 }
@@ -44,7 +44,7 @@ uint32_t HammingPortable(const uint64_t* a, const uint64_t* b, size_t words) {
 
 #if defined(__x86_64__)
 
-// No fused multiplication: the product is exact either way, and so the sums are those of the
+// Without fused multiplication: the product is exact either way, so the sums equal those of the
 // portable loop.
 __attribute__((target("avx2"))) double DotAvx2(const float* a, const float* b, size_t n) {
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
@@ -75,7 +75,7 @@ __attribute__((target("avx512f"))) double DotAvx512(const float* a, const float*
   return AddPairwise(sums);
 }
 
-// The first operand of maddubs is unsigned: the sign of a goes to b. Sums of two products stay
+// The first operand of maddubs is unsigned: the sign of a is moved to b. Sums of two products stay
 // below 2^15.
 __attribute__((target("avx2"))) int32_t DotInt8Avx2(const int8_t* a, const int8_t* b, size_t n) {
   const __m256i ones = _mm256_set1_epi16(1);
@@ -93,8 +93,8 @@ __attribute__((target("avx2"))) int32_t DotInt8Avx2(const int8_t* a, const int8_
   return _mm_cvtsi128_si32(last) + DotInt8Portable(a + at, b + at, n - at);
 }
 
-// The first operand of dpbusd is unsigned: a + 128. What that adds, 128 times the sum of b, is
-// taken off again.
+// The first operand of dpbusd is unsigned: a + 128. The surplus, 128 times the sum of b, is
+// subtracted again.
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) int32_t DotInt8Vnni(const int8_t* a,
                                                                            const int8_t* b,
                                                                            size_t n) {

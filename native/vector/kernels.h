@@ -1,7 +1,7 @@
-// Distances between vectors: the loops that a search over vectors spends its time in.
+// Distances between vectors: the loops in which a vector search spends its time.
 //
-// Each has variants for younger processors, chosen when the program starts (base/cpu.h); all
-// variants return the same bits. Pointers need no alignment.
+// Each has variants for newer processors, chosen when the program starts (base/cpu.h); all variants
+// return the same bits. Pointers need no alignment.
 //
 // Threads: all functions are pure.
 #pragma once
@@ -11,19 +11,20 @@
 
 namespace gannet::vector {
 
-// Components of an embedding at most: sums of products of bytes then fit 32 bits.
+// The maximum number of components of an embedding: sums of products of bytes then fit 32 bits.
 inline constexpr uint32_t kDimensionsMax = 65536;
 
-// Sum of a[i] * b[i] over n single-precision numbers, in double precision and in a fixed order of
-// additions: eight sums, of every eighth product each, then added pairwise. Products of two singles
-// are exact in double precision. cost  25 ns for 384 components with AVX-512, 45 ns with AVX2
+// The sum of a[i] * b[i] over n single-precision numbers, in double precision and in a fixed order
+// of additions: eight sums, of every eighth product each, then added pairwise. Products of two
+// singles are exact in double precision.
+// cost  25 ns for 384 components with AVX-512, 45 ns with AVX2
 double Dot(const float* a, const float* b, size_t n);
 
 // Sum of a[i] * b[i]. REQUIRES: n <= kDimensionsMax, all values in [-127, 127]
 // cost  8 ns for 384 components with AVX-512, 11 ns with AVX2
 int32_t DotInt8(const int8_t* a, const int8_t* b, size_t n);
 
-// Number of bits that differ.
+// The number of bits that differ.
 uint32_t HammingDistance(const uint64_t* a, const uint64_t* b, size_t words);
 
 // The functions above in every variant that this machine can run, the portable one first; for

@@ -16,7 +16,7 @@ ByteScale QuantiseToBytes(const float* v, size_t n, int8_t* out) {
     return {0, 0};
   }
   const double norm = std::sqrt(Dot(v, v, n));
-  // Rounded up: then no byte is beyond 127.
+  // Rounded up, so that no byte is beyond 127.
   const float scale =
       std::nextafter(static_cast<float>(static_cast<double>(greatest) / norm / 127), 1.0f);
   const double unit = 1 / norm, bytes = unit / static_cast<double>(scale);
@@ -28,7 +28,7 @@ ByteScale QuantiseToBytes(const float* v, size_t n, int8_t* out) {
     const double off = static_cast<double>(v[i]) * unit - static_cast<double>(scale) * q;
     error += off * off;
   }
-  // What rounding in double precision may have hidden is far below this.
+  // The added constant is far above any rounding error in double precision.
   return {scale, std::nextafter(static_cast<float>(std::sqrt(error) + 1e-9), 1.0f)};
 }
 
