@@ -34,11 +34,11 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
     GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::CheckPayload(bytes, kind));
     return summary;
   }
-  const uint64_t most = indexing::NdjsonBytesMax(bytes.size());
+  const uint64_t bytes_max = indexing::NdjsonBytesMax(bytes.size());
   size_t made = 0;
   const auto grow = [&](size_t by) {
     made += by;
-    if (made <= most) return Status::Ok();
+    if (made <= bytes_max) return Status::Ok();
     return Status::Invalid("The names of the columns make the lines of the csv payload too long.",
                            "payload_too_large");
   };
@@ -218,7 +218,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       ToString);
 }
 
-// Rewrites all segments as few as possible, without dead documents.
+// Rewrites all segments into as few as possible, without dead documents.
 Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();

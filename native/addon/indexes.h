@@ -131,8 +131,8 @@ class Engine {
 // that begins during it, get half; every other batch gets all.
 class BatchMemory {
  public:
-  explicit BatchMemory(bool leaves_room)
-      : halved_(Engine::Instance().memory_lenders().fetch_add(1) > 0 || leaves_room) {}
+  explicit BatchMemory(bool leaves_memory)
+      : halved_(Engine::Instance().memory_lenders().fetch_add(1) > 0 || leaves_memory) {}
   ~BatchMemory() { --Engine::Instance().memory_lenders(); }
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;

@@ -38,9 +38,9 @@ Status StatusOf(const Stopped& stopped) {
   if (stopped.reason == StopReason::kClosed)
     return Status::Invalid("The index was deleted meanwhile.", "index_not_found");
   if (stopped.reason != StopReason::kOverdue)
-    return Status::Cancelled("nobody waits for the answer");
+    return Status::Cancelled("nobody waits for the response");
   return Status::Invalid(
-      "The answer takes longer than a request may; ask for fewer hits, attributes or facets.",
+      "The request takes longer than allowed; ask for fewer hits, attributes or facets.",
       "bad_request");
 }
 

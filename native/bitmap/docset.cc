@@ -130,7 +130,7 @@ Result<DocSet> DocSet::Parse(std::string_view bytes) {
     return Status::Corruption(std::string("docset: ") + (reason ? reason : "invalid"));
   }
   if (roaring_bitmap_portable_deserialize_size(bytes.data(), bytes.size()) != bytes.size()) {
-    return Status::Corruption("docset: bytes behind the end");
+    return Status::Corruption("docset: bytes after the end");
   }
   return set;
 }

@@ -162,7 +162,7 @@ Status ValidatePostings(std::string_view bytes, uint64_t docid_end) {
     }
     next += delta + 1;
   }
-  if (!reader.done()) return Status::Corruption("postings: bytes behind the end");
+  if (!reader.done()) return Status::Corruption("postings: bytes after the end");
   return {};
 }
 

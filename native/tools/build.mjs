@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds the addon: with cmake-js where cmake is installed, else with node-gyp from the same sources.
+// Builds the addon: with cmake-js if cmake is installed, else with node-gyp from the same sources.
 //   node build.mjs [Release|Debug|ASan|TSan]
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Adds to package-lock.json an entry for every optional dependency that the registry does not hold for
-// any platform, so that `npm ci` accepts the lock file. npm drops such packages from the lock when it
-// writes it, then refuses the lock because they are missing. Run after every change of dependencies:
+// Adds to package-lock.json an entry for every optional dependency that the registry does not have
+// for any platform, so that `npm ci` accepts the lock file. npm drops such packages when it writes
+// the lock, then refuses the lock because they are missing. Run this after every change of
+// dependencies:
 //   npm install --package-lock-only && node native/tools/complete-lock.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes the table behind native/text/ideographs.h.
+// Writes the table for native/text/ideographs.cc.
 //   node gen-ideographs.mjs PACKAGE_DIR OUTPUT_FILE
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

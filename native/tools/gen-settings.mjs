@@ -1,5 +1,5 @@
-// Writes native/index/default_settings.h: the defaults that `src/contract/settings/` declares, of the settings that
-// native/index/settings.cc reads.
+// Writes native/index/default_settings.h: the defaults, declared in `src/contract/settings/`, of
+// the settings that native/index/settings.cc reads.
 // Run it with: node --import tsx native/tools/gen-settings.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

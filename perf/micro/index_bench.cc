@@ -1,6 +1,6 @@
 // What does indexing cost, where do the bytes go, and what does a merge cost?
 //
-// Indexes NDJSON straight through RunBatch with one worker: in one batch, then in seven batches
+// Indexes NDJSON directly through RunBatch with one worker: in one batch, then in seven batches
 // that are merged. Corpus: given on the command line; the reference is 63,436 Debian packages, 55
 // MB of NDJSON. CPU time is that of the process, so that other work on the machine does not count.
 //
@@ -41,7 +41,7 @@ double CpuSeconds() {
   std::exit(1);
 }
 
-// Runs one batch and prints the CPU time of its stages, which it announces as progress; sampled.
+// Runs one batch and prints the CPU time of its stages, sampled from its progress.
 void Run(index::Index& index, const std::string& steps,
          const std::vector<std::string_view>& payloads, bool print) {
   indexing::Progress progress;

@@ -1,8 +1,9 @@
 /**
  * Question: how long does any filter of /tasks take over a million tasks?
- * Model: 1 M tasks of 50 indexes, registered first and run index by index, so that dates and batches of
- * neighbouring uids lie far apart; all statuses and eight types; one in a thousand belongs to two indexes.
- * Filters: those of one condition, then random combinations; seed 7. Times are CPU of this process.
+ * Model: 1 M tasks of 50 indexes, registered first and run index by index, so that dates and
+ * batches of neighbouring uids are far apart; all statuses and eight types; one in a thousand
+ * belongs to two indexes.
+ * Filters: single conditions, then random combinations; seed 7. Times are CPU of this process.
  * Run: npx tsx perf/micro/task-query.bench.ts [tasks] [combinations]
  */
 import { TASK_STATUSES, type TaskFilter, type TaskPaging } from '../../src/contract/tasks.ts';
@@ -48,7 +49,8 @@ function makeTable(): TaskTable {
       uid > COUNT - 1000 ? 'enqueued' : status[[0, 0, 0, 0, 0, 0, 0, 1, 2][random(9)]!]!;
     const waits = state === 'enqueued';
     const canceledBy = random(CANCELATIONS);
-    // Batch after batch of one index after another, and cancelations now and then, which end tasks of any index.
+    // Batches of one index after another, and now and then cancellations, which end tasks of any
+    // index.
     const batch =
       state === 'canceled'
         ? Math.floor((canceledBy / CANCELATIONS) * batches)
@@ -88,7 +90,7 @@ function makeTable(): TaskTable {
 const some = (count: number, below: number): number[] =>
   Array.from({ length: count }, () => random(below));
 
-/** A set of conditions each of which passes many tasks and decides few chunks. */
+/** Conditions that each match many tasks and settle few chunks. */
 const CONDITIONS: Readonly<Record<string, () => TaskFilter>> = {
   statuses: () => ({ statuses: TASK_STATUSES.filter(() => random(2) === 0) }),
   types: () => ({ types: TYPE_OF_CODE.slice(1, 9).filter(() => random(3) > 0) as never }),
@@ -156,7 +158,7 @@ const table = makeTable();
 const first: TaskPaging = { limit: 20, from: null, reverse: false };
 const half = (uid: string): boolean => Number(uid.slice(6)) % 2 === 0;
 const names = Object.keys(CONDITIONS);
-// So that the compiler has seen every kind of filter.
+// Warm up, so that the compiler has seen every kind of filter.
 for (let n = 0; n < 300; n++) {
   matchTasks(
     table,

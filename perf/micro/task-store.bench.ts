@@ -1,5 +1,5 @@
 /**
- * Question: how fast is the task store, and does it stay so with a million tasks?
+ * Question: how fast is the task store, and is it still as fast with a million tasks?
  * Model: 1 M document additions over 50 indexes, one tenth failed, batches of 20; seed 7.
  * Run: npx tsx perf/micro/task-store.bench.ts [tasks] [folder]
  */
@@ -56,7 +56,7 @@ async function close({ store, tasks }: { store: Store; tasks: TaskStore }): Prom
   await store.close();
 }
 
-/** Milliseconds of CPU: says more than the clock on a machine that others use too. */
+/** Milliseconds of CPU: more reliable than the clock on a shared machine. */
 function cpuOf(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -72,7 +72,7 @@ function median(times: number[]): string {
 rmSync(DIR, { recursive: true, force: true });
 let opened = open();
 
-// 1. One document per request from 32 connections, each waiting for its answer.
+// 1. One document per request from 32 connections, each waiting for its response.
 {
   const total = 20_000;
   const payload = Buffer.from('[{"id":1,"title":"A document of an ordinary size"}]');

@@ -11,9 +11,9 @@
 
 namespace gannet {
 
-// Counts the comparisons of one property test: one answer of the engine held against what plain
-// loops find. A few by default; GANNET_COMPARISONS asks for more (`npm run oracle:native`: a
-// million of each). How many were made is printed.
+// Counts the comparisons of one property test: one result of the engine compared with the result of
+// plain loops. A few by default; GANNET_COMPARISONS sets more (`npm run oracle:native`: a million
+// of each). Prints the number of comparisons made.
 //
 //   for (Comparisons comparisons(2000); comparisons.Next();) { ... }
 class Comparisons {
@@ -30,7 +30,7 @@ class Comparisons {
   }
 
   bool Left() const { return made_ < wanted_; }
-  // Counts one, unless all have been made.
+  // Counts one comparison. False: all have been made.
   bool Next() {
     if (!Left()) return false;
     ++made_;

@@ -35,7 +35,7 @@ void ExpectMarked(const Block& block, size_t size) {
     ASSERT_EQ(block.bytes[i], block.mark) << "byte " << i << " of " << block.size;
 }
 
-// Blocks of the pool and of malloc, made and freed in any order: none overlaps another.
+// Allocates and frees blocks of the pool and of malloc in random order: none may overlap another.
 void UseBlocks(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Block> blocks;
@@ -93,7 +93,7 @@ TEST(BlockPool, TakesBlocksThatAnotherThreadMade) {
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(BlockPool, IsGivenBackByAThreadThatGoesOn) {
+TEST(BlockPool, IsGivenBackByAThreadThatLivesOn) {
   constexpr size_t kBlocks = 1000, kBytes = 4000;
   std::thread([&] {
     std::vector<void*> blocks;
@@ -102,7 +102,7 @@ TEST(BlockPool, IsGivenBackByAThreadThatGoesOn) {
     const size_t kept = mallinfo2().uordblks;
     RefreshPool();
     EXPECT_LT(mallinfo2().uordblks + kBlocks * kBytes / 2, kept);
-    // What is freed now is kept again, until the next time.
+    // Blocks freed now are kept again, until the next refresh.
     void* const block = PoolMalloc(kBytes);
     PoolFree(block);
     RefreshPool();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-TEST(ByteArena, BlocksKeepWhatIsWrittenIntoThem) {
+TEST(ByteArena, BlocksKeepTheirContent) {
   std::mt19937_64 random(TestSeed());
   constexpr size_t kBytes = 256 << 10;
   ByteArena arena(kBytes);
@@ -55,14 +55,14 @@ TEST(ByteArena, BlocksKeepWhatIsWrittenIntoThem) {
     ASSERT_EQ(std::string(block.at, block.expected.size()), block.expected);
     arena.Free(block.at, block.expected.size());
   }
-  // All is one piece again.
+  // The memory is one free range again.
   char* const all = arena.Allocate(kBytes);
   ASSERT_NE(all, nullptr);
   EXPECT_EQ(arena.Allocate(1), nullptr);
   arena.Free(all, kBytes);
 }
 
-TEST(ByteArena, ABlockThatFindsNoRoomIsTakenFromMalloc) {
+TEST(ByteArena, ABlockThatDoesNotFitComesFromMalloc) {
   ByteArena arena(4096);
   const ArenaBlock large(arena, 100'000);
   std::memset(large.data(), 1, large.size());
@@ -77,7 +77,7 @@ TEST(ByteArena, ABlockThatFindsNoRoomIsTakenFromMalloc) {
 }
 
 #ifdef MADV_POPULATE_WRITE
-// Pages of `bytes` from `at` on that are in memory.
+// Pages of the `bytes` from `at` that are in memory.
 size_t PagesIn(char* at, size_t bytes) {
   std::vector<unsigned char> in(bytes / kPage);
   EXPECT_EQ(mincore(at, bytes, in.data()), 0);
@@ -93,8 +93,8 @@ bool KernelMakesPagesReady() {
   return makes;
 }
 
-TEST(ByteArena, PagesAreReadyAheadOfWhatIsInUseAndNoFarther) {
-  if (!KernelMakesPagesReady()) GTEST_SKIP() << "the kernel does not know MADV_POPULATE_WRITE";
+TEST(ByteArena, PagesAreReadyAheadOfTheUsedPartAndNoFurther) {
+  if (!KernelMakesPagesReady()) GTEST_SKIP() << "the kernel does not support MADV_POPULATE_WRITE";
   constexpr size_t kBytes = 4 * ByteArena::kAhead;
   ByteArena arena(kBytes);
   char* const first = arena.Allocate(1);
@@ -106,14 +106,14 @@ TEST(ByteArena, PagesAreReadyAheadOfWhatIsInUseAndNoFarther) {
   };
   wait_for(ByteArena::kAhead);
   EXPECT_LT(PagesIn(first, kBytes), kBytes / kPage / 2);
-  // What is in use already stays as it is.
+  // Pages that are in use stay unchanged.
   char* const second = arena.Allocate(ByteArena::kAhead * 2);
   ASSERT_NE(second, nullptr);
   std::memset(second, 7, ByteArena::kAhead * 2);
   wait_for(ByteArena::kAhead * 3);
   EXPECT_EQ(std::count(second, second + ByteArena::kAhead * 2, 7),
             static_cast<ptrdiff_t>(ByteArena::kAhead * 2));
-  // To the end, and not beyond it.
+  // Pages are made ready to the end of the mapping, and not beyond it.
   ASSERT_NE(arena.Allocate(ByteArena::kAhead), nullptr);
   wait_for(kBytes);
 }

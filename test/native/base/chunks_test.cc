@@ -16,7 +16,7 @@ TEST(Chunks, HoldWhatAVectorHolds) {
   for (const size_t items : {0, 1, 63, 64, 65, 3'000, 300'000}) {
     Chunks<uint32_t> chunks;
     std::vector<uint32_t> expected;
-    // Where items that were added together begin, and how many they are.
+    // Begin and length of each run of items that were added together.
     std::vector<std::pair<size_t, size_t>> runs;
     while (expected.size() < items) {
       const size_t count = random() % 50 == 0 ? random() % 100'000 : 1 + random() % 20;
@@ -29,7 +29,7 @@ TEST(Chunks, HoldWhatAVectorHolds) {
     EXPECT_GE(chunks.memory_bytes(), expected.size() * sizeof(uint32_t));
     Chunks<uint32_t>::Cursor cursor(chunks);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(cursor.Next(), expected[i]) << i;
-    // Items added together stand in one chunk.
+    // Items added together are in one chunk.
     std::vector<uint32_t> joined;
     size_t run = 0;
     for (size_t i = 0; i < chunks.chunk_count(); ++i) {

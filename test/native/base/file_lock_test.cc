@@ -62,7 +62,7 @@ TEST(FileLock, EndsWithItsProcess) {
   std::filesystem::remove(path);
 }
 
-TEST(FileLock, SaysWhatCannotBeOpened) {
+TEST(FileLock, NamesAFileThatCannotBeOpened) {
   const auto lock = LockFile("/nonexistent/lock", LockKind::kHolder);
   ASSERT_FALSE(lock.ok());
   EXPECT_NE(lock.status().message().find("/nonexistent/lock"), std::string::npos);

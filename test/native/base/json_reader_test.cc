@@ -33,12 +33,12 @@ TEST(Minified, KeepsTheLastOfMembersWithOneName) {
   EXPECT_EQ(Minified(R"({"a":1,"b":2,"a":3})"), R"({"a":3,"b":2})");
   EXPECT_EQ(Minified(R"([{"a" : 1, "\u0061" : {"c":[], "c" : "c"}}, "{\"a\":1,\"a\":2}"])"),
             R"([{"a":{"c":"c"}},"{\"a\":1,\"a\":2}"])");
-  // Of two objects, one within the other or beside it, each has names of its own.
+  // Nested or adjacent objects each have their own names.
   EXPECT_EQ(Minified(R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})"),
             R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})");
 }
 
-// A random value as text with white space and repeated names, and what is to become of it.
+// A random value as text with white space and repeated names, and the expected result.
 class Values {
  public:
   explicit Values(std::mt19937_64& random) : random_(random) {}
@@ -92,7 +92,7 @@ class Values {
   std::mt19937_64& random_;
 };
 
-// Names that are escaped may be spelled anew; compared by what they say.
+// Escaped names may be respelled, so names are compared by their decoded form.
 std::string WithPlainNames(std::string text) {
   for (char c = 'a'; c <= 'f'; ++c) {
     const std::string escaped = "\"\\u006" + std::to_string(c - 'a' + 1) + "\":";

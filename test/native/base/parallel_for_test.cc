@@ -33,7 +33,7 @@ class Threads {
     ready_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
-  // Others want a thread now and then.
+  // Now and then other work wants a thread.
   Helpers helpers() {
     return {.ask = [this](std::function<void()> work) { return Ask(std::move(work)); },
             .wanted = [this] { return wanted_calls_.fetch_add(1) % 7 == 3; }};
@@ -45,7 +45,7 @@ class Threads {
     ready_.notify_one();
     return true;
   }
-  // Whether all that was asked for has been done.
+  // Whether all requested work has been done.
   bool Idle() {
     const std::lock_guard lock(mutex_);
     return queue_.empty() && busy_ == 0;
@@ -80,9 +80,9 @@ class Threads {
   bool closed_ = false;
 };
 
-TEST(ParallelFor, EachIsWorkedOffOnceWhoeverHelpsAndHoweverLate) {
+TEST(ParallelFor, EachIterationRunsOnceHoweverLateHelpersCome) {
   std::mt19937_64 random(TestSeed());
-  // Nobody helps at first.
+  // Zero helpers come first.
   for (const size_t helpers : {0, 1, 2, 5}) {
     Threads threads(helpers);
     SetHelpers(threads.helpers());
@@ -104,7 +104,7 @@ TEST(ParallelFor, EachIsWorkedOffOnceWhoeverHelpsAndHoweverLate) {
   }
 }
 
-TEST(ParallelFor, WhatOneThrowsIsThrownWhenNoOtherRuns) {
+TEST(ParallelFor, AnExceptionIsRethrownOnceNoIterationRuns) {
   std::mt19937_64 random(TestSeed());
   for (const size_t helpers : {0, 1, 3}) {
     Threads threads(helpers);
@@ -132,7 +132,7 @@ TEST(ParallelFor, WhatOneThrowsIsThrownWhenNoOtherRuns) {
   }
 }
 
-TEST(ParallelFor, WithoutMemoryToAskNobodyHelps) {
+TEST(ParallelFor, WithoutMemoryNobodyHelps) {
   SetHelpers({.ask = [](std::function<void()>) -> bool { throw std::bad_alloc(); },
               .wanted = [] { return false; }});
   size_t done = 0;
@@ -141,7 +141,7 @@ TEST(ParallelFor, WithoutMemoryToAskNobodyHelps) {
   SetHelpers({});
 }
 
-TEST(ParallelFor, WhoHelpsMayAskForHelpItself) {
+TEST(ParallelFor, AHelperMayAskForHelp) {
   Threads threads(2);
   SetHelpers(threads.helpers());
   std::atomic<size_t> done = 0;

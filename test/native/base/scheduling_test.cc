@@ -22,7 +22,7 @@ struct Attributes {
   uint64_t runtime, deadline, period;
 };
 
-// Of the calling thread, nanoseconds; 0: the kernel has the same for all.
+// The time slice of the calling thread in nanoseconds; 0: the kernel has none per thread.
 uint64_t TimeSlice() {
   Attributes attributes{};
   EXPECT_EQ(syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0), 0);
@@ -64,7 +64,7 @@ TEST(Scheduling, TheMainThreadInterruptsOthersButNotASearchAtItsEnd) {
   });
 }
 
-TEST(Scheduling, YieldIsOfOneThreadOnly) {
+TEST(Scheduling, YieldAffectsOneThreadOnly) {
   const int before = Nice();
   OnAThread([] {
     Yield(7);

@@ -14,7 +14,7 @@
 namespace gannet {
 namespace {
 
-// A pool stays until the process ends.
+// A pool lives until the process ends.
 ThreadPool& NewPool(uint32_t threads) {
   return *new ThreadPool(threads, [] {});
 }
@@ -23,7 +23,7 @@ void AwaitIdle(ThreadPool& pool, size_t threads) {
   while (pool.IdleThreads() != threads) std::this_thread::yield();
 }
 
-// Work that goes on until it is told to end.
+// Work that runs until it is released.
 class Held {
  public:
   explicit Held(ThreadPool& pool) {
@@ -72,7 +72,7 @@ TEST(ThreadPool, RunsEverythingOnce) {
   for (const auto& count : runs) ASSERT_EQ(count, 1);
 }
 
-TEST(ThreadPool, WhoWorkedLastTakesWhatComesNext) {
+TEST(ThreadPool, TheThreadThatWorkedLastTakesTheNextWork) {
   ThreadPool& pool = NewPool(3);
   Held a(pool), b(pool), c(pool);
   b.End();
@@ -97,7 +97,7 @@ TEST(ThreadPool, WhoWorkedLastTakesWhatComesNext) {
   AwaitIdle(pool, 3);
 }
 
-TEST(ThreadPool, TellsWhetherAThreadIsIdleAndWorkWaits) {
+TEST(ThreadPool, ReportsWhetherAThreadIsIdleAndWorkWaits) {
   ThreadPool& pool = NewPool(2);
   Held first(pool), second(pool);
   EXPECT_FALSE(pool.HasWaiting());

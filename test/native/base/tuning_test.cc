@@ -10,7 +10,7 @@
 namespace gannet {
 namespace {
 
-// The variable GANNET_TEST_CPU of the test program: `portable` or `avx2`, so that a run reaches
+// The variable GANNET_TEST_CPU of the test program: `portable` or `avx2`, so that runs can cover
 // each variant of the hot loops.
 CpuLevel RequestedLevel() {
   const char* given = std::getenv("GANNET_TEST_CPU");

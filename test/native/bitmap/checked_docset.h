@@ -1,5 +1,5 @@
-// CheckedDocSet: a DocSet and its naive twin, a std::set, behind one interface. Every change is
-// made to both and then compared, so that any test may run doubled.
+// CheckedDocSet: a DocSet and its reference model, a std::set, with one interface. Every change is
+// made to both and then compared, so that any test can check both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class CheckedDocSet {
     return *this;
   }
 
-  // Compares every way of reading the set with the twin.
+  // Compares every way of reading the set with the reference model.
   void Check() const {
     const std::vector<uint32_t> expected(reference_.begin(), reference_.end());
     CheckEqual(set_, expected);

@@ -18,13 +18,13 @@
 namespace gannet {
 namespace {
 
-TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
+TEST(DocSetUnion, AgreesWithASetOfAllAdded) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 150; ++round) {
     std::set<uint32_t> expected;
     std::deque<std::string> postings;  // outlive the union
     DocSetUnion join;
-    // One union is used twice: nothing of the first use is left.
+    // The union is used twice: the second use must not see the first.
     for (int use = 0; use < 2; ++use) {
       expected.clear();
       const size_t lists = random() % 12;
@@ -71,7 +71,7 @@ TEST(DocSetUnion, ManyShortListsOfOneBlockAndOfMany) {
   }
 }
 
-TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
+TEST(DocSetUnion, IsRestrictedToFewDocuments) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 150; ++round) {
     const std::vector<uint32_t> limits = RandomDocids(random);
@@ -95,14 +95,14 @@ TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
   }
 }
 
-// Ascending and distinct; more than are asked for one by one.
+// Ascending and distinct; more than a restriction holds.
 std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
   std::set<DocId> docids;
   const uint32_t blocks[] = {1, 2, 5, 20};
   const uint32_t end = blocks[random() % 4] * 65'536;
   for (uint32_t begin = 0; begin < end; begin += 65'536) {
     switch (random() % 4) {
-      case 0: break;  // a block of which nothing is taken
+      case 0: break;  // an empty block
       case 1:
         for (int i = 0; i < 1500; ++i)
           docids.insert(begin + static_cast<uint32_t>(random() % 65'536));
@@ -121,11 +121,11 @@ std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
   return {docids.begin(), docids.end()};
 }
 
-// Lists of gaps may be of any length: those of neighbours are.
+// A list of gaps may have any length: those of neighbours do.
 TEST(DocSetUnion, ReadsLongListsOfGaps) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 200; ++round) {
-    // Mostly one byte to a gap, or two, or now and then up to five.
+    // Most gaps take one byte, or two; now and then up to five.
     const uint32_t usual = random() % 2 == 0 ? 100 : 20'000, rare = random() % 4 == 0 ? 20 : 0;
     std::deque<std::string> postings;
     std::set<uint32_t> all;
@@ -166,7 +166,7 @@ TEST(DocSetUnion, ReadsLongListsOfGaps) {
   }
 }
 
-TEST(DocSetUnion, IsCutDownToManyDocuments) {
+TEST(DocSetUnion, IsRestrictedToManyDocuments) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 100; ++round) {
     const std::vector<uint32_t> limits = ManyDocids(random);
@@ -206,11 +206,11 @@ TEST(DocSetUnion, IsCutDownToManyDocuments) {
   }
 }
 
-TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
+TEST(DocSetUnion, AddsAPartWithoutTheDocidsOfAnother) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 150; ++round) {
     std::set<uint32_t> expected;
-    std::vector<std::string> kept;  // bytes stay where they are until the end
+    std::vector<std::string> kept;  // the bytes stay in place until the end
     kept.reserve(64);
     DocSetUnion join;
     for (size_t parts = random() % 5; parts > 0; --parts) {

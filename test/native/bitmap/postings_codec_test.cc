@@ -98,7 +98,7 @@ TEST(PostingsCodec, ValidatedBytesAreSafeToRead) {
   EXPECT_GT(refused, 100u);
 }
 
-TEST(PostingsCodec, ValidationKnowsTheDocidBound) {
+TEST(PostingsCodec, ValidationChecksTheDocidBound) {
   std::string bytes;
   AppendPostings(std::vector<uint32_t>{1, 9}, bytes);
   EXPECT_TRUE(ValidatePostings(bytes, 10).ok());

@@ -21,7 +21,7 @@ class Random {
     return std::uniform_real_distribution<double>(low, high)(engine_);
   }
   int Below(int end) { return static_cast<int>(engine_() % static_cast<uint64_t>(end)); }
-  // Evenly over the sphere.
+  // A point, uniformly distributed over the sphere.
   GeoPoint Point() { return {std::asin(Between(-1, 1)) / kDegree, Between(-180, 180)}; }
 
  private:
@@ -109,7 +109,7 @@ TEST(Circle, IsThePointsWithinTheRadius) {
         point.lng = std::remainder(point.lng, 360);
       }
       const double distance = HaversineMetres(centre, point);
-      // The sides are straight on the plane, not on the globe: near the border either answer may be
+      // The sides are straight on the plane, not on the globe: near the border either result may be
       // right.
       if (std::fabs(distance - metres) < 0.02 * metres + 1) continue;
       inside += distance < metres;
@@ -213,7 +213,7 @@ TEST(GeoJson, BoundsHoldAllCoordinates) {
 
 // ---- Intersection ----
 
-// A convex part for the naive twin: one to four corners on a small grid, with an optional
+// A convex part for the reference model: one to four corners on a small grid, with an optional
 // rectangular hole in a rectangle.
 struct Convex {
   std::vector<GeoPoint> corners;
@@ -249,8 +249,8 @@ bool ConvexMeet(const std::vector<GeoPoint>& a, const std::vector<GeoPoint>& b) 
   return true;
 }
 
-// Only one of the two has a hole, which lies inside of its convex outline: the other one misses the
-// rest only if it stays strictly within the hole.
+// Only one of the two has a hole, which is inside its convex outline: the other one misses the rest
+// only if it is strictly within the hole.
 bool Meet(const Convex& a, const Convex& b) {
   if (!ConvexMeet(a.corners, b.corners)) return false;
   const auto within_hole = [](const Convex& part, const Convex& holed) {
@@ -333,7 +333,7 @@ TEST(PlaneOracle, AgreesWithALoopOverSidesAndPoints) {
   };
   uint64_t meet = 0, made = 0;
   for (Comparisons comparisons(50000); comparisons.Next(); ++made) {
-    // Any corners, also of polygons that cross themselves.
+    // Any corners, including those of polygons that cross themselves.
     Shape shape;
     for (int i = 1 + random.Below(2); i > 0; --i) {
       switch (random.Below(4)) {

@@ -28,8 +28,7 @@ inline double NaiveMetres(GeoPoint a, GeoPoint b) {
   return 6371000 * std::atan2(std::hypot(cross[0], cross[1], cross[2]), dot);
 }
 
-// Whether a distance that should be at most `limit` is; nullopt where rounding may decide either
-// way.
+// Whether a distance that should be at most `limit` is; nullopt if rounding may decide either way.
 inline std::optional<bool> NaiveWithin(GeoPoint a, GeoPoint b, double limit) {
   if (a == b) return limit >= 0;
   const double metres = NaiveMetres(a, b);
@@ -44,7 +43,7 @@ inline bool NaiveBoxHolds(GeoPoint top_right, GeoPoint bottom_left, GeoPoint poi
   return bottom_left.lng <= top_right.lng ? east && west : east || west;
 }
 
-// Parts that a shape is the union of.
+// A shape is the union of these parts.
 struct NaiveShape {
   struct Point {
     double x, y;  // longitude, latitude
@@ -73,7 +72,7 @@ inline NaiveShape NaiveShapeOf(const Shape& shape) {
   return out;
 }
 
-// Of a GeoJSON object.
+// Adds the parts of a GeoJSON object.
 inline void AddNaiveShape(const json::Value& object, NaiveShape& out) {
   const std::string& type = object["type"].string();
   const auto& coordinates = object["coordinates"].items();
@@ -129,7 +128,7 @@ inline bool NaiveSegmentsMeet(NaiveShape::Point a, NaiveShape::Point b, NaiveSha
          NaiveOrientation(c, d, a) != 0 && NaiveOrientation(c, d, b) != 0;
 }
 
-// Whether a ray to the east crosses an odd number of sides. Not meant for points on a side.
+// Whether a ray to the east crosses an odd number of sides. Not for points on a side.
 inline bool NaiveInsideRing(const NaiveShape::Line& ring, NaiveShape::Point p) {
   bool inside = false;
   for (size_t i = 1; i < ring.size(); ++i) {
@@ -148,7 +147,7 @@ inline bool NaiveInside(const std::vector<NaiveShape::Line>& rings, NaiveShape::
   return true;
 }
 
-// Exact where coordinates are small whole numbers.
+// Exact if coordinates are small whole numbers.
 inline bool NaiveMeet(const NaiveShape& a, const NaiveShape& b) {
   const auto lines_of = [](const NaiveShape& shape) {
     std::vector<NaiveShape::Line> lines = shape.lines;

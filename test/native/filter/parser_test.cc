@@ -97,7 +97,7 @@ TEST(Filter, BindsNotBeforeAndBeforeOr) {
   for (const Case& c : cases) EXPECT_EQ(Tree(c.filter), c.tree) << c.filter;
 }
 
-TEST(Filter, KnowsEveryOperator) {
+TEST(Filter, ReadsEveryOperator) {
   const Case cases[] = {
       {"a!=1", "[a != <1>]"},
       {"a>1", "[a > <1>]"},
@@ -159,7 +159,7 @@ TEST(Filter, ReadsBareAndQuotedValues) {
   }
 }
 
-TEST(Filter, KnowsWhichValuesAreNumbers) {
+TEST(Filter, DetectsValuesThatAreNumbers) {
   const std::pair<const char*, std::optional<double>> cases[] = {
       {"10", 10},    {"-1.5", -1.5}, {"1e3", 1000}, {".1", .1},  {"010", 10},      {"5.", 5},
       {"+5", 5},     {"1e-400", 0},  {"nan", {}},   {"inf", {}}, {"infinity", {}}, {"1e400", {}},
@@ -242,7 +242,7 @@ TEST(Filter, ReadsVectorFilters) {
   for (const Case& c : cases) EXPECT_EQ(Tree(c.filter), c.tree) << c.filter;
 }
 
-TEST(Filter, RefusesWhatIsNotInTheGrammar) {
+TEST(Filter, RefusesTextOutsideTheGrammar) {
   for (const char* wrong : {"colour",
                             "colour =",
                             "= red",
@@ -389,7 +389,7 @@ TEST(Filter, NamesTheFeatureThatIsOff) {
   EXPECT_EQ(detail(R"("a CONTAINS x AND")"), "invalid_search_filter");
 }
 
-TEST(Filter, KeepsTheirPositionsForMessages) {
+TEST(Filter, KeepsThePositionsOfConditionsForMessages) {
   const auto node = ParseFilter("\u00e9t\u00e9 = 'x' OR NOT b 1 TO 2", {});
   ASSERT_TRUE(node.ok());
   const Node& first = *(*node)->children[0];
@@ -414,7 +414,7 @@ class RandomFilter {
  public:
   explicit RandomFilter(unsigned seed) : random_(seed) {}
 
-  // binding  0: anything may stand there, 1: operand of AND, 2: operand of NOT
+  // binding  0: any expression is allowed, 1: operand of AND, 2: operand of NOT
   void Write(int depth, int binding, std::string& text, std::string& tree) {
     const unsigned pick = Below(depth > 4 ? 1 : 4);
     if (pick == 0) return Condition(text, tree);

@@ -25,8 +25,8 @@ std::pair<uint32_t, uint32_t> NaivePrefixRange(const Words& words, const std::st
   return {begin - words.begin(), end - words.begin()};
 }
 
-// Compares the stored dictionary with the sorted vector it was made of. probes: further words to
-// ask for, and `step`: ask for every step-th word.
+// Compares the stored dictionary with the sorted vector it was made from. probes: further words to
+// look up; step: look up every step-th word.
 void CheckAgainst(const Words& words, const Words& probes, size_t step) {
   const std::string stored = Store(words);
   const Result<Fst> opened = Fst::Open(stored);
@@ -144,7 +144,7 @@ TEST(Fst, BuilderIsEmptyAgainAfterFinish) {
   EXPECT_EQ(builder.Finish(), first);
 }
 
-TEST(Fst, OpenRefusesWhatIsNotADictionary) {
+TEST(Fst, OpenRefusesBytesThatAreNoDictionary) {
   const std::string stored = Store({"a", "b"});
   EXPECT_EQ(Fst::Open("").status().code(), StatusCode::kCorruption);
   EXPECT_FALSE(Fst::Open(stored.substr(0, stored.size() - 1)).ok());
@@ -154,7 +154,7 @@ TEST(Fst, OpenRefusesWhatIsNotADictionary) {
   EXPECT_FALSE(Fst::Open(wrong).ok());
 }
 
-// Uses everything there is on bytes that may be damaged.
+// Calls every function on bytes that may be damaged.
 void UseAll(const Fst& fst) {
   size_t steps = 0;
   for (auto it = fst.Begin(); it.Valid() && steps < 5000; it.Next(), ++steps) {
@@ -197,7 +197,7 @@ TEST(Fst, DamagedBytesAreSafeToUseAndFoundByVerify) {
     for (size_t i = 0; i < 1 + random() % 4; ++i) {
       damaged[4 + random() % (damaged.size() - 4)] ^= static_cast<char>(1 + random() % 255);
     }
-    // An exact copy on the heap, so that sanitizers see each byte too far.
+    // An exact copy on the heap, so that sanitizers detect each read past the end.
     const std::vector<char> heap(damaged.begin(), damaged.end());
     const Result<Fst> fst = Fst::Open({heap.data(), heap.size()});
     if (!fst.ok()) continue;
@@ -205,7 +205,7 @@ TEST(Fst, DamagedBytesAreSafeToUseAndFoundByVerify) {
     UseAll(*fst);
     if (HasFatalFailure()) return;
     if (!fst->Verify().ok()) continue;
-    // What Verify lets pass is a proper dictionary, though perhaps of other words.
+    // Bytes that Verify accepts are a valid dictionary, though perhaps of other words.
     ++verified_wrong;
     uint32_t count = 0;
     std::string last;

@@ -18,9 +18,9 @@ std::vector<char32_t> Chars(std::string_view text) {
   return chars;
 }
 
-// The textbook matrix of optimal string alignment, read a word character at a time. With `prefix`
-// the word is accepted at the first point where the query is at `limit` or less and no prefix of
-// the query is nearer.
+// The textbook matrix of optimal string alignment, read one character of the word at a time. With
+// `prefix` the word is accepted at the first point where the distance to the query is at most
+// `limit` and no prefix of the query is nearer.
 int NaiveDistance(std::string_view query_text, std::string_view word_text, bool prefix, int limit) {
   const auto query = Chars(query_text), word = Chars(word_text);
   const size_t n = query.size();

@@ -39,7 +39,7 @@ inline std::vector<std::string> RandomWords(std::mt19937_64& random, const Alpha
   return words;
 }
 
-// All words of 0 to chars_max characters, sorted.
+// All words of at most chars_max characters, sorted.
 inline std::vector<std::string> AllWords(const Alphabet& alphabet, size_t chars_max) {
   std::vector<std::string> words{""};
   for (size_t begin = 0, chars = 0; chars < chars_max; ++chars) {

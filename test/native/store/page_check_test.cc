@@ -1,4 +1,4 @@
-// Whatever is changed in an LMDB file: it is found, or changes nothing of what is read.
+// Any change to an LMDB file is either detected, or does not change what is read.
 #include "store/page_check.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ class PageCheckTest : public ::testing::Test {
     }
   }
 
-  // What is read of the file; nullopt: it is refused.
+  // The records of the file; nullopt: it is refused.
   std::optional<Records> Read(const std::string& file) const {
     const auto env = Environment::OpenReadOnly(file);
     if (!env.ok()) return std::nullopt;
@@ -90,7 +90,7 @@ class PageCheckTest : public ::testing::Test {
   Records expected_;
 };
 
-TEST_F(PageCheckTest, FindsNothingInWhatIsSound) {
+TEST_F(PageCheckTest, FindsNothingInAValidFile) {
   Fill(120);
   EXPECT_TRUE(CheckPages(path()).ok());
   EXPECT_EQ(Read(path()), expected_);
@@ -106,7 +106,7 @@ TEST_F(PageCheckTest, EveryChangeIsFoundOrHarmless) {
       case 0:  // truncated
         bytes.resize(random_() % bytes.size());
         break;
-      case 1:  // a page of another place
+      case 1:  // a copy of another page
         bytes.replace(random_() % (bytes.size() / 4096) * 4096, 4096, whole,
                       random_() % (bytes.size() / 4096) * 4096, 4096);
         break;
@@ -133,8 +133,8 @@ TEST_F(PageCheckTest, EveryChangeIsFoundOrHarmless) {
   EXPECT_GT(refused, 300);
 }
 
-// An older commit lies in the other head, and would be taken for the last one.
-TEST_F(PageCheckTest, AHeadWithoutTheNumberOfItsCommitIsFound) {
+// The other meta page holds an older commit, which would be taken for the last one.
+TEST_F(PageCheckTest, AMetaPageWithoutTheNumberOfItsCommitIsFound) {
   Fill(20);
   const std::string whole = Bytes();
   constexpr size_t kPage = 4096, kTransaction = 16 + 128;
@@ -147,8 +147,7 @@ TEST_F(PageCheckTest, AHeadWithoutTheNumberOfItsCommitIsFound) {
   }
 }
 
-// Values without checksums, as files of before had them, get them; one that is only read is left as
-// it is.
+// Values of older files without checksums get them; a file opened read-only stays unchanged.
 TEST_F(PageCheckTest, AFileWithoutChecksumsIsTakenOver) {
   const std::filesystem::path old = "test/formats/1.0.0/data/indexes";
   if (!std::filesystem::exists(old)) GTEST_SKIP() << "not run from the root of the repository";

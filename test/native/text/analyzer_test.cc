@@ -95,7 +95,7 @@ TEST(AnalyzerTest, CutsAndNormalisesLatinText) {
   }
 }
 
-TEST(AnalyzerTest, KnowsTheKindOfEachSeparator) {
+TEST(AnalyzerTest, DistinguishesSoftAndHardSeparators) {
   const Case cases[] = {
       {" ", "~ "},   {"@", "~@"},       {".", "~."},      {". ", "!. "}, {"。", "!。"},
       {"-", "~-"},   {"_", "~_"},       {"!", "!!"},      {";", "!;"},   {":", "~:"},
@@ -201,8 +201,8 @@ TEST(IdeographsTest, HaveTheFormsOfTheListOfPairs) {
   }
 }
 
-// The contract's dictionaries cut 人人 or ภาษาไทย as one word; here every character is one, by
-// decision.
+// The contract's dictionaries cut 人人 or ภาษาไทย as one word; here each character is a word, by
+// design.
 TEST(AnalyzerTest, MakesAWordOfEachCharacterWhereNoSpacesAreWritten) {
   const Case cases[] = {
       {"人人生而自由", "人|人|生|而|自|由"},
@@ -287,7 +287,7 @@ TEST(AnalyzerTest, GivesPositionsToWords) {
   EXPECT_EQ(Positions(stops, "to"), "none");
 }
 
-TEST(AnalyzerTest, LeavesOutWordsTooLongOrTooFarBack) {
+TEST(AnalyzerTest, LeavesOutWordsTooLongOrTooFarIntoTheText) {
   const Analyzer analyzer;
   const std::string longest(250, 'x');
   EXPECT_EQ(Positions(analyzer, "a " + longest + "x b"), "a@0 b@2 last 2");
@@ -420,7 +420,7 @@ std::vector<AnalyzerSettings> TestedSettings() {
            .non_separator_tokens = {",", ". ", " "},
            .dictionary = {"cat", "J. K.", "東京", "x", "e\u0301"}},
           {.dictionary = {"été", "人語", ".", "1"}},
-          // More strings with the same first byte than are looked at one by one.
+          // More strings with the same first byte than are compared one by one.
           {.separator_tokens = {"aab", "aaaab"},
            .dictionary = {"aa",    "aaaaa", "aaaaaaaa", "aab",       "aaac",  "aac ",   "ab",
                           "aB",    "aéb",   "a",        "aaaaaaa国", "a the", "aa  .",  "aaaaab",
@@ -465,8 +465,7 @@ TEST(AnalyzerPropertyTest, AgreesWithTheNaiveAnalyzer) {
   }
 }
 
-// A word as it stands in a document has the same form alone, as a query: whatever scripts stand
-// beside it.
+// A word has the same form in a document and alone, as a query, whatever scripts are next to it.
 TEST(AnalyzerPropertyTest, AWordAloneHasTheFormThatItHasInAText) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,5 @@
-// The analyzer written down step by step, for comparison: slow, one pass per rule, no tables of its
-// own but those of single characters.
+// The analyzer step by step, as a reference model: slow, one pass per rule, without tables except
+// those of single characters.
 #pragma once
 
 #include <set>
@@ -225,7 +225,7 @@ class NaiveAnalyzer {
     text = out;
   }
 
-  // Code points that are to be ignored, as their names in Unicode give them.
+  // Ignorable code points, by their names in Unicode.
   static bool Ignorable(char32_t c) {
     const std::vector<std::pair<char32_t, char32_t>> ranges = {
         {0xad, 0xad},      {0x34f, 0x34f},   {0x61c, 0x61c},     {0x115f, 0x1160},
@@ -237,7 +237,7 @@ class NaiveAnalyzer {
                        [&](const auto& range) { return range.first <= c && c <= range.second; });
   }
 
-  // What a character becomes in itself.
+  // The form of a single character.
   Text Form(char32_t c) const {
     c = LowerChar(c);
     const Script script = CharInfo(c).script();
@@ -265,7 +265,7 @@ class NaiveAnalyzer {
                                        Script::kArabic, Script::kHebrew, Script::kThai};
     Text out;
     Script base = Script::kOther;
-    // Outside text without spaces no kana goes before.
+    // Outside text without spaces there is no kana before.
     if (!IsUnspaced(script_)) previous_ = 0;
     for (const char32_t c : t) {
       if (Ignorable(c)) continue;

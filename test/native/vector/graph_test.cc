@@ -1,4 +1,4 @@
-// Graphs of vectors against scans of all of them.
+// Graphs of vectors compared with scans of all vectors.
 #include "vector/graph.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// Rows in clusters, as embeddings are.
+// Rows in clusters, like embeddings.
 struct Rows {
   Rows(Random& random, uint32_t count, uint32_t dimensions)
       : numbers(size_t{count} * dimensions), bytes(numbers.size()), scales(count) {
@@ -53,7 +53,7 @@ Stored Store(const BuiltGraph& graph) {
   return stored;
 }
 
-TEST(GraphTest, FindsMostOfWhatAScanFindsWithAndWithoutAFilter) {
+TEST(GraphTest, FindsNearlyAllThatAScanFindsWithAndWithoutAFilter) {
   Random random(TestSeed());
   constexpr uint32_t kRows = 2500, kDimensions = 48, kWanted = 10;
   const Rows rows(random, kRows, kDimensions);
@@ -97,8 +97,8 @@ TEST(GraphTest, FindsMostOfWhatAScanFindsWithAndWithoutAFilter) {
 TEST(GraphTest, BuildingStopsWhenItIsAskedTo) {
   Random random(TestSeed());
   const Rows rows(random, 3000, 16);
-  std::atomic<int> asked{0};
-  const auto built = BuildGraph(rows.matrix, {}, 2, [&] { return ++asked > 5; });
+  std::atomic<int> calls{0};
+  const auto built = BuildGraph(rows.matrix, {}, 2, [&] { return ++calls > 5; });
   ASSERT_FALSE(built.ok());
   EXPECT_EQ(built.status().code(), StatusCode::kCancelled);
 }

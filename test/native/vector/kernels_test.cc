@@ -1,4 +1,4 @@
-// Distances and quantisation against plain loops.
+// Distances and quantisation compared with plain loops.
 #include "vector/kernels.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(KernelsTest, EveryVariantOfHammingDistanceCountsBits) {
   }
 }
 
-TEST(QuantiseTest, TheCosineLiesWithinTheBoundOfTheBytes) {
+TEST(QuantiseTest, TheCosineIsWithinTheBoundOfTheBytes) {
   Random random(TestSeed());
   for (Comparisons comparisons(4000); comparisons.Next();) {
     const size_t n = 1 + random() % 500;
@@ -103,7 +103,7 @@ TEST(QuantiseTest, TheCosineLiesWithinTheBoundOfTheBytes) {
     const double approximate =
         static_cast<double>(of_a.scale) * of_b.scale * DotInt8(p.data(), q.data(), n);
     ASSERT_LE(std::abs(cosine - approximate), CosineError(of_a, of_b)) << "n " << n;
-    // A bound that says nothing would be of no use.
+    // The bound must also be tight enough to be useful.
     ASSERT_LE(of_a.error, 0.5 * of_a.scale * std::sqrt(static_cast<double>(n)) * 1.01 + 1e-8);
     for (const int8_t value : p) ASSERT_GE(value, -127);
   }
