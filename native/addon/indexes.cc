@@ -279,7 +279,7 @@ void Engine::BuildGraphs(const std::shared_ptr<OpenIndex>& index) {
 }
 
 bool Engine::AwaitPause(OpenIndex& index) const {
-  constexpr auto kAskAgain = std::chrono::milliseconds(20);
+  constexpr auto kPollInterval = std::chrono::milliseconds(20);
   uint64_t searches_seen = searches_begun_;
   while (!index.stop_merging) {
     // The end of a batch requests merges; those of other indexes then go first.
@@ -290,7 +290,7 @@ bool Engine::AwaitPause(OpenIndex& index) const {
         index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
     if (decision == indexing::MergePause::Answer::kNow) return true;
     if (decision == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
-    std::this_thread::sleep_for(kAskAgain);
+    std::this_thread::sleep_for(kPollInterval);
   }
   return false;
 }

@@ -84,7 +84,7 @@ class Engine {
   void Close(uint32_t handle, std::function<void()> done);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
-  std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
+  std::atomic<uint32_t>& memory_borrowers() { return memory_borrowers_; }
   // Records that a search begins. Call on any thread.
   void NoteSearch() { searches_begun_.fetch_add(1, std::memory_order_relaxed); }
   // Checks, in the background, the parts of the index that are in memory and have not been read
@@ -117,7 +117,7 @@ class Engine {
   EngineOptions options_;
   std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_,
       closes_;
-  std::atomic<uint32_t> memory_lenders_{0};
+  std::atomic<uint32_t> memory_borrowers_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;                         // guards the members below
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
@@ -131,9 +131,9 @@ class Engine {
 // that begins during it, get half; every other batch gets all.
 class BatchMemory {
  public:
-  explicit BatchMemory(bool leaves_memory)
-      : halved_(Engine::Instance().memory_lenders().fetch_add(1) > 0 || leaves_memory) {}
-  ~BatchMemory() { --Engine::Instance().memory_lenders(); }
+  explicit BatchMemory(bool allows_another)
+      : halved_(Engine::Instance().memory_borrowers().fetch_add(1) > 0 || allows_another) {}
+  ~BatchMemory() { --Engine::Instance().memory_borrowers(); }
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 

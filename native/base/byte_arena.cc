@@ -45,7 +45,7 @@ char* ByteArena::Allocate(size_t bytes) {
   if (begin + wanted < end) free_.emplace(begin + wanted, end);
   if (begin + wanted > used_) {
     used_ = begin + wanted;
-    AskForPages();
+    RequestPages();
   }
   return data_ + begin;
 }
@@ -66,7 +66,7 @@ void ByteArena::Free(char* block, size_t bytes) {
   }
 }
 
-void ByteArena::AskForPages() {
+void ByteArena::RequestPages() {
 #ifdef MADV_POPULATE_WRITE
   if (!NeedsPages()) return;
   if (maker_.joinable()) return wanted_.notify_one();

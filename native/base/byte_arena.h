@@ -40,7 +40,7 @@ class ByteArena {
   // Whether more pages must be made ready. REQUIRES: mutex_ is held
   bool NeedsPages() const { return ready_ < std::min(used_ + kAhead, bytes_max_); }
   // Called when used_ has grown. REQUIRES: mutex_ is held
-  void AskForPages();
+  void RequestPages();
   void MakeReady();
 
   char* data_ = nullptr;  // null: nothing could be mapped

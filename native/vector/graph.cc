@@ -144,8 +144,8 @@ class Built final : public BuiltGraph {
       }
       for (uint32_t row = begin; row < std::min(matrix_.rows, begin + kRowsPerClaim); ++row) {
         // The row of a node is set before another thread can reach the node.
-        const auto know = [&](Links::member_ref_t node) { rows_[node.slot] = row; };
-        if (!Succeeded(links_.add(row, row, metric, config, know, prefetch))) {
+        const auto set_row = [&](Links::member_ref_t node) { rows_[node.slot] = row; };
+        if (!Succeeded(links_.add(row, row, metric, config, set_row, prefetch))) {
           failed_ = true;
           return;
         }
