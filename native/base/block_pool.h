@@ -23,10 +23,10 @@ void* PoolAlignedMalloc(size_t alignment, size_t size);
 void PoolFree(void* block);         // a block from PoolMalloc, PoolRealloc or malloc
 void PoolAlignedFree(void* block);  // a block from PoolAlignedMalloc
 
-// Frees the blocks that the thread keeps. The first thread that calls it also returns the pages
-// that malloc then finds empty. Acts every 10 s; calls in between do nothing and cost little.
-// Without it the arenas of the search and write threads grew by 15 MB a minute under 100 searches
-// and 20 changes a second (docs/performance.md).
+// Every 10 s, frees the blocks that the thread keeps; one of the calling threads also returns the
+// pages that malloc then finds empty. Calls in between do nothing and cost little. Without it the
+// arenas of the search and write threads grew by 15 MB a minute under 100 searches and 20 changes a
+// second (docs/performance.md).
 // cost  some milliseconds
 void RefreshPool();
 

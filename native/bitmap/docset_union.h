@@ -107,7 +107,7 @@ class DocSetUnion {
 
   StopCounter steps_;
   const DocSet* restriction_;               // few docids: lists are intersected with it at once
-  std::vector<uint64_t> restriction_bits_;  // of any block, once many were looked up
+  std::vector<uint64_t> restriction_bits_;  // low 16 bits of its docids, once many were looked up
   uint32_t looked_up_ = 0, restriction_max_ = 0;
   const DocSet* within_;  // many docids: blocks are intersected with it at the end
   std::vector<DocId> pending_;
