@@ -627,7 +627,7 @@ function limits(given: Given): RequestLimits {
   return {
     payloadBytes: given.size('http-payload-size-limit', DEFAULT_LIMITS.payloadBytes),
     searchPayloadBytes: given.size('search-payload-size-limit', DEFAULT_LIMITS.searchPayloadBytes),
-    answerBytes: given.size('search-answer-size-limit', DEFAULT_LIMITS.answerBytes),
+    responseBytes: given.size('search-answer-size-limit', DEFAULT_LIMITS.responseBytes),
     queries: given.count('multi-search-queries-limit', DEFAULT_LIMITS.queries, 1),
     tagBytes: given.size('highlight-tag-size-limit', DEFAULT_LIMITS.tagBytes),
   };

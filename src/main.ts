@@ -148,8 +148,8 @@ async function openParts(config: Config) {
     env: process.env,
     warn: (message) => logs.of('start').warn(message),
   });
-  const answerBuffers = new BufferPool();
-  const native = loadEngine(config, answerBuffers);
+  const responseBuffers = new BufferPool();
+  const native = loadEngine(config, responseBuffers);
   await importAtStart(config, native, version.serverVersion, logs.of('import'), manager);
   const folder = await openDataFolder(config.dbPath, {
     version: version.serverVersion,
@@ -190,7 +190,7 @@ async function openParts(config: Config) {
       version,
       logs,
       manager,
-      answerBuffers,
+      responseBuffers,
       native,
       folder,
       outbound,
@@ -207,7 +207,8 @@ async function run(config: Config): Promise<void> {
   refuseFewFiles();
   const library = socketLibrary(config);
   const opened = await openParts(config);
-  const { version, logs, manager, answerBuffers, native, folder, outbound, proxy, models } = opened;
+  const { version, logs, manager, responseBuffers, native, folder, outbound, proxy, models } =
+    opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
   const { notifier, analytics } = opened;
   const { keys, features, webhooks, chats } = stores;
@@ -218,7 +219,7 @@ async function run(config: Config): Promise<void> {
     config,
     { native, scripts, embedding, system, keys, features },
     {
-      ...{ phase, version, logs, answerBuffers, webhooks, chats, outbound, replication, renders },
+      ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
       processMark,
       analytics: analytics.parts,
     },
@@ -346,13 +347,13 @@ function markUpgraded(folder: DataFolder, log: Logger): void {
   log.info(`the data of version ${folder.upgradedFrom} was upgraded`);
 }
 
-function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
+function loadEngine(config: Config, responseBuffers: BufferPool): NativeAddon {
   const native = loadAddon();
   native.configure({
     searchThreads: availableParallelism(),
     indexingThreads: config.indexingThreads,
     indexingMemoryBytes: config.indexingMemoryBytes,
-    takeBuffer: (bytes) => answerBuffers.take(bytes),
+    takeBuffer: (bytes) => responseBuffers.take(bytes),
     tuning: config.tuning,
   });
   return native;
@@ -429,7 +430,7 @@ type Shared = Pick<
   | 'phase'
   | 'version'
   | 'logs'
-  | 'answerBuffers'
+  | 'responseBuffers'
   | 'processMark'
   | 'webhooks'
   | 'chats'
@@ -469,7 +470,7 @@ function searchServices(
     network: () => (enabled().network ? network.get() : null),
     client: new RemoteClient(outbound),
     msMax: config.network.searchMsMax,
-    bytesMax: limits.answerBytes,
+    bytesMax: limits.responseBytes,
   });
   const networkDocuments = new NetworkDocuments({ documents, fanOut, limits });
   const foreign = new ForeignDocuments({

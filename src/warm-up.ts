@@ -186,9 +186,9 @@ class Client {
   /** Rejects unless the answer has status 200. */
   post({ path, body }: SearchCall): Promise<void> {
     return new Promise((resolve, reject) => {
-      request({ ...this.#options, path }, (answer) => {
-        if (answer.statusCode === 200) answer.resume().on('end', resolve).on('error', reject);
-        else reject(new Error(`${path}: status ${answer.statusCode}`));
+      request({ ...this.#options, path }, (response) => {
+        if (response.statusCode === 200) response.resume().on('end', resolve).on('error', reject);
+        else reject(new Error(`${path}: status ${response.statusCode}`));
       })
         .on('error', reject)
         .end(JSON.stringify(body));

@@ -55,7 +55,7 @@ class PendingSearch {
 // Answers a search, or gives its head alone where it needs a vector.
 // request  JSON of EngineSearchRequest (src/search/plan.ts)
 // Invalid, with the code as detail: as RunSearch; bad_request: it would be larger than
-// `answerBytesMax` of the request.
+// `responseBytesMax` of the request.
 Result<Answer> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);
 // The same of a search among the values of a facet: EngineFacetSearchRequest.
 Result<Answer> ExecuteFacetSearch(index::Index& index, std::string_view request,

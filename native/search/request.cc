@@ -129,7 +129,7 @@ constexpr Parameter kParameters[] = {
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
     {"hitSpans", READ(hit_spans, value.boolean())},
-    {"answerBytesMax", READ(answer_bytes_max, request.format.bytes_max = value.integer())},
+    {"responseBytesMax", READ(answer_bytes_max, request.format.bytes_max = value.integer())},
 };
 #undef READ
 

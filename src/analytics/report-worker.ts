@@ -3,7 +3,7 @@
  * wait for.
  */
 import { jsonString } from '../base/json.ts';
-import { reportFloats } from '../contract/answers.ts';
+import { reportFloats } from '../contract/responses.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { IndexPatterns } from '../auth/patterns.ts';
 import { parseRows, type Grouping } from '../contract/analytics.ts';

@@ -173,11 +173,11 @@ export class ExcessiveJson extends Error {
 }
 
 /** Shorter answers are parsed whatever is in them. */
-const ANSWER_BYTES_FREE = 1024 * 1024;
+const RESPONSE_BYTES_FREE = 1024 * 1024;
 
 /** Parses what another server has answered. Throws `ExcessiveJson` or a `SyntaxError`. */
-export function parseAnswer(bytes: Buffer): unknown {
-  const excess = bytes.length > ANSWER_BYTES_FREE ? excessIn(bytes) : null;
+export function parseResponse(bytes: Buffer): unknown {
+  const excess = bytes.length > RESPONSE_BYTES_FREE ? excessIn(bytes) : null;
   if (excess !== null) throw new ExcessiveJson(excess);
   return JSON.parse(bytes.toString());
 }

@@ -96,7 +96,7 @@ export class Connection {
   /** The answer of a server that speaks the interface; anything else counts as refused. */
   async get<T>(path: string): Promise<T> {
     return answerOf(
-      await this.send({ method: 'GET', path, answerBytesMax: ANSWER_BYTES_MAX }),
+      await this.send({ method: 'GET', path, responseBytesMax: ANSWER_BYTES_MAX }),
     ) as T;
   }
 

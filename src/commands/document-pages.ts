@@ -49,10 +49,10 @@ export async function* documentPages(
         method: 'POST',
         path: `/indexes/${encodeURIComponent(index)}/documents/fetch`,
         body: jsonBody(query),
-        answerBytesMax: PAGE_BYTES_MAX,
+        responseBytesMax: PAGE_BYTES_MAX,
       });
     } catch (error) {
-      const isTooLarge = error instanceof OutboundError && error.failure === 'answerTooLarge';
+      const isTooLarge = error instanceof OutboundError && error.failure === 'responseTooLarge';
       if (!isTooLarge || limit === 1) throw error;
       limit = Math.ceil(limit / 10);
       continue;

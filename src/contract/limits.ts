@@ -22,7 +22,7 @@ export interface RequestLimits {
   /** Bytes of the body of a route that only reads: searches, documents/fetch. */
   searchPayloadBytes: number;
   /** Bytes of the answer of a search, before compression. */
-  answerBytes: number;
+  responseBytes: number;
   /** Searches in one multi-search. */
   queries: number;
   /** Bytes of each highlight tag and of a crop marker. */
@@ -32,7 +32,7 @@ export interface RequestLimits {
 export const DEFAULT_LIMITS: Readonly<RequestLimits> = {
   payloadBytes: 100_000_000,
   searchPayloadBytes: 10_000_000,
-  answerBytes: 128_000_000,
+  responseBytes: 128_000_000,
   queries: 1000,
   tagBytes: 4096,
 };
@@ -88,17 +88,19 @@ export function multiSearchLimitFault(
   return null;
 }
 
-/** An answer that would be larger than `answerBytes`. */
-const ANSWER_TOO_LARGE = 'The answer would be larger than the limit of';
+/** An answer that would be larger than `responseBytes`. */
+const RESPONSE_TOO_LARGE = 'The answer would be larger than the limit of';
 
-export function answerTooLarge({ answerBytes }: Pick<RequestLimits, 'answerBytes'>): ApiError {
+export function responseTooLarge({
+  responseBytes,
+}: Pick<RequestLimits, 'responseBytes'>): ApiError {
   return new ApiError(
     'bad_request',
-    `${ANSWER_TOO_LARGE} ${limitText(answerBytes)}; ask for fewer hits, attributes or facets.`,
+    `${RESPONSE_TOO_LARGE} ${limitText(responseBytes)}; ask for fewer hits, attributes or facets.`,
   );
 }
 
-/** Whether an error is that of `answerTooLarge`, or of the engine with the bytes that it may answer with. */
-export function isAnswerTooLarge(error: unknown): boolean {
-  return error instanceof ApiError && error.text.startsWith(ANSWER_TOO_LARGE);
+/** Whether an error is that of `responseTooLarge`, or of the engine with the bytes that it may answer with. */
+export function isResponseTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.text.startsWith(RESPONSE_TOO_LARGE);
 }

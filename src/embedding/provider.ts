@@ -3,7 +3,7 @@
  * answer is believed. What differs between providers is their `Protocol`.
  */
 import { setMaxListeners } from 'node:events';
-import { ExcessiveJson, parseAnswer } from '../base/json.ts';
+import { ExcessiveJson, parseResponse } from '../base/json.ts';
 import { err, type Result } from '../base/result.ts';
 import { DIMENSIONS_MAX } from '../contract/embedders/fields.ts';
 import type { Protocol } from '../contract/embedders/protocol.ts';
@@ -215,7 +215,7 @@ export class RequestProvider implements Provider {
           body: this.#protocol.body(group),
           timeoutMs: Math.min(this.#limits.timeoutMs, deadline - Date.now()),
         },
-        { bytesMax: answerBytesMax(group.length, this.dimensions) },
+        { bytesMax: responseBytesMax(group.length, this.dimensions) },
       );
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -225,7 +225,7 @@ export class RequestProvider implements Provider {
     if (status < 200 || status >= 300) return err(this.#refusal(answer, place));
     let json: unknown;
     try {
-      json = parseAnswer(answer.body);
+      json = parseResponse(answer.body);
     } catch (error) {
       const excess = error instanceof ExcessiveJson ? error.message : null;
       const what = excess === null ? 'what is not JSON' : `what is not read: ${excess}`;
@@ -274,7 +274,7 @@ export class RequestProvider implements Provider {
 }
 
 /** @param dimensions null: not known yet */
-function answerBytesMax(inputs: number, dimensions: number | null): number {
+function responseBytesMax(inputs: number, dimensions: number | null): number {
   const numbers = inputs * (dimensions ?? DIMENSIONS_MAX);
   return Math.min(ANSWER_BYTES_MAX, ANSWER_REST_BYTES + numbers * NUMBER_BYTES);
 }

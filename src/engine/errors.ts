@@ -33,9 +33,9 @@ function withPlace(error: ApiError): ApiError {
 }
 
 /** What an index answers; a failure tells which index it was. */
-export async function answerOf<T>(uid: string, answer: Promise<T>): Promise<T> {
+export async function resultFrom<T>(uid: string, result: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await result;
   } catch (error) {
     throw error instanceof ApiError ? error.placed({ index: uid }) : error;
   }

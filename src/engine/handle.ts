@@ -9,7 +9,7 @@ import type {
   BatchProgress,
   BatchStep,
   DocumentStream,
-  EngineAnswer,
+  EngineResult,
   EngineText,
   IndexState,
   ListingPart,
@@ -26,9 +26,9 @@ export function cancelable<T>(
 ): Promise<T> {
   lastTicket = (lastTicket % 0xffff_ffff) + 1;
   const ticket = lastTicket;
-  const answer = start(ticket);
+  const result = start(ticket);
   signal.onAbort(() => native.cancelSearch(ticket));
-  return answer;
+  return result;
 }
 
 /**
@@ -80,7 +80,7 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
   }
 
-  search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
+  search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
       cancelable(this.#native, signal, (ticket) =>
         this.#native.search(this.#handle, request, ticket),
@@ -88,7 +88,7 @@ export class IndexHandle {
     );
   }
 
-  facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
+  facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
       cancelable(this.#native, signal, (ticket) =>
         this.#native.facetSearch(this.#handle, request, ticket),
@@ -96,7 +96,7 @@ export class IndexHandle {
     );
   }
 
-  similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineAnswer> {
+  similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
       cancelable(this.#native, signal, (ticket) =>
         this.#native.similar(this.#handle, request, ticket),
@@ -165,7 +165,7 @@ export class IndexHandle {
     const handle = this.#handle;
     const ask = (call: number, documents: Buffer): void => {
       embed!(documents).then(
-        (answer) => native.completeEmbed(handle, call, answer),
+        (result) => native.completeEmbed(handle, call, result),
         (error: unknown) => {
           const { code, message } =
             error instanceof BatchCanceled ? { code: CANCELED, message: '' } : toApiError(error);

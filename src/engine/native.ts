@@ -47,7 +47,7 @@ export interface NativeAddon {
   indexFields(handle: number): string;
 
   /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to its answer, or to what it needs. */
-  search(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  search(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
   /**
    * Ends a search that needs a vector. It is used up by this, or by `dropSearch`; it does not need its index any more.
    * @param vector null: there is none, words have to do
@@ -56,7 +56,7 @@ export interface NativeAddon {
     search: PendingSearch,
     vector: Float32Array | null,
     ticket?: number,
-  ): Promise<EngineAnswer>;
+  ): Promise<EngineResult>;
   dropSearch(search: PendingSearch): void;
   /**
    * Nobody waits any more for the search or the listing that was given this ticket, a number of 32 bits but 0: it ends
@@ -67,7 +67,7 @@ export interface NativeAddon {
    * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; behind them come the
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
-  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<EngineResult>;
   /**
    * Reads what a server of the network has answered to a federated search. `bytes` must not change until it is merged.
    * Rejects with `remote_bad_response`, and what is wrong.
@@ -76,13 +76,13 @@ export interface NativeAddon {
   /** The same of a facet search. */
   readFacetHits(bytes: Buffer): Promise<ServerFacetHits>;
   /** `request`: JSON of {@link EngineMergeRequest}. The responses are used up. */
-  mergeResponses(request: EngineText, responses: ServerResponse[]): Promise<EngineAnswer>;
+  mergeResponses(request: EngineText, responses: ServerResponse[]): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineFacetMergeRequest}; the same. */
-  mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineAnswer>;
+  mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
-  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
-  similar(handle: number, request: EngineText, ticket?: number): Promise<EngineAnswer>;
+  similar(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
   /**
    * `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body.
    * @param unlimited the parts may take as long as they need; the ticket counts for all of them
@@ -156,7 +156,7 @@ export interface NativeAddon {
     embed?: ((call: number, documents: Buffer) => void) | null,
   ): Promise<string>;
   /** The embeddings that a call has asked for; the bytes are those of `chunkAnswer`. */
-  completeEmbed(handle: number, call: number, answer: Buffer): void;
+  completeEmbed(handle: number, call: number, result: Buffer): void;
   /** Ends the batch with this error, or as canceled with code `canceled`. */
   failEmbed(handle: number, call: number, code: string, message: string): void;
   /** Merges all segments as far as can be; stopped as a batch is. */
@@ -200,14 +200,14 @@ export interface NativeAddon {
 /** JSON, as a string or as UTF-8. */
 export type EngineText = string | Buffer;
 
-export interface EngineAnswer {
+export interface EngineResult {
   /** The response body, JSON. */
   bytes: Buffer;
-  head: AnswerHead;
+  head: ResultHead;
 }
 
 /** What is known of an answer besides its bytes. */
-export interface AnswerHead {
+export interface ResultHead {
   /** Whole milliseconds. */
   processingTimeMs: number;
   /** The time was up before all was done. */

@@ -1,6 +1,6 @@
 import { MalformedJson } from '../base/json-scanner.ts';
 import { fromEngine } from './errors.ts';
-import type { EngineAnswer, NativeAddon, ServerFacetHits, ServerResponse } from './native.ts';
+import type { EngineResult, NativeAddon, ServerFacetHits, ServerResponse } from './native.ts';
 
 export type { ServerFacetHits, ServerResponse } from './native.ts';
 
@@ -24,15 +24,15 @@ export class ResponseMerger {
   async merge(
     request: object,
     responses: ServerResponse[],
-  ): Promise<EngineAnswer & { queryUids?: readonly string[] }> {
-    const answer = await understood(
+  ): Promise<EngineResult & { queryUids?: readonly string[] }> {
+    const result = await understood(
       this.#native.mergeResponses(JSON.stringify(request), responses),
     );
-    const { queryUids } = answer.head;
-    return queryUids === undefined ? answer : { ...answer, queryUids };
+    const { queryUids } = result.head;
+    return queryUids === undefined ? result : { ...result, queryUids };
   }
 
-  async mergeFacetHits(request: object, responses: ServerFacetHits[]): Promise<EngineAnswer> {
+  async mergeFacetHits(request: object, responses: ServerFacetHits[]): Promise<EngineResult> {
     return understood(this.#native.mergeFacetHits(JSON.stringify(request), responses));
   }
 }

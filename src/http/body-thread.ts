@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
-import type { BodyAnswer, BodyRequest, Step } from './body-worker.ts';
+import type { BodyResult, BodyRequest, Step } from './body-worker.ts';
 
 /** Heap of the thread: a text of 100 MB and what is made of it. */
 const HEAP_MB_MAX = 1536;
@@ -61,7 +61,7 @@ export class BodyThread {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     worker.unref();
-    worker.on('message', (answer: BodyAnswer) => this.#take(worker, answer));
+    worker.on('message', (result: BodyResult) => this.#take(worker, result));
     worker.on('error', () => {});
     worker.on('exit', () => this.#ended(worker));
     this.#schemas = new Map();
@@ -69,19 +69,19 @@ export class BodyThread {
     return worker;
   }
 
-  #take(worker: Worker, answer: BodyAnswer): void {
-    const job = this.#jobs.get(answer.job);
+  #take(worker: Worker, result: BodyResult): void {
+    const job = this.#jobs.get(result.job);
     if (job === undefined) return;
-    if ('fault' in answer) {
-      this.#settle(answer.job, err(new ApiError(answer.fault.code, answer.fault.message)));
+    if ('fault' in result) {
+      this.#settle(result.job, err(new ApiError(result.fault.code, result.fault.message)));
       return;
     }
-    for (const step of answer.steps) job.assembler.take(step);
-    if (answer.last) this.#settle(answer.job, ok(job.assembler.value));
+    for (const step of result.steps) job.assembler.take(step);
+    if (result.last) this.#settle(result.job, ok(job.assembler.value));
     // In a later turn of the loop: others are served between two pieces.
     else {
       setImmediate(() =>
-        worker.postMessage({ kind: 'more', job: answer.job } satisfies BodyRequest),
+        worker.postMessage({ kind: 'more', job: result.job } satisfies BodyRequest),
       );
     }
   }

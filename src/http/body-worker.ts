@@ -19,7 +19,7 @@ export type BodyRequest =
   /** The next piece of a value. */
   | { kind: 'more'; job: number };
 
-export type BodyAnswer =
+export type BodyResult =
   | { job: number; fault: { code: ErrorCode; message: string } }
   | { job: number; steps: Step[]; last: boolean };
 
@@ -53,7 +53,7 @@ parentPort?.on('message', (request: BodyRequest) => {
         parentPort!.postMessage({
           job: request.job,
           fault: { code, message },
-        } satisfies BodyAnswer);
+        } satisfies BodyResult);
         return;
       }
       const { settings } = request;
@@ -76,7 +76,7 @@ function sendPiece(job: number): void {
   if (last) jobs.delete(job);
   const steps = piece.value ?? [];
   const given = steps.flatMap((step) => (step.is === 'raw' ? [step.bytes.buffer] : []));
-  parentPort!.postMessage({ job, steps, last } satisfies BodyAnswer, given);
+  parentPort!.postMessage({ job, steps, last } satisfies BodyResult, given);
 }
 
 /** In memory that belongs to it alone. */

@@ -78,17 +78,17 @@ export interface Connection extends CancelSignal {
    * The whole answer. Ignored after an abort. To HEAD the body is not sent, only its length.
    * @param release called with the body once nobody reads it any more; not after an abort
    */
-  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void;
+  respond(status: number, headers: HeaderList, body: ResponseBody, release?: ReleaseBody): void;
   /** The head of an answer whose body follows in parts. REQUIRES: to HEAD nothing is written */
-  stream(status: number, headers: HeaderList): ReplyStream;
+  stream(status: number, headers: HeaderList): ResponseStream;
 }
 
-export type ReplyBody = Buffer | string | null;
+export type ResponseBody = Buffer | string | null;
 
 /** Takes the body of an answer back. */
-export type ReleaseBody = (body: ReplyBody) => void;
+export type ReleaseBody = (body: ResponseBody) => void;
 
-export interface ReplyStream {
+export interface ResponseStream {
   /** false: the client reads slower than this writes; wait for `onDrain`. The bytes of `chunk` must stay as they are. */
   write(chunk: string | Buffer): boolean;
   /** Called each time that there is room again. One listener, before the first `write`. */
@@ -267,7 +267,7 @@ class SocketConnection implements Connection {
     this.#res.resume();
   }
 
-  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void {
+  respond(status: number, headers: HeaderList, body: ResponseBody, release?: ReleaseBody): void {
     if (this.#done) return;
     this.#endTransfer();
     // What is left of the body has to flow off before the next request.
@@ -291,7 +291,7 @@ class SocketConnection implements Connection {
     }
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-      this.#replyInParts(status, headers, bytes, () => release?.(body));
+      this.#respondInParts(status, headers, bytes, () => release?.(body));
       return;
     }
     this.#done = true;
@@ -311,7 +311,7 @@ class SocketConnection implements Connection {
     return this.closes ? [...headers, ['connection', 'close']] : headers;
   }
 
-  #replyInParts(status: number, headers: HeaderList, body: Buffer, sentAll: () => void): void {
+  #respondInParts(status: number, headers: HeaderList, body: Buffer, sentAll: () => void): void {
     const res = this.#res;
     const push = (offset: number): boolean => {
       const [sent, complete] = res.tryEnd(body.subarray(offset), body.length);
@@ -341,7 +341,7 @@ class SocketConnection implements Connection {
     });
   }
 
-  stream(status: number, headers: HeaderList): ReplyStream {
+  stream(status: number, headers: HeaderList): ResponseStream {
     const res = this.#res;
     const queue = new StreamQueue(res);
     const pump = (firstBytes: number): void => {

@@ -62,7 +62,7 @@ export interface Dependencies {
   production: boolean;
   limits: RequestLimits;
   /** Where answers of the engine are; gets them back once they are sent. */
-  answerBuffers: BufferPool;
+  responseBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
   /** Why a function that edits documents does not compile; null when it does. */
   checkFunction: ScriptProcesses['check'];

@@ -41,10 +41,10 @@ export function decoder(coding: Coding): Transform {
 }
 
 /** In the order of preference between equal weights. */
-const ANSWER_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate'];
+const RESPONSE_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate'];
 
 /** The coding that the client likes best (RFC 9110, 12.5.3), or null for none. */
-export function answerCoding(header: string | undefined): Coding | null {
+export function responseCoding(header: string | undefined): Coding | null {
   if (header === undefined || header === '') return null;
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(',')) {
@@ -57,7 +57,7 @@ export function answerCoding(header: string | undefined): Coding | null {
   const others = weights.get('*') ?? 0;
   let best: Coding | null = null;
   let bestWeight = 0;
-  for (const coding of ANSWER_CODINGS) {
+  for (const coding of RESPONSE_CODINGS) {
     const weight = weights.get(coding) ?? others;
     if (weight > bestWeight) {
       best = coding;

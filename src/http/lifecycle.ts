@@ -17,7 +17,7 @@ import { BodyThread } from './body-thread.ts';
 import type { Dependencies } from './dependencies.ts';
 import { collectBody, LARGE_BODY_BYTES, LARGE_SETTINGS_BYTES } from './body.ts';
 import {
-  answerCoding,
+  responseCoding,
   type Coding,
   encode,
   ENCODE_AT_ONCE_ALWAYS,
@@ -25,12 +25,18 @@ import {
   encodeAtOnce,
   encoder,
 } from './encoding.ts';
-import type { Connection, ReleaseBody, ReplyBody } from './connection.ts';
+import type { Connection, ReleaseBody, ResponseBody } from './connection.ts';
 import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import { requestIdOf } from './request-id.ts';
-import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
+import {
+  STREAMED,
+  type BodyParser,
+  type RouteResponse,
+  type RequestContext,
+  type Route,
+} from './route.ts';
 import { Router, type Match } from './router.ts';
 
 export interface LifecycleOptions {
@@ -47,7 +53,7 @@ export interface LifecycleOptions {
   /** That of requests which an export of this process sends. */
   processMark: string;
   /** Gets the bytes of answers back. */
-  answerBuffers: BufferPool;
+  responseBuffers: BufferPool;
 }
 
 type Header = readonly [name: string, value: string];
@@ -64,7 +70,7 @@ const EXPOSED_LIMITS: Header = [
 ];
 const REQUEST_ID = 'x-request-id';
 /** In the log: the client went away before its answer; no status of HTTP. */
-const GONE = 499;
+const CLIENT_CLOSED = 499;
 /** In the log: there is no such route. */
 const NO_ROUTE = 'unknown';
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
@@ -101,7 +107,7 @@ export class Lifecycle {
   constructor(options: LifecycleOptions) {
     this.#options = options;
     this.#release = (body) => {
-      if (body instanceof Buffer) options.answerBuffers.giveBack(body);
+      if (body instanceof Buffer) options.responseBuffers.giveBack(body);
     };
     for (const route of options.routes) this.#router.add(route.method, route.path, route);
   }
@@ -129,7 +135,7 @@ export class Lifecycle {
       this.#handle(connection, told);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
-      connection.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
+      connection.respond(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
@@ -146,7 +152,7 @@ export class Lifecycle {
     }
     const match = this.#router.match(method, connection.path);
     if (match.kind !== 'found') {
-      this.#replyNoRoute(connection, match, told);
+      this.#respondNoRoute(connection, match, told);
       return;
     }
     const route = match.target;
@@ -158,7 +164,7 @@ export class Lifecycle {
       ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
     };
     this.#underWay++;
-    connection.onAbort(() => this.#gone(pending));
+    connection.onAbort(() => this.#cancelled(pending));
     const { phase, processMark } = this.#options;
     if (phase.current === 'stopping') connection.closes = true;
     else if (phase.current === 'starting' && route.atOnce !== true) {
@@ -186,18 +192,18 @@ export class Lifecycle {
     }
   }
 
-  #replyNoRoute(
+  #respondNoRoute(
     connection: Connection,
     match: Exclude<Match<Route>, { kind: 'found' }>,
     told: boolean,
   ): void {
     const { headers, method } = connection;
     const id = requestIdOf(headers.requestId);
-    const answer: Header[] = [[REQUEST_ID, id]];
-    if (headers.origin !== undefined) answer.push(ANY_ORIGIN);
-    if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
+    const response: Header[] = [[REQUEST_ID, id]];
+    if (headers.origin !== undefined) response.push(ANY_ORIGIN);
+    if (match.kind === 'wrongMethod') response.push(['allow', match.allow]);
     const status = match.kind === 'unknown' ? 404 : 405;
-    connection.reply(status, answer, null);
+    connection.respond(status, response, null);
     if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
 
@@ -305,25 +311,25 @@ export class Lifecycle {
     }
     const { server } = this.#options;
     this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
-    let reply: Reply | Promise<Reply>;
+    let response: RouteResponse | Promise<RouteResponse>;
     try {
-      reply = pending.route.handle(context, server);
+      response = pending.route.handle(context, server);
     } catch (error) {
       this.#fail(pending, error);
       return;
     }
-    if (reply instanceof Promise) {
-      reply.then(
+    if (response instanceof Promise) {
+      response.then(
         (settled) => this.#send(pending, settled),
         (error: unknown) => this.#fail(pending, error),
       );
-    } else this.#send(pending, reply);
+    } else this.#send(pending, response);
   }
 
   #fail(pending: Pending, thrown: unknown): void {
     const error = toApiError(thrown);
     if (pending.connection.aborted) {
-      this.#gone(pending);
+      this.#cancelled(pending);
       return;
     }
     if (error.status >= 500 && error.status !== 503) {
@@ -345,14 +351,14 @@ export class Lifecycle {
     });
   }
 
-  #send(pending: Pending, reply: Reply): void {
+  #send(pending: Pending, response: RouteResponse): void {
     const { connection } = pending;
-    if (reply === STREAMED) {
-      if (connection.aborted) this.#gone(pending);
+    if (response === STREAMED) {
+      if (connection.aborted) this.#cancelled(pending);
       else this.#settled(pending, pending.route.success);
       return;
     }
-    const { body, status } = reply;
+    const { body, status } = response;
     if (connection.aborted) {
       if (isInParts(body)) void body[Symbol.asyncIterator]().return?.();
       else this.#release(body);
@@ -361,7 +367,7 @@ export class Lifecycle {
     const { acceptEncoding, origin } = connection.headers;
     const headers: Header[] = pending.told ? [[REQUEST_ID, pending.id]] : [];
     if (body !== null) {
-      headers.push(reply.type === undefined ? JSON_TYPE : ['content-type', reply.type]);
+      headers.push(response.type === undefined ? JSON_TYPE : ['content-type', response.type]);
       headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
     }
     if (origin !== undefined) headers.push(ANY_ORIGIN);
@@ -369,9 +375,9 @@ export class Lifecycle {
       headers.push(...pending.limitHeaders);
       if (origin !== undefined) headers.push(EXPOSED_LIMITS);
     }
-    if (reply.headers !== undefined) headers.push(...reply.headers);
+    if (response.headers !== undefined) headers.push(...response.headers);
     if (isInParts(body)) {
-      const coding = answerCoding(acceptEncoding);
+      const coding = responseCoding(acceptEncoding);
       if (coding !== null) headers.push(['content-encoding', coding]);
       if (connection.method === 'HEAD') {
         void body[Symbol.asyncIterator]().return?.();
@@ -383,30 +389,30 @@ export class Lifecycle {
       return;
     }
     if (body !== null && body.length > 0 && acceptEncoding !== undefined) {
-      const coding = answerCoding(acceptEncoding);
+      const coding = responseCoding(acceptEncoding);
       if (coding !== null) {
         const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-        const answer = (encoded: Buffer | null): void => {
+        const finish = (encoded: Buffer | null): void => {
           if (encoded !== null) {
             headers.push(['content-encoding', coding]);
             this.#release(body);
           }
-          this.#answer(pending, status, headers, encoded ?? body);
+          this.#respond(pending, status, headers, encoded ?? body);
         };
         const atOnce = this.#underWay === 1 ? ENCODE_AT_ONCE_MAX : ENCODE_AT_ONCE_ALWAYS;
         if (bytes.length <= atOnce) {
-          answer(encodeAtOnce(coding, bytes));
-        } else encode(coding, bytes).then(answer, () => answer(null));
+          finish(encodeAtOnce(coding, bytes));
+        } else encode(coding, bytes).then(finish, () => finish(null));
         return;
       }
     }
-    this.#answer(pending, status, headers, body);
+    this.#respond(pending, status, headers, body);
   }
 
-  #answer(pending: Pending, status: number, headers: Header[], body: ReplyBody): void {
+  #respond(pending: Pending, status: number, headers: Header[], body: ResponseBody): void {
     const { connection } = pending;
     if (connection.aborted) return;
-    connection.reply(status, headers, body, this.#release);
+    connection.respond(status, headers, body, this.#release);
     this.#settled(pending, status);
   }
 
@@ -444,13 +450,13 @@ export class Lifecycle {
         this.#options.logger.error({ err: error, requestId: pending.id }, 'an answer broke off');
         stream.abort();
       }
-      this.#gone(pending);
+      this.#cancelled(pending);
     }
   }
 
   /** The client went away before the answer was complete. */
-  #gone(pending: Pending): void {
-    this.#settled(pending, GONE);
+  #cancelled(pending: Pending): void {
+    this.#settled(pending, CLIENT_CLOSED);
   }
 
   /** The answer is complete. */
@@ -464,7 +470,7 @@ export class Lifecycle {
       const { method } = connection;
       const ms = performance.now() - startedAt;
       const { metrics } = this.#options;
-      if (status !== GONE && metrics.enabled())
+      if (status !== CLIENT_CLOSED && metrics.enabled())
         metrics.record(method, route.path, status, ms / 1000);
       this.#tell(method, route.path, status, ms, id);
     }
@@ -484,7 +490,7 @@ export class Lifecycle {
   }
 }
 
-function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {
+function isInParts(body: RouteResponse['body']): body is AsyncIterable<Buffer> {
   return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
@@ -500,13 +506,13 @@ function refusedUnread(connection: Connection): boolean {
   if (error === null) return false;
   if (framingFault === null) connection.closes = true;
   // Later: the library takes no further request from a connection that waits for an answer.
-  setImmediate(() => connection.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
+  setImmediate(() => connection.respond(error.status, [JSON_TYPE], JSON.stringify(error)));
   return true;
 }
 
 function preflight(connection: Connection): void {
   const { requestHeaders } = connection.headers;
-  connection.reply(
+  connection.respond(
     200,
     [
       ANY_ORIGIN,

@@ -21,8 +21,8 @@ import {
   type Listener,
   type ListenOptions,
   type ReleaseBody,
-  type ReplyBody,
-  type ReplyStream,
+  type ResponseBody,
+  type ResponseStream,
   type RequestHeaders,
   type TlsFiles,
 } from './connection.ts';
@@ -90,7 +90,7 @@ class NodeConnection implements Connection {
     this.#req.resume();
   }
 
-  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void {
+  respond(status: number, headers: HeaderList, body: ResponseBody, release?: ReleaseBody): void {
     if (this.#done) return;
     this.#done = true;
     const length = body === null ? 0 : Buffer.byteLength(body);
@@ -103,7 +103,7 @@ class NodeConnection implements Connection {
     this.#req.resume();
   }
 
-  stream(status: number, headers: HeaderList): ReplyStream {
+  stream(status: number, headers: HeaderList): ResponseStream {
     const res = this.#res;
     if (!this.#done) {
       const fields = headers.flatMap(([name, value]) => [name, value]);
@@ -144,11 +144,11 @@ function resumeSessions(server: TlsServer): void {
 }
 
 /** Throws when the file holds no OCSP answer. */
-function ocspAnswer(path: string): Buffer {
-  const answer = readFileSync(path);
+function ocspResponse(path: string): Buffer {
+  const response = readFileSync(path);
   // DER begins with the tag of a sequence.
-  if (answer[0] !== 0x30) throw new Error(`${path} holds no OCSP answer in DER (ssl-ocsp-path).`);
-  return answer;
+  if (response[0] !== 0x30) throw new Error(`${path} holds no OCSP answer in DER (ssl-ocsp-path).`);
+  return response;
 }
 
 function tlsServer(
@@ -180,16 +180,16 @@ function tlsServer(
   });
   if (tls.resumption) resumeSessions(server);
   if (tls.ocsp !== null) {
-    const answer = ocspAnswer(tls.ocsp);
+    const response = ocspResponse(tls.ocsp);
     type Take = (error: null, response: Buffer) => void;
-    server.on('OCSPRequest', (_: Buffer, __: Buffer, take: Take) => take(null, answer));
+    server.on('OCSPRequest', (_: Buffer, __: Buffer, take: Take) => take(null, response));
   }
   return server;
 }
 
 /** Answers what the parser does not understand, and ends the connection. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex, isAnswering: boolean): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
+function refuse(error: NodeJS.ErrnoException, socket: Duplex, isResponding: boolean): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isResponding) {
     socket.destroy();
     return;
   }
@@ -213,10 +213,10 @@ export function listenWithNode({
 }: ListenOptions): Promise<Listener> {
   const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
   /** Connections on which an answer is due. */
-  const answering = new WeakSet<Duplex>();
+  const responding = new WeakSet<Duplex>();
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
-    answering.add(req.socket);
-    res.on('close', () => answering.delete(req.socket));
+    responding.add(req.socket);
+    res.on('close', () => responding.delete(req.socket));
     onRequest(new NodeConnection(req, res));
   };
   const server =
@@ -224,7 +224,7 @@ export function listenWithNode({
       ? createServer(options, listener)
       : tlsServer(tls, tlsRequireAuth, options, listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    refuse(error, socket, answering.has(socket)),
+    refuse(error, socket, responding.has(socket)),
   );
   // Streams of logs may be silent for as long as nothing happens.
   server.timeout = 0;

@@ -63,14 +63,18 @@ function operation(route: Route): Json {
 
 const ERROR = { $ref: '#/components/responses/Error' };
 
-function success({ answer, answerType = 'application/json', otherAnswerTypes = [] }: Route): Json {
-  if (answer === undefined) return { description: 'Success' };
+function success({
+  response,
+  responseType = 'application/json',
+  otherResponseTypes = [],
+}: Route): Json {
+  if (response === undefined) return { description: 'Success' };
   const text = { schema: { type: 'string' } };
   return {
     description: 'Success',
     content: {
-      [answerType]: answer === 'text' ? text : { schema: published(answer) },
-      ...Object.fromEntries(otherAnswerTypes.map((type) => [type, text])),
+      [responseType]: response === 'text' ? text : { schema: published(response) },
+      ...Object.fromEntries(otherResponseTypes.map((type) => [type, text])),
     },
   };
 }

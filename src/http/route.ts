@@ -9,14 +9,14 @@ import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/tasks.ts';
 import type { Dependencies } from './dependencies.ts';
-import type { Connection, HeaderList, ReplyBody } from './connection.ts';
+import type { Connection, HeaderList, ResponseBody } from './connection.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface Reply {
+export interface RouteResponse {
   status: number;
   /** null: no body. A buffer is sent as it is, and its memory may be used again after that. */
-  body: ReplyBody | AsyncIterable<Buffer>;
+  body: ResponseBody | AsyncIterable<Buffer>;
   /** Default `application/json`. */
   type?: string;
   headers?: HeaderList;
@@ -86,12 +86,15 @@ export interface Route<Q = unknown, B = unknown> {
   readonly openAiErrors?: boolean;
   readonly success: number;
   /** The body of a success; absent: none. `text`: no JSON. */
-  readonly answer?: Schema | 'text';
+  readonly response?: Schema | 'text';
   /** Default: `application/json`. */
-  readonly answerType?: string;
+  readonly responseType?: string;
   /** Types of text that a request may ask for instead. */
-  readonly otherAnswerTypes?: readonly string[];
-  handle(context: RequestContext<Q, B>, server: Dependencies): Reply | Promise<Reply>;
+  readonly otherResponseTypes?: readonly string[];
+  handle(
+    context: RequestContext<Q, B>,
+    server: Dependencies,
+  ): RouteResponse | Promise<RouteResponse>;
 }
 
 /** Forgets the types of query and body, which the parsers of the route guarantee. */
@@ -107,18 +110,18 @@ export function bodyOf<B>(
   return { schema, ...options };
 }
 
-export function json(status: number, value: unknown): Reply {
+export function json(status: number, value: unknown): RouteResponse {
   return { status, body: jsonString(value) };
 }
 
 /** Status 200 and a value that may be long. */
-export function longJson(value: unknown): Reply | Promise<Reply> {
+export function longJson(value: unknown): RouteResponse | Promise<RouteResponse> {
   const text = jsonText(value);
   return text instanceof Promise ? text.then(bytes) : { status: 200, body: text };
 }
 
 /** `body`: at once, or in parts that are made as fast as the client reads them. */
-export function bytes(body: Buffer | AsyncIterable<Buffer>): Reply {
+export function bytes(body: Buffer | AsyncIterable<Buffer>): RouteResponse {
   return { status: 200, body };
 }
 
@@ -127,11 +130,11 @@ export async function registered(
   { services }: Pick<Dependencies, 'services'>,
   request: TaskRequest,
   status = 202,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return json(status, await services.tasks.register(request));
 }
 
-export const NO_CONTENT: Reply = { status: 204, body: null };
+export const NO_CONTENT: RouteResponse = { status: 204, body: null };
 
 /** The handler has begun to answer by itself. */
-export const STREAMED: Reply = { status: 0, body: null };
+export const STREAMED: RouteResponse = { status: 0, body: null };

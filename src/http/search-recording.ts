@@ -1,15 +1,15 @@
 /** What is recorded of a search: read off its request and the head of its answer. */
 import type { Recorder, Sender } from '../analytics/recorder.ts';
 import type { SearchRequest } from '../contract/search.ts';
-import type { Answer } from '../search/answer.ts';
+import type { SearchResponse } from '../search/response.ts';
 import { asks, type Connection } from './connection.ts';
 import type { RequestContext } from './route.ts';
 
 type Recorded = Pick<SearchRequest, 'q' | 'filter'>;
 
 /** Takes the answer to a query, the first one where no position is told. */
-export type AnswerListener = (
-  answer: Omit<Answer, 'bytes'>,
+export type ResponseListener = (
+  response: Omit<SearchResponse, 'bytes'>,
   durationMs: number,
   position?: number,
 ) => void;
@@ -23,7 +23,7 @@ export function recordingOf(
   { connection, own }: Pick<RequestContext, 'connection' | 'own'>,
   indexUid: string,
   { q, filter }: Recorded,
-): AnswerListener | null {
+): ResponseListener | null {
   if (recorder === null || own) return null;
   const { proxySearch, testSearch } = connection.headers;
   // What a server of the network asks, it has recorded itself.

@@ -88,7 +88,7 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { answerBuffers, authorizer, limits, metrics, logs, phase, processMark } = dependencies;
+  const { responseBuffers, authorizer, limits, metrics, logs, phase, processMark } = dependencies;
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
@@ -98,7 +98,7 @@ export async function startHttp(
         authorizer,
         metrics,
         limits,
-        answerBuffers,
+        responseBuffers,
         logger,
         logs,
         phase,

@@ -25,7 +25,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
-import type { Answer } from '../search/answer.ts';
+import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
@@ -142,17 +142,21 @@ export interface SearchService {
     params: SearchRequest,
     caller: SearchCaller,
     hidesOrigin?: boolean,
-  ): Promise<Answer>;
+  ): Promise<SearchResponse>;
   /** The queries of a multi-search, each by itself. */
-  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]>;
+  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]>;
   /** The same, merged into one list. */
   federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
-  ): Promise<Answer>;
-  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Answer>;
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<Answer>;
+  ): Promise<SearchResponse>;
+  facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: SearchCaller,
+  ): Promise<SearchResponse>;
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
   /** The searches that run and that wait, how many may wait, and how many since the start their time limit has cut. */
   load(): { running: number; waiting: number; waitingMax: number; degraded: number };
 }

@@ -2,7 +2,7 @@
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { ApiError } from '../contract/errors.ts';
 import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
-import { AnswerMemory, type HeldAnswers } from './answer-memory.ts';
+import { ResponseMemory, type HeldResponses } from './response-memory.ts';
 import type { RemoteClient } from './remote-client.ts';
 
 /** What is asked of a remote. */
@@ -28,29 +28,29 @@ export interface FanOutOptions {
   bytesMax: number;
 }
 
-export interface FanOutAnswers<T> {
+export interface RemoteResponses<T> {
   /** By name, in the order of the questions. */
-  answers: Map<string, T>;
+  responses: Map<string, T>;
   errors: Record<string, ApiError>;
 }
 
 /** Who asks, and what the answers to it are taken from. */
 export interface Asker {
   signal: CancelSignal;
-  held: HeldAnswers;
+  held: HeldResponses;
 }
 
 export class FanOut {
   readonly #options: FanOutOptions;
-  readonly #memory: AnswerMemory;
+  readonly #memory: ResponseMemory;
 
   constructor(options: FanOutOptions) {
     this.#options = options;
-    this.#memory = new AnswerMemory(2 * options.bytesMax, 8 * options.bytesMax);
+    this.#memory = new ResponseMemory(2 * options.bytesMax, 8 * options.bytesMax);
   }
 
   /** Answers may be held as long as `run` takes. */
-  holding<T>(run: (held: HeldAnswers) => Promise<T>): Promise<T> {
+  holding<T>(run: (held: HeldResponses) => Promise<T>): Promise<T> {
     return this.#memory.holding(run);
   }
 
@@ -80,14 +80,14 @@ export class FanOut {
   async ask<T>(
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
-    held: HeldAnswers,
+    held: HeldResponses,
     signal: AbortSignal,
-  ): Promise<FanOutAnswers<T>> {
+  ): Promise<RemoteResponses<T>> {
     const { client, msMax } = this.#options;
     const { remotes } = this.network;
     client.health.keep(new Set(Object.values(remotes).map(({ url }) => url)));
     const deadline = performance.now() + msMax;
-    const answers = new Map<string, T>();
+    const responses = new Map<string, T>();
     const errors = new Map<string, ApiError>();
     const asked = [...questions].map(async ([name, question]) => {
       try {
@@ -100,9 +100,9 @@ export class FanOut {
     });
     for (const one of await Promise.all(asked)) {
       if ('error' in one) errors.set(one.name, one.error);
-      else answers.set(one.name, one.value);
+      else responses.set(one.name, one.value);
     }
-    return { answers, errors: Object.fromEntries(errors) };
+    return { responses, errors: Object.fromEntries(errors) };
   }
 
   /** The same, while this server answers too. A failure here is one of the request, and ends the others. */
@@ -111,7 +111,7 @@ export class FanOut {
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
     { held, signal }: Asker,
-  ): Promise<FanOutAnswers<T> & { here: T | null }> {
+  ): Promise<RemoteResponses<T> & { here: T | null }> {
     const ending = new AbortController();
     signal.onAbort(() => ending.abort(new Error('the client went away')));
     const asked = this.ask(questions, read, held, ending.signal);
@@ -129,7 +129,7 @@ export class FanOut {
     remote: Remote | undefined,
     { method, path, body, key, headers, isOptional }: RemoteQuestion,
     read: (body: Buffer) => T | Promise<T>,
-    held: HeldAnswers,
+    held: HeldResponses,
     deadline: number,
     signal: AbortSignal,
   ): Promise<T> {

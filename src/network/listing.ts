@@ -3,14 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { compareUtf8 } from '../base/json.ts';
 
-export interface ListingAnswer {
+export interface ListingResponse {
   /** The documents, in order, as JSON. */
   documents: Buffer[];
   total: number;
 }
 
 /** Rejects with `MalformedJson` when it is something else. */
-export async function readListing(bytes: Buffer): Promise<ListingAnswer> {
+export async function readListing(bytes: Buffer): Promise<ListingResponse> {
   if (!isUtf8(bytes)) throw new MalformedJson('not UTF-8');
   const documents: Buffer[] = [];
   let total = -1;

@@ -5,7 +5,7 @@ import type { Remote } from '../contract/network.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type RetryOptions, withRetries } from '../outbound/retry.ts';
-import type { HeldAnswers } from './answer-memory.ts';
+import type { HeldResponses } from './response-memory.ts';
 import { KnownRemotes } from './known-remotes.ts';
 
 const ATTEMPTS_MAX = 4;
@@ -32,7 +32,7 @@ export interface RemoteRequest {
   /** Of the answer. */
   bytesMax: number;
   /** What the answer is taken from; absent: from nothing that others share. */
-  held?: HeldAnswers;
+  held?: HeldResponses;
 }
 
 class Retryable extends Error {
@@ -100,7 +100,7 @@ export class RemoteClient {
       return value;
     } catch (error) {
       const cause = error instanceof Retryable ? error.cause : error;
-      if (cause instanceof ApiError && GONE_CODES.has(cause.code)) this.health.failed(url);
+      if (cause instanceof ApiError && UNREACHABLE_CODES.has(cause.code)) this.health.failed(url);
       else this.health.undecided(url);
       throw cause;
     }
@@ -133,9 +133,9 @@ export class RemoteClient {
     read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
     const { method, path, body, apiKey, headers, deadline, signal, bytesMax } = request;
-    let answer: OutboundAnswer;
+    let response: OutboundAnswer;
     try {
-      answer = await this.#client.fetch(
+      response = await this.#client.fetch(
         {
           method,
           url: url.replace(/\/+$/, '') + path,
@@ -156,10 +156,10 @@ export class RemoteClient {
       signal?.throwIfAborted();
       throw sendingFailed(error);
     }
-    const refusal = refusalOf(answer);
+    const refusal = refusalOf(response);
     if (refusal !== null) throw refusal;
     try {
-      return await read(answer.body);
+      return await read(response.body);
     } catch (error) {
       if (!(error instanceof MalformedJson)) throw error;
       throw new Retryable(
@@ -173,7 +173,7 @@ export class RemoteClient {
 }
 
 /** Codes that say that a remote is not there, or not in a state to answer. */
-const GONE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const UNREACHABLE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'proxy_could_not_send_request',
   'remote_timeout',
   'remote_remote_error',
@@ -183,7 +183,7 @@ function sendingFailed({ failure }: OutboundError): Error {
   switch (failure) {
     case 'timeout':
       return new ApiError('remote_timeout', 'The remote did not respond within the time limit.');
-    case 'answerTooLarge':
+    case 'responseTooLarge':
       return new ApiError(
         'remote_bad_response',
         'The response of the remote is too large, or those of all remotes together are.',

@@ -10,7 +10,7 @@ import { KnownRemotes } from './known-remotes.ts';
 
 const WAITS = { firstMs: 100, factor: 2, msMax: 5000 };
 /** Bytes of an answer that are read: a task, or an error. */
-const ANSWER_BYTES_MAX = 64 * 1024;
+const RESPONSE_BYTES_MAX = 64 * 1024;
 /** Characters of a remote's answer that a task repeats. */
 const SHOWN_MAX = 500;
 /** Writes to one remote that are under way at once. */
@@ -134,7 +134,7 @@ export class Replication {
   ): Promise<number> {
     const { client, requestMsMax } = this.#options;
     try {
-      const answer = await client.fetch(
+      const response = await client.fetch(
         {
           method,
           url: `${url.replace(/\/+$/, '')}${path}${query === '' ? '' : `?${query}`}`,
@@ -147,9 +147,9 @@ export class Replication {
           timeoutMs: requestMsMax,
           idleTimeoutMs: requestMsMax,
         },
-        { bytesMax: ANSWER_BYTES_MAX },
+        { bytesMax: RESPONSE_BYTES_MAX },
       );
-      return taskUidOf(answer);
+      return taskUidOf(response);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
@@ -182,7 +182,7 @@ function told({ failure }: OutboundError): string {
       return 'The URL or the key of the remote is not usable.';
     case 'unreachable':
       return 'The remote cannot be reached.';
-    case 'answerTooLarge':
+    case 'responseTooLarge':
       return 'The answer of the remote is too large.';
     case 'canceled':
       return 'This server was stopping.';

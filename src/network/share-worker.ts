@@ -9,16 +9,16 @@ export interface ShareWork {
   indexKey: string | null;
 }
 
-export type ShareReply = { done: Shares } | { code: string | undefined; message: string };
+export type ShareResult = { done: Shares } | { code: string | undefined; message: string };
 
 const { shard, additions, indexKey } = workerData as ShareWork;
 
 ownShares(shard, additions, indexKey).then(
-  (done) => reply({ done }),
-  ({ code, message }: NodeJS.ErrnoException) => reply({ code, message }),
+  (done) => post({ done }),
+  ({ code, message }: NodeJS.ErrnoException) => post({ code, message }),
 );
 
-function reply(message: ShareReply): void {
+function post(message: ShareResult): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of Node
   parentPort!.postMessage(message);
 }

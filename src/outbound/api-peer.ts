@@ -1,5 +1,5 @@
 /** Requests to another server that speaks the interface, repeated while it cannot take them. */
-import { jsonString, parseAnswer } from '../base/json.ts';
+import { jsonString, parseResponse } from '../base/json.ts';
 import { FINAL_FAILURES, OutboundError } from './outbound-error.ts';
 import type { OutboundClient, OutboundRequest } from './outbound-client.ts';
 import { backoffMs, type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
@@ -60,7 +60,7 @@ export interface PeerRequest {
   /** Behind the address of the server. */
   path: string;
   body?: PeerBody;
-  answerBytesMax?: number;
+  responseBytesMax?: number;
   /** Instead of that of the peer. */
   retriesMsMax?: number;
 }
@@ -93,7 +93,7 @@ export class ApiPeer {
     });
   }
 
-  async #attempt({ method, path, body, answerBytesMax }: PeerRequest): Promise<Buffer> {
+  async #attempt({ method, path, body, responseBytesMax }: PeerRequest): Promise<Buffer> {
     const { client, apiKey, headers, signal } = this.#options;
     const idle = new IdleTimer(signal);
     try {
@@ -113,7 +113,7 @@ export class ApiPeer {
           idleTimeoutMs: IDLE_MS,
           signal: idle.signal,
         },
-        { bytesMax: answerBytesMax ?? ANSWER_BYTES_MAX },
+        { bytesMax: responseBytesMax ?? ANSWER_BYTES_MAX },
       );
       if (answer.status >= 200 && answer.status < 300) return answer.body;
       const retryAfterMs = waitAsked(answer.headers['retry-after']);
@@ -209,7 +209,7 @@ function withoutSecrets(
 
 function objectOf(bytes: Buffer): Record<string, unknown> {
   try {
-    const value = parseAnswer(bytes);
+    const value = parseResponse(bytes);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};

@@ -125,13 +125,13 @@ export class OutboundClient {
         bytes += chunk.length;
         if (bytes > bytesMax) {
           throw new OutboundError(
-            'answerTooLarge',
+            'responseTooLarge',
             `The answer of ${sent.place} has more than ${bytesMax} bytes`,
           );
         }
         if (!admit(chunk.length)) {
           throw new OutboundError(
-            'answerTooLarge',
+            'responseTooLarge',
             `There is no room for the answer of ${sent.place}`,
           );
         }

@@ -9,7 +9,7 @@ export type OutboundFailure =
   | 'timeout'
   /** The connection broke before the answer was complete, or the answer is not HTTP. */
   | 'broken'
-  | 'answerTooLarge'
+  | 'responseTooLarge'
   /** The caller's signal. */
   | 'canceled';
 
@@ -18,7 +18,7 @@ export const FINAL_FAILURES: ReadonlySet<OutboundFailure> = new Set<OutboundFail
   'addressRefused',
   'canceled',
   'invalidRequest',
-  'answerTooLarge',
+  'responseTooLarge',
 ]);
 
 /**

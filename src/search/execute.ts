@@ -19,7 +19,7 @@ import type {
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
-import type { Answer } from './answer.ts';
+import type { SearchResponse } from './response.ts';
 import { checkAccess, restricted, type SearchCaller } from './caller.ts';
 import type { ForeignDocuments } from './foreign-documents.ts';
 import { hasForeign } from './foreign-filter.ts';
@@ -67,7 +67,7 @@ interface Job<T extends Query> {
   /** Whether performance details are shown, by answer. */
   shown: readonly boolean[];
   /** @param hitSpans heads tell where hits stand */
-  run: (queries: readonly T[], hitSpans: boolean) => Promise<Answer[]>;
+  run: (queries: readonly T[], hitSpans: boolean) => Promise<SearchResponse[]>;
 }
 
 export class SearchPipeline {
@@ -83,7 +83,7 @@ export class SearchPipeline {
     given: SearchRequest,
     caller: SearchCaller,
     hidesOrigin = false,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     const { showPerformanceDetails, ...params } = given;
     return this.#one({
@@ -99,7 +99,7 @@ export class SearchPipeline {
   }
 
   /** The queries of a multi-search, each by itself. */
-  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Answer[]> {
+  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
     const { local, network } = this.#parts;
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
     return this.#execute({
@@ -118,7 +118,7 @@ export class SearchPipeline {
     queries: readonly MultiSearchQuery[],
     given: Federation,
     caller: SearchCaller,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     const { showPerformanceDetails, ...federation } = given;
     const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
@@ -136,7 +136,11 @@ export class SearchPipeline {
     });
   }
 
-  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Answer> {
+  facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: SearchCaller,
+  ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     return this.#one<FacetSearchRequest>({
       ...{ kind: 'facet-search', told: ([request]) => askedOfFacet(uid, request!), caller },
@@ -149,7 +153,7 @@ export class SearchPipeline {
     });
   }
 
-  similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<Answer> {
+  similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     const { showPerformanceDetails, ...params } = given;
     const told = ([request]: readonly Query[]): object => ({
@@ -171,12 +175,12 @@ export class SearchPipeline {
     return this.#parts.local.load();
   }
 
-  async #one<T extends Query>(job: Job<T>): Promise<Answer> {
-    const [answer] = await this.#execute(job);
-    return answer!;
+  async #one<T extends Query>(job: Job<T>): Promise<SearchResponse> {
+    const [response] = await this.#execute(job);
+    return response!;
   }
 
-  #execute<T extends Query>(job: Job<T>): Promise<Answer[]> {
+  #execute<T extends Query>(job: Job<T>): Promise<SearchResponse[]> {
     const { report } = this.#parts;
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
@@ -185,11 +189,11 @@ export class SearchPipeline {
       const steps = new Steps(job.shown.includes(true));
       queries = await steps.time('resolve', () => this.#resolve(job, uids));
       const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
-      const answers = await steps.time('run', () => job.run(queries, isHydrated));
+      const responses = await steps.time('run', () => job.run(queries, isHydrated));
       const whole = await steps.time('hydrate', () =>
-        isHydrated ? this.#hydrate(job, uids, answers) : Promise.resolve(answers),
+        isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(responses),
       );
-      return whole.map((answer, n) => (job.shown[n] === true ? steps.added(answer) : answer));
+      return whole.map((response, n) => (job.shown[n] === true ? steps.added(response) : response));
     });
   }
 
@@ -231,11 +235,11 @@ export class SearchPipeline {
   #hydrate<T extends Query>(
     { caller, queries }: Job<T>,
     uids: readonly string[],
-    answers: readonly Answer[],
-  ): Promise<Answer[]> {
-    const isSeparate = answers.length === queries.length && queries.length > 1;
+    responses: readonly SearchResponse[],
+  ): Promise<SearchResponse[]> {
+    const isSeparate = responses.length === queries.length && queries.length > 1;
     return this.#parts.foreign.hydrate(
-      answers,
+      responses,
       isSeparate ? uids.map((uid) => [uid]) : [uids],
       caller,
     );

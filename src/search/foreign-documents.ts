@@ -11,7 +11,7 @@ import type { FetchRequest } from '../contract/documents.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
-import type { AnswerHead } from '../engine/native.ts';
+import type { ResultHead } from '../engine/native.ts';
 import {
   checkForeignSyntax,
   foreignNotEnabled,
@@ -19,7 +19,7 @@ import {
   hasForeign,
   resolvedFilter,
 } from './foreign-filter.ts';
-import type { Answer } from './answer.ts';
+import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
@@ -109,8 +109,8 @@ export class ForeignDocuments {
     const all = { offset: 0, fields: null, sort: null, ids: null, retrieveVectors: false };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
-    const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.signal);
-    const text = (await wholeListing(answer, this.#services.limits)).toString();
+    const response = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.signal);
+    const text = (await wholeListing(response, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {
       const document = text.slice(begin, end);
@@ -130,11 +130,11 @@ export class ForeignDocuments {
    * @param uids of each answer: those of its queries
    */
   async hydrate(
-    answers: readonly Answer[],
+    responses: readonly SearchResponse[],
     uids: readonly (readonly string[])[],
     caller: ForeignCaller,
-  ): Promise<Answer[]> {
-    const placed = answers.map(({ bytes, head }, n) => ({
+  ): Promise<SearchResponse[]> {
+    const placed = responses.map(({ bytes, head }, n) => ({
       bytes,
       hits: placedHits(head, uids[n]!),
     }));
@@ -144,7 +144,7 @@ export class ForeignDocuments {
       limits: this.#services.limits,
     };
     const bodies = await hydrated(placed, hydrator);
-    return answers.map((answer, n) => ({ ...answer, bytes: bodies[n]! }));
+    return responses.map((response, n) => ({ ...response, bytes: bodies[n]! }));
   }
 
   async #documents(
@@ -173,7 +173,7 @@ export class ForeignDocuments {
 }
 
 /** @param uids the index of each query */
-function placedHits({ hitSpans, hitQueries }: AnswerHead, uids: readonly string[]): PlacedHit[] {
+function placedHits({ hitSpans, hitQueries }: ResultHead, uids: readonly string[]): PlacedHit[] {
   const spans = hitSpans ?? new Uint32Array();
   return Array.from({ length: spans.length / 2 }, (_, n) => ({
     indexUid: uids[hitQueries?.[n] ?? 0]!,

@@ -6,7 +6,7 @@
 import { elementsAt, type Member, membersAt, type Span, stringAt } from '../base/json-spans.ts';
 import { pauser } from '../base/pauser.ts';
 import { indexNotFound } from '../contract/errors.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { ForeignKey } from './foreign-filter.ts';
 
 /** Ids that are fetched for one page and foreign index. */
@@ -24,7 +24,7 @@ export interface Hydrator {
 }
 
 /** A body, and where its hits stand in it. */
-export interface HydratedAnswer {
+export interface UnhydratedBody {
   bytes: Buffer;
   hits: readonly PlacedHit[];
 }
@@ -36,13 +36,13 @@ export interface PlacedHit extends Span {
 
 /** The finished bodies. Lets other work of the thread go on from time to time. */
 export async function hydrated(
-  answers: readonly HydratedAnswer[],
+  responses: readonly UnhydratedBody[],
   hydrator: Hydrator,
 ): Promise<Buffer[]> {
   const pause = pauser();
   const references = new Map<string, Reference[]>();
   const all: HitText[][] = [];
-  for (const { bytes, hits } of answers) {
+  for (const { bytes, hits } of responses) {
     const texts: HitText[] = [];
     all.push(texts);
     for (const { indexUid, begin, end } of hits) {
@@ -55,7 +55,7 @@ export async function hydrated(
   }
   for (const [uid, places] of references) {
     const ids = [...new Set(places.map(({ id }) => id))];
-    if (ids.length > IDS_MAX) throw answerTooLarge(hydrator.limits);
+    if (ids.length > IDS_MAX) throw responseTooLarge(hydrator.limits);
     const documents = await hydrator.documents(uid, ids);
     if (documents === undefined) throw indexNotFound(uid);
     if (documents === null) continue;
@@ -64,12 +64,12 @@ export async function hydrated(
     }
   }
   const bodies: Buffer[] = [];
-  let bytesLeft = hydrator.limits.answerBytes;
-  for (const [n, { bytes }] of answers.entries()) {
+  let bytesLeft = hydrator.limits.responseBytes;
+  for (const [n, { bytes }] of responses.entries()) {
     const parts: Buffer[] = [];
     for await (const part of replaced(bytes, all[n]!)) {
       bytesLeft -= part.length;
-      if (bytesLeft < 0) throw answerTooLarge(hydrator.limits);
+      if (bytesLeft < 0) throw responseTooLarge(hydrator.limits);
       parts.push(part);
     }
     bodies.push(parts.length === 1 ? parts[0]! : Buffer.concat(parts));

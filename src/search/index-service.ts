@@ -3,9 +3,9 @@ import type { FetchRequest } from '../contract/documents.ts';
 import { indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import { answerOf } from '../engine/errors.ts';
+import { resultFrom } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { ListingPart, NativeAddon } from '../engine/native.ts';
@@ -112,7 +112,7 @@ export class Documents {
       const listing = withEngineText({ ...params, ...features }, (text) =>
         this.#entry(uid).handle.fetchDocuments(text, signal),
       );
-      return answerOf(uid, listing);
+      return resultFrom(uid, listing);
     };
     const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, signal));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
@@ -135,7 +135,7 @@ export async function wholeListing(
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+    if (bytes > limits.responseBytes) throw responseTooLarge(limits);
     parts.push(part);
   }
   return Buffer.concat(parts, bytes);

@@ -18,7 +18,7 @@ export interface EngineMergeRequest {
     positions: number[];
   }[];
   remoteErrors: Record<string, ApiError>;
-  answerBytesMax: number;
+  responseBytesMax: number;
   /** Which part of the merged list is wanted. */
   window: Record<'offset' | 'limit' | 'page' | 'hitsPerPage', number | null | undefined>;
   /** Values of the distinct attribute count once in the whole list, not once for each query. */
@@ -59,5 +59,5 @@ export interface EngineFacetMergeRequest {
   faceting: Faceting;
   processingTimeMs: number;
   remoteErrors: Record<string, ApiError>;
-  answerBytesMax: number;
+  responseBytesMax: number;
 }

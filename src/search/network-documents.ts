@@ -10,13 +10,13 @@ import { pauser } from '../base/pauser.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Asker, FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import {
-  type ListingAnswer,
+  type ListingResponse,
   ListingOrder,
   readListing,
   type SortKey,
   withoutPaths,
 } from '../network/listing.ts';
-import { joined } from './answer.ts';
+import { joined } from './response.ts';
 import { type Documents, wholeListing } from './index-service.ts';
 
 export interface NetworkDocumentServices {
@@ -69,7 +69,7 @@ export class NetworkDocuments {
     request: FetchRequest,
     sort: readonly string[],
     asker: Asker,
-  ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
+  ): Promise<ListingResponse & { errors: Record<string, ApiError> }> {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
     const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
@@ -83,8 +83,10 @@ export class NetworkDocuments {
     };
     const servers = this.#servers();
     const requests = new Map<Server, FetchRequest>(servers.map((server) => [server, asked]));
-    const { answers, errors } = await this.#ask(uid, requests, readListing, asker);
-    const lists = servers.map((server) => answers.get(server)).filter((list) => list !== undefined);
+    const { responses, errors } = await this.#ask(uid, requests, readListing, asker);
+    const lists = servers
+      .map((server) => responses.get(server))
+      .filter((list) => list !== undefined);
     const keyAt = (documents: readonly Buffer[], at: number): SortKey | null =>
       at < documents.length ? order.keyOf(documents[at]!) : null;
     const heads = lists.map(({ documents }) => ({ documents, at: 0, key: keyAt(documents, 0) }));
@@ -111,7 +113,7 @@ export class NetworkDocuments {
     uid: string,
     request: FetchRequest,
     asker: Asker,
-  ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
+  ): Promise<ListingResponse & { errors: Record<string, ApiError> }> {
     const servers = this.#servers();
     const counting = { ...request, offset: 0, limit: 0 };
     const all = new Map<Server, FetchRequest>(servers.map((server) => [server, counting]));
@@ -119,15 +121,15 @@ export class NetworkDocuments {
     const windows = new Map<Server, FetchRequest>();
     let total = 0;
     for (const server of servers) {
-      const count = counted.answers.get(server)?.total ?? 0;
+      const count = counted.responses.get(server)?.total ?? 0;
       const from = Math.max(0, request.offset - total);
       const to = Math.min(count, request.offset + request.limit - total);
       if (to > from) windows.set(server, { ...request, offset: from, limit: to - from });
       total += count;
     }
-    const { answers, errors } = await this.#ask(uid, windows, readListing, asker);
+    const { responses, errors } = await this.#ask(uid, windows, readListing, asker);
     return {
-      documents: servers.flatMap((server) => answers.get(server)?.documents ?? []),
+      documents: servers.flatMap((server) => responses.get(server)?.documents ?? []),
       total,
       errors: { ...counted.errors, ...errors },
     };
@@ -147,7 +149,7 @@ export class NetworkDocuments {
     requests: ReadonlyMap<Server, FetchRequest>,
     read: (body: Buffer) => Promise<T>,
     asker: Asker,
-  ): Promise<{ answers: Map<Server, T>; errors: Record<string, ApiError> }> {
+  ): Promise<{ responses: Map<Server, T>; errors: Record<string, ApiError> }> {
     const questions = new Map<string, RemoteQuestion>();
     for (const [server, request] of requests) {
       if (server !== HERE) questions.set(server as string, fetchQuestion(uid, request));
@@ -160,9 +162,9 @@ export class NetworkDocuments {
         : async () =>
             read(await wholeListing(await documents.fetch(uid, own, asker.signal), limits));
     const asked = await fanOut.askBeside(here, questions, read, asker);
-    const answers = new Map<Server, T>(asked.answers);
-    if (asked.here !== null) answers.set(HERE, asked.here);
-    return { answers, errors: asked.errors };
+    const responses = new Map<Server, T>(asked.responses);
+    if (asked.here !== null) responses.set(HERE, asked.here);
+    return { responses, errors: asked.errors };
   }
 
   /** JSON text of one document, from whichever server has it; null: none that has answered. */
@@ -183,8 +185,8 @@ export class NetworkDocuments {
     return fanOut.holding(async (held) => {
       const questions = new Map(fanOut.others.map((name) => [name, question]));
       const asker = { signal, held };
-      const { answers } = await fanOut.askBeside(null, questions, readListing, asker);
-      for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
+      const { responses } = await fanOut.askBeside(null, questions, readListing, asker);
+      for (const { documents: found } of responses.values()) if (found.length > 0) return found[0]!;
       return null;
     });
   }
@@ -204,7 +206,7 @@ export class NetworkDocuments {
       ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },
       retrieveVectors: true,
     };
-    const { answers } = await this.#ask(
+    const { responses } = await this.#ask(
       uid,
       new Map(this.#servers().map((server) => [server, request])),
       async (body) => {
@@ -213,7 +215,7 @@ export class NetworkDocuments {
       },
       asker,
     );
-    return [...answers.values()].find((embeddings) => embeddings !== undefined);
+    return [...responses.values()].find((embeddings) => embeddings !== undefined);
   }
 }
 

@@ -25,10 +25,10 @@ export class Steps {
   }
 
   /** The answer, a JSON object, with the member `performanceDetails` behind the others. */
-  added<T extends { bytes: Buffer }>(answer: T): T {
-    if (!this.#shown) return answer;
+  added<T extends { bytes: Buffer }>(response: T): T {
+    if (!this.#shown) return response;
     const details = Buffer.from(`,"performanceDetails":${this.#details()}}`);
-    return { ...answer, bytes: Buffer.concat([answer.bytes.subarray(0, -1), details]) };
+    return { ...response, bytes: Buffer.concat([response.bytes.subarray(0, -1), details]) };
   }
 }
 

@@ -54,7 +54,7 @@ export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, E
   /** The response has `metadata`. */
   metadata?: SearchMetadata | undefined;
   /** A larger response is refused. */
-  answerBytesMax?: number;
+  responseBytesMax?: number;
   /** The head tells where hits stand. */
   hitSpans?: boolean | undefined;
 }
@@ -72,7 +72,7 @@ export interface EngineFederatedRequest {
   federation: Federation;
   queries: EngineFederatedQuery[];
   requestUid: string;
-  answerBytesMax: number;
+  responseBytesMax: number;
   metadata?: SearchMetadata[] | undefined;
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
@@ -91,7 +91,7 @@ export interface EngineFacetSearchRequest
   segmentation?: number[];
   /** Of `facetQuery`. */
   facetSegmentation?: number[];
-  answerBytesMax: number;
+  responseBytesMax: number;
   /** Where values come by count there are more of them, to be added to those of other servers. */
   forMerging?: boolean | undefined;
 }
@@ -99,7 +99,7 @@ export interface EngineFacetSearchRequest
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
   /** Of the caller's tenant token; the document compared with passes it too. */
   tenantFilter?: unknown;
-  answerBytesMax: number;
+  responseBytesMax: number;
 }
 
 type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
@@ -107,7 +107,7 @@ type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
 /** What a request gets besides the parameters of the client. */
 type SearchExtras = Pick<
   EngineSearchRequest,
-  'requestUid' | 'indexUid' | 'metadata' | 'answerBytesMax' | 'hitSpans'
+  'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'hitSpans'
 >;
 
 export function planSearch(
@@ -171,7 +171,7 @@ export function planFederated(
   context: PlanContext,
   more: Pick<
     EngineFederatedRequest,
-    'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax' | 'forMerging' | 'hitSpans'
+    'requestUid' | 'metadata' | 'otherIndexes' | 'responseBytesMax' | 'forMerging' | 'hitSpans'
   >,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {
@@ -186,7 +186,7 @@ export function planFederated(
 export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
-  more: Pick<EngineFacetSearchRequest, 'answerBytesMax' | 'forMerging'>,
+  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = planned(params, context, more, vector);
@@ -199,7 +199,7 @@ export function planSimilar(
   params: SimilarRequest,
   context: PlanContext,
   tenantFilter: unknown,
-  more: Pick<EngineSimilarRequest, 'answerBytesMax'>,
+  more: Pick<EngineSimilarRequest, 'responseBytesMax'>,
 ): EngineSimilarRequest {
   const request: EngineSimilarRequest = { ...params, ...more, ...featuresOf(context) };
   if (tenantFilter !== null) request.tenantFilter = tenantFilter;

@@ -6,7 +6,7 @@
 import type { Logger } from '../base/logger.ts';
 import { toApiError } from '../contract/errors.ts';
 import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
-import type { Answer } from './answer.ts';
+import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 
 /** Characters of a query that are told. */
@@ -28,8 +28,8 @@ export class SlowSearches {
     kind: string,
     { requestId }: SearchCaller,
     told: () => object,
-    search: () => Promise<Answer[]>,
-  ): Promise<Answer[]> {
+    search: () => Promise<SearchResponse[]>,
+  ): Promise<SearchResponse[]> {
     const from = performance.now();
     const tell = (outcome: () => object): void => {
       const ms = performance.now() - from;
@@ -38,9 +38,9 @@ export class SlowSearches {
       this.#log.warn({ kind, durationMs, ...outcome(), requestId }, 'slow search');
     };
     try {
-      const answers = await search();
-      tell(() => ({ engineMs: engineMsOf(answers), ...told() }));
-      return answers;
+      const responses = await search();
+      tell(() => ({ engineMs: engineMsOf(responses), ...told() }));
+      return responses;
     } catch (error) {
       tell(() => ({ error: toApiError(error).code }));
       throw error;
@@ -49,8 +49,8 @@ export class SlowSearches {
 }
 
 /** Of several searches, of all together. */
-function engineMsOf(answers: readonly Answer[]): number {
-  return answers.reduce((sum, { head }) => sum + head.processingTimeMs, 0);
+function engineMsOf(responses: readonly SearchResponse[]): number {
+  return responses.reduce((sum, { head }) => sum + head.processingTimeMs, 0);
 }
 
 export function askedOfMany(queries: readonly MultiSearchQuery[], federated: boolean): object {

@@ -66,10 +66,10 @@ describe('The conversations', function () {
     const [method, path] = named.do.split(' ') as [string, string];
     const options = named.body === undefined ? {} : { body: named.body };
     const { status, json } = await server.call(method, path, options);
-    const answer: NonNullable<Step['expect']> = { status };
-    if (json !== undefined) answer.body = comparable(json);
-    if (step.wait === true) answer.task = comparable(await server.ended(json.taskUid));
-    return answer;
+    const response: NonNullable<Step['expect']> = { status };
+    if (json !== undefined) response.body = comparable(json);
+    if (step.wait === true) response.task = comparable(await server.ended(json.taskUid));
+    return response;
   }
 
   for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.json'))) {
@@ -79,9 +79,9 @@ describe('The conversations', function () {
 
     it(`${index}: ${conversation.about}`, async () => {
       for (const [n, step] of conversation.steps.entries()) {
-        const answer = await play(step, index);
-        if (RECORDS) step.expect = answer!;
-        else assert.deepEqual(answer, step.expect, `step ${n + 1}: ${step.do}`);
+        const response = await play(step, index);
+        if (RECORDS) step.expect = response!;
+        else assert.deepEqual(response, step.expect, `step ${n + 1}: ${step.do}`);
       }
       if (RECORDS) writeFileSync(path, `${JSON.stringify(conversation, null, 2)}\n`);
     });

@@ -23,9 +23,9 @@ for (const transport of ['fastest', 'node'] as const) {
         ['json', 415, 'invalid_content_type'],
       ];
       for (const [type, status, code] of cases) {
-        const answer = await server.call('POST', search, { text: '{}', type });
-        assert.equal(answer.status, status, type);
-        assert.equal(answer.json.code, code, type);
+        const response = await server.call('POST', search, { text: '{}', type });
+        assert.equal(response.status, status, type);
+        assert.equal(response.json.code, code, type);
       }
       const bytes = new TextEncoder().encode('{}');
       const none = await server.call('POST', search, { text: bytes, type: '' });
@@ -45,9 +45,9 @@ for (const transport of ['fastest', 'node'] as const) {
         ['{"limit": 18446744073709551616}', 'invalid_search_limit'],
       ];
       for (const [text, code] of cases) {
-        const answer = await server.call('POST', search, { text });
-        assert.equal(answer.json.code, code, text.slice(0, 40));
-        assert.equal(answer.status, 400);
+        const response = await server.call('POST', search, { text });
+        assert.equal(response.json.code, code, text.slice(0, 40));
+        assert.equal(response.status, 400);
       }
     });
 
@@ -55,11 +55,11 @@ for (const transport of ['fastest', 'node'] as const) {
       const text = JSON.stringify({ q: 'x'.repeat(5000) });
       const codings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
       for (const [coding, compress] of Object.entries(codings)) {
-        const answer = await server.call('POST', search, {
+        const response = await server.call('POST', search, {
           text: compress(text),
           headers: { 'content-encoding': coding },
         });
-        assert.equal(answer.json.params.q.length, 5000, coding);
+        assert.equal(response.json.params.q.length, 5000, coding);
         const cut = await server.call('POST', search, {
           text: compress(text).subarray(0, 20),
           headers: { 'content-encoding': coding },
@@ -74,17 +74,17 @@ for (const transport of ['fastest', 'node'] as const) {
         { text: long },
         { text: gzipSync(long), headers: { 'content-encoding': 'gzip' } },
       ]) {
-        const answer = await server.call('POST', search, options);
-        assert.equal(answer.status, 413);
-        assert.equal(answer.json.code, 'payload_too_large');
-        assert.match(answer.json.message, /100 kB/);
+        const response = await server.call('POST', search, options);
+        assert.equal(response.status, 413);
+        assert.equal(response.json.code, 'payload_too_large');
+        assert.match(response.json.message, /100 kB/);
       }
       assert.equal((await server.call('POST', search, { text: '{}' })).status, 200);
     });
 
     it('are looked at after authorization', async () => {
-      const answer = await server.call('POST', search, { text: '{', key: null });
-      assert.equal(answer.json.code, 'missing_authorization_header');
+      const response = await server.call('POST', search, { text: '{', key: null });
+      assert.equal(response.json.code, 'missing_authorization_header');
     });
   });
 
@@ -110,10 +110,10 @@ for (const transport of ['fastest', 'node'] as const) {
               body: { q: 'y'.repeat(length) },
               headers: { 'accept-encoding': coding },
             });
-          for (const answer of await Promise.all(Array.from({ length: clients }, ask))) {
-            assert.equal(answer.headers.get('content-encoding'), coding);
-            assert.match(answer.headers.get('vary')!, /accept-encoding/);
-            assert.equal(answer.json.params.q.length, length);
+          for (const response of await Promise.all(Array.from({ length: clients }, ask))) {
+            assert.equal(response.headers.get('content-encoding'), coding);
+            assert.match(response.headers.get('vary')!, /accept-encoding/);
+            assert.equal(response.json.params.q.length, length);
           }
         }
       }
@@ -132,11 +132,11 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('of any length arrive whole', async () => {
       const body = { q: 'z'.repeat(20_000_000) };
-      const answer = await server.call('POST', '/indexes/movies/search', {
+      const response = await server.call('POST', '/indexes/movies/search', {
         body,
         headers: { 'accept-encoding': 'identity' },
       });
-      assert.equal(answer.json.params.q.length, 20_000_000);
+      assert.equal(response.json.params.q.length, 20_000_000);
     });
   });
 }

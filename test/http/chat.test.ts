@@ -450,13 +450,13 @@ describe('Conversational search', () => {
     });
     while (provider.requests.length === 0) await server.call('GET', '/health');
     searching();
-    let answers = 0;
+    let responses = 0;
     while (provider.requests.length < 2) {
       await server.call('GET', '/health');
-      answers++;
+      responses++;
     }
     assert.match(await (await answer).text(), /Done\./);
-    assert.ok(answers > 3, `${answers} answers meanwhile`);
+    assert.ok(responses > 3, `${responses} answers meanwhile`);
     await server.finish('DELETE', '/indexes/slow');
   });
 

@@ -25,8 +25,8 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('stay in memory while they are small', async () => {
       const text = documents(3);
-      const answer = await server.call('POST', `${path}?primaryKey=id`, { text });
-      assert.equal(answer.status, 202);
+      const response = await server.call('POST', `${path}?primaryKey=id`, { text });
+      assert.equal(response.status, 202);
       assert.equal(last().payload.bytes.toString(), text);
       assert.deepEqual(
         {
@@ -46,8 +46,8 @@ for (const transport of ['fastest', 'node'] as const) {
         { text },
         { text: gzipSync(text), headers: { 'content-encoding': 'gzip' } },
       ]) {
-        const answer = await server.call('PUT', path, options);
-        assert.equal(answer.status, 202);
+        const response = await server.call('PUT', path, options);
+        assert.equal(response.status, 202);
         assert.equal(last().method, 'update');
         assert.equal(last().documents, 5000);
         assert.equal(readFileSync(last().payload.file, 'utf8'), text);
@@ -56,8 +56,8 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('of CSV become NDJSON and give up the file they came in', async () => {
       const text = `id,title\n${'1,some title\n'.repeat(20_000)}`;
-      const answer = await server.call('POST', path, { text, type: 'text/csv' });
-      assert.equal(answer.status, 202);
+      const response = await server.call('POST', path, { text, type: 'text/csv' });
+      assert.equal(response.status, 202);
       assert.equal(last().format, 'ndjson');
       assert.equal(files().length, 1);
       const small = await server.call('POST', `${path}?csvDelimiter=;`, {
@@ -77,8 +77,8 @@ for (const transport of ['fastest', 'node'] as const) {
         return newPayloadFile.call(tasks);
       };
       const text = `id,title\n${'1,some title\n'.repeat(20_000)}`;
-      const answer = await server.call('POST', path, { text, type: 'text/csv' });
-      assert.equal(answer.json.code, 'no_space_left_on_device');
+      const response = await server.call('POST', path, { text, type: 'text/csv' });
+      assert.equal(response.json.code, 'no_space_left_on_device');
       assert.equal(made, 2);
       assert.deepEqual(files(), []);
     });
@@ -104,9 +104,9 @@ for (const transport of ['fastest', 'node'] as const) {
         [{ text: '' }, 400, 'missing_payload'],
       ];
       for (const [options, status, code] of cases) {
-        const answer = await server.call('POST', path, options);
-        assert.equal(answer.json.code, code);
-        assert.equal(answer.status, status);
+        const response = await server.call('POST', path, options);
+        assert.equal(response.json.code, code);
+        assert.equal(response.status, status);
         assert.deepEqual(files(), [], code);
         assert.equal((await server.call('GET', '/health')).status, 200);
       }
@@ -183,10 +183,10 @@ describe('Deleting documents', () => {
   const last = (): any => server.services.registered.at(-1);
 
   it('takes ids of any kind as the text that they are', async () => {
-    const answer = await server.call('POST', '/indexes/m/documents/delete-batch', {
+    const response = await server.call('POST', '/indexes/m/documents/delete-batch', {
       text: '[1, "a", 18446744073709551615, 1.0, true, {"x": [1]}]',
     });
-    assert.equal(answer.status, 202);
+    assert.equal(response.status, 202);
     const ids = ['1', 'a', '18446744073709551615', '1.0', 'true', '{"x":[1]}'];
     assert.deepEqual(last().by, { idsInPayload: ids.length });
     assert.deepEqual(JSON.parse(String(last().payload.bytes)), ids);
@@ -207,8 +207,8 @@ describe('Deleting documents', () => {
       [{ filter: 'a = 1', x: 1 }, 'bad_request'],
     ];
     for (const [body, code] of cases) {
-      const answer = await server.call('POST', '/indexes/m/documents/delete', { body });
-      assert.equal(answer.json.code, code, JSON.stringify(body));
+      const response = await server.call('POST', '/indexes/m/documents/delete', { body });
+      assert.equal(response.json.code, code, JSON.stringify(body));
     }
     const ok = await server.call('POST', '/indexes/m/documents/delete', {
       body: { filter: ['a = 1'] },

@@ -103,8 +103,8 @@ describe('dumps', function () {
       assert.deepEqual(Object.fromEntries(counts), indexes);
       assert.equal((await first.client.get<any>('/tasks')).total, tasks);
       for (const uid of Object.keys(indexes)) {
-        const answer = await first.client.call('POST', `/indexes/${uid}/search`, { body: {} });
-        assert.equal(answer.json<any>().hits.length, Math.min(20, indexes[uid]!));
+        const response = await first.client.call('POST', `/indexes/${uid}/search`, { body: {} });
+        assert.equal(response.json<any>().hits.length, Math.min(20, indexes[uid]!));
       }
       const copy = await dumped(first);
       const second = await start('second', '--import-dump', copy);
@@ -152,8 +152,8 @@ describe('dumps', function () {
     const seed = Math.floor(Math.random() * 2 ** 32);
     const random = mulberry(seed);
     const call = async (method: string, path: string, body?: unknown): Promise<void> => {
-      const answer = await first.client.call(method, path, { body });
-      assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+      const response = await first.client.call(method, path, { body });
+      assert.ok(response.status < 300, `${method} ${path}: ${response.text}`);
     };
     const documents = Array.from({ length: 300 }, (_, id) => ({
       id,

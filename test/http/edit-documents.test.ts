@@ -182,8 +182,8 @@ describe('Editing documents by a function', () => {
   it('refuses functions that do not compile or are too long', async () => {
     for (const text of ['let x = ;', `doc.x = "${'x'.repeat(100_000)}"`]) {
       const body = { function: text };
-      const answer = await server.call('POST', '/indexes/books/documents/edit', { body });
-      assert.deepEqual([answer.status, answer.json.code], [400, 'bad_request']);
+      const response = await server.call('POST', '/indexes/books/documents/edit', { body });
+      assert.deepEqual([response.status, response.json.code], [400, 'bad_request']);
     }
   });
 

@@ -15,10 +15,10 @@ describe('A request', () => {
   async function send(text: string | Buffer): Promise<string> {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(text);
-    let answer = '';
+    let response = '';
     socket.on('error', () => {});
-    for await (const part of socket) answer += String(part);
-    return answer;
+    for await (const part of socket) response += String(part);
+    return response;
   }
 
   const smuggled = 'GET /version HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -36,16 +36,16 @@ describe('A request', () => {
   ] as const) {
     it(`with ${name} is refused, and nothing behind it is looked at`, async () => {
       const lines = ['POST /multi-search HTTP/1.1', 'host: x', 'content-type: application/json'];
-      const answer = await send(`${[...lines, ...heads].join('\r\n')}\r\n\r\n${body}${smuggled}`);
-      assert.ok(!answer.includes(' 200 '), answer);
-      assert.equal(answer.match(/HTTP\/1\.1 /g)?.length ?? 0, answer === '' ? 0 : 1, answer);
-      if (answer !== '') assert.match(answer, /^HTTP\/1\.1 400 /);
+      const response = await send(`${[...lines, ...heads].join('\r\n')}\r\n\r\n${body}${smuggled}`);
+      assert.ok(!response.includes(' 200 '), response);
+      assert.equal(response.match(/HTTP\/1\.1 /g)?.length ?? 0, response === '' ? 0 : 1, response);
+      if (response !== '') assert.match(response, /^HTTP\/1\.1 400 /);
     });
   }
 
   it('whose method is not in capitals is not understood', async () => {
-    const answer = await send('get /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
-    assert.match(answer, /^HTTP\/1\.1 40[05] /);
+    const response = await send('get /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    assert.match(response, /^HTTP\/1\.1 40[05] /);
   });
 
   const tooLarge = gzipSync(Buffer.alloc(2_000_000, ' '));
@@ -57,12 +57,12 @@ describe('A request', () => {
     it(`to ${path} with a body that is too large ends its connection`, async () => {
       const lines = [`POST ${path} HTTP/1.1`, 'host: x', 'content-type: application/json'];
       const start = [...lines, `authorization: Bearer ${server.masterKey}`, ...heads];
-      const answer = await send(
+      const response = await send(
         Buffer.concat([Buffer.from(`${start.join('\r\n')}\r\n\r\n`), Buffer.from(body)]),
       );
-      assert.match(answer, /^HTTP\/1\.1 413 /);
-      assert.match(answer, /\r\nconnection: close\r\n/i);
-      assert.match(answer, /payload_too_large/);
+      assert.match(response, /^HTTP\/1\.1 413 /);
+      assert.match(response, /\r\nconnection: close\r\n/i);
+      assert.match(response, /payload_too_large/);
     });
   }
 
@@ -84,9 +84,9 @@ describe('A request', () => {
         await new Promise<void>((done, failed) => {
           socket.write(all, (error) => (error ? failed(error) : done()));
         });
-        let answer = '';
-        for await (const part of socket) answer += String(part);
-        assert.match(answer, /^HTTP\/1\.1 413 /);
+        let response = '';
+        for await (const part of socket) response += String(part);
+        assert.match(response, /^HTTP\/1\.1 413 /);
       }
     } finally {
       await small.close();

@@ -63,14 +63,14 @@ describe('Logs', function () {
 
   it('tell of each request its method, route, status, time and id, which its answer has too', async () => {
     await start();
-    const answers = [
+    const responses = [
       await send('GET', '/indexes/movies'),
       await send('GET', '/health', { headers: { 'x-request-id': 'proxy-17' } }),
       await send('GET', '/nowhere/at/all'),
       await send('DELETE', '/health'),
     ];
-    await Promise.all(answers.map((answer) => answer.text()));
-    const ids = answers.map((answer) => answer.headers.get('x-request-id')!);
+    await Promise.all(responses.map((answer) => answer.text()));
+    const ids = responses.map((answer) => answer.headers.get('x-request-id')!);
     assert.equal(ids[1], 'proxy-17');
     assert.equal(new Set(ids).size, 4);
     await server.stop();

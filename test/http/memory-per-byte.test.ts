@@ -156,7 +156,7 @@ describe('memory per byte of a body', function () {
         const [method, path] = request.split(' ') as [string, string];
         const { now } = memoryOf(server.pid);
         resetPeak(server.pid);
-        const answer = await fetch(server.url + path, {
+        const response = await fetch(server.url + path, {
           method,
           headers: {
             ...{ 'content-type': type, 'content-encoding': 'gzip' },
@@ -164,8 +164,8 @@ describe('memory per byte of a body', function () {
           },
           body: gzipSync(body, { level: 1 }),
         });
-        const json = (await answer.json()) as { taskUid: number; message?: string };
-        assert.equal(answer.status, status, json.message);
+        const json = (await response.json()) as { taskUid: number; message?: string };
+        assert.equal(response.status, status, json.message);
         if (status === 202) await server.ended(json.taskUid);
         const taken = memoryOf(server.pid).peak - now;
         if (process.env['GANNET_SHOW_MEMORY'] !== undefined) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ApiError } from '../../src/contract/errors.ts';
-import type { Answer as SearchAnswer } from '../../src/search/answer.ts';
-import { headOf } from '../support/answer-head.ts';
+import type { SearchResponse } from '../../src/search/response.ts';
+import { headOf } from '../support/result-head.ts';
 import { freePort } from '../support/free-port.ts';
 import { settle } from './kill/support/compare.ts';
 import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
@@ -73,19 +73,19 @@ describe('Operations', () => {
   it('tell a client to come back when the search queue is full', async () => {
     server.services.search.search = () =>
       Promise.reject(new ApiError('too_many_search_requests', 'the queue of 1000 is full'));
-    const answer = await server.call('POST', '/indexes/movies/search', { body: {} });
-    assert.equal(answer.status, 503);
-    assert.equal(answer.headers.get('retry-after'), '10');
-    assert.equal(answer.json.type, 'system');
+    const response = await server.call('POST', '/indexes/movies/search', { body: {} });
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get('retry-after'), '10');
+    assert.equal(response.json.type, 'system');
   });
 
   it('answer an unexpected failure as internal and go on', async () => {
     server.services.search.search = () => {
       throw new TypeError('bug');
     };
-    const answer = await server.call('POST', '/indexes/movies/search', { body: {} });
-    assert.equal(answer.status, 500);
-    assert.equal(answer.json.code, 'internal');
+    const response = await server.call('POST', '/indexes/movies/search', { body: {} });
+    assert.equal(response.status, 500);
+    assert.equal(response.json.code, 'internal');
     assert.equal((await server.call('GET', '/health')).status, 200);
   });
 
@@ -101,8 +101,8 @@ describe('Operations', () => {
       ['movies', { personalize: { userContext: 'x' } }, 'feature_not_enabled'],
     ];
     for (const [uid, body, code] of cases) {
-      const answer = await server.call('POST', `/indexes/${uid}/search`, { body });
-      assert.equal(answer.json.code, code, JSON.stringify(body));
+      const response = await server.call('POST', `/indexes/${uid}/search`, { body });
+      assert.equal(response.json.code, code, JSON.stringify(body));
     }
     const ignored = await server.call('POST', '/indexes/movies/search', {
       body: { hybrid: { embedder: 'e' } },
@@ -111,11 +111,11 @@ describe('Operations', () => {
   });
 
   it('stop: answers under way are finished, new connections refused', async () => {
-    let release: (answer: SearchAnswer) => void = () => {};
+    let release: (response: SearchResponse) => void = () => {};
     const started = new Promise<void>((resolve) => {
       server.services.search.search = () => {
         resolve();
-        return new Promise((answer) => (release = answer));
+        return new Promise((response) => (release = response));
       };
     });
     const pending = server.call('POST', '/indexes/movies/search', { body: {} });

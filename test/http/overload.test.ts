@@ -65,7 +65,7 @@ describe('a server that gets more searches than it can do', function () {
     });
   }
 
-  async function answer(socket: Socket): Promise<string> {
+  async function response(socket: Socket): Promise<string> {
     let text = '';
     for await (const part of socket) {
       text += String(part);
@@ -80,10 +80,10 @@ describe('a server that gets more searches than it can do', function () {
   it('answers what it can, refuses the others with the time to wait, and goes on', async () => {
     const before = privateMb();
     const sockets = await Promise.all(Array.from({ length: SEARCHES }, send));
-    const answers = await Promise.all(sockets.map(answer));
+    const responses = await Promise.all(sockets.map(response));
     const grown = Math.round(privateMb() - before);
-    const done = answers.filter((text) => text.startsWith('HTTP/1.1 200'));
-    const refused = answers.filter((text) => text.startsWith('HTTP/1.1 503'));
+    const done = responses.filter((text) => text.startsWith('HTTP/1.1 200'));
+    const refused = responses.filter((text) => text.startsWith('HTTP/1.1 503'));
     assert.equal(done.length + refused.length, SEARCHES);
     assert.ok(done.length >= WAITING_MAX, `${done.length} were answered`);
     assert.ok(refused.length > 0, 'none was refused');

@@ -20,13 +20,13 @@ for (const transport of ['fastest', 'node'] as const) {
         fetch(`${server.url}/`, { headers: { accept: 'text/html', ...headers } });
 
       it('is one document with a strict policy, for browsers, without authorization', async () => {
-        const answer = await get();
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
-        assert.equal(answer.headers.get('cache-control'), 'no-cache');
-        assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
-        assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
-        const policy = answer.headers.get('content-security-policy')!;
+        const response = await get();
+        assert.equal(response.status, 200);
+        assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
+        assert.equal(response.headers.get('cache-control'), 'no-cache');
+        assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+        assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
+        const policy = response.headers.get('content-security-policy')!;
         for (const part of [
           "default-src 'none'",
           "connect-src 'self'",
@@ -36,7 +36,7 @@ for (const transport of ['fastest', 'node'] as const) {
           assert.ok(policy.includes(part), part);
         }
         assert.doesNotMatch(policy, /unsafe|\*|https?:/);
-        const html = await answer.text();
+        const html = await response.text();
         assert.ok(html.startsWith('<!doctype html>'));
         // Nothing in it is loaded from anywhere.
         const style = /<style>(.*?)<\/style>/s.exec(html)![1]!;
@@ -46,9 +46,9 @@ for (const transport of ['fastest', 'node'] as const) {
 
       it('is compressed, and not sent again while it is the same', async () => {
         for (const coding of ['gzip', 'br']) {
-          const answer = await get({ 'accept-encoding': coding });
-          assert.equal(answer.headers.get('content-encoding'), coding);
-          assert.ok((await answer.text()).includes('<div id="page">'));
+          const response = await get({ 'accept-encoding': coding });
+          assert.equal(response.headers.get('content-encoding'), coding);
+          assert.ok((await response.text()).includes('<div id="page">'));
         }
         const tag = (await get()).headers.get('etag')!;
         const again = await get({ 'if-none-match': tag });
@@ -59,13 +59,13 @@ for (const transport of ['fastest', 'node'] as const) {
       });
 
       it('tells programs in production that the server is running', async () => {
-        const answer = await get({ accept: '*/*' });
-        assert.equal(answer.status, 200);
+        const response = await get({ accept: '*/*' });
+        assert.equal(response.status, 200);
         if (env === 'development') {
-          assert.ok((await answer.text()).startsWith('<!doctype html>'));
+          assert.ok((await response.text()).startsWith('<!doctype html>'));
         } else {
-          assert.deepEqual(await answer.json(), { status: 'Gannet is running' });
-          assert.match(answer.headers.get('vary')!, /accept(?!-)/);
+          assert.deepEqual(await response.json(), { status: 'Gannet is running' });
+          assert.match(response.headers.get('vary')!, /accept(?!-)/);
         }
       });
 

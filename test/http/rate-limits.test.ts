@@ -1,4 +1,4 @@
-import { headOf } from '../support/answer-head.ts';
+import { headOf } from '../support/result-head.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,8 +56,8 @@ for (const transport of ['fastest', 'node'] as const) {
     it('tells scripts of other pages of the limits', async () => {
       const { key } = await newKey({ requestsPerSecond: 1 });
       const headers = { origin: 'http://shop.test' };
-      const answer = await server.call('GET', '/version', { key, headers });
-      assert.match(answer.headers.get('access-control-expose-headers')!, /ratelimit-remaining/);
+      const response = await server.call('GET', '/version', { key, headers });
+      assert.match(response.headers.get('access-control-expose-headers')!, /ratelimit-remaining/);
     });
 
     it('holds for each key alone, and not for the master key', async () => {
@@ -95,9 +95,9 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.equal((await multi(0)).headers.get('ratelimit-remaining'), '5');
         const large = await multi(50);
         assert.deepEqual([large.status, large.headers.get('ratelimit-remaining')], [200, '0']);
-        for (const answer of [await multi(1), await search(key), await version(key)]) {
-          assert.deepEqual([answer.status, answer.json.code], [429, 'too_many_requests']);
-          assert.equal(answer.headers.get('retry-after'), '5', '46 tokens at 10 a second');
+        for (const response of [await multi(1), await search(key), await version(key)]) {
+          assert.deepEqual([response.status, response.json.code], [429, 'too_many_requests']);
+          assert.equal(response.headers.get('retry-after'), '5', '46 tokens at 10 a second');
         }
         clock.advance(4_500);
         assert.equal((await search(key)).status, 429);
@@ -110,8 +110,8 @@ for (const transport of ['fastest', 'node'] as const) {
     it('counts a multi-search that is refused as one request', async () => {
       const { key } = await newKey({ requestsPerSecond: 10 });
       const queries = Array.from({ length: 1001 }, () => ({ indexUid: 'books' }));
-      const answer = await server.call('POST', '/multi-search', { body: { queries }, key });
-      assert.deepEqual([answer.status, answer.json.code], [400, 'bad_request']);
+      const response = await server.call('POST', '/multi-search', { body: { queries }, key });
+      assert.deepEqual([response.status, response.json.code], [400, 'bad_request']);
       assert.equal((await search(key)).headers.get('ratelimit-remaining'), '8');
     });
 
@@ -156,7 +156,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal(headers.get('retry-after'), '1');
       assert.equal((await version(key)).status, 200, 'what is no search passes');
       for (const release of held.splice(0)) release();
-      for (const answer of await Promise.all(first)) assert.equal(answer.status, 200);
+      for (const response of await Promise.all(first)) assert.equal(response.status, 200);
       const again = new Promise<void>((resolve) => (begun = resolve));
       const later = search(key);
       await again;
@@ -261,10 +261,10 @@ describe('The rate limit of the launch options', () => {
       const statuses = async (rateLimit: object | null): Promise<number[]> => {
         const { key } = (await server.call('POST', '/keys', { body: { ...body, rateLimit } })).json;
         const headers = { authorization: `Bearer ${key}` };
-        const answers = Array.from({ length: 20 }, () =>
+        const responses = Array.from({ length: 20 }, () =>
           fetch(`${server.url}/version`, { headers }),
         );
-        return (await Promise.all(answers)).map(({ status }) => status);
+        return (await Promise.all(responses)).map(({ status }) => status);
       };
       assert.ok((await statuses(null)).includes(429));
       assert.ok(!(await statuses({ requestsPerSecond: 1000 })).includes(429));

@@ -53,15 +53,15 @@ describe('a change of settings that rebuilds an index', function () {
     path: string,
     { body, ndjson }: { body?: unknown; ndjson?: string },
   ): Promise<number> {
-    const answer = await server.client.call(
+    const response = await server.client.call(
       method,
       path,
       ndjson === undefined
         ? { body }
         : { bytes: Buffer.from(ndjson), type: 'application/x-ndjson' },
     );
-    assert.ok(answer.status === 202 || answer.status === 200, answer.text);
-    return answer.json<{ taskUid: number }>().taskUid;
+    assert.ok(response.status === 202 || response.status === 200, response.text);
+    return response.json<{ taskUid: number }>().taskUid;
   }
 
   /** Every word is another one afterwards. */

@@ -18,15 +18,15 @@ for (const transport of ['fastest', 'node'] as const) {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
       socket.on('error', () => {});
       socket.write(text);
-      let answer = '';
-      for await (const part of socket) answer += String(part);
-      return answer;
+      let response = '';
+      for await (const part of socket) response += String(part);
+      return response;
     }
 
-    function assertTooLong(answer: string): void {
-      assert.match(answer, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
-      assert.match(answer, /\r\ncontent-type: application\/json\r\n/i);
-      const error = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as object;
+    function assertTooLong(response: string): void {
+      assert.match(response, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
+      assert.match(response, /\r\ncontent-type: application\/json\r\n/i);
+      const error = JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4)) as object;
       const { message, ...rest } = error as { message: string };
       assert.match(message, /65536 bytes/);
       assert.deepEqual(rest, {
@@ -52,10 +52,10 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('of a little less are answered', async () => {
       const fits = 'x'.repeat(LIMIT - 200);
-      const answer = await send(
+      const response = await send(
         `GET /health?q=${fits} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
       );
-      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.match(response, /^HTTP\/1\.1 200 /);
     });
   });
 }

@@ -20,10 +20,10 @@ for (const transport of ['fastest', 'node'] as const) {
         ['PUT', '/indexes/a/settings/faceting', 405, 'GET, HEAD, PATCH, DELETE'],
       ];
       for (const [method, path, status, allow] of cases) {
-        const answer = await server.call(method, path, { key: null });
-        assert.equal(answer.status, status, `${method} ${path}`);
-        assert.equal(answer.text, '', `${method} ${path}`);
-        assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`);
+        const response = await server.call(method, path, { key: null });
+        assert.equal(response.status, status, `${method} ${path}`);
+        assert.equal(response.text, '', `${method} ${path}`);
+        assert.equal(response.headers.get('allow'), allow, `${method} ${path}`);
       }
     });
 
@@ -80,26 +80,26 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal(preflight.headers.get('access-control-max-age'), '86400');
       assert.match(preflight.headers.get('access-control-allow-methods')!, /PATCH/);
       for (const path of ['/health', '/nothing', '/indexes']) {
-        const answer = await server.call('GET', path, {
+        const response = await server.call('GET', path, {
           key: null,
           headers: { origin: 'http://x' },
         });
-        assert.equal(answer.headers.get('access-control-allow-origin'), '*', path);
+        assert.equal(response.headers.get('access-control-allow-origin'), '*', path);
       }
     });
 
     it('takes long request lines', async () => {
       const filter = 'a = 1 OR '.repeat(3000);
-      const answer = await server.call(
+      const response = await server.call(
         'GET',
         `/indexes/none/search?filter=${encodeURIComponent(filter)}b=2`,
       );
-      assert.equal(answer.json.code, 'index_not_found');
+      assert.equal(response.json.code, 'index_not_found');
     });
 
     it('serves several requests on one connection', async () => {
-      const answers = await pipelined(server.port, ['/health', '/nothing', '/health']);
-      assert.deepEqual(answers, [200, 404, 200]);
+      const responses = await pipelined(server.port, ['/health', '/nothing', '/health']);
+      assert.deepEqual(responses, [200, 404, 200]);
     });
 
     it('checks the index uid of the path after authorization and before the index is looked up', async () => {
@@ -175,14 +175,17 @@ async function rawBoth(
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ask = (method: string): Promise<RawAnswer> =>
     new Promise((done, fail) => {
-      const asked = request({ host: '127.0.0.1', port, path, method, headers, agent }, (answer) => {
-        let bytes = 0;
-        answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
-        answer.on('end', () => {
-          const { date: _, 'x-request-id': __, ...others } = answer.headers;
-          done({ status: answer.statusCode!, headers: others, bytes });
-        });
-      });
+      const asked = request(
+        { host: '127.0.0.1', port, path, method, headers, agent },
+        (response) => {
+          let bytes = 0;
+          response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+          response.on('end', () => {
+            const { date: _, 'x-request-id': __, ...others } = response.headers;
+            done({ status: response.statusCode!, headers: others, bytes });
+          });
+        },
+      );
       asked.on('error', fail);
       asked.end();
     });

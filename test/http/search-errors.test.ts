@@ -74,8 +74,8 @@ describe('Errors of searches', function () {
       ['documents/fetch', { sort: ['x:asc'] }],
     ];
     for (const [path, body] of refused) {
-      const answer = await send('POST', `/indexes/i/${path}`, body);
-      assert.match(answer.body.message, /^Index `i`: /, `${path} ${JSON.stringify(body)}`);
+      const response = await send('POST', `/indexes/i/${path}`, body);
+      assert.match(response.body.message, /^Index `i`: /, `${path} ${JSON.stringify(body)}`);
     }
     const queries = [{ indexUid: 'i' }, { indexUid: 'i', filter: 'x = 1' }];
     for (const federation of [null, {}]) {

@@ -254,7 +254,7 @@ describe('Dynamic search rules', () => {
           return [indexUid, queriesPosition, hit.id, isPin ? hit._rankingScoreDetails : null];
         });
         assert.deepEqual(found, shown, context);
-        const total = (answer: any): number => answer.totalHits ?? answer.estimatedTotalHits;
+        const total = (response: any): number => response.totalHits ?? response.estimatedTotalHits;
         if (distinct === null) {
           assert.equal(total(merged), total(ordinary) + pinned.length, context);
           for (const uid of Object.keys(facetsByIndex)) {

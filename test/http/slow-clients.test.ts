@@ -53,7 +53,7 @@ describe('A slow client', () => {
   async function upload(): Promise<string> {
     const body = JSON.stringify([{ id: 'slow', text: 'x'.repeat(26_000) }]);
     const socket = open();
-    const answer = rest(socket);
+    const response = rest(socket);
     socket.write(
       head('POST', '/indexes/uploads/documents', [
         'content-type: application/json',
@@ -66,7 +66,7 @@ describe('A slow client', () => {
       socket.write(body.slice(i * size, (i + 1) * size));
       await delay(PAUSE_MS / pieces);
     }
-    return (await answer).toString();
+    return (await response).toString();
   }
 
   /** Asks, and looks away before it reads. @returns the body of the answer */
@@ -75,9 +75,9 @@ describe('A slow client', () => {
     socket.write(head('GET', path));
     socket.pause();
     await delay(PAUSE_MS);
-    const answer = await rest(socket);
-    const split = answer.indexOf('\r\n\r\n');
-    return JSON.parse(plain(answer.subarray(0, split).toString(), answer.subarray(split + 4)));
+    const response = await rest(socket);
+    const split = response.indexOf('\r\n\r\n');
+    return JSON.parse(plain(response.subarray(0, split).toString(), response.subarray(split + 4)));
   }
 
   /** Reads a part now and then. @returns the bytes of the answer */

@@ -39,10 +39,10 @@ describe('snapshots', function () {
     folder.start(db, ['--snapshot-dir', join(dir, 'snapshots'), ...args], 'MASTER_KEY_OF_TESTS');
 
   async function snapshot(server: ServerProcess): Promise<void> {
-    const answer = await server.client.call('POST', '/snapshots');
-    assert.equal(answer.status, 202);
+    const response = await server.client.call('POST', '/snapshots');
+    assert.equal(response.status, 202);
     await settle(server.client);
-    const task = await server.client.get<any>(`/tasks/${answer.json<any>().taskUid}`);
+    const task = await server.client.get<any>(`/tasks/${response.json<any>().taskUid}`);
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     assert.equal(task.details, null);
   }

@@ -77,8 +77,8 @@ describe('The socket library', () => {
       try {
         for (;;) {
           assert.equal(server.exitCode, null, printed);
-          const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
-          if (answer?.ok) return printed;
+          const response = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
+          if (response?.ok) return printed;
           await new Promise((done) => setTimeout(done, 10));
         }
       } finally {

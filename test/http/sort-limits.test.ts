@@ -32,9 +32,9 @@ describe('Too many sort criteria, and faulty ones', () => {
   for (const [path, body, code] of cases) {
     const form = Array.isArray((body as { sort?: unknown }).sort) ? 'a list' : 'a text or a query';
     it(`are refused by ${path} as ${form}`, async () => {
-      const answer = await server.call('POST', path, { body });
-      assert.equal(answer.status, 400);
-      assert.equal(answer.json.code, code);
+      const response = await server.call('POST', path, { body });
+      assert.equal(response.status, 400);
+      assert.equal(response.json.code, code);
     });
   }
 
@@ -46,11 +46,11 @@ describe('Too many sort criteria, and faulty ones', () => {
   });
 
   it('are refused as a text with half a surrogate pair', async () => {
-    const answer = await server.call('POST', '/indexes/books/documents/fetch', {
+    const response = await server.call('POST', '/indexes/books/documents/fetch', {
       body: { sort: '\ud800' },
     });
-    assert.equal(answer.status, 400);
-    assert.equal(answer.json.code, 'invalid_document_sort');
+    assert.equal(response.status, 400);
+    assert.equal(response.json.code, 'invalid_document_sort');
   });
 
   for (const [path, code] of [

@@ -28,11 +28,11 @@ for (const transport of ['fastest', 'node'] as const) {
         for (const line of LINES) yield Buffer.from(line);
       });
       for (const coding of ['identity', 'gzip']) {
-        const answer = await server.call('GET', path, { headers: { 'accept-encoding': coding } });
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers.get('content-type'), 'application/x-ndjson');
-        assert.equal(answer.headers.get('content-encoding'), coding === 'gzip' ? coding : null);
-        assert.equal(answer.text, LINES.join(''));
+        const response = await server.call('GET', path, { headers: { 'accept-encoding': coding } });
+        assert.equal(response.status, 200);
+        assert.equal(response.headers.get('content-type'), 'application/x-ndjson');
+        assert.equal(response.headers.get('content-encoding'), coding === 'gzip' ? coding : null);
+        assert.equal(response.text, LINES.join(''));
       }
     });
 

@@ -59,12 +59,12 @@ describe('A search with a tenant token', () => {
     path: string,
     body?: object,
   ): Promise<{ status: number; text: string }> {
-    const answer = await fetch(`${server.url}${path}`, {
+    const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, text: await answer.text() };
+    return { status: response.status, text: await response.text() };
   }
 
   type Asked = [name: string, method: string, path: string, body?: object];

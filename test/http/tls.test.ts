@@ -46,7 +46,7 @@ describe('TLS', () => {
       ...tls,
     },
     tlsRequireAuth: false,
-    onRequest: (connection: Connection) => connection.reply(200, [], 'served'),
+    onRequest: (connection: Connection) => connection.respond(200, [], 'served'),
   });
 
   /** One request on a connection of its own. */
@@ -102,11 +102,11 @@ describe('TLS', () => {
 
   it('an OCSP answer is stapled as it is; a file that holds none is refused', async () => {
     const file = join(dir, 'ocsp.der');
-    const answer = Buffer.from([0x30, 0x03, 0x0a, 0x01, 0x00]);
-    writeFileSync(file, answer);
+    const response = Buffer.from([0x30, 0x03, 0x0a, 0x01, 0x00]);
+    writeFileSync(file, response);
     listener = await listenWithNode(options({ ocsp: file }));
     const { stapled } = await visit('TLSv1.2', { requestOCSP: true });
-    assert.deepEqual(stapled, answer);
+    assert.deepEqual(stapled, response);
     writeFileSync(file, 'no answer');
     assert.throws(() => listenWithNode(options({ ocsp: file })), /holds no OCSP answer in DER/);
     assert.throws(() => listenWithNode(options({ ocsp: join(dir, 'missing') })), /ENOENT/);

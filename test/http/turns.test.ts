@@ -168,7 +168,7 @@ describe('A turn of the event loop is short', function () {
       await server.call('PATCH', '/chats/w/settings', { body: workspace });
       const ask = async (): Promise<number> => {
         const messages = [{ role: 'user', content: 'x' }];
-        const answer = await fetch(`${server.url}/chats/w/chat/completions`, {
+        const response = await fetch(`${server.url}/chats/w/chat/completions`, {
           method: 'POST',
           headers: {
             authorization: `Bearer ${server.masterKey}`,
@@ -176,8 +176,8 @@ describe('A turn of the event loop is short', function () {
           },
           body: JSON.stringify({ model: 'm', stream: true, messages }),
         });
-        await answer.text();
-        return answer.status;
+        await response.text();
+        return response.status;
       };
       await ask();
       turns.take();

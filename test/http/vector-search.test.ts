@@ -22,9 +22,9 @@ const DISHES: (Dish & { _vectors: unknown })[] = [
 ];
 const lemony = { vector: [1, 0], hybrid: { embedder: 'taste', semanticRatio: 1 } };
 /** Of an answer; the types of the client do not have it. */
-const semanticHits = (answer: object): number | undefined =>
-  (answer as { semanticHitCount?: number }).semanticHitCount;
-const ids = (answer: { hits: { id: number }[] }): number[] => answer.hits.map(({ id }) => id);
+const semanticHits = (response: object): number | undefined =>
+  (response as { semanticHitCount?: number }).semanticHitCount;
+const ids = (response: { hits: { id: number }[] }): number[] => response.hits.map(({ id }) => id);
 
 describe('Searching by vectors', () => {
   let server: BuiltServer;
@@ -51,21 +51,21 @@ describe('Searching by vectors', () => {
   after(() => server?.close());
 
   it('orders by similarity, the best embedding of a document counts, those without come last', async () => {
-    const answer = await index.search(null, { ...lemony, showRankingScore: true });
-    assert.deepEqual(ids(answer), [1, 2, 5, 3, 4, 6]);
-    assert.deepEqual([answer.hits[0]!._rankingScore, answer.hits[5]!._rankingScore], [1, 0]);
-    assert.equal(semanticHits(answer), 6);
-    assert.equal(answer.estimatedTotalHits, 6);
+    const response = await index.search(null, { ...lemony, showRankingScore: true });
+    assert.deepEqual(ids(response), [1, 2, 5, 3, 4, 6]);
+    assert.deepEqual([response.hits[0]!._rankingScore, response.hits[5]!._rankingScore], [1, 0]);
+    assert.equal(semanticHits(response), 6);
+    assert.equal(response.estimatedTotalHits, 6);
   });
 
   it('only among the documents that pass the filter', async () => {
-    const answer = await index.search(null, { ...lemony, filter: 'kind = drink', limit: 2 });
-    assert.deepEqual(ids(answer), [5, 4]);
-    assert.equal(answer.estimatedTotalHits, 3);
+    const response = await index.search(null, { ...lemony, filter: 'kind = drink', limit: 2 });
+    assert.deepEqual(ids(response), [5, 4]);
+    assert.equal(response.estimatedTotalHits, 3);
   });
 
   it('shows details, the vectors of documents and that of the query', async () => {
-    const { hits, ...answer } = await index.search(null, {
+    const { hits, ...response } = await index.search(null, {
       ...lemony,
       ...{ limit: 1, retrieveVectors: true, showRankingScoreDetails: true },
     });
@@ -73,23 +73,23 @@ describe('Searching by vectors', () => {
       taste: { embeddings: [[1, 0]], regenerate: false },
     });
     assert.deepEqual(hits[0]!._rankingScoreDetails, { vectorSort: { order: 0, similarity: 1 } });
-    assert.deepEqual((answer as { queryVector?: number[] }).queryVector, [1, 0]);
+    assert.deepEqual((response as { queryVector?: number[] }).queryVector, [1, 0]);
   });
 
   it('merges what words and what vectors find', async () => {
     const words = { embedder: 'taste', semanticRatio: 0.5 };
-    const answer = await index.search('tart', { vector: [0, 1], hybrid: words });
-    assert.deepEqual(ids(answer)[0], 4);
-    assert.deepEqual(ids(answer).toSorted(), [1, 2, 3, 4, 5, 6]);
-    assert.ok(semanticHits(answer)! > 0 && semanticHits(answer)! < 6);
+    const response = await index.search('tart', { vector: [0, 1], hybrid: words });
+    assert.deepEqual(ids(response)[0], 4);
+    assert.deepEqual(ids(response).toSorted(), [1, 2, 3, 4, 5, 6]);
+    assert.ok(semanticHits(response)! > 0 && semanticHits(response)! < 6);
   });
 
   it('makes do with words where a query cannot be embedded, but not without them', async () => {
-    const answer = await index.search('tart', {
+    const response = await index.search('tart', {
       hybrid: { embedder: 'taste', semanticRatio: 0.5 },
     });
-    assert.deepEqual(ids(answer).toSorted(), [1, 3]);
-    assert.equal(semanticHits(answer), 0);
+    assert.deepEqual(ids(response).toSorted(), [1, 3]);
+    assert.equal(semanticHits(response), 0);
     await assert.rejects(
       index.search('tart', { hybrid: { embedder: 'taste', semanticRatio: 1 } }),
       (error: Error) => {
@@ -104,12 +104,12 @@ describe('Searching by vectors', () => {
       const totals = new Set<string>();
       const found: number[] = [];
       for (const page of [1, 2, 3, 4, 5, 6]) {
-        const answer = await index.search('tart', {
+        const response = await index.search('tart', {
           ...{ vector: [1, 0], hybrid: { embedder: 'taste', semanticRatio: 0.7 } },
           ...{ page, hitsPerPage: 1, facets: ['kind'], ...more },
         });
-        totals.add(JSON.stringify([answer.totalHits, answer.facetDistribution]));
-        found.push(...ids(answer));
+        totals.add(JSON.stringify([response.totalHits, response.facetDistribution]));
+        found.push(...ids(response));
       }
       assert.equal(totals.size, 1, JSON.stringify(more));
       const [total, facets] = JSON.parse([...totals][0]!) as [
@@ -129,9 +129,9 @@ describe('Searching by vectors', () => {
     const pages = [0, 1, 2].map((offset) =>
       index.search('espresso', { vector: [1, 0], hybrid, offset, limit: 2, facets: ['kind'] }),
     );
-    for (const answer of await Promise.all(pages)) {
-      assert.equal(answer.estimatedTotalHits, 4);
-      assert.deepEqual(answer.facetDistribution, { kind: { dessert: 2, drink: 2 } });
+    for (const response of await Promise.all(pages)) {
+      assert.equal(response.estimatedTotalHits, 4);
+      assert.deepEqual(response.facetDistribution, { kind: { dessert: 2, drink: 2 } });
     }
     const all = await index.search('espresso', { vector: [1, 0], hybrid });
     assert.deepEqual(ids(all).toSorted(), [1, 2, 4, 5]);
@@ -157,11 +157,11 @@ describe('Searching by vectors', () => {
   });
 
   it('finds similar documents', async () => {
-    const answer = await index.searchSimilarDocuments({
+    const response = await index.searchSimilarDocuments({
       ...{ id: 1, embedder: 'taste', showRankingScore: true, limit: 3 },
     });
-    assert.deepEqual(ids(answer), [2, 5, 3]);
-    assert.equal(answer.estimatedTotalHits, 5);
+    assert.deepEqual(ids(response), [2, 5, 3]);
+    assert.equal(response.estimatedTotalHits, 5);
     const near = await index.searchSimilarDocuments({
       ...{ id: 1, embedder: 'taste', rankingScoreThreshold: 0.95, filter: 'kind = dessert' },
     });
@@ -199,7 +199,7 @@ describe('Searching by vectors', () => {
       ],
     });
     assert.deepEqual(
-      results.map((answer) => ids(answer as unknown as { hits: Dish[] })),
+      results.map((response) => ids(response as unknown as { hits: Dish[] })),
       [[1], [4]],
     );
     const merged = await server.call('POST', '/multi-search', {

@@ -28,8 +28,8 @@ for (const transport of ['fastest', 'node'] as const) {
       dir = mkdtempSync(join(tmpdir(), 'gannet-own-searches-'));
       engine = new MemoryEngine();
       registry = new IndexRegistry(engine, join(dir, 'indexes'), []);
-      const answerBuffers = new BufferPool();
-      test = await startTestServer({ masterKey: MASTER_KEY, transport, answerBuffers });
+      const responseBuffers = new BufferPool();
+      test = await startTestServer({ masterKey: MASTER_KEY, transport, responseBuffers });
       const { services } = test;
       await services.features.patch({ metrics: true });
       const features = () => services.features.get();
@@ -94,8 +94,8 @@ for (const transport of ['fastest', 'node'] as const) {
       };
       await warmUp({ ...options, searches: 2 });
       assert.equal(seen.length, 4);
-      for (const answer of seen as { total?: number; indexes?: object }[]) {
-        assert.ok(answer.total === 0 || Object.keys(answer.indexes!).length === 0);
+      for (const response of seen as { total?: number; indexes?: object }[]) {
+        assert.ok(response.total === 0 || Object.keys(response.indexes!).length === 0);
       }
       const { text } = await test.call('GET', '/metrics');
       assert.match(text, /path="\/stats"/, 'what clients ask is counted');

@@ -17,7 +17,7 @@ interface Delivery {
 /** A receiver whose answers are told one after the other; then 200. `hang`: no answer at all. */
 class Receiver {
   readonly deliveries: Delivery[] = [];
-  readonly answers: (number | 'hang')[] = [];
+  readonly responses: (number | 'hang')[] = [];
   readonly #server: Server;
   #onDelivery = (): void => {};
 
@@ -28,7 +28,7 @@ class Receiver {
       const lines = gunzipSync(Buffer.concat(parts)).toString().trimEnd().split('\n');
       const tasks = lines.map((line) => JSON.parse(line));
       this.deliveries.push({ path: request.url!, headers: request.headers, tasks });
-      const answer = this.answers.shift() ?? 200;
+      const answer = this.responses.shift() ?? 200;
       if (answer !== 'hang') response.writeHead(answer).end();
       this.#onDelivery();
     });
@@ -86,7 +86,7 @@ describe('Delivery to webhooks', () => {
   it('repeats what a receiver refuses for the moment, in order', async () => {
     await start();
     await call('POST', '/webhooks', { url });
-    receiver.answers.push(503);
+    receiver.responses.push(503);
     await call('POST', '/indexes', { uid: 'first' });
     await receiver.until(1);
     await call('POST', '/indexes', { uid: 'second' });
@@ -98,7 +98,7 @@ describe('Delivery to webhooks', () => {
   it('does not repeat what a receiver will never take', async () => {
     await start();
     await call('POST', '/webhooks', { url });
-    receiver.answers.push(400);
+    receiver.responses.push(400);
     await call('POST', '/indexes', { uid: 'first' });
     await receiver.until(1);
     await call('POST', '/indexes', { uid: 'second' });
@@ -112,7 +112,7 @@ describe('Delivery to webhooks', () => {
   it('is not lost by a kill, and another receiver does not wait for a slow one', async () => {
     await start();
     await call('POST', '/webhooks', { url: `${url}/slow` });
-    receiver.answers.push('hang');
+    receiver.responses.push('hang');
     await call('POST', '/indexes', { uid: 'first' });
     await receiver.until(1);
     await call('POST', '/webhooks', { url: `${url}/quick` });
@@ -156,7 +156,7 @@ describe('Delivery to webhooks', () => {
       '--log-level',
       'TRACE',
     );
-    receiver.answers.push(400);
+    receiver.responses.push(400);
     await call('POST', '/indexes', { uid: 'first' });
     await receiver.until(1);
     assert.equal(receiver.deliveries[0]!.headers.authorization, 'Bearer launch-secret-000');

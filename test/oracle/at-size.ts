@@ -142,7 +142,7 @@ class Mix {
 }
 
 /** Without what differs from one asking to the next. */
-async function answer(client: Client, search: Body): Promise<string> {
+async function result(client: Client, search: Body): Promise<string> {
   const { status, text } = await client.call('POST', `/indexes/${INDEX}/search`, { body: search });
   if (status !== 200) return `${status} ${text}`;
   const body = JSON.parse(text) as Body;
@@ -205,7 +205,7 @@ async function compare(mix: Mix, listed: Client, read: Client): Promise<number> 
     }
     for (let n = 0; n < SEARCHES_PER_SETTINGS && performance.now() < until; n++) {
       const search = mix.search();
-      const [a, b] = [await answer(listed, search), await answer(read, search)];
+      const [a, b] = [await result(listed, search), await result(read, search)];
       compared++;
       if (a === b) continue;
       differences++;

@@ -16,7 +16,7 @@ import { loadAddon } from '../../src/engine/addon.ts';
 import { IndexHandle } from '../../src/engine/handle.ts';
 import type { BatchStep } from '../../src/engine/native.ts';
 import { planSearch } from '../../src/search/plan.ts';
-import type { EngineAnswer } from '../../src/engine/native.ts';
+import type { EngineResult } from '../../src/engine/native.ts';
 import { mulberry } from '../support/random.ts';
 import type { Document, Json } from './corpus.ts';
 
@@ -403,10 +403,10 @@ class History {
 }
 
 /** What an answer says, time apart. The order of facet values counts, that of the fields of a document does not. */
-async function answerOf(asked: () => Promise<Buffer | EngineAnswer>): Promise<unknown> {
+async function answerOf(asked: () => Promise<Buffer | EngineResult>): Promise<unknown> {
   try {
-    const answer = await asked();
-    const text = String(Buffer.isBuffer(answer) ? answer : answer.bytes).replace(
+    const result = await asked();
+    const text = String(Buffer.isBuffer(result) ? result : result.bytes).replace(
       /"processingTimeMs":\d+/,
       '"processingTimeMs":0',
     );
@@ -452,7 +452,7 @@ async function compare(seed: number): Promise<void> {
 
     const both = async (
       what: string,
-      ask: (handle: IndexHandle) => Promise<Buffer | EngineAnswer>,
+      ask: (handle: IndexHandle) => Promise<Buffer | EngineResult>,
     ): Promise<void> => {
       const [expected, found] = [
         await answerOf(() => ask(fresh.handle)),

@@ -16,7 +16,7 @@ import type {
   BatchStep,
   DocumentStream,
   EngineOptions,
-  EngineAnswer,
+  EngineResult,
   EngineText,
   IndexState,
   ListingPart,
@@ -129,11 +129,11 @@ export class MemoryEngine implements NativeAddon {
     return settings === null ? null : { json: JSON.stringify(settings), long: {} };
   }
 
-  async search(handle: number, request: EngineText): Promise<EngineAnswer> {
+  async search(handle: number, request: EngineText): Promise<EngineResult> {
     return answered(searchIn(this.#index(handle), JSON.parse(String(request))));
   }
 
-  async resumeSearch(): Promise<EngineAnswer> {
+  async resumeSearch(): Promise<EngineResult> {
     throw new Error('no search waits for a vector here');
   }
 
@@ -147,7 +147,7 @@ export class MemoryEngine implements NativeAddon {
   mergeResponses = this.readResponse;
   mergeFacetHits = this.readResponse;
 
-  async federatedSearch(handles: number[], request: EngineText): Promise<EngineAnswer> {
+  async federatedSearch(handles: number[], request: EngineText): Promise<EngineResult> {
     const { federation, queries, requestUid } = JSON.parse(String(request)) as {
       federation: Json;
       queries: Json[];
@@ -174,11 +174,11 @@ export class MemoryEngine implements NativeAddon {
     return answered(body);
   }
 
-  async similar(): Promise<EngineAnswer> {
+  async similar(): Promise<EngineResult> {
     throw new Error('documents have no vectors here');
   }
 
-  async facetSearch(handle: number, request: EngineText): Promise<EngineAnswer> {
+  async facetSearch(handle: number, request: EngineText): Promise<EngineResult> {
     const { facetName, facetQuery = null, filter } = JSON.parse(String(request)) as Json;
     const counts = new Map<string, number>();
     for (const document of this.#index(handle).matching(filter)) {
@@ -665,7 +665,7 @@ function searchIn(index: MemoryIndex, request: Json): Json {
 }
 
 /** The head is that of the body. */
-function answered(body: Json): EngineAnswer {
+function answered(body: Json): EngineResult {
   const { processingTimeMs, estimatedTotalHits } = body as Record<string, number>;
   return {
     bytes: Buffer.from(JSON.stringify(body)),

@@ -113,7 +113,7 @@ class ResponseMerge {
       : request_(request),
         servers_(request["servers"].items()),
         responses_(responses),
-        bytes_max_(request["answerBytesMax"].integer(UINT64_MAX)) {}
+        bytes_max_(request["responseBytesMax"].integer(UINT64_MAX)) {}
 
   Result<Answer> Run() {
     WeighHalves();

@@ -44,7 +44,7 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   }
   request.other_indexes = object["otherIndexes"].Strings().value_or(std::vector<std::string>());
   request.for_merging = object["forMerging"].boolean(false);
-  request.answer_bytes_max = object["answerBytesMax"].integer(UINT64_MAX);
+  request.answer_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
   request.hit_spans = object["hitSpans"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();

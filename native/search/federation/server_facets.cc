@@ -131,7 +131,7 @@ Result<Answer> MergeFacetHits(std::string_view request,
   for (const char* name : {"facetQuery", "processingTimeMs", "remoteErrors"})
     AppendRequestMember(name, object[name], out);
   out += '}';
-  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, object["answerBytesMax"].integer(UINT64_MAX)));
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, object["responseBytesMax"].integer(UINT64_MAX)));
   Answer answer{std::move(out), {}};
   answer.head.processing_time_ms = object["processingTimeMs"].integer();
   return answer;

@@ -33,7 +33,7 @@ export const ollama = embedderSource({
         ...common,
         ...sizes(embedder, INPUTS_MAX),
         body: (inputs: readonly unknown[]) => JSON.stringify({ model, input: inputs }),
-        embeddings: (answer: unknown) => embeddingsIn(answer, 'embeddings', (item) => item),
+        embeddings: (response: unknown) => embeddingsIn(response, 'embeddings', (item) => item),
       });
     }
     if (path.endsWith('/api/embeddings')) {
@@ -41,8 +41,8 @@ export const ollama = embedderSource({
         ...common,
         ...sizes(embedder, 1),
         body: ([prompt]: readonly unknown[]) => JSON.stringify({ model, prompt }),
-        embeddings(answer: unknown) {
-          const embedding = embeddingOf(memberOf(answer, 'embedding'), 'answer.embedding');
+        embeddings(response: unknown) {
+          const embedding = embeddingOf(memberOf(response, 'embedding'), 'answer.embedding');
           return embedding.ok ? ok([embedding.value]) : embedding;
         },
       });

@@ -77,7 +77,8 @@ export const openAi = embedderSource({
         const input = inputs.length === 1 && Array.isArray(first) ? first : inputs;
         return JSON.stringify({ model, input, dimensions });
       },
-      embeddings: (answer) => embeddingsIn(answer, 'data', (item) => memberOf(item, 'embedding')),
+      embeddings: (response) =>
+        embeddingsIn(response, 'data', (item) => memberOf(item, 'embedding')),
       explain: () => null,
       shorten: (input, signal) => shortenText(String(input), signal),
     });

@@ -15,7 +15,7 @@ export interface Protocol {
   /** Bytes of the inputs of one request, or null for any number. A larger input goes alone. */
   bytesMax: number | null;
   body(inputs: readonly unknown[]): string;
-  embeddings(answer: unknown): Result<Float32Array[], string>;
+  embeddings(response: unknown): Result<Float32Array[], string>;
   /** What a status means to this provider. */
   explain(status: number): string | null;
   /** A request was refused with 400: what goes instead of each of its inputs alone. null: nothing does. */
@@ -53,11 +53,11 @@ export function memberOf(value: unknown, name: string): unknown {
 
 /** The embeddings of a list that is the member `name` of an answer. */
 export function embeddingsIn(
-  answer: unknown,
+  response: unknown,
   name: string,
   embeddingIn: (item: unknown) => unknown,
 ): Result<Float32Array[], string> {
-  const items = memberOf(answer, name);
+  const items = memberOf(response, name);
   if (!Array.isArray(items)) return err(`\`answer.${name}\` is not a list`);
   const embeddings: Float32Array[] = [];
   for (const [number, item] of items.entries()) {

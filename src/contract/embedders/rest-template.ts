@@ -118,8 +118,8 @@ export class ResponseTemplate {
   }
 
   /** The embeddings of an answer, or what about it does not fit. */
-  embeddings(answer: unknown): Result<Float32Array[], string> {
-    const found = follow(answer, this.#path, 'answer');
+  embeddings(received: unknown): Result<Float32Array[], string> {
+    const found = follow(received, this.#path, 'answer');
     if (!found.ok) return found;
     if (this.#itemPath === null) {
       const embedding = embeddingOf(found.value, placeOf(this.#path));
@@ -154,8 +154,8 @@ function at(value: unknown, path: Path): unknown {
 }
 
 /** @param root place of `answer`, for the message */
-function follow(answer: unknown, path: Path, root: string): Result<unknown, string> {
-  let value = answer;
+function follow(received: unknown, path: Path, root: string): Result<unknown, string> {
+  let value = received;
   for (const [depth, key] of path.entries()) {
     const place = root + placeOf(path.slice(0, depth), '');
     const next = member(value, key, `\`${place}\``);

@@ -36,7 +36,7 @@ export const rest = embedderSource({
       headers,
       bodySecrets: embedder.request,
       body: (inputs) => request.body(inputs),
-      embeddings: (answer) => response.embeddings(answer),
+      embeddings: (received) => response.embeddings(received),
       explain: () => null,
       shorten: null,
     });

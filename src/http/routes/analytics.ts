@@ -1,4 +1,4 @@
-import { REPORT } from '../../contract/answers.ts';
+import { REPORT } from '../../contract/responses.ts';
 import {
   FILTER_REPORT_QUERY,
   QUERY_REPORT_QUERY,
@@ -13,7 +13,7 @@ import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { ReportSpec } from '../../analytics/report-worker.ts';
 import type { Analytics, Dependencies } from '../dependencies.ts';
-import { route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 import { senderOf } from '../search-recording.ts';
 
 /** Also served at an address of its own. */
@@ -35,8 +35,8 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
     summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
     query: queryParser<SummaryQuery>(SUMMARY_QUERY),
     success: 200,
-    answer: REPORT,
-    otherAnswerTypes: ['text/csv'],
+    response: REPORT,
+    otherResponseTypes: ['text/csv'],
     handle: sumUp,
   }),
   queryReport('/analytics/top-searches', 'top', 'Lists the queries, the most frequent first.'),
@@ -64,8 +64,8 @@ function queryReport(path: string, kind: ReportSpec['kind'], summary: string): R
       kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY,
     ),
     success: 200,
-    answer: REPORT,
-    otherAnswerTypes: ['text/csv'],
+    response: REPORT,
+    otherResponseTypes: ['text/csv'],
     handle: (context, server) => {
       const { offset = 0, limit = 20, finalQueries = false } = context.query;
       const more = { kind, groupBy: [], finalQueries, page: { offset, limit } };
@@ -77,7 +77,7 @@ function queryReport(path: string, kind: ReportSpec['kind'], summary: string): R
 async function recordEvent(
   { body, access, connection }: RequestContext<unknown, UsageEvent>,
   { analytics, services }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { recorder } = switchedOn(analytics, 'Sending events');
   const { indexUid, position, queryUid } = body;
   if (!access.mayAccess(indexUid)) throw access.refusal(indexUid);
@@ -95,7 +95,10 @@ async function recordEvent(
   return { status: 201, body: null };
 }
 
-function sumUp(context: RequestContext<SummaryQuery>, server: Dependencies): Promise<Reply> {
+function sumUp(
+  context: RequestContext<SummaryQuery>,
+  server: Dependencies,
+): Promise<RouteResponse> {
   return report(context, server, {
     ...{ kind: 'summary', finalQueries: false, page: null },
     groupBy: context.query.groupBy ?? [],
@@ -106,7 +109,7 @@ async function report(
   { access, connection, query }: RequestContext<SummaryQuery>,
   { analytics }: Dependencies,
   more: Pick<ReportSpec, 'kind' | 'groupBy' | 'finalQueries' | 'page'>,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { from = 0, to = Infinity, indexUids, format = 'json' } = query;
   const { reporter } = switchedOn(analytics, 'Reading analytics');
   const spec: ReportSpec = {

@@ -1,5 +1,5 @@
 /** Chat workspaces, and conversations about the documents. */
-import { WORKSPACE, WORKSPACES, WORKSPACE_SETTINGS } from '../../contract/answers.ts';
+import { WORKSPACE, WORKSPACES, WORKSPACE_SETTINGS } from '../../contract/responses.ts';
 import { Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
 import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
 import { errorEvent } from '../../chat/provider.ts';
@@ -23,7 +23,7 @@ import { queryParser } from '../../contract/query.ts';
 import type { SearchCaller } from '../../search/caller.ts';
 import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Connection, ReplyStream } from '../connection.ts';
+import type { Connection, ResponseStream } from '../connection.ts';
 import { filterCheck } from '../filter-check.ts';
 import { needFeature } from '../need-feature.ts';
 import {
@@ -33,7 +33,7 @@ import {
   requesterOf,
   route,
   STREAMED,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -59,7 +59,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     summary: 'Lists the chat workspaces.',
     query: queryParser<Pagination>(LIST_INDEXES_QUERY),
     success: 200,
-    answer: WORKSPACES,
+    response: WORKSPACES,
     handle: listWorkspaces,
   }),
   route({
@@ -68,7 +68,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     action: 'chats.get',
     summary: 'Shows a chat workspace.',
     success: 200,
-    answer: WORKSPACE,
+    response: WORKSPACE,
     handle: showWorkspace,
   }),
   route({
@@ -85,7 +85,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     action: 'chatsSettings.get',
     summary: 'Shows the settings of a chat workspace.',
     success: 200,
-    answer: WORKSPACE_SETTINGS,
+    response: WORKSPACE_SETTINGS,
     handle: showSettings,
   }),
   route({
@@ -95,7 +95,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     summary: 'Changes the settings of a chat workspace, which is created when it is missing.',
     body: bodyOf<ChatSettingsChange>(PATCH_CHAT_SETTINGS),
     success: 200,
-    answer: WORKSPACE_SETTINGS,
+    response: WORKSPACE_SETTINGS,
     handle: changeSettings,
   }),
   route({
@@ -104,7 +104,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     action: 'chatsSettings.update',
     summary: 'Resets the settings of a chat workspace.',
     success: 200,
-    answer: WORKSPACE_SETTINGS,
+    response: WORKSPACE_SETTINGS,
     handle: resetSettings,
   }),
   route({
@@ -121,24 +121,30 @@ export const CHAT_ROUTES: readonly Route[] = [
 
 const FEATURE = 'chatCompletions';
 
-function listWorkspaces({ query }: RequestContext<Pagination>, server: Dependencies): Reply {
+function listWorkspaces(
+  { query }: RequestContext<Pagination>,
+  server: Dependencies,
+): RouteResponse {
   needFeature(server, FEATURE, 'Listing the chat workspaces');
   const all = server.chats.list().map(({ uid }) => ({ uid }));
   return json(200, page(all, query));
 }
 
-function showWorkspace({ params }: RequestContext, server: Dependencies): Reply {
+function showWorkspace({ params }: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, FEATURE, 'Reading a chat workspace');
   return json(200, { uid: existing(params.workspace!, server).uid });
 }
 
-async function deleteWorkspace({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+async function deleteWorkspace(
+  { params }: RequestContext,
+  server: Dependencies,
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Deleting a chat workspace');
   await server.chats.remove(existing(params.workspace!, server).uid);
   return NO_CONTENT;
 }
 
-function showSettings({ params }: RequestContext, server: Dependencies): Reply {
+function showSettings({ params }: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, FEATURE, 'Reading the settings of a chat workspace');
   return json(200, workspaceView(existing(params.workspace!, server)));
 }
@@ -146,7 +152,7 @@ function showSettings({ params }: RequestContext, server: Dependencies): Reply {
 async function changeSettings(
   { params, body }: RequestContext<unknown, ChatSettingsChange>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { chats } = server;
   needFeature(server, FEATURE, 'Changing the settings of a chat workspace');
   const uid = uidOf(params.workspace!);
@@ -162,7 +168,10 @@ async function changeSettings(
   return json(200, workspaceView(changed.value));
 }
 
-async function resetSettings({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+async function resetSettings(
+  { params }: RequestContext,
+  server: Dependencies,
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Resetting the settings of a chat workspace');
   const workspace = newWorkspace(existing(params.workspace!, server).uid);
   await server.chats.put(workspace);
@@ -187,7 +196,7 @@ function uidOf(segment: string): string {
 async function converse(
   context: RequestContext<unknown, ChatCompletionRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { body, connection } = context;
   const { chatLoad, chatTotals } = server;
   const workspace = workspaceFor(context, server);
@@ -276,7 +285,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
       const request = { ...all, ids, retrieveVectors: false };
       return wholeListing(await indexes.documents.fetch(uid, request, signal), server.limits);
     },
-    hits: ({ requester }, answer, key) => server.renders.hits(requester, answer, key),
+    hits: ({ requester }, hits, key) => server.renders.hits(requester, hits, key),
     texts: ({ requester }, request) => server.renders.texts(requester, request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
@@ -305,7 +314,7 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
 
 /** Events to a client, no faster than it reads them. */
 class EventStream implements ChatSink {
-  readonly #stream: ReplyStream;
+  readonly #stream: ResponseStream;
   readonly #signal: AbortSignal;
   #roomIsMade: (() => void) | null = null;
   readonly #keepAlive: NodeJS.Timeout;

@@ -3,7 +3,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { HeaderList } from '../connection.ts';
 import { openApi } from '../openapi.ts';
 import { builtPage } from '../page.ts';
-import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { json, route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 
 /** The routes that tell about the others. */
 export function descriptionRoutes(others: readonly Route[]): Route[] {
@@ -31,7 +31,7 @@ export function descriptionRoutes(others: readonly Route[]): Route[] {
   ];
 }
 
-function showPage({ connection }: RequestContext, { production }: Dependencies): Reply {
+function showPage({ connection }: RequestContext, { production }: Dependencies): RouteResponse {
   const { accept, ifNoneMatch } = connection.headers;
   const page = builtPage();
   if (page === null || (production && accept?.includes('text/html') !== true)) {

@@ -1,4 +1,4 @@
-import { DOCUMENT, DOCUMENTS, TASK_SUMMARY } from '../../contract/answers.ts';
+import { DOCUMENT, DOCUMENTS, TASK_SUMMARY } from '../../contract/responses.ts';
 import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { jsonInTurns } from '../../base/json-turns.ts';
@@ -55,7 +55,7 @@ import {
   bytes,
   json,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -81,7 +81,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     summary: 'Lists documents.',
     query: queryParser<ListDocumentsQuery>(LIST_DOCUMENTS_QUERY),
     success: 200,
-    answer: DOCUMENTS,
+    response: DOCUMENTS,
     handle: listDocuments,
   }),
   route({
@@ -91,7 +91,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     summary: 'Lists documents.',
     body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
     success: 200,
-    answer: DOCUMENTS,
+    response: DOCUMENTS,
     handle: fetchDocuments,
   }),
   route({
@@ -101,7 +101,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     summary: 'Shows a document.',
     query: queryParser<GetDocumentQuery>(GET_DOCUMENT_QUERY),
     success: 200,
-    answer: DOCUMENT,
+    response: DOCUMENT,
     handle: showDocument,
   }),
   route({
@@ -112,7 +112,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     query: ADDITION,
     body: 'upload',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: replaceDocuments,
   }),
   route({
@@ -123,7 +123,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     query: ADDITION,
     body: 'upload',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: updateDocuments,
   }),
   route({
@@ -133,7 +133,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     summary: 'Deletes all documents of an index.',
     query: METADATA,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteAll,
   }),
   route({
@@ -143,7 +143,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     summary: 'Deletes a document.',
     query: METADATA,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteOne,
   }),
   route({
@@ -155,7 +155,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
     bodyFirst: true,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteBatch,
   }),
   route({
@@ -166,7 +166,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     query: METADATA,
     body: bodyOf<DeleteByFilterBody>(DELETE_BY_FILTER),
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteByFilter,
   }),
   route({
@@ -177,7 +177,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     query: queryParser<EditDocumentsBody & CustomMetadataQuery>(EDIT_DOCUMENTS_QUERY),
     body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: editDocuments,
   }),
 ];
@@ -185,7 +185,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
 function listDocuments(
   context: RequestContext<ListDocumentsQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { query } = context;
   const request: FetchRequest = {
     offset: query.offset ?? 0,
@@ -202,7 +202,7 @@ function listDocuments(
 async function fetchDocuments(
   context: RequestContext<unknown, FetchBody>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { body } = context;
   const request: FetchRequest = {
     offset: body.offset ?? 0,
@@ -219,7 +219,7 @@ async function fetchDocuments(
 async function showDocument(
   { params, query, connection }: RequestContext<GetDocumentQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { indexes, networkDocuments } = server.services;
   const uid = params.index_uid!;
   const id = params.document_id!;
@@ -240,35 +240,35 @@ async function showDocument(
 function replaceDocuments(
   context: RequestContext<AddDocumentsQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return add('replace', context, server);
 }
 
 function updateDocuments(
   context: RequestContext<AddDocumentsQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return add('update', context, server);
 }
 
 function deleteAll(
   context: RequestContext<CustomMetadataQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return remove(context, { all: true }, server);
 }
 
 function deleteOne(
   context: RequestContext<CustomMetadataQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return remove(context, { ids: [context.params.document_id!] }, server);
 }
 
 async function deleteBatch(
   context: RequestContext<CustomMetadataQuery, string[]>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   originOfWrite(context.connection, server);
   const text = await jsonInTurns(context.body);
   const payload = await stored(text, server.services);
@@ -278,7 +278,7 @@ async function deleteBatch(
 async function deleteByFilter(
   context: RequestContext<CustomMetadataQuery, DeleteByFilterBody>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { filter } = context.body;
   await checkTaskFilter(filter, server);
   return remove(context, { filter }, server, { text: await jsonInTurns(context.body) });
@@ -292,7 +292,7 @@ async function editDocuments(
     connection,
   }: RequestContext<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const edit: EditDocumentsBody = { ...query, ...body };
   if (edit.function === undefined) {
     throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
@@ -348,7 +348,7 @@ async function fetch(
   request: FetchRequest,
   useNetwork: boolean,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { indexes, foreign, networkDocuments } = server.services;
   const uid = params.index_uid!;
   needNetwork(useNetwork, server);
@@ -379,7 +379,7 @@ async function enqueue(
   request: TaskRequest,
   body: { type: string; open: NonNullable<ReplicatedWrite['body']> } | null,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { replication, knownWrites, logs } = server;
   const { tasks } = server.services;
   const origin = originOfWrite(connection, server);
@@ -429,7 +429,7 @@ function remove(
   by: Selection,
   server: Dependencies,
   { payload = null, text = null }: { payload?: TaskPayload | null; text?: Buffer | null } = {},
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const indexUid = context.params.index_uid!;
   return enqueue(
     context,
@@ -456,7 +456,7 @@ async function add(
   method: DocumentMethod,
   { connection, access, params, query }: RequestContext<AddDocumentsQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { replication, limits } = server;
   const { tasks } = server.services;
   const uid = params.index_uid!;

@@ -1,4 +1,4 @@
-import { TASK_SUMMARY } from '../../contract/answers.ts';
+import { TASK_SUMMARY } from '../../contract/responses.ts';
 import { parseSize } from '../../base/size.ts';
 import { EXPORT, type ExportBody } from '../../contract/export.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -6,7 +6,7 @@ import {
   bodyOf,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -19,7 +19,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
     summary: 'Sends indexes to another instance.',
     body: bodyOf<ExportBody>(EXPORT),
     success: 200,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: sendIndexes,
   }),
 ];
@@ -27,7 +27,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
 function sendIndexes(
   { body }: RequestContext<unknown, ExportBody>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const indexes = Object.entries(body.indexes ?? { '*': {} }).map(([pattern, options]) => [
     pattern,
     { filter: options.filter ?? null, overrideSettings: options.overrideSettings ?? false },

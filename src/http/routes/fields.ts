@@ -1,9 +1,16 @@
-import { FIELDS_ANSWER } from '../../contract/answers.ts';
+import { FIELDS_RESPONSE } from '../../contract/responses.ts';
 import { compareUtf8 } from '../../base/json.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { FIELDS, type FieldsRequest, fieldView, meets } from '../../contract/fields.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  route,
+  type RouteResponse,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 import { page } from './indexes.ts';
 
 export const FIELD_ROUTES: readonly Route[] = [
@@ -15,7 +22,7 @@ export const FIELD_ROUTES: readonly Route[] = [
     body: bodyOf<FieldsRequest>(FIELDS),
     anyUid: true,
     success: 200,
-    answer: FIELDS_ANSWER,
+    response: FIELDS_RESPONSE,
     handle: listFields,
   }),
 ];
@@ -23,7 +30,7 @@ export const FIELD_ROUTES: readonly Route[] = [
 function listFields(
   { params, body }: RequestContext<unknown, FieldsRequest>,
   { services: { indexes } }: Dependencies,
-): Reply {
+): RouteResponse {
   const uid = params.index_uid!;
   const names = indexes.fields(uid);
   const settings = indexes.settings(uid);

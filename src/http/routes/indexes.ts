@@ -1,4 +1,4 @@
-import { INDEX, INDEXES, TASK_SUMMARY } from '../../contract/answers.ts';
+import { INDEX, INDEXES, TASK_SUMMARY } from '../../contract/responses.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import {
   CREATE_INDEX,
@@ -19,7 +19,7 @@ import {
   longJson,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -40,7 +40,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     summary: 'Lists the indexes.',
     query: queryParser<Pagination>(LIST_INDEXES_QUERY),
     success: 200,
-    answer: INDEXES,
+    response: INDEXES,
     handle: listIndexes,
   }),
   route({
@@ -49,7 +49,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     action: 'indexes.compact',
     summary: 'Merges what can be merged of an index and gives back what is free.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: compactIndex,
   }),
   route({
@@ -59,7 +59,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     summary: 'Creates an index.',
     body: bodyOf<CreateIndexRequest>(CREATE_INDEX),
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: createIndex,
   }),
   route({
@@ -68,7 +68,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     action: 'indexes.get',
     summary: 'Shows an index.',
     success: 200,
-    answer: INDEX,
+    response: INDEX,
     handle: showIndex,
   }),
   route({
@@ -78,7 +78,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     summary: 'Changes the primary key or the uid of an index.',
     body: bodyOf<UpdateIndexRequest>(UPDATE_INDEX),
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: changeIndex,
   }),
   route({
@@ -87,7 +87,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     action: 'indexes.delete',
     summary: 'Deletes an index.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteIndex,
   }),
   route({
@@ -97,7 +97,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     summary: 'Swaps pairs of indexes, or renames indexes.',
     body: bodyOf<SwapElement[]>(SWAP_INDEXES),
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: swapIndexes,
   }),
 ];
@@ -105,27 +105,27 @@ export const INDEX_ROUTES: readonly Route[] = [
 function listIndexes(
   { access, query }: RequestContext<Pagination>,
   { services }: Dependencies,
-): Reply | Promise<Reply> {
+): RouteResponse | Promise<RouteResponse> {
   const { visible } = access;
   const all = services.indexes.list();
   const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
   return longJson(page(seen, query));
 }
 
-function compactIndex({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+function compactIndex({ params }: RequestContext, server: Dependencies): Promise<RouteResponse> {
   return registered(server, { type: 'indexCompaction', indexUid: params.index_uid! });
 }
 
 async function createIndex(
   { access, body }: RequestContext<unknown, CreateIndexRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   if (!access.mayAccess(body.uid)) throw access.refusal(body.uid);
   const primaryKey = body.primaryKey ?? null;
   return registered(server, { type: 'indexCreation', indexUid: body.uid, primaryKey });
 }
 
-function showIndex({ params }: RequestContext, { services }: Dependencies): Reply {
+function showIndex({ params }: RequestContext, { services }: Dependencies): RouteResponse {
   const uid = params.index_uid!;
   const index = services.indexes.get(uid);
   if (index === undefined) throw indexNotFound(uid);
@@ -135,7 +135,7 @@ function showIndex({ params }: RequestContext, { services }: Dependencies): Repl
 async function changeIndex(
   { access, params, body }: RequestContext<unknown, UpdateIndexRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { primaryKey, uid: newUid } = body;
   if (typeof newUid === 'string' && !access.mayAccess(newUid)) throw access.refusal(newUid);
   return registered(server, {
@@ -146,14 +146,14 @@ async function changeIndex(
   });
 }
 
-function deleteIndex({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+function deleteIndex({ params }: RequestContext, server: Dependencies): Promise<RouteResponse> {
   return registered(server, { type: 'indexDeletion', indexUid: params.index_uid! });
 }
 
 async function swapIndexes(
   { access, body }: RequestContext<unknown, SwapElement[]>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const swaps = body.map((element): IndexSwapPair => {
     const { indexes: pair } = element;
     for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);

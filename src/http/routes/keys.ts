@@ -1,4 +1,4 @@
-import { KEY, KEYS } from '../../contract/answers.ts';
+import { KEY, KEYS } from '../../contract/responses.ts';
 import { findKey, keyView, newKey, patchedKey } from '../../auth/keys.ts';
 import { unwrap } from '../../base/result.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -20,7 +20,7 @@ import {
   longJson,
   NO_CONTENT,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -34,7 +34,7 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: 'Lists the API keys, the newest first.',
     query: queryParser<Pagination>(LIST_KEYS_QUERY),
     success: 200,
-    answer: KEYS,
+    response: KEYS,
     handle: listKeys,
   }),
   route({
@@ -44,7 +44,7 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: 'Creates an API key.',
     body: bodyOf<CreateKeyRequest>(CREATE_KEY),
     success: 201,
-    answer: KEY,
+    response: KEY,
     handle: createKey,
   }),
   route({
@@ -53,7 +53,7 @@ export const KEY_ROUTES: readonly Route[] = [
     action: 'keys.get',
     summary: 'Shows an API key.',
     success: 200,
-    answer: KEY,
+    response: KEY,
     handle: showKey,
   }),
   route({
@@ -63,7 +63,7 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: 'Changes the name or the description of an API key.',
     body: bodyOf<PatchKeyRequest>(PATCH_KEY),
     success: 200,
-    answer: KEY,
+    response: KEY,
     handle: changeKey,
   }),
   route({
@@ -79,7 +79,7 @@ export const KEY_ROUTES: readonly Route[] = [
 function listKeys(
   { query }: RequestContext<Pagination>,
   server: Dependencies,
-): Reply | Promise<Reply> {
+): RouteResponse | Promise<RouteResponse> {
   const { results, ...rest } = page(server.services.keys.list(), query);
   return longJson({ results: results.map((record) => view(record, server)), ...rest });
 }
@@ -87,27 +87,27 @@ function listKeys(
 async function createKey(
   { body }: RequestContext<unknown, CreateKeyRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { keys } = server.services;
   const record = unwrap(newKey(body, keys, server.clock));
   await keys.put(record);
   return json(201, view(record, server));
 }
 
-function showKey({ params }: RequestContext, server: Dependencies): Reply {
+function showKey({ params }: RequestContext, server: Dependencies): RouteResponse {
   return json(200, view(existing(params.key_or_uid!, server), server));
 }
 
 async function changeKey(
   { params, body }: RequestContext<unknown, PatchKeyRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const record = patchedKey(existing(params.key_or_uid!, server), body, server.clock);
   await server.services.keys.put(record);
   return json(200, view(record, server));
 }
 
-async function deleteKey({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+async function deleteKey({ params }: RequestContext, server: Dependencies): Promise<RouteResponse> {
   await server.services.keys.remove(existing(params.key_or_uid!, server).uid);
   return NO_CONTENT;
 }

@@ -7,14 +7,14 @@ import {
   type LogStreamBody,
 } from '../../contract/logs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { ReplyStream } from '../connection.ts';
+import type { ResponseStream } from '../connection.ts';
 import { needFeature } from '../need-feature.ts';
 import {
   bodyOf,
   NO_CONTENT,
   route,
   STREAMED,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -53,7 +53,7 @@ export const LOG_ROUTES: readonly Route[] = [
 function streamLogs(
   { body, connection, requestId }: RequestContext<unknown, StreamBody>,
   server: Dependencies,
-): Reply {
+): RouteResponse {
   const filter = logFilter(body.target);
   if (body.profileMemory === true) {
     throw new ApiError(
@@ -63,7 +63,7 @@ function streamLogs(
   }
   needFeature(server, 'logsRoute', 'Streaming the logs');
   // The head goes out with the first line.
-  let stream: ReplyStream | null = null;
+  let stream: ResponseStream | null = null;
   let room = true;
   const close = server.logs.openStream(
     filter,
@@ -90,7 +90,7 @@ const STREAM_HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-function endStream(_: RequestContext, server: Dependencies): Reply {
+function endStream(_: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, 'logsRoute', 'Ending the log stream');
   server.logs.closeStream();
   return NO_CONTENT;
@@ -99,7 +99,7 @@ function endStream(_: RequestContext, server: Dependencies): Reply {
 function setLogLevels(
   { body }: RequestContext<unknown, LogLevelBody>,
   server: Dependencies,
-): Reply {
+): RouteResponse {
   const filter = logFilter(body.target);
   needFeature(server, 'logsRoute', 'Setting the log levels');
   server.logs.setStderrFilter(filter);

@@ -9,7 +9,7 @@ import {
 import type { Dependencies } from '../dependencies.ts';
 import { MetricsText } from '../metrics.ts';
 import { needFeature } from '../need-feature.ts';
-import { route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 import type { Services } from '../services.ts';
 import { instanceStats } from './system.ts';
 
@@ -35,13 +35,13 @@ export const METRICS_ROUTES: readonly Route[] = [
     action: 'metrics.get',
     summary: 'Shows metrics in the Prometheus text format.',
     success: 200,
-    answer: 'text',
-    answerType: 'text/plain',
+    response: 'text',
+    responseType: 'text/plain',
     handle: showMetrics,
   }),
 ];
 
-async function showMetrics(_: RequestContext, server: Dependencies): Promise<Reply> {
+async function showMetrics(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
   needFeature(server, 'metrics', 'Reading the metrics');
   const { services } = server;
   const out = new MetricsText();

@@ -1,4 +1,4 @@
-import { NETWORK, TASK_SUMMARY } from '../../contract/answers.ts';
+import { NETWORK, TASK_SUMMARY } from '../../contract/responses.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type NetworkPatch, networkView, PATCH_NETWORK } from '../../contract/network.ts';
 import type { TaskFilter, TaskView } from '../../contract/tasks.ts';
@@ -6,7 +6,14 @@ import { originOf } from '../../network/origin.ts';
 import { shardOf } from '../../network/owner.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { needFeature } from '../need-feature.ts';
-import { bodyOf, json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import {
+  bodyOf,
+  json,
+  route,
+  type RouteResponse,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
 export const NETWORK_ROUTES: readonly Route[] = [
   route({
@@ -15,7 +22,7 @@ export const NETWORK_ROUTES: readonly Route[] = [
     action: 'network.get',
     summary: 'Shows the network.',
     success: 200,
-    answer: NETWORK,
+    response: NETWORK,
     handle: showNetwork,
   }),
   route({
@@ -25,7 +32,7 @@ export const NETWORK_ROUTES: readonly Route[] = [
     summary: 'Changes the network.',
     body: bodyOf<NetworkPatch>(PATCH_NETWORK),
     success: 200,
-    answer: NETWORK,
+    response: NETWORK,
     handle: changeNetwork,
   }),
   route({
@@ -34,12 +41,12 @@ export const NETWORK_ROUTES: readonly Route[] = [
     action: 'network.update',
     summary: 'Moves documents to the servers of the network that they belong to.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: moveDocuments,
   }),
 ];
 
-function showNetwork(_: RequestContext, server: Dependencies): Reply {
+function showNetwork(_: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, 'network', 'Reading the network');
   return json(200, networkView(server.network.get()));
 }
@@ -47,13 +54,16 @@ function showNetwork(_: RequestContext, server: Dependencies): Reply {
 async function changeNetwork(
   { body }: RequestContext<unknown, NetworkPatch>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   needFeature(server, 'network', 'Changing the network');
   refuseWhileMoving(server);
   return json(200, networkView(await server.network.patch(body)));
 }
 
-async function moveDocuments({ connection }: RequestContext, server: Dependencies): Promise<Reply> {
+async function moveDocuments(
+  { connection }: RequestContext,
+  server: Dependencies,
+): Promise<RouteResponse> {
   const { network, replication } = server;
   const { tasks } = server.services;
   needFeature(server, 'network', 'Moving documents in the network');

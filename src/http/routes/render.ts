@@ -1,4 +1,4 @@
-import { RENDERED } from '../../contract/answers.ts';
+import { RENDERED } from '../../contract/responses.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import {
   inputFault,
@@ -17,7 +17,7 @@ import {
   json,
   requesterOf,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -33,7 +33,7 @@ export const RENDER_ROUTES: readonly Route[] = [
     summary: 'Renders a template without asking an embedder.',
     body: bodyOf<RenderRequest>(RENDER),
     success: 200,
-    answer: RENDERED,
+    response: RENDERED,
     handle: renderTemplate,
   }),
 ];
@@ -41,7 +41,7 @@ export const RENDER_ROUTES: readonly Route[] = [
 async function renderTemplate(
   context: RequestContext<unknown, RenderRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { features, indexes } = server.services;
   const body = withoutNulls(context.body);
   needFeature(server, 'renderRoute', 'Rendering templates');

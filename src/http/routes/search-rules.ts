@@ -1,4 +1,4 @@
-import { SEARCH_RULE, SEARCH_RULES, TASK_SUMMARY } from '../../contract/answers.ts';
+import { SEARCH_RULE, SEARCH_RULES, TASK_SUMMARY } from '../../contract/responses.ts';
 import { Readable } from 'node:stream';
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -24,7 +24,7 @@ import {
   json,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -41,7 +41,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     summary: 'Lists the dynamic search rules.',
     body: bodyOf<ListRulesRequest>(LIST_RULES),
     success: 200,
-    answer: SEARCH_RULES,
+    response: SEARCH_RULES,
     handle: listRules,
   }),
   route({
@@ -51,7 +51,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     summary: 'Deletes all dynamic search rules.',
     query: METADATA,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteRules,
   }),
   route({
@@ -61,7 +61,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     summary: 'Shows a dynamic search rule.',
     pathFault,
     success: 200,
-    answer: SEARCH_RULE,
+    response: SEARCH_RULE,
     handle: showRule,
   }),
   route({
@@ -74,7 +74,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     body: { ...bodyOf<SearchRulePatch>(PATCH_RULE), fault: rulePatchFault },
     pathFault,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: changeRule,
   }),
   route({
@@ -85,7 +85,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     query: METADATA,
     pathFault,
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteRule,
   }),
 ];
@@ -93,7 +93,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
 async function listRules(
   { body }: RequestContext<unknown, ListRulesRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Listing dynamic search rules');
   const { query, active } = body.filter ?? {};
   const all = server.searchRules.list().filter((rule) => (active ?? rule.active) === rule.active);
@@ -105,12 +105,12 @@ async function listRules(
 async function deleteRules(
   { query }: RequestContext<CustomMetadataQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Deleting dynamic search rules');
   return registered(server, { type: 'dsrClear', ...metadata(query) });
 }
 
-function showRule({ params }: RequestContext, server: Dependencies): Reply {
+function showRule({ params }: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, FEATURE, 'Reading a dynamic search rule');
   const rule = server.searchRules.get(params.uid!);
   if (rule === undefined) throw unknown(params.uid!);
@@ -120,7 +120,7 @@ function showRule({ params }: RequestContext, server: Dependencies): Reply {
 async function changeRule(
   { params, query, body }: RequestContext<CustomMetadataQuery, SearchRulePatch>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Changing a dynamic search rule');
   const request = { ruleUid: params.uid!, patch: body };
   return registered(server, { type: 'dsrUpdate', ...request, ...metadata(query) });
@@ -129,7 +129,7 @@ async function changeRule(
 async function deleteRule(
   { params, query }: RequestContext<CustomMetadataQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   needFeature(server, FEATURE, 'Deleting a dynamic search rule');
   const request = { ruleUid: params.uid!, patch: null };
   return registered(server, { type: 'dsrUpdate', ...request, ...metadata(query) });
@@ -152,7 +152,7 @@ function unknown(uid: string): ApiError {
 /** A longer list is written in parts, bytes. */
 const PART_BYTES = 64 * 1024;
 
-function listing({ results, ...rest }: ReturnType<typeof page<SearchRule>>): Reply {
+function listing({ results, ...rest }: ReturnType<typeof page<SearchRule>>): RouteResponse {
   const length = results.reduce((sum, rule) => sum + bytesOf(rule), 0);
   if (length <= PART_BYTES) return json(200, { results: results.map(ruleView), ...rest });
   function* parts(): Generator<Buffer> {

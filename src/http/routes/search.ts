@@ -1,9 +1,9 @@
 import {
-  FACET_SEARCH_ANSWER,
-  MULTI_SEARCH_ANSWER,
-  SEARCH_ANSWER,
-  SIMILAR_ANSWER,
-} from '../../contract/answers.ts';
+  FACET_SEARCH_RESPONSE,
+  MULTI_SEARCH_RESPONSE,
+  SEARCH_RESPONSE,
+  SIMILAR_RESPONSE,
+} from '../../contract/responses.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { Recorder } from '../../analytics/recorder.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
@@ -26,13 +26,20 @@ import {
   type SimilarRequest,
 } from '../../contract/search.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
-import { joinedResults } from '../../search/answer.ts';
+import { joinedResults } from '../../search/response.ts';
 import { checkAccess, type SearchCaller } from '../../search/caller.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { asks } from '../connection.ts';
 import { anyFilterCheck } from '../filter-check.ts';
-import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import {
+  bodyOf,
+  bytes,
+  route,
+  type RouteResponse,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
 import type { Services } from '../services.ts';
 
@@ -57,7 +64,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Searches an index.',
     body: bodyOf<SearchRequest>(SEARCH, { kind: 'search' }),
     success: 200,
-    answer: SEARCH_ANSWER,
+    response: SEARCH_RESPONSE,
     handle: searchByBody,
   }),
   route({
@@ -67,7 +74,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Searches an index.',
     query: queryParser<SearchParameters>(SEARCH_QUERY),
     success: 200,
-    answer: SEARCH_ANSWER,
+    response: SEARCH_RESPONSE,
     handle: searchByParameters,
   }),
   route({
@@ -77,7 +84,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Runs several searches, separately or merged into one list.',
     body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
     success: 200,
-    answer: MULTI_SEARCH_ANSWER,
+    response: MULTI_SEARCH_RESPONSE,
     searches: searchesIn,
     handle: multiSearch,
   }),
@@ -88,7 +95,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Searches the values of a facet.',
     body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { kind: 'search' }),
     success: 200,
-    answer: FACET_SEARCH_ANSWER,
+    response: FACET_SEARCH_RESPONSE,
     handle: facetSearch,
   }),
   route({
@@ -98,7 +105,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Finds documents that are similar to one.',
     body: bodyOf<SimilarRequest>(SIMILAR, { kind: 'search' }),
     success: 200,
-    answer: SIMILAR_ANSWER,
+    response: SIMILAR_RESPONSE,
     handle: similarByBody,
   }),
   route({
@@ -108,7 +115,7 @@ const SEARCHES: readonly Route[] = [
     summary: 'Finds documents that are similar to one.',
     query: queryParser<SimilarRequest>(SIMILAR_QUERY),
     success: 200,
-    answer: SIMILAR_ANSWER,
+    response: SIMILAR_RESPONSE,
     handle: similarByParameters,
   }),
 ];
@@ -118,28 +125,28 @@ export const SEARCH_ROUTES: readonly Route[] = SEARCHES.map((one) => ({ ...one, 
 function searchByBody(
   context: RequestContext<unknown, SearchRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return searchOne(context, context.body, server);
 }
 
 function searchByParameters(
   context: RequestContext<SearchParameters>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return searchOne(context, fromParameters(context.query), server);
 }
 
 function similarByBody(
   context: RequestContext<unknown, SimilarRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return similarOf(context, context.body, server);
 }
 
 function similarByParameters(
   context: RequestContext<SimilarRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const embedder = context.query.embedder ?? 'default';
   return similarOf(context, { ...context.query, embedder }, server);
 }
@@ -182,7 +189,7 @@ async function searchOne(
   context: RequestContext<unknown, unknown>,
   request: SearchRequest,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { search, features } = server.services;
   const fault = tagFault(request, server.limits) ?? searchGate(request, features.get());
   if (fault !== null) throw fault;
@@ -190,16 +197,16 @@ async function searchOne(
   await checkSearch(uid, request, server);
   const recorded = recordingOf(recorderOf(server), context, uid, request);
   const startedAt = recorded === null ? 0 : performance.now();
-  const answer = await search.search(uid, request, callerOf(context));
-  recorded?.(answer, performance.now() - startedAt);
-  return bytes(answer.bytes);
+  const response = await search.search(uid, request, callerOf(context));
+  recorded?.(response, performance.now() - startedAt);
+  return bytes(response.bytes);
 }
 
 async function similarOf(
   context: RequestContext<unknown, unknown>,
   request: SimilarRequest,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
   const uid = context.params.index_uid!;
   const gate = searchGate(request, features.get());
@@ -226,9 +233,9 @@ async function similarOf(
 async function multiSearch(
   context: RequestContext<unknown, MultiSearchRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
-  const { limits, answerBuffers } = server;
+  const { limits, responseBuffers } = server;
   const recorder = recorderOf(server);
   const { access, body } = context;
   const excess = multiSearchLimitFault(body, limits);
@@ -255,21 +262,22 @@ async function multiSearch(
     if (vector) throw vector.placed({ query: i });
   }
   if (federation === null || federation === undefined) {
-    const answers = await search.separate(queries, callerOf(context));
-    for (const [n, record] of recorded.entries()) record?.(answers[n]!, answers[n]!.durationMs!);
-    return bytes(joinedResults(answers, limits, answerBuffers));
+    const responses = await search.separate(queries, callerOf(context));
+    for (const [n, record] of recorded.entries())
+      record?.(responses[n]!, responses[n]!.durationMs!);
+    return bytes(joinedResults(responses, limits, responseBuffers));
   }
   const startedAt = performance.now();
-  const answer = await search.federated(queries, federation, callerOf(context));
+  const response = await search.federated(queries, federation, callerOf(context));
   const ms = performance.now() - startedAt;
-  for (const [n, record] of recorded.entries()) record?.(answer, ms, n);
-  return bytes(answer.bytes);
+  for (const [n, record] of recorded.entries()) record?.(response, ms, n);
+  return bytes(response.bytes);
 }
 
 async function facetSearch(
   context: RequestContext<unknown, FacetSearchRequest>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
   const { params } = context;
   const body = withoutIgnored(context.body);

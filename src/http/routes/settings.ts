@@ -1,4 +1,4 @@
-import { TASK_SUMMARY } from '../../contract/answers.ts';
+import { TASK_SUMMARY } from '../../contract/responses.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import {
   checkPartialSettings,
@@ -21,7 +21,7 @@ import {
   longJson,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -33,7 +33,7 @@ export const SETTINGS_ROUTES: readonly Route[] = [
     action: 'settings.get',
     summary: 'Shows all settings of an index.',
     success: 200,
-    answer: SETTINGS_SCHEMA,
+    response: SETTINGS_SCHEMA,
     handle: showSettings,
   }),
   route({
@@ -48,7 +48,7 @@ export const SETTINGS_ROUTES: readonly Route[] = [
       convert: (value): SettingsChange => ({ settings: wholeSettings(value), stored: {} }),
     },
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: changeSettings,
   }),
   route({
@@ -57,7 +57,7 @@ export const SETTINGS_ROUTES: readonly Route[] = [
     action: 'settings.update',
     summary: 'Resets all settings of an index.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: resetSettings,
   }),
   ...SETTING_ENTRIES.flatMap(routesOf),
@@ -74,7 +74,7 @@ function routesOf(setting: (typeof SETTING_ENTRIES)[number]): Route[] {
       action: 'settings.get',
       summary: `Shows the setting ${name}.`,
       success: 200,
-      answer: setting.schema,
+      response: setting.schema,
       handle: ({ params }, server) =>
         longJson(renderSetting(stored(params.index_uid!, server), name)),
     }),
@@ -91,7 +91,7 @@ function routesOf(setting: (typeof SETTING_ENTRIES)[number]): Route[] {
           convert: (value): SettingsChange => ({ settings: childSetting(name, value), stored: {} }),
         },
         success: 202,
-        answer: TASK_SUMMARY,
+        response: TASK_SUMMARY,
         handle: changeSettings,
       }),
     ),
@@ -101,13 +101,16 @@ function routesOf(setting: (typeof SETTING_ENTRIES)[number]): Route[] {
       action: 'settings.update',
       summary: `Resets the setting ${name}.`,
       success: 202,
-      answer: TASK_SUMMARY,
+      response: TASK_SUMMARY,
       handle: ({ params }, server) => reset(params.index_uid!, resetSetting(name), server),
     }),
   ];
 }
 
-function showSettings({ params }: RequestContext, server: Dependencies): Reply | Promise<Reply> {
+function showSettings(
+  { params }: RequestContext,
+  server: Dependencies,
+): RouteResponse | Promise<RouteResponse> {
   const settings = stored(params.index_uid!, server);
   return longJson(renderSettings(settings, server.services.features.get()));
 }
@@ -115,7 +118,7 @@ function showSettings({ params }: RequestContext, server: Dependencies): Reply |
 async function changeSettings(
   { access, params, body }: RequestContext<unknown, SettingsChange>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const fault = checkPartialSettings(body.settings, server.services.features.get());
   if (fault !== null) throw fault;
   const uid = params.index_uid!;
@@ -128,11 +131,15 @@ async function changeSettings(
   });
 }
 
-function resetSettings({ params }: RequestContext, server: Dependencies): Promise<Reply> {
+function resetSettings({ params }: RequestContext, server: Dependencies): Promise<RouteResponse> {
   return reset(params.index_uid!, resetAllSettings(server.services.features.get()), server);
 }
 
-function reset(uid: string, settings: PartialSettings, server: Dependencies): Promise<Reply> {
+function reset(
+  uid: string,
+  settings: PartialSettings,
+  server: Dependencies,
+): Promise<RouteResponse> {
   return registered(server, {
     type: 'settingsUpdate',
     indexUid: uid,

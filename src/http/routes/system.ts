@@ -1,12 +1,12 @@
 /** Health, version, statistics, experimental features, dumps, snapshots. */
 import {
-  FEATURES_ANSWER,
+  FEATURES_RESPONSE,
   HEALTH,
   INDEX_STATS,
   STATS,
   TASK_SUMMARY,
   VERSION,
-} from '../../contract/answers.ts';
+} from '../../contract/responses.ts';
 import { pauser } from '../../base/pauser.ts';
 import { API_LEVEL } from '../../contract/api-level.ts';
 import { indexNotFound } from '../../contract/errors.ts';
@@ -27,7 +27,7 @@ import {
   longJson,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -41,7 +41,7 @@ export const HEALTH_ROUTE = route({
   summary: 'Tells that the server is available.',
   atOnce: true,
   success: 200,
-  answer: HEALTH,
+  response: HEALTH,
   handle: tellHealth,
 });
 
@@ -55,7 +55,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     action: 'version',
     summary: 'Shows the version of the server.',
     success: 200,
-    answer: VERSION,
+    response: VERSION,
     handle: tellVersion,
   }),
   route({
@@ -65,7 +65,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     summary: 'Shows the statistics of all indexes.',
     query: STATS_PARAMETERS,
     success: 200,
-    answer: STATS,
+    response: STATS,
     handle: showStats,
   }),
   route({
@@ -75,7 +75,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     summary: 'Shows the statistics of an index.',
     query: STATS_PARAMETERS,
     success: 200,
-    answer: INDEX_STATS,
+    response: INDEX_STATS,
     handle: showIndexStats,
   }),
   route({
@@ -84,7 +84,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     action: 'experimental.get',
     summary: 'Shows which experimental features are on.',
     success: 200,
-    answer: FEATURES_ANSWER,
+    response: FEATURES_RESPONSE,
     handle: showFeatures,
   }),
   route({
@@ -94,7 +94,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     summary: 'Switches experimental features on or off.',
     body: bodyOf<FeaturePatch>(PATCH_FEATURES),
     success: 200,
-    answer: FEATURES_ANSWER,
+    response: FEATURES_RESPONSE,
     handle: changeFeatures,
   }),
   route({
@@ -103,7 +103,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     action: 'dumps.create',
     summary: 'Creates a dump.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: createDump,
   }),
   route({
@@ -112,12 +112,12 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     action: 'snapshots.create',
     summary: 'Creates a snapshot.',
     success: 202,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: createSnapshot,
   }),
 ];
 
-function tellHealth(_: RequestContext, { services, phase }: Dependencies): Reply {
+function tellHealth(_: RequestContext, { services, phase }: Dependencies): RouteResponse {
   const { current } = phase;
   if (current !== 'ready') {
     return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
@@ -126,7 +126,7 @@ function tellHealth(_: RequestContext, { services, phase }: Dependencies): Reply
   return json(200, { status: 'available' });
 }
 
-function tellVersion(_: RequestContext, { version }: Dependencies): Reply {
+function tellVersion(_: RequestContext, { version }: Dependencies): RouteResponse {
   const { commitSha, commitDate, serverVersion } = version;
   const levels = { pkgVersion: API_LEVEL, serverVersion, serverName: 'Gannet' };
   return json(200, { commitSha, commitDate, ...levels });
@@ -135,7 +135,7 @@ function tellVersion(_: RequestContext, { version }: Dependencies): Reply {
 async function showStats(
   { access, query }: RequestContext<StatsQuery>,
   { services: { indexes } }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const stats = instanceStats(indexes, access.visible);
   if (query.showInternalDatabaseSizes === true) {
     const pause = pauser();
@@ -157,29 +157,29 @@ async function showStats(
 function showIndexStats(
   { params, query }: RequestContext<StatsQuery>,
   { services }: Dependencies,
-): Reply {
+): RouteResponse {
   const uid = params.index_uid!;
   const stats = services.indexes.stats(uid, query.showInternalDatabaseSizes === true);
   if (stats === undefined) throw indexNotFound(uid);
   return json(200, indexStatsView(stats, query));
 }
 
-function showFeatures(_: RequestContext, { services }: Dependencies): Reply {
+function showFeatures(_: RequestContext, { services }: Dependencies): RouteResponse {
   return json(200, services.features.get());
 }
 
 async function changeFeatures(
   { body }: RequestContext<unknown, FeaturePatch>,
   { services }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return json(200, await services.features.patch(body));
 }
 
-function createDump(_: RequestContext, server: Dependencies): Promise<Reply> {
+function createDump(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
   return registered(server, { type: 'dumpCreation' });
 }
 
-function createSnapshot(_: RequestContext, server: Dependencies): Promise<Reply> {
+function createSnapshot(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
   return registered(server, { type: 'snapshotCreation' });
 }
 

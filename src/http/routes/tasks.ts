@@ -1,4 +1,4 @@
-import { BATCH, BATCHES, COMPACTION, TASK, TASKS, TASK_SUMMARY } from '../../contract/answers.ts';
+import { BATCH, BATCHES, COMPACTION, TASK, TASKS, TASK_SUMMARY } from '../../contract/responses.ts';
 import { ApiError, batchNotFound, taskNotFound, type ErrorCode } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
@@ -23,7 +23,7 @@ import {
   longJson,
   registered,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -43,7 +43,7 @@ export const TASK_ROUTES: readonly Route[] = [
     summary: 'Lists tasks, the newest first.',
     query: LISTED,
     success: 200,
-    answer: TASKS,
+    response: TASKS,
     handle: listTasks,
   }),
   route({
@@ -53,7 +53,7 @@ export const TASK_ROUTES: readonly Route[] = [
     summary: 'Deletes finished tasks.',
     query: SELECTED,
     success: 200,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: deleteTasks,
   }),
   route({
@@ -63,7 +63,7 @@ export const TASK_ROUTES: readonly Route[] = [
     summary: 'Cancels unfinished tasks.',
     query: SELECTED,
     success: 200,
-    answer: TASK_SUMMARY,
+    response: TASK_SUMMARY,
     handle: cancelTasks,
   }),
   route({
@@ -72,7 +72,7 @@ export const TASK_ROUTES: readonly Route[] = [
     action: 'tasks.compact',
     summary: 'Gives back what is free in the task store.',
     success: 200,
-    answer: COMPACTION,
+    response: COMPACTION,
     handle: compactStore,
   }),
   route({
@@ -81,7 +81,7 @@ export const TASK_ROUTES: readonly Route[] = [
     action: 'tasks.get',
     summary: 'Shows a task.',
     success: 200,
-    answer: TASK,
+    response: TASK,
     handle: showTask,
   }),
   route({
@@ -99,7 +99,7 @@ export const TASK_ROUTES: readonly Route[] = [
     summary: 'Lists batches, the newest first.',
     query: LISTED,
     success: 200,
-    answer: BATCHES,
+    response: BATCHES,
     handle: listBatches,
   }),
   route({
@@ -108,7 +108,7 @@ export const TASK_ROUTES: readonly Route[] = [
     action: 'tasks.get',
     summary: 'Shows a batch.',
     success: 200,
-    answer: BATCH,
+    response: BATCH,
     handle: showBatch,
   }),
 ];
@@ -116,21 +116,21 @@ export const TASK_ROUTES: readonly Route[] = [
 async function listTasks(
   { access, query }: RequestContext<ListTasksQuery>,
   { services: { tasks } }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return longJson(await tasks.page(taskFilter(query), paging(query), access.visible));
 }
 
 function deleteTasks(
   context: RequestContext<TaskFilterQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return registered(server, { type: 'taskDeletion', ...selection(context) }, 200);
 }
 
 function cancelTasks(
   context: RequestContext<TaskFilterQuery>,
   server: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return registered(server, { type: 'taskCancelation', ...selection(context) }, 200);
 }
 
@@ -143,7 +143,7 @@ function selection({ access, query, rawQuery }: RequestContext<TaskFilterQuery>)
   return { filter: taskFilter(query), originalFilter: `?${rawQuery}`, visible: access.visible };
 }
 
-async function compactStore(_: RequestContext, server: Dependencies): Promise<Reply> {
+async function compactStore(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
   needFeature(server, 'taskQueueCompactionRoute', 'Compacting the task store');
   const { before, after } = await server.services.tasks.compact();
   return json(200, {
@@ -156,14 +156,14 @@ async function compactStore(_: RequestContext, server: Dependencies): Promise<Re
 function showTask(
   { access, params }: RequestContext,
   { services: { tasks } }: Dependencies,
-): Reply | Promise<Reply> {
+): RouteResponse | Promise<RouteResponse> {
   const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
   const task = tasks.get(uid, access.visible);
   if (task === undefined) throw taskNotFound(uid);
   return longJson(task);
 }
 
-function showDocuments({ access, params }: RequestContext, server: Dependencies): Reply {
+function showDocuments({ access, params }: RequestContext, server: Dependencies): RouteResponse {
   needFeature(server, 'getTaskDocumentsRoute', 'Reading the documents of a task');
   const { tasks } = server.services;
   const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
@@ -181,14 +181,14 @@ function showDocuments({ access, params }: RequestContext, server: Dependencies)
 async function listBatches(
   { access, query }: RequestContext<ListTasksQuery>,
   { services: { tasks } }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   return longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible));
 }
 
 function showBatch(
   { access, params }: RequestContext,
   { services: { tasks } }: Dependencies,
-): Reply | Promise<Reply> {
+): RouteResponse | Promise<RouteResponse> {
   const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
   const batch = tasks.getBatch(uid, access.visible);
   if (batch === undefined) throw batchNotFound(uid);

@@ -1,4 +1,4 @@
-import { WEBHOOK, WEBHOOKS } from '../../contract/answers.ts';
+import { WEBHOOK, WEBHOOKS } from '../../contract/responses.ts';
 import { randomUUID } from 'node:crypto';
 import { maskedHeaders, maskedUrl, unmaskedHeaders, unmaskedUrl } from '../../base/secrets.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -18,7 +18,7 @@ import {
   json,
   NO_CONTENT,
   route,
-  type Reply,
+  type RouteResponse,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -30,7 +30,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     action: 'webhooks.get',
     summary: 'Lists the webhooks.',
     success: 200,
-    answer: WEBHOOKS,
+    response: WEBHOOKS,
     handle: listWebhooks,
   }),
   route({
@@ -40,7 +40,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: 'Creates a webhook.',
     body: bodyOf<WebhookBody>(CREATE_WEBHOOK),
     success: 200,
-    answer: WEBHOOK,
+    response: WEBHOOK,
     handle: createWebhook,
   }),
   route({
@@ -49,7 +49,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     action: 'webhooks.get',
     summary: 'Shows a webhook.',
     success: 200,
-    answer: WEBHOOK,
+    response: WEBHOOK,
     handle: showWebhook,
   }),
   route({
@@ -59,7 +59,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: 'Changes a webhook; a header set to null is removed.',
     body: bodyOf<WebhookBody>(PATCH_WEBHOOK),
     success: 200,
-    answer: WEBHOOK,
+    response: WEBHOOK,
     handle: changeWebhook,
   }),
   route({
@@ -72,14 +72,14 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
   }),
 ];
 
-function listWebhooks(_: RequestContext, { webhooks }: Dependencies): Reply {
+function listWebhooks(_: RequestContext, { webhooks }: Dependencies): RouteResponse {
   return json(200, { results: webhooks.list().map(view) });
 }
 
 async function createWebhook(
   { body }: RequestContext<unknown, WebhookBody>,
   { webhooks }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   if (webhooks.size >= WEBHOOKS_MAX) {
     throw new ApiError(
       'invalid_webhooks',
@@ -95,14 +95,14 @@ async function createWebhook(
   return json(200, view(record));
 }
 
-function showWebhook({ params }: RequestContext, { webhooks }: Dependencies): Reply {
+function showWebhook({ params }: RequestContext, { webhooks }: Dependencies): RouteResponse {
   return json(200, view(existing(params.uuid!, webhooks)));
 }
 
 async function changeWebhook(
   { params, body }: RequestContext<unknown, WebhookBody>,
   { webhooks }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   const record = editable(params.uuid!, webhooks);
   const changed = {
     uuid: record.uuid,
@@ -116,7 +116,7 @@ async function changeWebhook(
 async function deleteWebhook(
   { params }: RequestContext,
   { webhooks }: Dependencies,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   await webhooks.remove(editable(params.uuid!, webhooks).uuid);
   return NO_CONTENT;
 }

@@ -14,9 +14,9 @@ import type {
 } from '../../contract/search.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
 import { cancelable, type IndexHandle } from '../../engine/handle.ts';
-import type { EngineAnswer } from '../../engine/native.ts';
+import type { EngineResult } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
-import { answerOf, fromEngine } from '../../engine/errors.ts';
+import { resultFrom, fromEngine } from '../../engine/errors.ts';
 import {
   planFacetSearch,
   planFederated,
@@ -26,7 +26,7 @@ import {
   type SearchMetadata,
   withEngineText,
 } from '../plan.ts';
-import type { Answer } from '../answer.ts';
+import type { SearchResponse } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchQueue, Turn } from '../search-queue.ts';
@@ -105,10 +105,10 @@ export class LocalSearch {
     params: SearchRequest,
     caller: SearchCaller,
     { hitSpans }: RunOptions = {},
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     return this.#queue.run((turn) => {
       const find = (): IndexEntry => this.#entry(uid);
-      const more = { answerBytesMax: this.#limits.answerBytes, hitSpans };
+      const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
       return this.#one(turn, { uid, find, params }, more, caller);
     }, caller.signal);
   }
@@ -117,19 +117,19 @@ export class LocalSearch {
   async #one(
     turn: Turn,
     asked: Asked<SearchRequest>,
-    extras: { answerBytesMax: number; indexUid?: string; hitSpans: boolean | undefined },
+    extras: { responseBytesMax: number; indexUid?: string; hitSpans: boolean | undefined },
     caller: SearchCaller,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { uid, find, params } = asked;
     const entry = find();
     const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
     const more = { ...extras, requestUid: uuidV7(), metadata };
-    const answer = await this.#withVector(turn, asked, caller, (vector) => {
+    const response = await this.#withVector(turn, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
-    if (answer.head.degraded) this.#degraded++;
-    return metadata === undefined ? answer : { ...answer, queryUids: [metadata.queryUid] };
+    if (response.head.degraded) this.#degraded++;
+    return metadata === undefined ? response : { ...response, queryUids: [metadata.queryUid] };
   }
 
   facetSearch(
@@ -137,31 +137,31 @@ export class LocalSearch {
     params: FacetSearchRequest,
     caller: SearchCaller,
     { forMerging }: RunOptions = {},
-  ): Promise<EngineAnswer> {
+  ): Promise<EngineResult> {
     return this.#queue.run((turn) => {
-      const more = { answerBytesMax: this.#limits.answerBytes, forMerging };
+      const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
       const find = (): IndexEntry => this.#entry(uid);
-      const ask = (vector?: QueryVector): Promise<EngineAnswer> => {
+      const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);
         return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
       return every
-        ? answerOf(uid, ask())
+        ? resultFrom(uid, ask())
         : this.#withVector(turn, { uid, find, params }, caller, ask);
     }, caller.signal);
   }
 
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineAnswer> {
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineResult> {
     return this.#queue.run(() => {
-      const { answerBytes: answerBytesMax } = this.#limits;
+      const { responseBytes: responseBytesMax } = this.#limits;
       const filter = caller.access.tenantFilter(uid);
-      const request = planSimilar(params, this.#features(), filter, { answerBytesMax });
-      const answer = withEngineText(request, (text) =>
+      const request = planSimilar(params, this.#features(), filter, { responseBytesMax });
+      const response = withEngineText(request, (text) =>
         this.#entry(uid).handle.similar(text, caller.signal),
       );
-      return answerOf(uid, answer);
+      return resultFrom(uid, response);
     }, caller.signal);
   }
 
@@ -174,14 +174,14 @@ export class LocalSearch {
     turn: Turn,
     { uid, find, params }: Asked<VectorRequest>,
     caller: SearchCaller,
-    ask: (vector?: QueryVector) => Promise<EngineAnswer>,
-  ): Promise<EngineAnswer> {
-    if (!needsVector(params)) return answerOf(uid, ask());
+    ask: (vector?: QueryVector) => Promise<EngineResult>,
+  ): Promise<EngineResult> {
+    if (!needsVector(params)) return resultFrom(uid, ask());
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
       turn.away(() => this.#vectorOf(uid, params, deadline));
-    if (searchKind(params) !== 'hybrid') return answerOf(uid, ask(await embed()));
-    const first = await answerOf(uid, ask());
+    if (searchKind(params) !== 'hybrid') return resultFrom(uid, ask(await embed()));
+    const first = await resultFrom(uid, ask());
     const pending = first.head.needsVector;
     if (pending === undefined) return first;
     const { result: vector, search } = await this.#suspended.during(
@@ -194,12 +194,12 @@ export class LocalSearch {
         return made;
       },
     );
-    if (search === null) return answerOf(uid, ask(vector));
+    if (search === null) return resultFrom(uid, ask(vector));
     const { native } = this.#registry;
     const rest = cancelable(native, caller.signal, (ticket) =>
       native.resumeSearch(search, vector instanceof Float32Array ? vector : null, ticket),
     );
-    return answerOf(uid, rest.catch(rethrow));
+    return resultFrom(uid, rest.catch(rethrow));
   }
 
   #deadlineOf(uid: string): number {
@@ -237,7 +237,7 @@ export class LocalSearch {
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
     options: RunOptions = {},
-  ): Promise<Answer[]> {
+  ): Promise<SearchResponse[]> {
     const { queriesAtOnce } = this.#limits;
     return this.#queue.runSeveral(
       (run) =>
@@ -256,7 +256,7 @@ export class LocalSearch {
     federation: Federation,
     caller: SearchCaller,
     options: RunOptions = {},
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     return this.#queue.run(
       (turn) => this.#federated(turn, queries, federation, caller, options),
       caller.signal,
@@ -267,17 +267,22 @@ export class LocalSearch {
     turn: Turn,
     query: MultiSearchQuery,
     position: number,
-    answerBytesMax: number,
+    responseBytesMax: number,
     caller: SearchCaller,
     { hitSpans }: RunOptions,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { indexUid, federationOptions: _, ...params } = query;
     const find = (): IndexEntry => this.#entryOfQuery(indexUid, position);
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
     try {
-      const answer = await this.#one(turn, asked, { indexUid, answerBytesMax, hitSpans }, caller);
-      return { ...answer, durationMs: performance.now() - begun };
+      const response = await this.#one(
+        turn,
+        asked,
+        { indexUid, responseBytesMax, hitSpans },
+        caller,
+      );
+      return { ...response, durationMs: performance.now() - begun };
     } catch (error) {
       throw ofQuery(error, position);
     }
@@ -289,7 +294,7 @@ export class LocalSearch {
     federation: Federation,
     caller: SearchCaller,
     { forMerging, hitSpans }: RunOptions,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const vectors = await this.#vectorsOf(turn, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
@@ -300,9 +305,9 @@ export class LocalSearch {
     const metadata = caller.includeMetadata
       ? queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query))
       : undefined;
-    const { answerBytes: answerBytesMax } = this.#limits;
+    const { responseBytes: responseBytesMax } = this.#limits;
     const more = {
-      ...{ requestUid: uuidV7(), answerBytesMax, otherIndexes },
+      ...{ requestUid: uuidV7(), responseBytesMax, otherIndexes },
       ...{ metadata, hitSpans, forMerging },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
@@ -318,13 +323,13 @@ export class LocalSearch {
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const answer = await cancelable(native, caller.signal, (ticket) =>
+      const response = await cancelable(native, caller.signal, (ticket) =>
         native.federatedSearch(numbers, text, ticket),
       );
-      if (answer.head.degraded) this.#degraded++;
+      if (response.head.degraded) this.#degraded++;
       return metadata === undefined
-        ? answer
-        : { ...answer, queryUids: metadata.map(({ queryUid }) => queryUid) };
+        ? response
+        : { ...response, queryUids: metadata.map(({ queryUid }) => queryUid) };
     } catch (error) {
       throw fromEngine(error);
     } finally {

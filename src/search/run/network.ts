@@ -13,10 +13,10 @@ import type {
 } from '../../contract/search.ts';
 import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../../contract/search-kind.ts';
 import type { SettingsObject } from '../../contract/settings.ts';
-import type { EngineAnswer } from '../../engine/native.ts';
+import type { EngineResult } from '../../engine/native.ts';
 import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
 import type { Asker, FanOut, RemoteQuestion } from '../../network/fan-out.ts';
-import type { Answer } from '../answer.ts';
+import type { SearchResponse } from '../response.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
 import type { NetworkDocuments } from '../network-documents.ts';
 import { ofQuery } from '../of-query.ts';
@@ -47,7 +47,7 @@ interface Answered {
   /** Where hits are equal, those of an earlier one come first. */
   responses: ServerResponse[];
   /** What the merge needs to know of the servers. */
-  about: Pick<EngineMergeRequest, 'servers' | 'remoteErrors' | 'answerBytesMax'>;
+  about: Pick<EngineMergeRequest, 'servers' | 'remoteErrors' | 'responseBytesMax'>;
 }
 
 const LIMIT_DEFAULT = 20;
@@ -73,7 +73,7 @@ export class NetworkSearch {
     params: SearchRequest,
     caller: SearchCaller,
     hidesOrigin = false,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { useNetwork: _, ...plain } = params;
     try {
       return await this.#holding(caller, (holding) =>
@@ -92,7 +92,7 @@ export class NetworkSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-  ): Promise<EngineAnswer> {
+  ): Promise<EngineResult> {
     const { useNetwork: _, ...plain } = params;
     return this.#holding(caller, (holding) => this.#facetHits(uid, plain, holding));
   }
@@ -102,11 +102,11 @@ export class NetworkSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: Holding,
-  ): Promise<EngineAnswer> {
+  ): Promise<EngineResult> {
     const { fanOut, merger, limits } = this.#services;
     const begun = performance.now();
     const request = await this.#search.embedded(uid, params);
-    const { here, answers, errors } = await fanOut.askBeside(
+    const { here, responses, errors } = await fanOut.askBeside(
       fanOut.isMember
         ? () =>
             this.#search
@@ -121,9 +121,12 @@ export class NetworkSearch {
     const merging: EngineFacetMergeRequest = {
       ...{ facetName, facetQuery, faceting: this.#facetingOf(uid) },
       processingTimeMs: Math.floor(performance.now() - begun),
-      ...{ remoteErrors: errors, answerBytesMax: limits.answerBytes },
+      ...{ remoteErrors: errors, responseBytesMax: limits.responseBytes },
     };
-    return merger.mergeFacetHits(merging, [...(here === null ? [] : [here]), ...answers.values()]);
+    return merger.mergeFacetHits(merging, [
+      ...(here === null ? [] : [here]),
+      ...responses.values(),
+    ]);
   }
 
   /** The same question to all other servers. */
@@ -136,7 +139,7 @@ export class NetworkSearch {
     return new Map(this.#services.fanOut.others.map((name) => [name, question]));
   }
 
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineAnswer> {
+  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineResult> {
     const { useNetwork: _, ...plain } = params;
     return this.#holding(caller, (holding) => this.#similar(uid, plain, holding));
   }
@@ -145,7 +148,7 @@ export class NetworkSearch {
     uid: string,
     params: Omit<SimilarRequest, 'useNetwork'>,
     caller: Holding,
-  ): Promise<EngineAnswer> {
+  ): Promise<EngineResult> {
     const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
     const begun = performance.now();
     const vectors = await this.#services.documents.embeddings(
@@ -188,7 +191,7 @@ export class NetworkSearch {
     federation: Federation,
     caller: SearchCaller,
     options: RunOptions,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     if (asksOthers(queries))
       return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
     const placed = queries.map((query, n) => ({
@@ -203,7 +206,7 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: Holding,
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const { about, responses } = await this.#ask(queries, federation, caller);
     const { facetsByIndex, mergeFacets, distinct } = federation;
     const uids = Object.keys(facetsByIndex ?? {});
@@ -222,7 +225,7 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
     options: RunOptions,
-  ): Promise<Answer[]> {
+  ): Promise<SearchResponse[]> {
     return severally(queries.length, AT_ONCE, this.#services.limits, caller, async (position) => {
       try {
         return await this.#one(queries[position]!, caller, options);
@@ -233,17 +236,21 @@ export class NetworkSearch {
   }
 
   /** A result of separate searches. */
-  async #one(query: MultiSearchQuery, caller: SearchCaller, options: RunOptions): Promise<Answer> {
+  async #one(
+    query: MultiSearchQuery,
+    caller: SearchCaller,
+    options: RunOptions,
+  ): Promise<SearchResponse> {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
     if (useNetwork === true) {
       const begun = performance.now();
-      const answer = await this.#holding(caller, (holding) =>
+      const response = await this.#holding(caller, (holding) =>
         this.#whole(indexUid, params, holding, { shownUid: indexUid }),
       );
-      return { ...answer, durationMs: performance.now() - begun };
+      return { ...response, durationMs: performance.now() - begun };
     }
-    const [answer] = await this.#search.separate([{ ...params, indexUid }], caller, options);
-    return answer!;
+    const [response] = await this.#search.separate([{ ...params, indexUid }], caller, options);
+    return response!;
   }
 
   /**
@@ -256,7 +263,7 @@ export class NetworkSearch {
     params: SearchRequest,
     caller: Holding,
     { shownUid, hidesOrigin = false }: { shownUid?: string; hidesOrigin?: boolean },
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     // Pins are those of one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
     const made = await this.#search.embedded(uid, unpinned);
@@ -316,8 +323,8 @@ export class NetworkSearch {
       merger.read,
       caller,
     );
-    const responses = [...others.answers.values()];
-    const servers: EngineMergeRequest['servers'] = [...others.answers.keys()].map((name) => ({
+    const responses = [...others.responses.values()];
+    const servers: EngineMergeRequest['servers'] = [...others.responses.keys()].map((name) => ({
       ...{ name, isHere: false, positions: positionsOf(elsewhere.get(name)!) },
     }));
     if (own !== null) {
@@ -325,8 +332,8 @@ export class NetworkSearch {
       const { self: name } = fanOut.network;
       servers.unshift({ name, isHere: true, positions: positionsOf(here) });
     }
-    const answerBytesMax = limits.answerBytes;
-    return { responses, about: { servers, remoteErrors: others.errors, answerBytesMax } };
+    const responseBytesMax = limits.responseBytes;
+    return { responses, about: { servers, remoteErrors: others.errors, responseBytesMax } };
   }
 
   /** The answer of this server to some queries of a request, with what merging needs. */
@@ -335,7 +342,7 @@ export class NetworkSearch {
     federation: Federation,
     caller: SearchCaller,
     options: RunOptions = {},
-  ): Promise<Answer> {
+  ): Promise<SearchResponse> {
     const queries = placed.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
       const { remote: _remote, ...options } = federationOptions ?? {};

@@ -1,6 +1,6 @@
 import { pauser } from '../../base/pauser.ts';
-import { answerTooLarge, isAnswerTooLarge, type RequestLimits } from '../../contract/limits.ts';
-import type { Answer } from '../answer.ts';
+import { responseTooLarge, isResponseTooLarge, type RequestLimits } from '../../contract/limits.ts';
+import type { SearchResponse } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 
 /**
@@ -14,10 +14,10 @@ export async function severally(
   atOnce: number,
   limits: RequestLimits,
   { signal }: SearchCaller,
-  run: (position: number, bytesLeft: number) => Promise<Answer>,
-): Promise<Answer[]> {
-  const answers: Answer[] = [];
-  let bytesLeft = limits.answerBytes;
+  run: (position: number, bytesLeft: number) => Promise<SearchResponse>,
+): Promise<SearchResponse[]> {
+  const responses: SearchResponse[] = [];
+  let bytesLeft = limits.responseBytes;
   let failed = count;
   let failure: unknown;
   let next = 0;
@@ -32,20 +32,20 @@ export async function severally(
   const runSome = async (): Promise<void> => {
     while (next < failed) {
       const position = next++;
-      const isWhole = bytesLeft === limits.answerBytes;
+      const isWhole = bytesLeft === limits.responseBytes;
       try {
-        const answer = await run(position, bytesLeft);
-        answers[position] = answer;
-        bytesLeft -= answer.bytes.length;
-        if (bytesLeft < 0) throw answerTooLarge(limits);
+        const response = await run(position, bytesLeft);
+        responses[position] = response;
+        bytesLeft -= response.bytes.length;
+        if (bytesLeft < 0) throw responseTooLarge(limits);
       } catch (error) {
         // The limit is that of the request, not what the other answers have left of it.
-        fail(position, !isWhole && isAnswerTooLarge(error) ? answerTooLarge(limits) : error);
+        fail(position, !isWhole && isResponseTooLarge(error) ? responseTooLarge(limits) : error);
       }
       await pause();
     }
   };
   await Promise.all(Array.from({ length: Math.min(count, atOnce) }, runSome));
   if (failed < count) throw failure;
-  return answers;
+  return responses;
 }

@@ -4,7 +4,7 @@ import { builtFile } from '../../base/built-file.ts';
 import type { BatchStep } from '../../engine/native.ts';
 import { type Addition, ownShares, type Shares } from '../../network/own-share.ts';
 import type { Shard } from '../../network/owner.ts';
-import type { ShareReply, ShareWork } from '../../network/share-worker.ts';
+import type { ShareResult, ShareWork } from '../../network/share-worker.ts';
 import { removeFile } from '../../store/payload-folder.ts';
 import type { CancelSwitch, RunContext } from './run.ts';
 
@@ -98,7 +98,7 @@ function sharesOf(
   const worker = new Worker(builtFile('share-worker.cjs'), { workerData });
   return new Promise<Shares>((resolve, reject) => {
     cancel.listen(() => void worker.terminate());
-    worker.once('message', (reply: ShareReply) => {
+    worker.once('message', (reply: ShareResult) => {
       if ('done' in reply) resolve(reply.done);
       else reject(Object.assign(new Error(reply.message), { code: reply.code }));
     });

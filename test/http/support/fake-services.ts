@@ -18,8 +18,8 @@ import type { Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
-import type { Answer } from '../../../src/search/answer.ts';
-import { headOf } from '../../support/answer-head.ts';
+import type { SearchResponse } from '../../../src/search/response.ts';
+import { headOf } from '../../support/result-head.ts';
 import type { SearchCaller } from '../../../src/search/caller.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
@@ -75,7 +75,11 @@ export function fakeServices(clock: Clock): FakeServices {
     }
   }
 
-  const answer = (uid: string | null, params: unknown, caller: SearchCaller): Promise<Answer> => {
+  const response = (
+    uid: string | null,
+    params: unknown,
+    caller: SearchCaller,
+  ): Promise<SearchResponse> => {
     searches.push({ uid, params, caller });
     if (uid !== null && !indexes.has(uid)) return Promise.reject(indexNotFound(uid));
     const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
@@ -85,14 +89,14 @@ export function fakeServices(clock: Clock): FakeServices {
     LocalSearch,
     'search' | 'facetSearch' | 'similar' | 'separate' | 'federated' | 'load'
   > = {
-    search: answer,
-    facetSearch: answer,
-    similar: answer,
+    search: response,
+    facetSearch: response,
+    similar: response,
     separate: async (queries, caller) => {
-      const one = await answer(null, { queries }, caller);
+      const one = await response(null, { queries }, caller);
       return queries.map(() => one);
     },
-    federated: (queries, federation, caller) => answer(null, { queries, federation }, caller),
+    federated: (queries, federation, caller) => response(null, { queries, federation }, caller),
     load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
   };
   const info = (uid: string) => ({

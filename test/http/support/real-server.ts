@@ -17,7 +17,7 @@ export interface RealServer {
   /** The finished task. */
   done(method: string, path: string, body: unknown): Promise<any>;
   /** Ids of hits or documents. */
-  idsOf(answer: Answer): number[];
+  idsOf(response: Answer): number[];
   /** The code of the error. */
   code(method: string, path: string, body: unknown): Promise<string>;
   server(): ServerProcess;

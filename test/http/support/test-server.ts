@@ -62,7 +62,7 @@ export interface TestServerOptions {
   port?: number;
   limits?: Partial<RequestLimits>;
   checkPayload?: Dependencies['checkPayload'];
-  answerBuffers?: BufferPool;
+  responseBuffers?: BufferPool;
 }
 
 /** Counts JSON documents and NDJSON lines; enough of the engine for the upload routes. */
@@ -122,7 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     processMark: 'the mark of this process',
     production: false,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    answerBuffers: options.answerBuffers ?? new BufferPool(),
+    responseBuffers: options.responseBuffers ?? new BufferPool(),
     checkPayload: options.checkPayload ?? countDocuments,
     checkFunction: async (text, withContext) => {
       try {

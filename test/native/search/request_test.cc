@@ -42,7 +42,7 @@ TEST(SearchRequest, ReadsWhatIsAskedFor) {
           "highlightPreTag":"<b>","highlightPostTag":"</b>","showMatchesPosition":true,
           "matchingStrategy":"frequency","showRankingScore":true,"showRankingScoreDetails":true,
           "rankingScoreThreshold":0.25,"retrieveVectors":true,"containsFilter":true,"multimodal":true,
-          "locales":["eng"],"answerBytesMax":1000})");
+          "locales":["eng"],"responseBytesMax":1000})");
   EXPECT_EQ(request.q, "red sea");
   EXPECT_EQ(request.word_starts, (std::vector<uint32_t>{0, 4}));
   EXPECT_EQ(request.offset, 3u);

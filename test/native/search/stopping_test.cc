@@ -134,7 +134,7 @@ class StoppingTest : public testing::Test {
   void FacetSearch(const std::string& name, const std::string& members) {
     Add("facet search: " + name, [=, this] {
       return BodyOf(ExecuteFacetSearch(
-          index_.index(), "{\"facetName\":\"tag\",\"answerBytesMax\":128000000," + members + "}",
+          index_.index(), "{\"facetName\":\"tag\",\"responseBytesMax\":128000000," + members + "}",
           Caller(0)));
     });
   }
@@ -173,7 +173,7 @@ class StoppingTest : public testing::Test {
       index::Index* const indexes[] = {&index_.index()};
       return BodyOf(ExecuteFederatedSearch(
           indexes,
-          R"({"requestUid":"r","federation":{"limit":20,"offset":0},"answerBytesMax":128000000,"otherIndexes":[],)"
+          R"({"requestUid":"r","federation":{"limit":20,"offset":0},"responseBytesMax":128000000,"otherIndexes":[],)"
           R"("queries":[{"indexUid":"a",)" +
               members + "}]}",
           Caller(0)));
@@ -200,7 +200,7 @@ class StoppingTest : public testing::Test {
       Search(name, q);
       Search(name + ", marked",
              q + R"(,"limit":200,"attributesToHighlight":["*"],"showMatchesPosition":true,)"
-                 R"("attributesToCrop":["*"],"answerBytesMax":128000000)");
+                 R"("attributesToCrop":["*"],"responseBytesMax":128000000)");
       FacetSearch(name, q);
       FacetSearch(name + " for values", "\"facetQuery\":" + Quoted(text));
     }
@@ -233,7 +233,7 @@ class StoppingTest : public testing::Test {
     for (int i = 0; i < 65536; ++i)
       names += (i > 0 ? ",\"wide.n" : "\"wide.n") + std::to_string(i) + '"';
     names += "]";
-    const std::string large = R"("limit":1000000,"answerBytesMax":512000000)";
+    const std::string large = R"("limit":1000000,"responseBytesMax":512000000)";
     Search("all documents", large);
     Search("all documents of a word", R"("q":"a",)" + large);
     Search("all documents, marked", R"("q":"a","attributesToHighlight":["*"],)" + large);
@@ -262,7 +262,7 @@ class StoppingTest : public testing::Test {
       return BodyOf(ExecuteFederatedSearch(
           indexes,
           R"({"requestUid":"r","federation":{"limit":100000,"offset":0,"facetsByIndex":{"a":["tag"]}},)"
-          R"("answerBytesMax":128000000,"otherIndexes":[],"queries":[)" +
+          R"("responseBytesMax":128000000,"otherIndexes":[],"queries":[)" +
               queries + "]}",
           Caller(0)));
     });

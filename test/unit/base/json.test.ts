@@ -3,7 +3,7 @@ import {
   compareUtf8,
   ExcessiveJson,
   JSON_CONTAINERS_MAX,
-  parseAnswer,
+  parseResponse,
   exactText,
   JsonNumber,
   jsonString,
@@ -151,9 +151,9 @@ describe('Answers of other servers', () => {
     Buffer.from(begin + unit.repeat(count) + end);
 
   it('are parsed, unless they would take much more memory than their bytes', () => {
-    assert.equal((parseAnswer(long('[', '0,', 3_000_000, '0]')) as unknown[]).length, 3_000_001);
-    assert.equal((parseAnswer(long('["', '{', 3_000_000, '"]')) as unknown[]).length, 1);
-    assert.equal((parseAnswer(long('[', '{},', 999_999, '{}]')) as unknown[]).length, 1_000_000);
+    assert.equal((parseResponse(long('[', '0,', 3_000_000, '0]')) as unknown[]).length, 3_000_001);
+    assert.equal((parseResponse(long('["', '{', 3_000_000, '"]')) as unknown[]).length, 1);
+    assert.equal((parseResponse(long('[', '{},', 999_999, '{}]')) as unknown[]).length, 1_000_000);
     const refused: [Buffer, RegExp][] = [
       [long('[', '{},', JSON_CONTAINERS_MAX, '{}]'), /more than 2000000 objects and arrays/],
       [long('[', '[],', JSON_CONTAINERS_MAX, '[]]'), /more than 2000000 objects and arrays/],
@@ -162,11 +162,11 @@ describe('Answers of other servers', () => {
     ];
     for (const [bytes, reason] of refused) {
       assert.throws(
-        () => parseAnswer(bytes),
+        () => parseResponse(bytes),
         (error) => error instanceof ExcessiveJson && reason.test(error.message),
       );
     }
-    assert.throws(() => parseAnswer(long('', 'x', 2_000_000, '')), SyntaxError);
+    assert.throws(() => parseResponse(long('', 'x', 2_000_000, '')), SyntaxError);
   });
 
   it('take at most 32 times the memory of their bytes', () => {
@@ -182,7 +182,7 @@ describe('Answers of other servers', () => {
     ] as const) {
       const bytes = long(begin, unit, unit.length > 8 ? count / 2 : count, end);
       const before = process.memoryUsage();
-      const value = parseAnswer(bytes);
+      const value = parseResponse(bytes);
       const after = process.memoryUsage();
       const taken = after.heapUsed + after.external - before.heapUsed - before.external;
       assert.ok(taken <= 32 * bytes.length, `${unit}: ${taken / bytes.length} bytes a byte`);

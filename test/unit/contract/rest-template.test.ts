@@ -42,8 +42,8 @@ describe('Templates of a REST embedder', () => {
         '`answer.out.items[0].deep[1][1]` is not a number',
       ],
     ];
-    for (const [answer, message] of cases) {
-      assert.deepEqual(response.embeddings(answer), { ok: false, error: message });
+    for (const [received, message] of cases) {
+      assert.deepEqual(response.embeddings(received), { ok: false, error: message });
     }
   });
 

@@ -65,7 +65,7 @@ describe('A connection that waits for its answer', () => {
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
     connection.resume();
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
-    connection.reply(200, [], null);
+    connection.respond(200, [], null);
     // The next request of the connection is read again.
     assert.deepEqual(socket.done, ['pause', 'resume', 'pause', 'resume', 'end']);
   });
@@ -75,7 +75,7 @@ describe('A connection that waits for its answer', () => {
     const connection = await connectionOver(socket);
     connection.receive(() => connection.pause());
     socket.deliver(10, true);
-    connection.reply(200, [], null);
+    connection.respond(200, [], null);
     assert.deepEqual(socket.done, ['end']);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { answerCoding, encode, requestCoding } from '../../../src/http/encoding.ts';
+import { responseCoding, encode, requestCoding } from '../../../src/http/encoding.ts';
 import { Router } from '../../../src/http/router.ts';
 
 describe('The router', () => {
@@ -67,7 +67,7 @@ describe('The coding of an answer', () => {
       ['zstd', null],
     ];
     for (const [header, coding] of cases)
-      assert.equal(answerCoding(header), coding, String(header));
+      assert.equal(responseCoding(header), coding, String(header));
   });
 
   it('gives back what was encoded', async () => {

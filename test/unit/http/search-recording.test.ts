@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { RecordedSearch, Recorder } from '../../../src/analytics/recorder.ts';
-import type { Answer } from '../../../src/search/answer.ts';
+import type { SearchResponse } from '../../../src/search/response.ts';
 import { noHeaders, type Connection, type RequestHeaders } from '../../../src/http/connection.ts';
-import { headOf } from '../../support/answer-head.ts';
+import { headOf } from '../../support/result-head.ts';
 import { recordingOf } from '../../../src/http/search-recording.ts';
 
 describe('A search', () => {
@@ -11,7 +11,7 @@ describe('A search', () => {
   /** What is recorded of a search with these headers. */
   function recorded(
     headers: Partial<RequestHeaders>,
-    answer: Omit<Answer, 'bytes'> = { head: headOf(0, 1) },
+    response: Omit<SearchResponse, 'bytes'> = { head: headOf(0, 1) },
     position?: number,
   ): RecordedSearch | null {
     let taken: RecordedSearch | null = null;
@@ -22,7 +22,7 @@ describe('A search', () => {
       remoteAddress: () => '127.0.0.1',
     } as Connection;
     recordingOf(recorder, { connection, own: false }, 'books', { q: 'dune' })?.(
-      answer,
+      response,
       1,
       position,
     );
@@ -39,9 +39,9 @@ describe('A search', () => {
   });
 
   it('has the uid of its metadata, and none when no metadata are asked for', () => {
-    const answer = { head: headOf(0, 1), queryUids: ['other', queryUid] };
-    assert.equal(recorded({}, answer)?.queryUid, 'other');
-    assert.equal(recorded({}, answer, 1)?.queryUid, queryUid, 'each query its own');
+    const response = { head: headOf(0, 1), queryUids: ['other', queryUid] };
+    assert.equal(recorded({}, response)?.queryUid, 'other');
+    assert.equal(recorded({}, response, 1)?.queryUid, queryUid, 'each query its own');
     assert.equal(recorded({})?.queryUid, null);
   });
 

@@ -9,7 +9,7 @@ import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbo
 const remote = { url: 'http://secret.example/base/' };
 
 /** Gives its answers one after the other. */
-function clientOf(...answers: (number | OutboundFailure)[]): {
+function clientOf(...responses: (number | OutboundFailure)[]): {
   client: RemoteClient;
   urls: string[];
 } {
@@ -17,7 +17,7 @@ function clientOf(...answers: (number | OutboundFailure)[]): {
   const outbound = {
     fetch: ({ url }: { url: string }): Promise<OutboundAnswer> => {
       urls.push(url);
-      const next = answers.length > 1 ? answers.shift()! : answers[0]!;
+      const next = responses.length > 1 ? responses.shift()! : responses[0]!;
       if (typeof next === 'string') throw new OutboundError(next, `secret.example ${next}`);
       return Promise.resolve({
         ...{ status: next, headers: {}, body: Buffer.from('said') },
@@ -55,7 +55,7 @@ describe('A request to a remote', () => {
     ['addressRefused', 'proxy_could_not_send_request', 1],
     ['invalidRequest', 'proxy_could_not_send_request', 1],
     ['timeout', 'remote_timeout', 1],
-    ['answerTooLarge', 'remote_bad_response', 1],
+    ['responseTooLarge', 'remote_bad_response', 1],
     [401, 'remote_invalid_api_key', 1],
     [403, 'remote_invalid_api_key', 1],
     [404, 'remote_bad_request', 1],

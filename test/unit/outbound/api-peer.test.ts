@@ -94,7 +94,7 @@ describe('Requests to another server of the interface', () => {
       assert.equal(requests, 1, String(status));
     }
     answer = (_, response) => response.end(Buffer.alloc(2 * 2 ** 20));
-    await assert.rejects(waits(1e9), { name: 'OutboundError', failure: 'answerTooLarge' });
+    await assert.rejects(waits(1e9), { name: 'OutboundError', failure: 'responseTooLarge' });
   });
 
   it('are sent again when the connection breaks, before or within the answer', async () => {

@@ -240,7 +240,7 @@ describe('The outbound client', () => {
   it('refuses an answer that is too large', async () => {
     handle = (_, response) => response.end('x'.repeat(101));
     const client = open();
-    await fails(client.fetch({ ...POST, url: base }, { bytesMax: 100 }), 'answerTooLarge');
+    await fails(client.fetch({ ...POST, url: base }, { bytesMax: 100 }), 'responseTooLarge');
     assert.equal((await client.fetch({ ...POST, url: base }, { bytesMax: 101 })).body.length, 101);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { headOf } from '../../support/answer-head.ts';
+import { headOf } from '../../support/result-head.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { LocalSearch } from '../../../src/search/run/local.ts';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { elementsAt } from '../../../src/base/json-spans.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
-import { hydrated, type HydratedAnswer, type Hydrator } from '../../../src/search/hydration.ts';
+import { hydrated, type UnhydratedBody, type Hydrator } from '../../../src/search/hydration.ts';
 
 class Documents implements Hydrator {
   readonly asked: [string, string[]][] = [];
-  limits = { ...DEFAULT_LIMITS, answerBytes: 1_000_000 };
+  limits = { ...DEFAULT_LIMITS, responseBytes: 1_000_000 };
   document = '{"id":1.50,"big":12345678901234567890}';
   keysOf = () => [
     { foreignIndexUid: 'a', fieldName: 'x' },
@@ -19,16 +19,16 @@ class Documents implements Hydrator {
 }
 
 /** The hits of an answer are at the beginning, and the only objects in a list there. */
-function placed(answer: string): HydratedAnswer {
-  const hits = elementsAt(answer, answer.indexOf('['));
+function placed(result: string): UnhydratedBody {
+  const hits = elementsAt(result, result.indexOf('['));
   return {
-    bytes: Buffer.from(answer),
+    bytes: Buffer.from(result),
     hits: hits.map(({ begin, end }) => ({ indexUid: 'own', begin, end })),
   };
 }
 
-const textOf = async (answer: string, documents: Hydrator): Promise<string> =>
-  String((await hydrated([placed(answer)], documents))[0]);
+const textOf = async (result: string, documents: Hydrator): Promise<string> =>
+  String((await hydrated([placed(result)], documents))[0]);
 
 describe('Hydration', () => {
   it('changes nothing but the places of ids, and asks each index once', async () => {
@@ -66,9 +66,9 @@ describe('Hydration', () => {
     const first = bytes.indexOf('{"t"');
     const end = bytes.indexOf('}', first) + 1;
     const hits = [{ indexUid: 'own', begin: first, end }];
-    const answers = [{ bytes, hits }, placed('{"hits":[{"x":3}]}')];
+    const responses = [{ bytes, hits }, placed('{"hits":[{"x":3}]}')];
     assert.deepEqual(
-      String(await hydrated(answers, documents)),
+      String(await hydrated(responses, documents)),
       [
         `{"facets":[{"x":1}],"hits":[{"t":"é世","x":${document}}, {"x":2}]}`,
         `{"hits":[{"x":${document}}]}`,

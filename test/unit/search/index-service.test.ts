@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { wholeListing } from '../../../src/search/index-service.ts';
 
 describe('A listing as one piece', () => {
-  const limits = { ...DEFAULT_LIMITS, answerBytes: 6 };
+  const limits = { ...DEFAULT_LIMITS, responseBytes: 6 };
   let read: number;
   async function* parts(): AsyncGenerator<Buffer> {
     for (const part of ['ab', 'cd', 'ef', 'gh', 'ij']) {
@@ -17,7 +17,7 @@ describe('A listing as one piece', () => {
   });
 
   it('is all of its parts', async () => {
-    const whole = await wholeListing(parts(), { ...limits, answerBytes: 10 });
+    const whole = await wholeListing(parts(), { ...limits, responseBytes: 10 });
     assert.equal(whole.toString(), 'abcdefghij');
   });
 

@@ -8,8 +8,8 @@ import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { type EmbedQuery, LocalSearch, uuidV7 } from '../../../src/search/run/local.ts';
 import { planSearch } from '../../../src/search/plan.ts';
 import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
-import type { Answer } from '../../../src/search/answer.ts';
-import { headOf } from '../../support/answer-head.ts';
+import type { SearchResponse } from '../../../src/search/response.ts';
+import { headOf } from '../../support/result-head.ts';
 import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
 
@@ -42,8 +42,8 @@ describe('searches and reads', () => {
 
   after(() => test.remove());
 
-  async function json(answer: Promise<Answer>): Promise<Record<string, unknown>> {
-    return JSON.parse(String((await answer).bytes)) as Record<string, unknown>;
+  async function json(result: Promise<SearchResponse>): Promise<Record<string, unknown>> {
+    return JSON.parse(String((await result).bytes)) as Record<string, unknown>;
   }
 
   it('answer with the body of the engine', async () => {
@@ -59,7 +59,7 @@ describe('searches and reads', () => {
   it('count as cut when the engine took all the time that it has', async () => {
     const { native } = test.system.registry;
     const run = native.search.bind(native);
-    const taking = (degraded: boolean) => async (): Promise<Answer> => ({
+    const taking = (degraded: boolean) => async (): Promise<SearchResponse> => ({
       bytes: Buffer.from('{"hits":[]}'),
       head: headOf(0, 0, degraded),
     });
@@ -128,14 +128,14 @@ describe('searches and reads', () => {
         });
       };
       const caller = { ...plain, signal: { onAbort } };
-      const answer = {
+      const result = {
         search: () => search.search('a', {}, caller),
         facetSearch: () => search.facetSearch('a', { facetName: 't' }, caller),
         similar: () => search.similar('a', { id: '1', embedder: 'e' }, caller),
       }[kind]();
       leave();
       end();
-      await answer;
+      await result;
       Object.assign(native, engine);
       assert.equal(typeof ticket, 'number', kind);
       assert.equal(canceled, ticket, kind);
@@ -197,8 +197,8 @@ describe('searches and reads', () => {
         registry.get = () => undefined;
         return Promise.resolve(vector);
       };
-      const answer = searching(embed).search('a', params, plain);
-      await assert.rejects(answer, { code: 'index_not_found' });
+      const result = searching(embed).search('a', params, plain);
+      await assert.rejects(result, { code: 'index_not_found' });
       registry.get = get;
       assert.deepEqual(calls, ['search', 'drop']);
     });
@@ -228,10 +228,8 @@ describe('searches and reads', () => {
       { indexUid: 'b', q: 'red' },
       { indexUid: 'a', q: 'blue' },
     ];
-    const answers = await search.separate(queries, plain);
-    const results = answers.map(
-      ({ bytes }) => JSON.parse(String(bytes)) as Record<string, unknown>,
-    );
+    const bodies = await search.separate(queries, plain);
+    const results = bodies.map(({ bytes }) => JSON.parse(String(bytes)) as Record<string, unknown>);
     assert.deepEqual(
       results.map(({ indexUid }) => indexUid),
       ['b', 'a'],

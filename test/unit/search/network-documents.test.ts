@@ -9,8 +9,8 @@ import { readListing } from '../../../src/network/listing.ts';
 import { NetworkDocuments } from '../../../src/search/network-documents.ts';
 
 /** Remotes `s0`, `s1` and so on with these answers; `asked` gets the bodies of the questions. */
-function documentsOf(answers: readonly string[], asked: Record<string, unknown>[] = []) {
-  const others = answers.map((_, n) => `s${n}`);
+function documentsOf(responses: readonly string[], asked: Record<string, unknown>[] = []) {
+  const others = responses.map((_, n) => `s${n}`);
   const held = { take: () => true, giveBack: () => {} };
   const fanOut = {
     ...{ network: { self: null, remotes: {} }, others, isMember: false },
@@ -25,7 +25,7 @@ function documentsOf(answers: readonly string[], asked: Record<string, unknown>[
       for (const [name, { body }] of questions) {
         asked.push(JSON.parse(body!) as Record<string, unknown>);
         try {
-          read_.set(name, await read(Buffer.from(answers[others.indexOf(name)]!)));
+          read_.set(name, await read(Buffer.from(responses[others.indexOf(name)]!)));
         } catch (error) {
           // As the client for remotes does.
           if (!(error instanceof MalformedJson)) throw error;
@@ -90,8 +90,8 @@ describe('Documents of the whole network', () => {
 
   it('have embeddings where they are understood', async () => {
     const document = (embeddings: unknown) => listing([{ _vectors: { own: { embeddings } } }]);
-    const embeddings = (...answers: string[]) =>
-      documentsOf(answers).embeddings('a', '1', 'own', null, {
+    const embeddings = (...responses: string[]) =>
+      documentsOf(responses).embeddings('a', '1', 'own', null, {
         signal: NEVER_CANCELED,
         held: { take: () => true, giveBack: () => {} },
       });

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import type { MultiSearchQuery } from '../../../src/contract/search.ts';
 import { NetworkSearch, type NetworkServices } from '../../../src/search/run/network.ts';
 import type { LocalSearch } from '../../../src/search/run/local.ts';
-import { headOf } from '../../support/answer-head.ts';
+import { headOf } from '../../support/result-head.ts';
 import { callerOf } from '../../support/search-caller.ts';
 
 describe('separate searches of which one is of the whole network', () => {
@@ -18,7 +18,7 @@ describe('separate searches of which one is of the whole network', () => {
     } as unknown as LocalSearch;
     const services = {
       fanOut: {},
-      limits: { ...DEFAULT_LIMITS, answerBytes: 1000 },
+      limits: { ...DEFAULT_LIMITS, responseBytes: 1000 },
     } as unknown as NetworkServices;
     const queries: MultiSearchQuery[] = Array.from({ length: 200 }, () => ({ indexUid: 'a' }));
     queries.push({ indexUid: 'a', useNetwork: true });

@@ -45,14 +45,14 @@ describe('the search queue', () => {
   it('runs as many as it has permits for, the others wait', async () => {
     const queue = queueOf({ permits: 2 });
     const searches = new Searches();
-    const answers = ['a', 'b', 'c'].map((name) => queue.run(searches.of(name)));
+    const results = ['a', 'b', 'c'].map((name) => queue.run(searches.of(name)));
     assert.deepEqual(searches.started, ['a', 'b']);
     assert.equal(queue.waiting, 1);
     await searches.end('a');
     assert.deepEqual(searches.started, ['a', 'b', 'c']);
     await searches.end('b');
     await searches.end('c');
-    assert.deepEqual(await Promise.all(answers), ['a', 'b', 'c']);
+    assert.deepEqual(await Promise.all(results), ['a', 'b', 'c']);
     assert.equal(queue.running, 0);
   });
 
@@ -160,7 +160,7 @@ describe('the search queue', () => {
       const queue = queueOf({ waitingMax: 10 });
       const searches = new Searches();
       const away = new Away();
-      const answer = queue.run(away.search);
+      const result = queue.run(away.search);
       assert.deepEqual([away.state, queue.running], ['away', 0]);
       void queue.run(searches.of('a'));
       void queue.run(searches.of('b'));
@@ -171,7 +171,7 @@ describe('the search queue', () => {
       await searches.end('a');
       await settle();
       assert.equal(away.state, 'back');
-      assert.equal(await answer, 'done');
+      assert.equal(await result, 'done');
       assert.deepEqual(searches.started, ['a', 'b']);
       await searches.end('b');
       assert.deepEqual([queue.running, queue.waiting], [0, 0]);
@@ -181,7 +181,7 @@ describe('the search queue', () => {
       const queue = queueOf();
       const searches = new Searches();
       const away = new Away();
-      const answer = queue.run(away.search);
+      const result = queue.run(away.search);
       const refused: string[] = [];
       for (const name of ['a', 'b', 'c', 'd']) {
         queue.run(searches.of(name)).catch(() => refused.push(name));
@@ -191,27 +191,27 @@ describe('the search queue', () => {
       now = 120_000;
       random = 0.99;
       await searches.end('a');
-      assert.equal(await answer, 'done');
+      assert.equal(await result, 'done');
       assert.ok(refused.length > 0);
     });
 
     it('counts them with those that wait', async () => {
       const queue = queueOf({ permits: 1, waitingMax: 2 });
       const aways = [new Away(), new Away()];
-      const answers = aways.map(({ search }) => queue.run(search));
+      const results = aways.map(({ search }) => queue.run(search));
       assert.deepEqual(
         aways.map(({ state }) => state),
         ['away', 'away'],
       );
       await assert.rejects(queue.run(new Searches().of('c')), tooMany);
       aways[0]!.back();
-      await answers[0];
+      await results[0];
       const searches = new Searches();
       void queue.run(searches.of('d'));
       assert.deepEqual(searches.started, ['d']);
       aways[1]!.back();
       await searches.end('d');
-      assert.equal(await answers[1], 'done');
+      assert.equal(await results[1], 'done');
     });
 
     it('lets other requests of several searches begin meanwhile', async () => {
@@ -388,13 +388,13 @@ describe('the search queue', () => {
     it('lets no more of them begin than there are permits', async () => {
       const queue = queueOf({ waitingMax: 9 });
       const searches = new Searches();
-      const answers = ['a', 'b', 'c'].map((name) => twoOf(queue, searches, name));
+      const results = ['a', 'b', 'c'].map((name) => twoOf(queue, searches, name));
       for (const name of ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']) await searches.end(name);
       assert.equal(searches.started[0], 'a1');
       const order = searches.started.map((name) => name[0]);
       assert.equal(new Set([order.slice(0, 2), order.slice(2, 4), order.slice(4)].flat()).size, 3);
       for (const n of [0, 2, 4]) assert.equal(order[n], order[n + 1], searches.started.join(' '));
-      assert.equal((await Promise.all(answers)).length, 3);
+      assert.equal((await Promise.all(results)).length, 3);
     });
 
     it('refuses none that has begun, and does not count what it still has to run', async () => {
@@ -423,9 +423,9 @@ describe('the search queue', () => {
         queue.runSeveral(() => Promise.reject(new Error('wrong'))),
         /wrong/,
       );
-      const answer = queue.runSeveral((run) => run(searches.of('a')));
+      const result = queue.runSeveral((run) => run(searches.of('a')));
       await searches.end('a');
-      assert.equal(await answer, 'a');
+      assert.equal(await result, 'a');
     });
 
     it('has done with one that has failed, though a search of it goes on', async () => {

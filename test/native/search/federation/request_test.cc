@@ -29,7 +29,7 @@ TEST(FederatedRequest, ReadsWhatIsAskedFor) {
       R"({"federation":{"page":3,"hitsPerPage":4,"distinct":"year","facetsByIndex":{"a":["x"],"b":null},
           "mergeFacets":{"maxValuesPerFacet":7}},
           "queries":[{"indexUid":"a","q":"red","federationOptions":{"weight":0.5,"queryPosition":9}}],
-          "otherIndexes":["b"],"forMerging":true,"answerBytesMax":50,"requestUid":"r","metadata":[{"queryUid":"q"}]})";
+          "otherIndexes":["b"],"forMerging":true,"responseBytesMax":50,"requestUid":"r","metadata":[{"queryUid":"q"}]})";
   const FederatedRequest request = FederatedRequest::FromJson(json::Value::Parse(text));
   EXPECT_EQ(request.window.offset, 8u);
   EXPECT_EQ(request.window.limit, 4u);

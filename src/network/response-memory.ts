@@ -1,5 +1,5 @@
 /** Bytes of answers of remotes that are held until what is made of them is ready. */
-export class AnswerMemory {
+export class ResponseMemory {
   readonly #heldBytesMax: number;
   readonly #bytesMax: number;
   #bytes = 0;
@@ -14,7 +14,7 @@ export class AnswerMemory {
   }
 
   /** What `run` takes is given back when it has ended. */
-  async holding<T>(run: (held: HeldAnswers) => Promise<T>): Promise<T> {
+  async holding<T>(run: (held: HeldResponses) => Promise<T>): Promise<T> {
     let own = 0;
     const give = (bytes: number): void => {
       own -= bytes;
@@ -37,7 +37,7 @@ export class AnswerMemory {
 }
 
 /** The answers that one request holds. */
-export interface HeldAnswers {
+export interface HeldResponses {
   /** False: there is no room for so many more bytes, and none are taken. */
   take(bytes: number): boolean;
   /** Of what was taken. */

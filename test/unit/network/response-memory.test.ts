@@ -24,7 +24,7 @@ function fanOut(): FanOut {
   const outbound = {
     fetch: async (_: unknown, { admit }: { admit: (bytes: number) => boolean }) => {
       await Promise.resolve();
-      if (!admit(BYTES_MAX)) throw new OutboundError('answerTooLarge', 'no room');
+      if (!admit(BYTES_MAX)) throw new OutboundError('responseTooLarge', 'no room');
       return { status: 200, headers: {}, body: Buffer.alloc(BYTES_MAX) };
     },
   } as unknown as OutboundClient;
@@ -37,7 +37,7 @@ describe('Answers of many remotes', () => {
 
   it('have twice the bytes of one together; further ones are too large', async () => {
     const asked = fanOut();
-    const { answers, errors } = await asked.holding((held) =>
+    const { responses: answers, errors } = await asked.holding((held) =>
       asked.ask(questions(REMOTES), (body) => body.length, held, never),
     );
     assert.equal(answers.size, 2);
@@ -52,7 +52,7 @@ describe('Answers of many remotes', () => {
     const counts: number[] = [];
     const running = Array.from({ length: 5 }, () =>
       asked.holding(async (held) => {
-        const { answers } = await asked.ask(questions(2), (body) => body, held, never);
+        const { responses: answers } = await asked.ask(questions(2), (body) => body, held, never);
         counts.push(answers.size);
         await ended;
       }),
@@ -64,7 +64,7 @@ describe('Answers of many remotes', () => {
     const later = await asked.holding((held) =>
       asked.ask(questions(2), (body) => body, held, never),
     );
-    assert.equal(later.answers.size, 2);
+    assert.equal(later.responses.size, 2);
   });
 
   it('that are not understood leave their room to others', async () => {
@@ -72,7 +72,7 @@ describe('Answers of many remotes', () => {
     const read = (): never => {
       throw new MalformedJson('nonsense');
     };
-    const { answers } = await asked.holding(async (held) => {
+    const { responses: answers } = await asked.holding(async (held) => {
       await asked.ask(questions(2), read, held, never);
       return asked.ask(questions(2), (body) => body, held, never);
     });

@@ -76,7 +76,7 @@ const PAGE_OF_HITS: Record<string, Schema> = {
   totalHits: COUNT,
 };
 
-const BESIDE_HITS: Record<string, Schema> = {
+const OTHER_MEMBERS: Record<string, Schema> = {
   semanticHitCount: COUNT,
   facetDistribution: FACET_DISTRIBUTION,
   facetStats: FACET_STATS,
@@ -86,36 +86,36 @@ const BESIDE_HITS: Record<string, Schema> = {
   remoteErrors: OBJECT,
 };
 
-export const SEARCH_ANSWER = object(
+export const SEARCH_RESPONSE = object(
   { hits: listOf(HIT), query: TEXT, processingTimeMs: COUNT },
-  { indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...BESIDE_HITS },
+  { indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...OTHER_MEMBERS },
 );
 
-const FEDERATED_ANSWER = object(
+const FEDERATED_RESPONSE = object(
   { hits: listOf(HIT), processingTimeMs: COUNT },
   {
     ...PAGE_OF_HITS,
-    ...BESIDE_HITS,
+    ...OTHER_MEMBERS,
     queryVectors: QUERY_VECTORS,
     facetsByIndex: mapOf(object({ distribution: FACET_DISTRIBUTION, stats: FACET_STATS })),
   },
 );
 
-export const MULTI_SEARCH_ANSWER: Schema = {
+export const MULTI_SEARCH_RESPONSE: Schema = {
   type: 'object',
   properties: {
-    ...FEDERATED_ANSWER.properties,
-    results: listOf(SEARCH_ANSWER),
+    ...FEDERATED_RESPONSE.properties,
+    results: listOf(SEARCH_RESPONSE),
   },
   additionalProperties: false,
 };
 
-export const SIMILAR_ANSWER = object(
+export const SIMILAR_RESPONSE = object(
   { hits: listOf(HIT), id: TEXT, processingTimeMs: COUNT },
-  { ...PAGE_OF_HITS, ...BESIDE_HITS },
+  { ...PAGE_OF_HITS, ...OTHER_MEMBERS },
 );
 
-export const FACET_SEARCH_ANSWER = object(
+export const FACET_SEARCH_RESPONSE = object(
   {
     facetHits: listOf(object({ value: TEXT, count: COUNT })),
     facetQuery: orNull(TEXT),
@@ -165,7 +165,7 @@ export const STATS = object({
   indexes: mapOf(INDEX_STATS),
 });
 
-export const FIELDS_ANSWER = pageOf(OBJECT);
+export const FIELDS_RESPONSE = pageOf(OBJECT);
 
 // --- Tasks ------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ export const VERSION: Schema = {
   required: ['commitSha', 'commitDate', 'pkgVersion'],
   additionalProperties: TEXT,
 };
-export const FEATURES_ANSWER = object(Object.fromEntries(FEATURES.map((name) => [name, FLAG])));
+export const FEATURES_RESPONSE = object(Object.fromEntries(FEATURES.map((name) => [name, FLAG])));
 
 export const KEY = object(
   {

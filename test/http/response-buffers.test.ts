@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
-import { headOf } from '../support/answer-head.ts';
+import { headOf } from '../support/result-head.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 const BODY_BYTES = 60_000;
@@ -48,7 +48,7 @@ for (const transport of ['fastest', 'node'] as const) {
 
     before(async () => {
       pool = new BufferPool();
-      test = await startTestServer({ masterKey: null, transport, answerBuffers: pool });
+      test = await startTestServer({ masterKey: null, transport, responseBuffers: pool });
       test.services.addIndex('a');
       test.services.search.search = async (_, { q }) => {
         const body = bodyOf(q!);
@@ -81,7 +81,7 @@ for (const transport of ['fastest', 'node'] as const) {
       }
       const quick = Array.from({ length: SEARCHES }, (_, n) => `quick ${n}`);
       for (let n = 0; n < SEARCHES; n += 20) {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           quick.slice(n, n + 20).map((q) =>
             test.call('POST', '/indexes/a/search', {
               body: { q },
@@ -89,7 +89,7 @@ for (const transport of ['fastest', 'node'] as const) {
             }),
           ),
         );
-        answers.forEach(({ text }, i) => assert.ok(text === bodyOf(quick[n + i]!), quick[n + i]));
+        responses.forEach(({ text }, i) => assert.ok(text === bodyOf(quick[n + i]!), quick[n + i]));
       }
       const parts: Buffer[] = [];
       let bytes = 0;
@@ -110,7 +110,7 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('are compressed whole before their memory is used again', async () => {
       const asked = Array.from({ length: 40 }, (_, n) => `packed ${n}`);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         asked.map(async (q) => {
           const response = await fetch(`${test.url}/indexes/a/search`, {
             method: 'POST',
@@ -120,7 +120,7 @@ for (const transport of ['fastest', 'node'] as const) {
           return response.text();
         }),
       );
-      answers.forEach((text, n) => assert.ok(text === bodyOf(asked[n]!), asked[n]));
+      responses.forEach((text, n) => assert.ok(text === bodyOf(asked[n]!), asked[n]));
     });
 
     it('of clients that went away are given back or forgotten', async () => {

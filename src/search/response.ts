@@ -1,9 +1,9 @@
 import type { BufferPool } from '../base/buffer-pool.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { EngineAnswer } from '../engine/native.ts';
+import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { EngineResult } from '../engine/native.ts';
 
 /** A response body, and what is known of it: nobody has to look into the bytes. */
-export interface Answer extends EngineAnswer {
+export interface SearchResponse extends EngineResult {
   /** By query, where metadata were asked for. */
   queryUids?: readonly string[];
   /** Of one of several searches: from its turn on. */
@@ -14,7 +14,7 @@ export interface Answer extends EngineAnswer {
 export function joined(parts: readonly (Buffer | string)[], limits: RequestLimits): Buffer {
   const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
   const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
-  if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+  if (bytes > limits.responseBytes) throw responseTooLarge(limits);
   return Buffer.concat(buffers, bytes);
 }
 
@@ -24,12 +24,12 @@ const RESULTS_CLOSE = Buffer.from(']}');
 
 /** The answers to several searches as one. Throws like {@link joined}. */
 export function joinedResults(
-  answers: readonly Answer[],
+  responses: readonly SearchResponse[],
   limits: RequestLimits,
   buffers: BufferPool,
 ): Buffer {
-  const parts = answers.flatMap(({ bytes }, n) => (n === 0 ? [bytes] : [COMMA, bytes]));
+  const parts = responses.flatMap(({ bytes }, n) => (n === 0 ? [bytes] : [COMMA, bytes]));
   const body = joined([RESULTS_OPEN, ...parts, RESULTS_CLOSE], limits);
-  for (const { bytes } of answers) buffers.giveBack(bytes);
+  for (const { bytes } of responses) buffers.giveBack(bytes);
   return body;
 }
