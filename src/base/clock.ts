@@ -26,9 +26,9 @@ export class Moments {
   next(): number {
     const elapsed = this.#clock.elapsed?.() ?? 0;
     const passed = this.#last + Math.max(0, elapsed - this.#elapsed);
-    const least = Math.round(this.#last * 1000 + 1) / 1000;
+    const earliest = Math.round(this.#last * 1000 + 1) / 1000;
     const now = this.#clock.now();
-    this.#last = now >= least ? now : Math.max(least, Math.round(passed * 1000) / 1000);
+    this.#last = now >= earliest ? now : Math.max(earliest, Math.round(passed * 1000) / 1000);
     this.#elapsed = elapsed;
     return this.#last;
   }

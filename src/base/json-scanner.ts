@@ -22,7 +22,7 @@ const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)
 const DEPTH_MAX = 1100;
 const SCALAR_BYTES_MAX = 400;
 /** Bytes that are read in one turn of the event loop. */
-const TURN_BYTES = 512 * 1024;
+const SLICE_BYTES = 512 * 1024;
 
 /** REQUIRES: the bytes are valid UTF-8. All methods throw `MalformedJson`. */
 export class JsonScanner {
@@ -69,7 +69,7 @@ export class JsonScanner {
   }
 
   /** Like `object`, with visits that may take turns of the event loop. */
-  async objectInTurns(visit: (name: string) => Promise<void>): Promise<void> {
+  async objectInSlices(visit: (name: string) => Promise<void>): Promise<void> {
     this.#open(OPEN_OBJECT);
     if (this.#closes(CLOSE_OBJECT)) return;
     do {
@@ -81,17 +81,17 @@ export class JsonScanner {
   }
 
   /** Like `array`; other work comes between elements when there is much to read. */
-  async arrayInTurns(visit: () => void): Promise<void> {
+  async arrayInSlices(visit: () => void): Promise<void> {
     this.#open(OPEN_ARRAY);
     if (this.#closes(CLOSE_ARRAY)) return;
-    let turn = this.at;
+    let sliceStart = this.at;
     do {
       this.peek();
       const start = this.at;
       visit();
       if (this.at === start) this.skip();
-      if (this.at - turn > TURN_BYTES) {
-        turn = this.at;
+      if (this.at - sliceStart > SLICE_BYTES) {
+        sliceStart = this.at;
         await setImmediate();
       }
     } while (this.#goesOn(CLOSE_ARRAY));

@@ -152,22 +152,22 @@ export class GivenOptions<O extends Options> {
   count<I extends number | null>(
     name: OptionName<O>,
     initial: I,
-    least = 0,
-    most = Infinity,
+    min = 0,
+    max = Infinity,
   ): number | I {
     const value = this.text(name);
     if (value === null) return initial;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
-    if (number >= least && number <= most) return number;
-    const range = most === Infinity ? `at least ${least}` : `${least} to ${most}`;
+    if (number >= min && number <= max) return number;
+    const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`;
     return bad(name, value, `a whole number of ${range}`);
   }
 
   /** null: not given, or given as `false`. `initial`: given without a number. */
-  optionalCount(name: OptionName<O>, initial: number, least: number, most: number): number | null {
+  optionalCount(name: OptionName<O>, initial: number, min: number, max: number): number | null {
     const value = this.#values[name];
     if (value === undefined || value === false) return null;
-    return value === true ? initial : this.count(name, initial, least, most);
+    return value === true ? initial : this.count(name, initial, min, max);
   }
 
   oneOf<T extends string>(name: OptionName<O>, accepted: readonly T[], initial: T): T {
@@ -189,8 +189,8 @@ export function optionsHelp(options: Options): string {
   return Object.entries(options)
     .filter(([, option]) => isShown(option))
     .map(([name, { kind, help, initial }]) => {
-      const told = initial === undefined ? '' : ` Default: ${initial}.`;
-      return `  --${name}${values[kind]}\n      ${help}${told} [${variableName(name)}]\n`;
+      const note = initial === undefined ? '' : ` Default: ${initial}.`;
+      return `  --${name}${values[kind]}\n      ${help}${note} [${variableName(name)}]\n`;
     })
     .join('');
 }

@@ -16,11 +16,11 @@ export function* fromRuns(runs: readonly number[]): Generator<number> {
 }
 
 /** The first uids, at most `most`, and the runs of the others. */
-export function takeFromRuns(runs: readonly number[], most: number): [number[], number[]] {
+export function takeFromRuns(runs: readonly number[], limit: number): [number[], number[]] {
   const taken: number[] = [];
   const left = [...runs];
-  while (left.length > 0 && taken.length < most) {
-    const n = Math.min(most - taken.length, left[1]!);
+  while (left.length > 0 && taken.length < limit) {
+    const n = Math.min(limit - taken.length, left[1]!);
     for (let k = 0; k < n; k++) taken.push(left[0]! + k);
     if (n === left[1]) left.splice(0, 2);
     else {

@@ -347,7 +347,7 @@ function shortened(message: string): string {
 }
 
 /** What of a request an error is about. */
-export interface ErrorPlace {
+export interface ErrorLocation {
   /** Position of one of several queries. */
   query?: number;
   /** Another part of the request, such as `federation.facetsByIndex`. */
@@ -356,7 +356,7 @@ export interface ErrorPlace {
 }
 
 /** The message of an error: its text, with its place in front. */
-function rendered(text: string, { query, path, index }: ErrorPlace): string {
+function rendered(text: string, { query, path, index }: ErrorLocation): string {
   const part = query === undefined ? path : `queries[${query}]`;
   const inside = part === undefined ? '' : `Inside \`.${part}\`: `;
   return `${inside}${index === undefined ? '' : `Index \`${index}\`: `}${text}`;
@@ -370,10 +370,10 @@ export class ApiError extends Error {
   readonly status: number;
   /** The message without the place. */
   readonly text: string;
-  readonly at: ErrorPlace;
+  readonly at: ErrorLocation;
 
   /** @param text what it quotes of a long request is cut */
-  constructor(code: ErrorCode, text: string, status?: number, at: ErrorPlace = {}) {
+  constructor(code: ErrorCode, text: string, status?: number, at: ErrorLocation = {}) {
     const kept = shortened(text);
     super(shortened(rendered(kept, at)));
     this.text = kept;
@@ -386,7 +386,7 @@ export class ApiError extends Error {
   }
 
   /** The same error at another place; what `at` does not name stays. */
-  placed(at: ErrorPlace): ApiError {
+  locatedAt(at: ErrorLocation): ApiError {
     return new ApiError(this.code, this.text, this.status, { ...this.at, ...at });
   }
 

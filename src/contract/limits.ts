@@ -42,13 +42,13 @@ export function bodyBytesMax(
   kind: BodyKind,
   { payloadBytes, searchPayloadBytes }: RequestLimits,
 ): number {
-  const most: Record<BodyKind, number> = {
+  const bytesMax: Record<BodyKind, number> = {
     payload: payloadBytes,
     search: searchPayloadBytes,
     settings: SETTINGS_BODY_MAX,
     other: OTHER_BODY_MAX,
   };
-  return Math.min(payloadBytes, most[kind]);
+  return Math.min(payloadBytes, bytesMax[kind]);
 }
 
 const TAGS = [
@@ -83,7 +83,7 @@ export function multiSearchLimitFault(
   }
   for (const [i, query] of queries.entries()) {
     const fault = tagFault(query, limits);
-    if (fault !== null) return fault.placed({ query: i });
+    if (fault !== null) return fault.locatedAt({ query: i });
   }
   return null;
 }

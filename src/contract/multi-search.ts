@@ -18,12 +18,12 @@ export function multiSearchFault(
         : federatedFault(query, i, federation.distinct, features, network);
     if (fault !== null) return fault;
     const gate = searchGate(query, features);
-    if (gate !== null) return gate.placed({ query: i });
+    if (gate !== null) return gate.locatedAt({ query: i });
   }
   const gate = federation
     ? searchGate({ personalize: federation.personalize ?? null }, features)
     : null;
-  return gate && gate.placed({ path: 'federation' });
+  return gate && gate.locatedAt({ path: 'federation' });
 }
 
 function separateFault(query: MultiSearchQuery, position: number): ApiError | null {
@@ -94,7 +94,7 @@ function remoteFault(
       );
     }
     if (!features.network) {
-      return featureNotEnabled('Using `federationOptions.remote`', 'network').placed({
+      return featureNotEnabled('Using `federationOptions.remote`', 'network').locatedAt({
         query: position,
       });
     }
@@ -107,7 +107,7 @@ function remoteFault(
     }
   }
   if (isGiven(query.federationOptions?.queryPosition) && !features.network) {
-    return featureNotEnabled('Using `federationOptions.queryPosition`', 'network').placed({
+    return featureNotEnabled('Using `federationOptions.queryPosition`', 'network').locatedAt({
       query: position,
     });
   }

@@ -1,5 +1,5 @@
 /** The one fault that a refused value is answered with: its code, where it is, and what was expected. */
-import { CHARACTERS_OF_VALUE, countValues } from '../base/json-turns.ts';
+import { CHARACTERS_OF_VALUE, countValues } from '../base/json-slices.ts';
 import { JsonNumber, shortJson } from '../base/json.ts';
 import { maskedUrl } from '../base/secrets.ts';
 import { suggest } from '../base/suggest.ts';
@@ -35,11 +35,11 @@ export class Fault {
 /** @param whole the value that was refused, which the fault lies in */
 export function faultOf(refusal: RuleFault, whole: unknown): Fault {
   const { keyword, data, instancePath, propertyName } = refusal;
-  const { told, codes } = refusal.parentSchema as Rule;
+  const { declared, codes } = refusal.parentSchema as Rule;
   const fault =
     keyword === 'properties'
       ? memberFault(refusal)
-      : new Fault(codes.value, describeValue(keyword, told, data));
+      : new Fault(codes.value, describeValue(keyword, declared, data));
   if (propertyName !== undefined) fault.under(`.${propertyName}`);
   return fault.under(pathIn(whole, instancePath));
 }
@@ -57,30 +57,30 @@ function pathIn(whole: unknown, pointer: string): string {
 }
 
 /** What a keyword says of a value that it refuses. */
-function describeValue(keyword: string, told: Schema, value: unknown): Describe {
+function describeValue(keyword: string, declared: Schema, value: unknown): Describe {
   switch (keyword) {
     case 'kind':
-      return wrongKind(typesOf(told), value, told['x-secret'] === true);
+      return wrongKind(typesOf(declared), value, declared['x-secret'] === true);
     case 'oneOf':
-      return wrongKind(told.oneOf!.flatMap(typesOf), value, false);
+      return wrongKind(declared.oneOf!.flatMap(typesOf), value, false);
     case 'x-values-max':
-      return tooLong(told['x-values-max']!);
+      return tooLong(declared['x-values-max']!);
     case 'enum':
-      return unknownName(value as string, told.enum!);
+      return unknownName(value as string, declared.enum!);
     case 'minLength':
       return (at) => `Invalid value${at}: it is empty.`;
     case 'maxLength':
-      return (at) => `Invalid value${at}: it has more than ${told.maxLength} characters.`;
+      return (at) => `Invalid value${at}: it has more than ${declared.maxLength} characters.`;
     case 'format':
       return (at) =>
-        `Invalid value${at}: ${shownText(told, value as string)}${FORMATS[told.format!](value as string)}.`;
+        `Invalid value${at}: ${shownText(declared, value as string)}${FORMATS[declared.format!](value as string)}.`;
     case 'minimum':
     case 'maximum':
-      return outOfRange(told, value instanceof JsonNumber ? value.value : (value as number));
+      return outOfRange(declared, value instanceof JsonNumber ? value.value : (value as number));
     case 'x-ascending':
-      return descends(told, value as Record<string, number>);
+      return descends(declared, value as Record<string, number>);
     default:
-      return wrongCount(told, (value as unknown[]).length);
+      return wrongCount(declared, (value as unknown[]).length);
   }
 }
 
@@ -122,19 +122,19 @@ function wrongKind(types: readonly JsonType[], value: unknown, secret: boolean):
 }
 
 /** What `x-values-max` says of a value. */
-export function tooManyValues(value: unknown, most: number, code: ErrorCode): Fault | null {
-  return countValues(value, most + 1) <= most ? null : new Fault(code, tooLong(most));
+export function tooManyValues(value: unknown, max: number, code: ErrorCode): Fault | null {
+  return countValues(value, max + 1) <= max ? null : new Fault(code, tooLong(max));
 }
 
-function tooLong(most: number): Describe {
+function tooLong(max: number): Describe {
   return (at) =>
-    `Invalid value${at}: it is too long; at most ${most} values are accepted, ` +
+    `Invalid value${at}: it is too long; at most ${max} values are accepted, ` +
     `and every ${CHARACTERS_OF_VALUE} characters of a text count as one.`;
 }
 
-function shownText(told: Schema, value: string): string {
-  if (told.format === 'http-url') return `${shortJson(maskedUrl(value))}; `;
-  return told['x-secret'] === true ? '' : `${shortJson(value)}; `;
+function shownText(declared: Schema, value: string): string {
+  if (declared.format === 'http-url') return `${shortJson(maskedUrl(value))}; `;
+  return declared['x-secret'] === true ? '' : `${shortJson(value)}; `;
 }
 
 export function unknownEnumValue(
@@ -170,9 +170,9 @@ function wrongCount({ minItems = 0, maxItems }: Schema, count: number): Describe
   return (at) => `Invalid value${at}: it has ${count} elements, ${rule}.`;
 }
 
-function descends(told: Schema, value: Record<string, number>): Describe {
-  const [lower, upper] = told['x-ascending']!;
-  const { minimum, maximum } = told.properties![lower]!;
+function descends(declared: Schema, value: Record<string, number>): Describe {
+  const [lower, upper] = declared['x-ascending']!;
+  const { minimum, maximum } = declared.properties![lower]!;
   return (at) =>
     `Invalid value${at}: both numbers must lie between ${minimum} and ${maximum}, and ` +
     `\`${lower}\` must not be greater than \`${upper}\`, but they are ${value[lower]} and ${value[upper]}.`;
@@ -189,9 +189,9 @@ export function acceptedNames(schema: Schema): string[] {
 
 function memberFault({ params, parentSchema, data }: RuleFault): Fault {
   const { fault, name, inside: refusal } = params;
-  const { told, codes } = parentSchema as Rule;
-  const property = told.properties?.[name];
-  const accepted = acceptedNames(told);
+  const { declared, codes } = parentSchema as Rule;
+  const property = declared.properties?.[name];
+  const accepted = acceptedNames(declared);
   switch (fault) {
     case 'inside':
       return faultOf(refusal!, (data as Record<string, unknown>)[name]).under(`.${name}`);
@@ -210,7 +210,7 @@ function memberFault({ params, parentSchema, data }: RuleFault): Fault {
       return new Fault(
         codes.value,
         (at) =>
-          `Invalid value${at}: it has more than ${told.maxProperties} members, which are accepted at most.`,
+          `Invalid value${at}: it has more than ${declared.maxProperties} members, which are accepted at most.`,
       );
     case 'unknown':
       return new Fault(

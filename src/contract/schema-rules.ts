@@ -14,7 +14,7 @@ import {
   type Name,
   type ValidateFunction,
 } from 'ajv';
-import { countValues } from '../base/json-turns.ts';
+import { countValues } from '../base/json-slices.ts';
 import { JsonNumber } from '../base/json.ts';
 import type { ErrorCode } from './errors.ts';
 import { FORMATS } from './formats.ts';
@@ -28,7 +28,7 @@ export interface Codes {
 
 /** A schema as ajv gets it: `type` is `kind`, and it knows what messages are made of. */
 export interface Rule {
-  readonly told: Schema;
+  readonly declared: Schema;
   readonly codes: Codes;
   readonly [keyword: string]: unknown;
 }
@@ -72,13 +72,13 @@ function numberIn(value: unknown): number {
 /** Keywords that a function decides. In the order in which they are asked, before those of ajv. */
 const TESTS: Record<string, (schema: never) => (value: unknown) => boolean> = {
   kind: ofTypes,
-  'x-values-max': (most: number) => (value) => countValues(value, most + 1) <= most,
+  'x-values-max': (max: number) => (value) => countValues(value, max + 1) <= max,
   enum: (accepted: readonly string[]) => {
     const names = new Set<unknown>(accepted);
     return (value) => typeof value !== 'string' || names.has(value);
   },
-  minimum: (least: number) => (value) => !(numberIn(value) < least),
-  maximum: (most: number) => (value) => !(numberIn(value) > most),
+  minimum: (min: number) => (value) => !(numberIn(value) < min),
+  maximum: (max: number) => (value) => !(numberIn(value) > max),
 };
 
 /** Asked once all members are right. */
@@ -109,8 +109,8 @@ const ONE_OF: CodeKeywordDefinition = {
     const { gen, data } = cxt;
     const valid = gen.name('valid');
     gen.var(valid, true);
-    for (const [n, { told }] of (cxt.schema as Rule[]).entries()) {
-      const accepts = gen.scopeValue('func', { ref: ofTypes(typesOf(told)) });
+    for (const [n, { declared }] of (cxt.schema as Rule[]).entries()) {
+      const accepts = gen.scopeValue('func', { ref: ofTypes(typesOf(declared)) });
       const condition = _`${accepts}(${data})`;
       if (n === 0) gen.if(condition);
       else gen.elseIf(condition);
@@ -155,13 +155,13 @@ function memberCode(cxt: KeywordCxt, key: Name, valid: Name): void {
   const { gen, data, parentSchema } = cxt;
   const { propertyNames, additionalProperties: extra } = parentSchema as Schema;
   const members = Object.entries(cxt.schema as Record<string, Rule>);
-  for (const [n, [name, { told, codes }]] of members.entries()) {
+  for (const [n, [name, { declared, codes }]] of members.entries()) {
     const condition = _`${key} === ${name}`;
     if (n === 0) gen.if(condition);
     else gen.elseIf(condition);
-    if (told['x-immutable-code'] !== undefined) fail(cxt, 'immutable', key);
-    else if (isLarge(told)) {
-      const ref = compileRules(told, codes);
+    if (declared['x-immutable-code'] !== undefined) fail(cxt, 'immutable', key);
+    else if (isLarge(declared)) {
+      const ref = compileRules(declared, codes);
       const inside = gen.const('inside', _`${gen.scopeValue('func', { ref })}(${data}[${name}])`);
       gen.if(_`${inside} !== null`, () => fail(cxt, 'inside', name, inside));
     } else cxt.subschema({ keyword: 'properties', schemaProp: name, dataProp: name }, valid);
@@ -241,7 +241,7 @@ function ruleOf(schema: Schema, inherited: Codes): Rule {
     value: schema['x-code'] ?? inherited.value,
     key: schema['x-key-code'] ?? inherited.key,
   };
-  const base = { told: schema, codes, 'x-values-max': schema['x-values-max'] };
+  const base = { declared: schema, codes, 'x-values-max': schema['x-values-max'] };
   if (schema['x-checked-later'] === true) return base;
   const inner = (one: Schema): Rule => ruleOf(one, codes);
   const { type, properties = {}, items, oneOf, propertyNames, ...rest } = schema;

@@ -49,11 +49,10 @@ export const READ_FROM_DUMP = new Map(
 ) as ReadonlyMap<string, DumpForm<TaskRequest>['read'][string]>;
 
 /** The types that run before anything on an index, in the order of their turns. */
-export const TYPES_BY_TURN: readonly { type: TaskType; take: 'all' | 'highest' | 'lowest' }[] = [
-  ...BY_NAME.values(),
-]
-  .flatMap(({ name, batching }) => ('turn' in batching ? [{ type: name, ...batching }] : []))
-  .sort((a, b) => a.turn - b.turn);
+export const TYPES_BY_PRIORITY: readonly { type: TaskType; take: 'all' | 'highest' | 'lowest' }[] =
+  [...BY_NAME.values()]
+    .flatMap(({ name, batching }) => ('priority' in batching ? [{ type: name, ...batching }] : []))
+    .sort((a, b) => a.priority - b.priority);
 
 /** By key of the details: how a batch shows it. */
 export const SHOWN_IN_BATCH: Readonly<Record<string, InBatch | undefined>> = Object.assign(

@@ -18,14 +18,14 @@ export function fromEngine(thrown: unknown): Error {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (code === CANCELED) return new BatchCanceled();
   const known = toApiError(thrown);
-  if (known.code !== 'internal' || code === 'internal') return withPlace(known);
+  if (known.code !== 'internal' || code === 'internal') return withLocation(known);
   return new ApiError('internal', `The engine failed: ${message}`);
 }
 
 /** The engine writes the query that an error is about in front of its message. */
 const QUERY = /^Inside `\.queries\[(\d+)\]`: /;
 
-function withPlace(error: ApiError): ApiError {
+function withLocation(error: ApiError): ApiError {
   const [prefix, query] = QUERY.exec(error.text) ?? [];
   if (prefix === undefined) return error;
   const text = error.text.slice(prefix.length);
@@ -37,6 +37,6 @@ export async function resultFrom<T>(uid: string, result: Promise<T>): Promise<T>
   try {
     return await result;
   } catch (error) {
-    throw error instanceof ApiError ? error.placed({ index: uid }) : error;
+    throw error instanceof ApiError ? error.locatedAt({ index: uid }) : error;
   }
 }

@@ -16,18 +16,18 @@ import type {
   NativeAddon,
 } from './native.ts';
 
-let lastTicket = 0;
+let lastCancelId = 0;
 
 /** Starts a search of the engine, and cancels it when nobody waits for it any more. */
 export function cancelable<T>(
   native: NativeAddon,
   signal: CancelSignal,
-  start: (ticket: number) => Promise<T>,
+  start: (cancelId: number) => Promise<T>,
 ): Promise<T> {
-  lastTicket = (lastTicket % 0xffff_ffff) + 1;
-  const ticket = lastTicket;
-  const result = start(ticket);
-  signal.onAbort(() => native.cancelSearch(ticket));
+  lastCancelId = (lastCancelId % 0xffff_ffff) + 1;
+  const cancelId = lastCancelId;
+  const result = start(cancelId);
+  signal.onAbort(() => native.cancelSearch(cancelId));
   return result;
 }
 
@@ -82,32 +82,32 @@ export class IndexHandle {
 
   search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.search(this.#handle, request, ticket),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.search(this.#handle, request, cancelId),
       ),
     );
   }
 
   facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.facetSearch(this.#handle, request, ticket),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.facetSearch(this.#handle, request, cancelId),
       ),
     );
   }
 
   similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
     return this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.similar(this.#handle, request, ticket),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.similar(this.#handle, request, cancelId),
       ),
     );
   }
 
   fetchDocuments(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<ListingPart> {
     return this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.fetchDocuments(this.#handle, request, ticket),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.fetchDocuments(this.#handle, request, cancelId),
       ),
     );
   }
@@ -118,8 +118,8 @@ export class IndexHandle {
     signal: CancelSignal = NEVER_CANCELED,
   ): Promise<Buffer> {
     let part = await this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.fetchDocuments(this.#handle, request, ticket, true),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.fetchDocuments(this.#handle, request, cancelId, true),
       ),
     );
     if (part.rest === null) return part.bytes;
@@ -141,8 +141,8 @@ export class IndexHandle {
     signal: CancelSignal = NEVER_CANCELED,
   ): Promise<OpenDocuments> {
     const { stream, total } = await this.track(
-      cancelable(this.#native, signal, (ticket) =>
-        this.#native.openDocuments(this.#handle, request, ticket),
+      cancelable(this.#native, signal, (cancelId) =>
+        this.#native.openDocuments(this.#handle, request, cancelId),
       ),
     );
     return new OpenDocuments(this.#native, stream, total);

@@ -47,7 +47,7 @@ export interface NativeAddon {
   indexFields(handle: number): string;
 
   /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to its answer, or to what it needs. */
-  search(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
+  search(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
   /**
    * Ends a search that needs a vector. It is used up by this, or by `dropSearch`; it does not need its index any more.
    * @param vector null: there is none, words have to do
@@ -55,19 +55,19 @@ export interface NativeAddon {
   resumeSearch(
     search: PendingSearch,
     vector: Float32Array | null,
-    ticket?: number,
+    cancelId?: number,
   ): Promise<EngineResult>;
   dropSearch(search: PendingSearch): void;
   /**
    * Nobody waits any more for the search or the listing that was given this ticket, a number of 32 bits but 0: it ends
    * soon, with whatever it has or with code `canceled`. Nothing happens when it has ended.
    */
-  cancelSearch(ticket: number): void;
+  cancelSearch(cancelId: number): void;
   /**
    * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; behind them come the
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
-  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<EngineResult>;
+  federatedSearch(handles: number[], request: EngineText, cancelId?: number): Promise<EngineResult>;
   /**
    * Reads what a server of the network has answered to a federated search. `bytes` must not change until it is merged.
    * Rejects with `remote_bad_response`, and what is wrong.
@@ -80,9 +80,9 @@ export interface NativeAddon {
   /** `request`: JSON of {@link EngineFacetMergeRequest}; the same. */
   mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
-  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
+  facetSearch(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
-  similar(handle: number, request: EngineText, ticket?: number): Promise<EngineResult>;
+  similar(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
   /**
    * `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body.
    * @param unlimited the parts may take as long as they need; the ticket counts for all of them
@@ -90,7 +90,7 @@ export interface NativeAddon {
   fetchDocuments(
     handle: number,
     request: EngineText,
-    ticket?: number,
+    cancelId?: number,
     unlimited?: boolean,
   ): Promise<ListingPart>;
   /** Resolves to the next part. A `rest` is used up by this, or by `dropRest`; it does not need its index any more. */
@@ -113,7 +113,7 @@ export interface NativeAddon {
   openDocuments(
     handle: number,
     request: string,
-    ticket?: number,
+    cancelId?: number,
   ): Promise<{ stream: DocumentStream; total: number }>;
   /**
    * Resolves to the next documents, whole and with their vectors, a line of JSON each: at least one, and lines until they have

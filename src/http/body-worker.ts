@@ -1,6 +1,6 @@
 /** The thread that reads large bodies: their cost is the sender's choice, and the event loop must not pay it. */
 import { parentPort } from 'node:worker_threads';
-import { countValues } from '../base/json-turns.ts';
+import { countValues } from '../base/json-slices.ts';
 import { RawJson } from '../base/json.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Schema } from '../contract/schema.ts';

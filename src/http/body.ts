@@ -231,7 +231,7 @@ function receiveBytes(connection: Connection, sink: UploadSink, dropped: number)
       );
     };
     connection.onAbort(() => fail(new Error('the client went away')));
-    sink.onRoom = () => connection.resume();
+    sink.onDrain = () => connection.resume();
     sink.onError = fail;
     connection.receive((chunk, last) => {
       if (ended) return;
@@ -253,7 +253,7 @@ async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink):
   const target = new Writable({
     write(part: Buffer, _, done) {
       if (sink.write(part)) done();
-      else sink.onRoom = done;
+      else sink.onDrain = done;
     },
   });
   sink.onError = (error) => {
@@ -280,7 +280,7 @@ async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink):
  */
 class UploadSink {
   /** Room again after `write` has returned false. */
-  onRoom: () => void = () => {};
+  onDrain: () => void = () => {};
   /** The disk failed; nothing is taken in any more. */
   onError: (error: unknown) => void = () => {};
   /** The limit is passed: what is written is dropped. */
@@ -460,7 +460,7 @@ class UploadSink {
       this.#written(next);
       if (this.#full && this.#waiting <= UPLOAD_WAITING_BYTES_MAX / 2) {
         this.#full = false;
-        this.onRoom();
+        this.onDrain();
       }
     }
   }

@@ -120,10 +120,10 @@ export interface TlsFiles {
 }
 
 /** Where to listen: at an address, or at a unix socket, which has no port and no TLS. */
-export type ListenPlace = { host: string; port: number } | { socketPath: string };
+export type ListenAddress = { host: string; port: number } | { socketPath: string };
 
 export interface ListenOptions {
-  place: ListenPlace;
+  address: ListenAddress;
   tls: TlsFiles | null;
   /** Refuse clients without certificate. Only the node adapter can. */
   tlsRequireAuth: boolean;
@@ -354,9 +354,9 @@ class SocketConnection implements Connection {
         moved: () => (queue.isDrained ? null : queue.given),
         keepAlive: () => {
           // Writing makes the library try again what the client had no room for.
-          if (!queue.hasRoom && queue.holdsBytes) {
+          if (!queue.hasCapacity && queue.holdsBytes) {
             pump(1);
-            if (queue.hasRoom) drained();
+            if (queue.hasCapacity) drained();
           }
           if (this.#done) return;
           res.pause();
@@ -375,7 +375,7 @@ class SocketConnection implements Connection {
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
         if (bytes.length > 0) {
           queue.add(bytes);
-          if (queue.hasRoom) pump(STREAM_PIECE_BYTES);
+          if (queue.hasCapacity) pump(STREAM_PIECE_BYTES);
         }
         return queue.isDrained;
       },
@@ -383,10 +383,10 @@ class SocketConnection implements Connection {
         if (this.#done) return;
         listener = drain;
         res.onWritable(() => {
-          queue.hasRoom = true;
+          queue.hasCapacity = true;
           pump(STREAM_PIECE_BYTES);
           drained();
-          return queue.hasRoom;
+          return queue.hasCapacity;
         });
       },
       end: () => {
@@ -407,7 +407,7 @@ class StreamQueue {
   readonly #res: Socket.Response;
   readonly #waiting: Buffer[] = [];
   /** The library would take more. */
-  hasRoom = true;
+  hasCapacity = true;
   given = 0;
 
   constructor(res: Socket.Response) {
@@ -419,7 +419,7 @@ class StreamQueue {
   }
 
   get isDrained(): boolean {
-    return this.hasRoom && !this.holdsBytes;
+    return this.hasCapacity && !this.holdsBytes;
   }
 
   add(bytes: Buffer): void {
@@ -432,7 +432,7 @@ class StreamQueue {
     this.#res.cork(() => {
       for (
         let size = firstBytes;
-        this.hasRoom || size < STREAM_PIECE_BYTES;
+        this.hasCapacity || size < STREAM_PIECE_BYTES;
         size = STREAM_PIECE_BYTES
       ) {
         const next = waiting.shift();
@@ -451,7 +451,7 @@ class StreamQueue {
   }
 
   #give(bytes: Buffer): void {
-    this.hasRoom = this.#res.write(bytes);
+    this.hasCapacity = this.#res.write(bytes);
     this.given += bytes.length;
   }
 }
@@ -571,10 +571,10 @@ const SOCKET_PATH_BYTES_MAX = 103;
 /** Rejects when the place cannot be listened on, for instance because another server does. */
 export function listenWithLibrary(
   library: Socket.Library,
-  { place, tls, onRequest }: ListenOptions,
+  { address, tls, onRequest }: ListenOptions,
 ): Promise<Listener> {
-  if ('socketPath' in place && Buffer.byteLength(place.socketPath) > SOCKET_PATH_BYTES_MAX) {
-    return Promise.reject(new Error(`${place.socketPath} is too long for a socket`));
+  if ('socketPath' in address && Buffer.byteLength(address.socketPath) > SOCKET_PATH_BYTES_MAX) {
+    return Promise.reject(new Error(`${address.socketPath} is too long for a socket`));
   }
   const app =
     tls === null
@@ -590,13 +590,13 @@ export function listenWithLibrary(
   return new Promise((resolve, reject) => {
     const listening = (token: Socket.ListenToken | false): void => {
       if (token === false) {
-        const name = 'port' in place ? `${place.host}:${place.port}` : place.socketPath;
+        const name = 'port' in address ? `${address.host}:${address.port}` : address.socketPath;
         reject(new Error(`${name} cannot be listened on; is another server running there?`));
         return;
       }
       let open = true;
       resolve({
-        port: 'port' in place ? library.us_socket_local_port(token) : 0,
+        port: 'port' in address ? library.us_socket_local_port(token) : 0,
         stopListening: () => {
           if (open) library.us_listen_socket_close(token);
           open = false;
@@ -604,8 +604,8 @@ export function listenWithLibrary(
         close: () => app.close(),
       });
     };
-    if ('socketPath' in place) app.listen_unix(listening, place.socketPath);
+    if ('socketPath' in address) app.listen_unix(listening, address.socketPath);
     // Without the option a second server could share the port unnoticed.
-    else app.listen(place.host, place.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
+    else app.listen(address.host, address.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
   });
 }

@@ -1,4 +1,4 @@
-import { jsonInTurns, weightOf } from '../base/json-turns.ts';
+import { jsonInSlices, weightOf } from '../base/json-slices.ts';
 import { ApiError, toApiError, type ErrorCode } from '../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../contract/filters.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -36,7 +36,7 @@ export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode)
     try {
       if (weightOf(filter, CHECKED_AT_ONCE_MAX) < CHECKED_AT_ONCE_MAX) {
         checkFilter(JSON.stringify(filter), containsFilter, multimodal);
-      } else await checkLargeFilter(await jsonInTurns(filter), containsFilter, multimodal);
+      } else await checkLargeFilter(await jsonInSlices(filter), containsFilter, multimodal);
     } catch (thrown) {
       throw underCode(thrown, code);
     }

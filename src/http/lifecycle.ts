@@ -87,7 +87,7 @@ interface Pending {
   /** Of `performance.now()`. */
   readonly startedAt: number;
   /** It is told of in the log and counts in the metrics. */
-  readonly told: boolean;
+  readonly logged: boolean;
   open: boolean;
   /** What the answer tells of the limits of the key. */
   limitHeaders: readonly Header[];
@@ -129,17 +129,17 @@ export class Lifecycle {
     });
   }
 
-  /** @param told whether it is told of in the log and counts in the metrics; the server's own requests are not */
-  handle(connection: Connection, told: boolean): void {
+  /** @param logged whether it is told of in the log and counts in the metrics; the server's own requests are not */
+  handle(connection: Connection, logged: boolean): void {
     try {
-      this.#handle(connection, told);
+      this.#handle(connection, logged);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
       connection.respond(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
-  #handle(connection: Connection, told: boolean): void {
+  #handle(connection: Connection, logged: boolean): void {
     const { headers, method } = connection;
     if (refusedUnread(connection)) return;
     if (
@@ -152,15 +152,15 @@ export class Lifecycle {
     }
     const match = this.#router.match(method, connection.path);
     if (match.kind !== 'found') {
-      this.#respondNoRoute(connection, match, told);
+      this.#respondNoRoute(connection, match, logged);
       return;
     }
     const route = match.target;
     const { authorizer } = this.#options;
-    const id = told ? requestIdOf(headers.requestId) : '';
+    const id = logged ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
     const pending: Pending = {
-      ...{ connection, route, id, startedAt, told },
+      ...{ connection, route, id, startedAt, logged },
       ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
     };
     this.#underWay++;
@@ -195,7 +195,7 @@ export class Lifecycle {
   #respondNoRoute(
     connection: Connection,
     match: Exclude<Match<Route>, { kind: 'found' }>,
-    told: boolean,
+    logged: boolean,
   ): void {
     const { headers, method } = connection;
     const id = requestIdOf(headers.requestId);
@@ -204,7 +204,7 @@ export class Lifecycle {
     if (match.kind === 'wrongMethod') response.push(['allow', match.allow]);
     const status = match.kind === 'unknown' ? 404 : 405;
     connection.respond(status, response, null);
-    if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
+    if (logged) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
 
   /** Whether the limits of the key let the request pass; else it is answered. */
@@ -251,7 +251,7 @@ export class Lifecycle {
         body: value,
         access,
         connection,
-        own: !pending.told,
+        own: !pending.logged,
       });
     };
     const { body } = route;
@@ -365,7 +365,7 @@ export class Lifecycle {
       return;
     }
     const { acceptEncoding, origin } = connection.headers;
-    const headers: Header[] = pending.told ? [[REQUEST_ID, pending.id]] : [];
+    const headers: Header[] = pending.logged ? [[REQUEST_ID, pending.id]] : [];
     if (body !== null) {
       headers.push(response.type === undefined ? JSON_TYPE : ['content-type', response.type]);
       headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
@@ -465,7 +465,7 @@ export class Lifecycle {
     pending.open = false;
     this.#underWay--;
     pending.throttle?.searchesEnded(pending.searches);
-    if (pending.told) {
+    if (pending.logged) {
       const { connection, route, id, startedAt } = pending;
       const { method } = connection;
       const ms = performance.now() - startedAt;

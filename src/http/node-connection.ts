@@ -206,7 +206,7 @@ function unreadable(): ApiError {
 
 /** Throws when a file of `tls` cannot be used. */
 export function listenWithNode({
-  place,
+  address,
   tls,
   tlsRequireAuth,
   onRequest,
@@ -230,11 +230,11 @@ export function listenWithNode({
   server.timeout = 0;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    const at = 'port' in place ? place : { path: place.socketPath };
+    const at = 'port' in address ? address : { path: address.socketPath };
     server.listen(at, () => {
       server.off('error', reject);
       resolve({
-        port: 'port' in place ? (server.address() as AddressInfo).port : 0,
+        port: 'port' in address ? (server.address() as AddressInfo).port : 0,
         stopListening: () => void server.close(),
         close: () => server.closeAllConnections(),
       });

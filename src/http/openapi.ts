@@ -81,11 +81,11 @@ function success({
 
 /** What a request can be answered with beside its success, as far as it follows from the declaration of its route. */
 function errorsOf({ path, action, query, body }: Route): number[] {
-  const hasPlace = path.includes(':');
+  const hasPathParameter = path.includes(':');
   return [
-    ...(query !== undefined || body !== undefined || hasPlace ? [400] : []),
+    ...(query !== undefined || body !== undefined || hasPathParameter ? [400] : []),
     ...(action === null ? [] : [401, 403]),
-    ...(hasPlace ? [404] : []),
+    ...(hasPathParameter ? [404] : []),
     ...(body === undefined ? [] : [413, 415]),
     ...(action === null ? [] : [429]),
     431,

@@ -1,7 +1,7 @@
 /** What a route is, and what its handler gets and gives. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
 import { jsonString } from '../base/json.ts';
-import { jsonText } from '../base/json-turns.ts';
+import { jsonText } from '../base/json-slices.ts';
 import type { ApiError } from '../contract/errors.ts';
 import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';

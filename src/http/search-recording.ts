@@ -43,10 +43,10 @@ export function recordingOf(
   };
 }
 
-/** @param told by the body of the request */
-export function senderOf(connection: Connection, told: string | null): Sender {
+/** @param givenId by the body of the request */
+export function senderOf(connection: Connection, givenId: string | null): Sender {
   const { userId, forwardedFor } = connection.headers;
-  const id = userId ?? told;
+  const id = userId ?? givenId;
   if (id !== null) return { id };
   const [address] = forwardedFor?.split(',', 1) ?? [connection.remoteAddress()];
   return { address: address! };

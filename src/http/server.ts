@@ -92,25 +92,19 @@ export async function startHttp(
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
-      ...{
-        routes,
-        server: dependencies,
-        authorizer,
-        metrics,
-        limits,
-        responseBuffers,
-        logger,
-        logs,
-        phase,
-      },
+      ...{ routes, server: dependencies, authorizer, metrics, limits, responseBuffers },
+      ...{ logger, logs, phase },
       processMark,
     });
   const lifecycle = lifecycleOf(allRoutes());
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
-  const listenAt = (place: { host: string; port: number }, serving: Lifecycle): Promise<Listener> =>
+  const listenAt = (
+    address: { host: string; port: number },
+    serving: Lifecycle,
+  ): Promise<Listener> =>
     listen({
-      place,
+      address,
       tls,
       tlsRequireAuth: options.tlsRequireAuth ?? false,
       onRequest: (connection) => serving.handle(connection, true),
@@ -125,7 +119,7 @@ export async function startHttp(
     transport: library === null ? 'node:http' : 'uWebSockets.js',
     listenWithin: (socketPath) =>
       listen({
-        place: { socketPath },
+        address: { socketPath },
         tls: null,
         tlsRequireAuth: false,
         onRequest: (connection) => lifecycle.handle(connection, false),

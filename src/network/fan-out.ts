@@ -106,7 +106,7 @@ export class FanOut {
   }
 
   /** The same, while this server answers too. A failure here is one of the request, and ends the others. */
-  async askBeside<T>(
+  async askConcurrently<T>(
     here: (() => Promise<T>) | null,
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,

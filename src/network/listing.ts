@@ -16,11 +16,11 @@ export async function readListing(bytes: Buffer): Promise<ListingResponse> {
   let total = -1;
   let hasResults = false;
   const scanner = new JsonScanner(bytes);
-  await scanner.objectInTurns(async (name) => {
+  await scanner.objectInSlices(async (name) => {
     if (name === 'total') total = countOf(scanner.value());
     if (name !== 'results') return;
     hasResults = true;
-    await scanner.arrayInTurns(() => {
+    await scanner.arrayInSlices(() => {
       const from = scanner.at;
       scanner.object(() => {});
       documents.push(bytes.subarray(from, scanner.at));

@@ -51,7 +51,7 @@ export async function ownShares(
   for (const addition of additions) {
     const share = await ownShare(addition, known, (id) => owners.ownerOf(id) === shard.self);
     shares.push(share);
-    if (share.isSound) known ??= share.primaryKey;
+    if (share.isValid) known ??= share.primaryKey;
   }
   return { shares, indexKey: known };
 }
@@ -60,10 +60,10 @@ async function ownShare(
   { source, primaryKey, output }: Addition,
   known: string | null,
   isOwn: (id: string) => boolean,
-): Promise<Share & { isSound: boolean }> {
+): Promise<Share & { isValid: boolean }> {
   const input = 'file' in source ? createReadStream(source.file) : [Buffer.from(source.bytes)];
   let key = known ?? primaryKey;
-  let isSound = true;
+  let isValid = true;
   const pause = pauser();
   async function* ownPieces(): AsyncGenerator<Buffer, undefined> {
     let parts: Buffer[] = [];
@@ -71,7 +71,7 @@ async function ownShare(
     for await (const line of linesOf(objectLines(input), LINE_BYTES_MAX)) {
       key ??= inferredKey(line);
       const id = key === null ? null : documentIdOf(line, key);
-      if (id === null) isSound = false;
+      if (id === null) isValid = false;
       if (id === null || isOwn(id)) {
         parts.push(line, NEWLINE);
         bytes += line.length + 1;
@@ -91,6 +91,6 @@ async function ownShare(
   return {
     bytes: 'file' in source ? null : Buffer.concat(pieces),
     primaryKey: known === null ? key : null,
-    isSound,
+    isValid,
   };
 }

@@ -31,11 +31,12 @@ export class Owners {
     if (this.#begun.length === 1) return this.#begun[0]!.name;
     const idBytes = Buffer.from(id);
     let owner = '';
-    let most: Buffer | null = null;
+    let largest: Buffer | null = null;
     for (const { name, bytes } of this.#begun) {
       const digest = sha256(Buffer.concat([bytes, idBytes]));
-      if (most !== null && most.compare(digest, 0, WEIGHT_BYTES, 0, WEIGHT_BYTES) >= 0) continue;
-      most = digest;
+      if (largest !== null && largest.compare(digest, 0, WEIGHT_BYTES, 0, WEIGHT_BYTES) >= 0)
+        continue;
+      largest = digest;
       owner = name;
     }
     return owner;

@@ -152,7 +152,7 @@ export class Replication {
       return taskUidOf(response);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
-      throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
+      throw new Refusal(messageOf(error), FINAL_FAILURES.has(error.failure));
     }
   }
 }
@@ -172,7 +172,7 @@ function taskUidOf({ status, body, hide }: OutboundAnswer): number {
 }
 
 /** Without the address of the remote. */
-function told({ failure }: OutboundError): string {
+function messageOf({ failure }: OutboundError): string {
   switch (failure) {
     case 'timeout':
       return 'The remote did not respond within the time limit.';

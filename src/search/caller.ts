@@ -44,6 +44,6 @@ export function checkAccess(
   }
   for (const uid of Object.keys(federation?.facetsByIndex ?? {})) {
     if (!access.mayAccess(uid))
-      throw access.refusal(uid).placed({ path: 'federation.facetsByIndex' });
+      throw access.refusal(uid).locatedAt({ path: 'federation.facetsByIndex' });
   }
 }

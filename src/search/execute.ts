@@ -55,7 +55,7 @@ interface Asked<T> {
 interface Job<T extends Query> {
   kind: 'search' | 'multi-search' | 'facet-search' | 'similar';
   /** What the log tells of its requests. */
-  told: (requests: readonly T[]) => object;
+  describe: (requests: readonly T[]) => object;
   caller: SearchCaller;
   queries: readonly Asked<T>[];
   /** Errors tell the position of their query. */
@@ -87,7 +87,7 @@ export class SearchPipeline {
     const { local, network } = this.#parts;
     const { showPerformanceDetails, ...params } = given;
     return this.#one({
-      ...{ kind: 'search', told: ([request]) => askedOf(uid, request!), caller },
+      ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
       ...{ queries: [{ uid, params }], isPinned: true, isHydrated: true },
       shown: [showPerformanceDetails === true],
       run: async ([query], hitSpans) => [
@@ -103,7 +103,7 @@ export class SearchPipeline {
     const { local, network } = this.#parts;
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
     return this.#execute({
-      ...{ kind: 'multi-search', told: () => askedOfMany(queries, false), caller },
+      ...{ kind: 'multi-search', describe: () => askedOfMany(queries, false), caller },
       ...{ queries: queries.map(askedQuery), isMulti: true, isPinned: true, isHydrated: true },
       shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
       run: (resolved, hitSpans) =>
@@ -123,7 +123,7 @@ export class SearchPipeline {
     const { showPerformanceDetails, ...federation } = given;
     const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
     return this.#one({
-      ...{ kind: 'multi-search', told: () => askedOfMany(queries, true), caller, federation },
+      ...{ kind: 'multi-search', describe: () => askedOfMany(queries, true), caller, federation },
       ...{ queries: queries.map(askedQuery), isMulti: true, isHydrated: true },
       // A list that is merged with those of other servers has no places to pin to.
       isPinned: !asksOthers(queries),
@@ -143,7 +143,7 @@ export class SearchPipeline {
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     return this.#one<FacetSearchRequest>({
-      ...{ kind: 'facet-search', told: ([request]) => askedOfFacet(uid, request!), caller },
+      ...{ kind: 'facet-search', describe: ([request]) => askedOfFacet(uid, request!), caller },
       ...{ queries: [{ uid, params }], shown: [false] },
       run: async ([query]) => [
         query!.useNetwork === true
@@ -156,12 +156,12 @@ export class SearchPipeline {
   similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     const { showPerformanceDetails, ...params } = given;
-    const told = ([request]: readonly Query[]): object => ({
+    const describe = ([request]: readonly Query[]): object => ({
       ...{ index: uid, limit: params.limit },
       filtered: (request!.filter ?? null) !== null,
     });
     return this.#one({
-      ...{ kind: 'similar', told, caller, queries: [{ uid, params }] },
+      ...{ kind: 'similar', describe, caller, queries: [{ uid, params }] },
       shown: [showPerformanceDetails === true],
       run: async ([query]) => [
         query!.useNetwork === true
@@ -184,8 +184,8 @@ export class SearchPipeline {
     const { report } = this.#parts;
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
-    const told = (): object => job.told(queries);
-    return report.watched(job.kind, job.caller, told, async () => {
+    const describe = (): object => job.describe(queries);
+    return report.watched(job.kind, job.caller, describe, async () => {
       const steps = new Steps(job.shown.includes(true));
       queries = await steps.time('resolve', () => this.#resolve(job, uids));
       const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);

@@ -21,7 +21,7 @@ import {
 } from './foreign-filter.ts';
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
-import { hydrated, type Hydrator, type PlacedHit } from './hydration.ts';
+import { hydrated, type Hydrator, type LocatedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
 
 /** Who reads, as far as other indexes go. */
@@ -134,16 +134,16 @@ export class ForeignDocuments {
     uids: readonly (readonly string[])[],
     caller: ForeignCaller,
   ): Promise<SearchResponse[]> {
-    const placed = responses.map(({ bytes, head }, n) => ({
+    const unhydrated = responses.map(({ bytes, head }, n) => ({
       bytes,
-      hits: placedHits(head, uids[n]!),
+      hits: locatedHits(head, uids[n]!),
     }));
     const hydrator: Hydrator = {
       keysOf: (one) => this.#keysOf(one),
       documents: (foreign, ids) => this.#documents(foreign, ids, caller),
       limits: this.#services.limits,
     };
-    const bodies = await hydrated(placed, hydrator);
+    const bodies = await hydrated(unhydrated, hydrator);
     return responses.map((response, n) => ({ ...response, bytes: bodies[n]! }));
   }
 
@@ -173,7 +173,7 @@ export class ForeignDocuments {
 }
 
 /** @param uids the index of each query */
-function placedHits({ hitSpans, hitQueries }: ResultHead, uids: readonly string[]): PlacedHit[] {
+function locatedHits({ hitSpans, hitQueries }: ResultHead, uids: readonly string[]): LocatedHit[] {
   const spans = hitSpans ?? new Uint32Array();
   return Array.from({ length: spans.length / 2 }, (_, n) => ({
     indexUid: uids[hitQueries?.[n] ?? 0]!,

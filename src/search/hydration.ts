@@ -26,11 +26,11 @@ export interface Hydrator {
 /** A body, and where its hits stand in it. */
 export interface UnhydratedBody {
   bytes: Buffer;
-  hits: readonly PlacedHit[];
+  hits: readonly LocatedHit[];
 }
 
 /** A hit in the bytes of an answer. */
-export interface PlacedHit extends Span {
+export interface LocatedHit extends Span {
   indexUid: string;
 }
 
@@ -47,20 +47,20 @@ export async function hydrated(
     all.push(texts);
     for (const { indexUid, begin, end } of hits) {
       const text = bytes.toString('utf8', begin, end);
-      const hit: HitText = { begin, end, text, places: new Map() };
+      const hit: HitText = { begin, end, text, replacements: new Map() };
       collect(hit, hydrator.keysOf(indexUid), references);
       texts.push(hit);
       await pause();
     }
   }
-  for (const [uid, places] of references) {
-    const ids = [...new Set(places.map(({ id }) => id))];
+  for (const [uid, replacements] of references) {
+    const ids = [...new Set(replacements.map(({ id }) => id))];
     if (ids.length > IDS_MAX) throw responseTooLarge(hydrator.limits);
     const documents = await hydrator.documents(uid, ids);
     if (documents === undefined) throw indexNotFound(uid);
     if (documents === null) continue;
-    for (const { id, begin, end, hit } of places) {
-      hit.places.set(begin, { begin, end, document: documents.get(id) ?? '{}' });
+    for (const { id, begin, end, hit } of replacements) {
+      hit.replacements.set(begin, { begin, end, document: documents.get(id) ?? '{}' });
     }
   }
   const bodies: Buffer[] = [];
@@ -81,7 +81,7 @@ export async function hydrated(
 interface HitText extends Span {
   text: string;
   /** By their begin: of two keys that name one place the last one counts. */
-  places: Map<number, Replacement>;
+  replacements: Map<number, Replacement>;
 }
 
 /** An id in the text of a hit. */
@@ -101,21 +101,21 @@ async function* replaced(
 ): AsyncGenerator<Buffer, undefined> {
   const pause = pauser();
   let at = 0;
-  for (const { begin, end, text, places } of hits) {
-    if (places.size === 0) continue;
+  for (const { begin, end, text, replacements } of hits) {
+    if (replacements.size === 0) continue;
     yield bytes.subarray(at, begin);
     at = end;
-    yield Buffer.from(withDocuments(text, [...places.values()]));
+    yield Buffer.from(withDocuments(text, [...replacements.values()]));
     await pause();
   }
   yield bytes.subarray(at);
 }
 
-function withDocuments(text: string, places: Replacement[]): string {
-  places.sort((a, b) => a.begin - b.begin);
+function withDocuments(text: string, replacements: Replacement[]): string {
+  replacements.sort((a, b) => a.begin - b.begin);
   let whole = '';
   let at = 0;
-  for (const { begin, end, document } of places) {
+  for (const { begin, end, document } of replacements) {
     whole += text.slice(at, begin) + document;
     at = end;
   }
@@ -148,7 +148,7 @@ function collect(
   }
 }
 
-type AddReference = (id: string, place: Span) => void;
+type AddReference = (id: string, span: Span) => void;
 
 /** The ids at a path below an object: dots lead into objects, lists are followed. */
 function collectIn(

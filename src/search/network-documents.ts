@@ -54,7 +54,7 @@ export class NetworkDocuments {
     const sorted = sort !== null && sort.length > 0;
     const { documents, total, errors } = sorted
       ? await this.#sorted(uid, request, sort, asker)
-      : await this.#inTurn(uid, request, asker);
+      : await this.#byWindows(uid, request, asker);
     const { offset, limit } = request;
     const parts: (Buffer | string)[] = ['{"results":['];
     for (const [n, document] of documents.entries()) parts.push(n === 0 ? '' : ',', document);
@@ -93,7 +93,7 @@ export class NetworkDocuments {
     const merged: Buffer[] = [];
     const cut = new Set(added);
     const pause = pauser();
-    for (let place = 0; place < end; place++) {
+    for (let position = 0; position < end; position++) {
       await pause();
       let best: (typeof heads)[number] | undefined;
       for (const head of heads) {
@@ -101,7 +101,7 @@ export class NetworkDocuments {
         if (best === undefined || order.compare(head.key, best.key!) < 0) best = head;
       }
       if (best === undefined) break;
-      if (place >= offset) merged.push(withoutPaths(best.documents[best.at]!, cut));
+      if (position >= offset) merged.push(withoutPaths(best.documents[best.at]!, cut));
       best.key = keyAt(best.documents, ++best.at);
     }
     const total = lists.reduce((sum, list) => sum + list.total, 0);
@@ -109,7 +109,7 @@ export class NetworkDocuments {
   }
 
   /** How many each server has is asked first, then those whose documents are in the window. */
-  async #inTurn(
+  async #byWindows(
     uid: string,
     request: FetchRequest,
     asker: Asker,
@@ -161,7 +161,7 @@ export class NetworkDocuments {
         ? null
         : async () =>
             read(await wholeListing(await documents.fetch(uid, own, asker.signal), limits));
-    const asked = await fanOut.askBeside(here, questions, read, asker);
+    const asked = await fanOut.askConcurrently(here, questions, read, asker);
     const responses = new Map<Server, T>(asked.responses);
     if (asked.here !== null) responses.set(HERE, asked.here);
     return { responses, errors: asked.errors };
@@ -185,7 +185,7 @@ export class NetworkDocuments {
     return fanOut.holding(async (held) => {
       const questions = new Map(fanOut.others.map((name) => [name, question]));
       const asker = { signal, held };
-      const { responses } = await fanOut.askBeside(null, questions, readListing, asker);
+      const { responses } = await fanOut.askConcurrently(null, questions, readListing, asker);
       for (const { documents: found } of responses.values()) if (found.length > 0) return found[0]!;
       return null;
     });

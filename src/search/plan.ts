@@ -1,4 +1,4 @@
-import { jsonText } from '../base/json-turns.ts';
+import { jsonText } from '../base/json-slices.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type {
   FacetSearchRequest,

@@ -23,11 +23,11 @@ export class SlowSearches {
     this.#log = log;
   }
 
-  /** @param told what it asked for */
+  /** @param describe what it asked for */
   async watched(
     kind: string,
     { requestId }: SearchCaller,
-    told: () => object,
+    describe: () => object,
     search: () => Promise<SearchResponse[]>,
   ): Promise<SearchResponse[]> {
     const from = performance.now();
@@ -39,7 +39,7 @@ export class SlowSearches {
     };
     try {
       const responses = await search();
-      tell(() => ({ engineMs: engineMsOf(responses), ...told() }));
+      tell(() => ({ engineMs: engineMsOf(responses), ...describe() }));
       return responses;
     } catch (error) {
       tell(() => ({ error: toApiError(error).code }));

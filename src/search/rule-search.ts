@@ -19,7 +19,7 @@ export async function matchRules(
   const wanted = [...new Set(wordsOf(query.slice(0, QUERY_LENGTH_MAX)))].slice(0, QUERY_WORDS_MAX);
   if (wanted.length === 0) return [...rules];
   const pause = pauser();
-  let most = 1;
+  let longest = 1;
   let found: { rule: SearchRule; inDescription: number }[] = [];
   for (const rule of rules) {
     await pause();
@@ -27,9 +27,9 @@ export async function matchRules(
     const description = new Set(wordsOf(rule.description ?? ''));
     const missing = wanted.findIndex((word) => !words.has(word) && !description.has(word));
     const held = missing < 0 ? wanted : wanted.slice(0, missing);
-    if (held.length < most) continue;
-    if (held.length > most) found = [];
-    most = held.length;
+    if (held.length < longest) continue;
+    if (held.length > longest) found = [];
+    longest = held.length;
     found.push({ rule, inDescription: held.filter((word) => !words.has(word)).length });
   }
   return found.sort((a, b) => a.inDescription - b.inDescription).map(({ rule }) => rule);

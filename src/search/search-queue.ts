@@ -24,7 +24,7 @@ interface SearchQueueOptions {
 }
 
 /** What a search gets with its permit. */
-export interface Turn {
+export interface Permit {
   /**
    * Gives the permit back while `work` runs, which waits for another server; then takes one again, in its turn, and is
    * not refused. Passes on what `work` resolves to or rejects with. One call at a time.
@@ -32,7 +32,7 @@ export interface Turn {
   away<T>(work: () => Promise<T>): Promise<T>;
 }
 
-type OneSearch<T> = (turn: Turn) => Promise<T>;
+type OneSearch<T> = (permit: Permit) => Promise<T>;
 
 /** What a request learns of one of its searches. */
 interface Watcher {
@@ -78,7 +78,7 @@ export class SearchQueue {
   /** Requests of several searches that have begun, but for those whose searches are all away. */
   #several = 0;
   /** The next permit goes to a request that has had no turn yet. */
-  #turnOfWaiting = false;
+  #nextIsWaiting = false;
   /** Of the requests that ended since some wait: their number, and their average time in ms. */
   #ended = 0;
   #averageMs = 0;
@@ -182,7 +182,7 @@ export class SearchQueue {
       this.#away += change;
       watcher.away?.(change);
     };
-    const turn: Turn = {
+    const permit: Permit = {
       away: async (work) => {
         giveBack();
         leave(1);
@@ -197,7 +197,7 @@ export class SearchQueue {
       },
     };
     try {
-      return await search(turn);
+      return await search(permit);
     } finally {
       giveBack();
       watcher.ended(ms);
@@ -222,10 +222,10 @@ export class SearchQueue {
   #wait<T>(start: () => Promise<T>, several: boolean, signal?: CancelSignal): Promise<T> {
     const { now, waitingMax } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    const most = this.#most();
-    if (this.#waiting.length + this.#away >= most) {
+    const limit = this.#limit();
+    if (this.#waiting.length + this.#away >= limit) {
       const refused = this.#takeRandom();
-      if (refused === undefined && this.#away >= most) return Promise.reject(this.#tooMany());
+      if (refused === undefined && this.#away >= limit) return Promise.reject(this.#tooMany());
       refused?.refuse(this.#tooMany());
     }
     return new Promise((resolve, reject) => {
@@ -244,7 +244,7 @@ export class SearchQueue {
   }
 
   /** How many may wait. */
-  #most(): number {
+  #limit(): number {
     const { permits, waitingMax } = this.#options;
     if (this.#ended < permits) return waitingMax;
     const inTime = Math.floor((DRAIN_MS_MAX * permits) / Math.max(this.#averageMs, 1e-3));
@@ -261,13 +261,13 @@ export class SearchQueue {
     this.#ended++;
     const before = this.#ended === 1 ? 0 : this.#averageMs;
     this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
-    while (this.#waiting.length > this.#most()) this.#takeRandom()?.refuse(this.#tooMany());
+    while (this.#waiting.length > this.#limit()) this.#takeRandom()?.refuse(this.#tooMany());
   }
 
   #startNext(): void {
     while (this.#running < this.#options.permits) {
-      const further = this.#turnOfWaiting ? undefined : this.#further.shift();
-      this.#turnOfWaiting = further !== undefined;
+      const further = this.#nextIsWaiting ? undefined : this.#further.shift();
+      this.#nextIsWaiting = further !== undefined;
       const start = further ?? this.#takeStartable()?.start ?? this.#further.shift();
       if (start === undefined) return;
       start();
@@ -286,10 +286,12 @@ export class SearchQueue {
 
   /** @param several whether it may be a request of several searches */
   #takeRandom(several = true): Waiting | undefined {
-    const places = [...this.#waiting.keys()].filter((at) => several || !this.#waiting[at]!.several);
-    return places.length === 0
+    const candidates = [...this.#waiting.keys()].filter(
+      (at) => several || !this.#waiting[at]!.several,
+    );
+    return candidates.length === 0
       ? undefined
-      : this.#take(places[Math.floor(this.#options.random() * places.length)]!);
+      : this.#take(candidates[Math.floor(this.#options.random() * candidates.length)]!);
   }
 
   #take(at: number): Waiting {
@@ -303,7 +305,7 @@ export class SearchQueue {
   #tooMany(): ApiError {
     return new ApiError(
       'too_many_search_requests',
-      `Too many search requests are running at the same time: ${this.#most()} are waiting already. ` +
+      `Too many search requests are running at the same time: ${this.#limit()} are waiting already. ` +
         'Retry after 10 s.',
     );
   }

@@ -7,12 +7,12 @@ import type { NativeAddon, PendingSearch } from '../engine/native.ts';
  */
 export class SuspendedSearches {
   readonly #native: Pick<NativeAddon, 'dropSearch'>;
-  readonly #most: number;
+  readonly #limit: number;
   #kept = 0;
 
-  constructor(native: Pick<NativeAddon, 'dropSearch'>, most: number) {
+  constructor(native: Pick<NativeAddon, 'dropSearch'>, limit: number) {
     this.#native = native;
-    this.#most = most;
+    this.#limit = limit;
   }
 
   get kept(): number {
@@ -39,7 +39,7 @@ export class SuspendedSearches {
       release();
       this.#native.dropSearch(search);
     };
-    if (this.#kept > this.#most) drop();
+    if (this.#kept > this.#limit) drop();
     signal.onAbort(drop);
     try {
       const result = await work();

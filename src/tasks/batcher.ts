@@ -1,4 +1,4 @@
-import { type TaskType, TYPES_BY_TURN } from '../contract/task-types.ts';
+import { type TaskType, TYPES_BY_PRIORITY } from '../contract/task-types.ts';
 import { RULES_INDEX_UID } from '../contract/task-types/search-rules.ts';
 import type { PendingTask } from './task.ts';
 
@@ -71,7 +71,7 @@ export function nextBatch(
   limits: BatchLimits,
   full: ReadonlySet<TaskType> = NONE,
 ): Batch | null {
-  for (const { type, take } of TYPES_BY_TURN) {
+  for (const { type, take } of TYPES_BY_PRIORITY) {
     if (full.has(type)) continue;
     const waiting = pending.ofType(type);
     if (waiting.length === 0) continue;
@@ -146,7 +146,7 @@ export function nextBatchBeside(
   const ours = new Set(running.uids);
   const others = ({ type }: { type: TaskType }): boolean =>
     !full.has(type) && pending.ofType(type).some((uid) => !ours.has(uid));
-  if (TYPES_BY_TURN.some(others)) return null;
+  if (TYPES_BY_PRIORITY.some(others)) return null;
   const end = pending.firstOfSeveral();
   let cut = false;
   const before: PendingTasks = {

@@ -78,7 +78,7 @@ export class Pending implements PendingBeside {
   }
 
   #queuesOf({ uid, type, indexUid, flags }: TaskRecord): UidQueue[] {
-    if ('turn' in taskTypeEntry(type).batching) return [queueIn(this.#byType, type)];
+    if ('priority' in taskTypeEntry(type).batching) return [queueIn(this.#byType, type)];
     if ((flags & FLAG.linked) === 0) {
       if (indexUid === null) return [this.#ofNoIndex, this.#ofSeveral];
       return [queueIn(this.#byIndex, indexUid)];

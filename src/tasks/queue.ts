@@ -198,7 +198,7 @@ export class TaskQueue {
     }
     if (!this.#size.full) return;
     if (
-      taskTypeEntry(request.type).makesRoom === true &&
+      taskTypeEntry(request.type).freesSpace === true &&
       'filter' in request &&
       'visible' in request
     ) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import jwt from 'jsonwebtoken';
-import { startTestServer, type Answer, type TestServer } from './support/test-server.ts';
+import { startTestServer, type TestResponse, type TestServer } from './support/test-server.ts';
 
 describe('Access', () => {
   let server: TestServer;
@@ -20,7 +20,7 @@ describe('Access', () => {
     return json;
   }
 
-  function code({ status, json }: Answer): string {
+  function code({ status, json }: TestResponse): string {
     return status < 300 ? 'ok' : json.code;
   }
 

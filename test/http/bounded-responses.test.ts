@@ -8,9 +8,9 @@ import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
 describe('The answer of a search', () => {
   let server: BuiltServer;
-  const ANSWER_MAX = 20_000;
+  const RESPONSE_BYTES_MAX = 20_000;
   before(async () => {
-    server = await startBuiltServer(['--search-answer-size-limit', String(ANSWER_MAX)]);
+    server = await startBuiltServer(['--search-answer-size-limit', String(RESPONSE_BYTES_MAX)]);
     const body = Array.from({ length: 100 }, (_, id) => ({ id, text: `word ${'x'.repeat(300)}` }));
     await server.finish('POST', '/indexes/texts/documents', { body });
     await server.finish('PATCH', '/indexes/texts/settings', {
@@ -33,7 +33,7 @@ describe('The answer of a search', () => {
     await refused(path, { limit: 100 });
     const tags = { highlightPreTag: '<'.repeat(4000), attributesToHighlight: ['*'] };
     await refused(path, { q: 'word', limit: 5, attributesToRetrieve: ['id'], ...tags });
-    await refused(path, { limit: 0, q: 'x'.repeat(ANSWER_MAX) });
+    await refused(path, { limit: 0, q: 'x'.repeat(RESPONSE_BYTES_MAX) });
     const many = Array.from({ length: 10 }, () => ({ indexUid: 'texts', limit: 20 }));
     await refused('/multi-search', { queries: many });
     const queries = [{ indexUid: 'texts' }];

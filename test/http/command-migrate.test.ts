@@ -247,9 +247,9 @@ describe('gannet migrate', function () {
 
     it('is refused when a balancer spreads requests over the source and another server', async () => {
       await target.finish('POST', '/indexes', { body: { uid: 'books', primaryKey: 'key' } });
-      let turn = 0;
+      let calls = 0;
       const balancer = new BadProxy(
-        () => [source, target][turn++ % 2]!.url,
+        () => [source, target][calls++ % 2]!.url,
         () => 1,
       );
       const both = await balancer.listen();
@@ -258,7 +258,7 @@ describe('gannet migrate', function () {
           ['--from', source.url, '--url', both],
           ['--from', both, '--url', source.url],
         ]) {
-          turn = 0;
+          calls = 0;
           const ended = await migrate('--overwrite', '--indexes', 'books', ...argv);
           assert.notEqual(ended.status, 0, ended.output);
           await isUnhurt();
@@ -323,8 +323,8 @@ describe('gannet migrate', function () {
   });
 
   it('ends with 3 when a server is gone, with 2 when the command line is wrong', async () => {
-    const gone = await migrate('--from', 'http://127.0.0.1:1');
-    assert.equal(gone.status, 3);
+    const unreachable = await migrate('--from', 'http://127.0.0.1:1');
+    assert.equal(unreachable.status, 3);
     const missing = await migrate('--indexes', 'nothing');
     assert.equal(missing.status, 2);
     assert.match(missing.complaints, /nothing/);

@@ -74,19 +74,19 @@ const NULL_REFUSED = new RegExp(
 );
 
 /** Optional members whose type has no null. */
-function collectNullless(schema: JsonSchema, place: string, found: Set<string>): void {
+function collectNullless(schema: JsonSchema, location: string, found: Set<string>): void {
   const { properties = {}, required = [], items, additionalProperties, oneOf = [] } = schema;
   for (const [name, member] of Object.entries(properties)) {
     const types = [member.type ?? []].flat();
     const isOptional = !required.includes(name) && member.not === undefined;
-    if (isOptional && types.length > 0 && !types.includes('null')) found.add(`${place}.${name}`);
-    collectNullless(member, `${place}.${name}`, found);
+    if (isOptional && types.length > 0 && !types.includes('null')) found.add(`${location}.${name}`);
+    collectNullless(member, `${location}.${name}`, found);
   }
-  if (items !== undefined) collectNullless(items, `${place}[]`, found);
+  if (items !== undefined) collectNullless(items, `${location}[]`, found);
   if (typeof additionalProperties === 'object') {
-    collectNullless(additionalProperties, `${place}.*`, found);
+    collectNullless(additionalProperties, `${location}.*`, found);
   }
-  for (const option of oneOf) collectNullless(option, place, found);
+  for (const option of oneOf) collectNullless(option, location, found);
 }
 
 describe('The description of the interface', function () {
@@ -171,8 +171,8 @@ describe('The description of the interface', function () {
       path,
     );
     const query = new URLSearchParams();
-    for (const { name, required, schema, content, in: place } of parameters) {
-      if (place !== 'query' || (!required && sampler.chance(0.7))) continue;
+    for (const { name, required, schema, content, in: location } of parameters) {
+      if (location !== 'query' || (!required && sampler.chance(0.7))) continue;
       const json = content?.['application/json'];
       const value = sampler.value(json?.schema ?? schema!);
       query.set(name, json === undefined ? String(value) : JSON.stringify(value));

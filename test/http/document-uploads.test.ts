@@ -164,8 +164,8 @@ for (const transport of ['fastest', 'node'] as const) {
       });
       const closed = new Promise((resolve) => req.on('error', resolve));
       req.write(documents(10_000));
-      const turns = { left: 500 };
-      while (files().length === 0 && turns.left-- > 0) await server.call('GET', '/health');
+      const attempts = { left: 500 };
+      while (files().length === 0 && attempts.left-- > 0) await server.call('GET', '/health');
       assert.equal(files().length, 1, 'the upload has begun');
       req.destroy();
       await closed;

@@ -12,7 +12,7 @@ type Json = any;
 const ROUNDS = Number(process.env.GANNET_ROUNDS ?? 120);
 const IDS = 6;
 
-interface Twin {
+interface Model {
   fields: Record<string, Json>;
   regenerate: boolean;
   embeddings: number[][];
@@ -41,16 +41,17 @@ describe('Histories of embeddings', () => {
     const oneOf = <T>(...list: T[]): T => list[below(list.length)]!;
     const word = (): string => oneOf('red', 'green', 'blue', 'red apple', '');
 
-    const twins = new Map<number, Twin>();
+    const models = new Map<number, Model>();
     let field = 'title';
     let version = 0;
     let expected: string[] = [];
-    const textOf = ({ fields }: Twin): string => `${field === 'title' ? '' : 'x '}${fields[field]}`;
-    const embed = (twin: Twin): void => {
-      const text = textOf(twin);
+    const textOf = ({ fields }: Model): string =>
+      `${field === 'title' ? '' : 'x '}${fields[field]}`;
+    const embed = (model: Model): void => {
+      const text = textOf(model);
       expected.push(text);
-      twin.embeddings = [wordEmbedding(text, 4)];
-      twin.madeOf = text;
+      model.embeddings = [wordEmbedding(text, 4)];
+      model.madeOf = text;
     };
 
     const embedderOf = (): Json => ({
@@ -62,31 +63,31 @@ describe('Histories of embeddings', () => {
 
     function apply(document: Json, replace: boolean): void {
       const { _vectors, ...sent } = document;
-      const old = twins.get(sent.id);
+      const old = models.get(sent.id);
       const before = old === undefined ? null : textOf(old);
-      const twin: Twin = {
+      const model: Model = {
         regenerate: old?.regenerate ?? true,
         embeddings: old?.embeddings ?? [],
         madeOf: old?.madeOf ?? null,
         fields: replace || old === undefined ? sent : { ...old.fields, ...sent },
       };
-      twins.set(sent.id, twin);
-      const changed = before !== textOf(twin);
+      models.set(sent.id, model);
+      const changed = before !== textOf(model);
       const value = _vectors === undefined ? undefined : _vectors.e;
       if (value === undefined) {
-        if (old === undefined || (old.regenerate && changed)) embed(twin);
+        if (old === undefined || (old.regenerate && changed)) embed(model);
         return;
       }
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
       const given = isObject ? value.embeddings : (value ?? []);
-      twin.regenerate = isObject ? value.regenerate : false;
+      model.regenerate = isObject ? value.regenerate : false;
       if (given !== undefined && given !== null) {
         const list = given.length === 0 || Array.isArray(given[0]) ? given : [given];
-        twin.embeddings = list;
-        twin.madeOf = null;
-      } else if (!twin.regenerate) {
+        model.embeddings = list;
+        model.madeOf = null;
+      } else if (!model.regenerate) {
         // What there is stays.
-      } else if (old === undefined || !old.regenerate || changed) embed(twin);
+      } else if (old === undefined || !old.regenerate || changed) embed(model);
     }
 
     const vectorsOf = (): Json =>
@@ -117,7 +118,7 @@ describe('Histories of embeddings', () => {
         const ids = new Set(Array.from({ length: below(3) + 1 }, () => below(IDS)));
         const documents = [...ids].map((id) => {
           const e = vectorsOf();
-          const whole = replace || !twins.has(id);
+          const whole = replace || !models.has(id);
           return {
             id,
             ...(whole || below(2) === 0 ? { title: word() } : {}),
@@ -136,15 +137,15 @@ describe('Histories of embeddings', () => {
       }
       if (kind < 17) {
         const id = below(IDS);
-        twins.delete(id);
+        models.delete(id);
         await server.finish('DELETE', `/indexes/i/documents/${id}`);
         return `DELETE ${id}`;
       }
       const all = kind === 17;
       if (all) version++;
       else field = field === 'title' ? 'text' : 'title';
-      for (const twin of twins.values()) {
-        if (twin.regenerate && (all || twin.madeOf !== textOf(twin))) embed(twin);
+      for (const model of models.values()) {
+        if (model.regenerate && (all || model.madeOf !== textOf(model))) embed(model);
       }
       const task = await server.finish('PATCH', '/indexes/i/settings/embedders', {
         body: { e: embedderOf() },
@@ -159,24 +160,24 @@ describe('Histories of embeddings', () => {
       expected = [];
       provider.take();
       history.push(await step());
-      const place = `\n${history.join('\n')}`;
+      const context = `\n${history.join('\n')}`;
       const asked = provider.take().map(({ body }) => (body as { input: string }).input);
-      assert.deepEqual(asked.sort(), expected.sort(), place);
+      assert.deepEqual(asked.sort(), expected.sort(), context);
       const { json } = await server.call('GET', '/indexes/i/documents?retrieveVectors=true');
       const seen = new Map<number, Json>(
         json.results.map((document: Json) => [document.id, document]),
       );
-      assert.deepEqual([...seen.keys()].sort(), [...twins.keys()].sort(), place);
-      for (const [id, twin] of twins) {
+      assert.deepEqual([...seen.keys()].sort(), [...models.keys()].sort(), context);
+      for (const [id, model] of models) {
         const { _vectors, ...fields } = seen.get(id);
-        assert.deepEqual(fields, twin.fields, place);
+        assert.deepEqual(fields, model.fields, context);
         const { embeddings, regenerate } = _vectors.e;
         const found = {
           regenerate,
           embeddings: embeddings.map((row: number[]) => row.map(Math.fround)),
         };
-        const wanted = { regenerate: twin.regenerate, embeddings: twin.embeddings };
-        assert.deepEqual(found, wanted, `document ${id}${place}`);
+        const wanted = { regenerate: model.regenerate, embeddings: model.embeddings };
+        assert.deepEqual(found, wanted, `document ${id}${context}`);
       }
     }
   });

@@ -58,8 +58,8 @@ describe('What is told of indexes', function () {
     assert.equal(value('searches_waiting_to_be_processed'), 0);
     assert.equal(value('task_queue_latency_seconds'), 0);
     assert.equal(value('is_indexing'), 0);
-    const [most, used] = [value('task_queue_max_size'), value('task_queue_used_size')];
-    assert.equal(value('task_queue_size_until_stop_registering'), most * 0.4 - used);
+    const [bytesMax, used] = [value('task_queue_max_size'), value('task_queue_used_size')];
+    assert.equal(value('task_queue_size_until_stop_registering'), bytesMax * 0.4 - used);
     await send('PATCH', '/experimental-features', { metrics: false });
   });
 });

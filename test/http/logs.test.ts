@@ -270,7 +270,7 @@ describe('Logs', function () {
           const schema = operation.requestBody?.content?.['application/json']?.schema;
           const fields = Object.keys(schema?.properties ?? {});
           const named = pattern.replaceAll(/\{\w+\}/g, 'movies');
-          const places: ((secret: string) => Promise<Response>)[] = [
+          const carriers: ((secret: string) => Promise<Response>)[] = [
             (secret) =>
               send(
                 method,
@@ -302,8 +302,8 @@ describe('Logs', function () {
                     }),
                 )),
           ];
-          for (const place of places) {
-            const answer = await place(random.pick(secrets));
+          for (const carry of carriers) {
+            const answer = await carry(random.pick(secrets));
             await answer.text();
             sent++;
           }

@@ -1,6 +1,6 @@
 /** The greatest integers, and what is none. */
 import assert from 'node:assert/strict';
-import { type Answer, useServer } from './support/real-server.ts';
+import { type TestResponse, useServer } from './support/real-server.ts';
 
 /** The greatest integer of the interface; as a double it is 2^64. */
 const GREATEST = '18446744073709551615';
@@ -10,7 +10,7 @@ describe('Numbers in requests', function () {
   const { send, done, idsOf, code, server } = useServer();
 
   it('takes the greatest integer for what it is', async () => {
-    const search = (parameters: string): Promise<Answer> =>
+    const search = (parameters: string): Promise<TestResponse> =>
       send('POST', '/indexes/i/search', `{"q":"word",${parameters}}`);
     assert.deepEqual(idsOf(await search(`"limit":${GREATEST}`)), [1, 2, 3]);
     assert.deepEqual(idsOf(await search(`"offset":${GREATEST}`)), []);
@@ -20,7 +20,7 @@ describe('Numbers in requests', function () {
     assert.equal(page.body.totalPages, 1);
     assert.deepEqual(idsOf(await search(`"page":${GREATEST}`)), []);
     for (const list of ['GET', 'POST']) {
-      const fetched = (parameters: Record<string, string>): Promise<Answer> =>
+      const fetched = (parameters: Record<string, string>): Promise<TestResponse> =>
         list === 'GET'
           ? send('GET', `/indexes/i/documents?${new URLSearchParams(parameters).toString()}`)
           : send(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+import { type TestResponse, startTestServer, type TestServer } from './support/test-server.ts';
 
 for (const transport of ['fastest', 'node'] as const) {
   describe(`Rate limits (${transport})`, () => {
@@ -26,8 +26,8 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal(status, 201, JSON.stringify(json));
       return json;
     };
-    const version = (key: string): Promise<Answer> => server.call('GET', '/version', { key });
-    const search = (key: string): Promise<Answer> =>
+    const version = (key: string): Promise<TestResponse> => server.call('GET', '/version', { key });
+    const search = (key: string): Promise<TestResponse> =>
       server.call('POST', '/indexes/books/search', { body: {}, key });
 
     it('lets a second of requests pass at once, and then as many as the rate', async () => {
@@ -85,7 +85,7 @@ for (const transport of ['fastest', 'node'] as const) {
     it('counts the queries of a multi-search, which passes as a whole', async () => {
       for (const federation of [undefined, null, {}]) {
         const { key } = await newKey({ requestsPerSecond: 10, concurrentSearches: 100 });
-        const multi = (count: number): Promise<Answer> => {
+        const multi = (count: number): Promise<TestResponse> => {
           const queries = Array.from({ length: count }, () => ({ indexUid: 'books' }));
           return server.call('POST', '/multi-search', { body: { queries, federation }, key });
         };
@@ -166,11 +166,11 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('gives the place of a search that fails, or whose client goes away, to the next', async () => {
       const { key } = await newKey({ concurrentSearches: 1 });
-      const missing = (): Promise<Answer> =>
+      const missing = (): Promise<TestResponse> =>
         server.call('POST', '/indexes/missing/search', { body: {}, key });
       assert.equal((await missing()).status, 404);
       assert.equal((await missing()).status, 404);
-      const gone = new Promise<void>((resolve) => {
+      const clientLeft = new Promise<void>((resolve) => {
         server.services.search.search = (_, __, { signal }) =>
           new Promise((_done, failed) => {
             abort.abort();
@@ -187,7 +187,7 @@ for (const transport of ['fastest', 'node'] as const) {
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         signal: abort.signal,
       }).catch(() => {});
-      await gone;
+      await clientLeft;
       server.services.search.search = () => Promise.resolve(nothing);
       assert.equal((await search(key)).status, 200);
     });
@@ -197,7 +197,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.deepEqual(rateLimit, { requestsPerSecond: 1, concurrentSearches: null });
       await version(key);
       assert.equal((await version(key)).status, 429);
-      const patch = (body: object): Promise<Answer> =>
+      const patch = (body: object): Promise<TestResponse> =>
         server.call('PATCH', `/keys/${uid}`, { body });
       assert.deepEqual((await patch({ name: 'n' })).json.rateLimit, rateLimit);
       assert.equal((await version(key)).status, 429, 'a change gives nothing back');

@@ -158,7 +158,7 @@ function authorization(key: string | null | undefined): Record<string, string> {
   return key === null ? {} : { authorization: `Bearer ${key ?? 'MASTER_KEY_OF_TESTS'}` };
 }
 
-interface RawAnswer {
+interface RawResponse {
   status: number;
   /** Without those that differ from one answer to the next. */
   headers: Record<string, unknown>;
@@ -171,9 +171,9 @@ async function rawBoth(
   port: number,
   path: string,
   headers: Record<string, string>,
-): Promise<[RawAnswer, RawAnswer]> {
+): Promise<[RawResponse, RawResponse]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const ask = (method: string): Promise<RawAnswer> =>
+  const ask = (method: string): Promise<RawResponse> =>
     new Promise((done, fail) => {
       const asked = request(
         { host: '127.0.0.1', port, path, method, headers, agent },

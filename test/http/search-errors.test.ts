@@ -1,6 +1,6 @@
 /** Which fault is told, and what its message gives away. */
 import assert from 'node:assert/strict';
-import { type Answer, useServer } from './support/real-server.ts';
+import { type TestResponse, useServer } from './support/real-server.ts';
 
 describe('Errors of searches', function () {
   this.timeout(60_000);
@@ -44,7 +44,7 @@ describe('Errors of searches', function () {
   });
 
   it('ignores what else stands in a search of facet values', async () => {
-    const facet = (body: object): Promise<Answer> =>
+    const facet = (body: object): Promise<TestResponse> =>
       send('POST', '/indexes/i/facet-search', { facetName: 'kind', ...body });
     const plain = await facet({});
     assert.equal(plain.status, 200);

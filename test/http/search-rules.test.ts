@@ -148,13 +148,13 @@ describe('Dynamic search rules', () => {
         ).json;
         await feature(true);
         const context = `round ${round}: ${JSON.stringify({ query, rules })}`;
-        const placed = placedHits(ordinary.hits, pinned);
+        const ranked = withPinned(ordinary.hits, pinned);
         const { page, hitsPerPage, offset = 0, limit = 20 } = query;
         const from = page === undefined ? offset : (page - 1) * hitsPerPage!;
         const count = page === undefined ? limit : hitsPerPage!;
         assert.deepEqual(
           withRules.hits.map(({ id }: any) => id),
-          placed.slice(from, from + count).map(({ id }) => id),
+          ranked.slice(from, from + count).map(({ id }) => id),
           context,
         );
         // What a threshold or `distinct` leaves is only estimated while hits behind the page are not looked at.
@@ -213,7 +213,7 @@ describe('Dynamic search rules', () => {
         const { offset, limit, page, hitsPerPage } = queryOf();
         const merged = await multi({ ...federation, offset, limit, page, hitsPerPage }, queries);
         // Each document once in an index: the pin of the first query that has it.
-        const pins: (Placed & { query: number; uid: string })[] = [];
+        const pins: (Pinned & { query: number; uid: string })[] = [];
         for (const [query, { indexUid: uid, ...rest }] of queries.entries()) {
           for (const pin of pinsOf(rules, rest, uid).pinned) {
             if (pins.some((other) => other.uid === uid && other.id === pin.id)) continue;
@@ -227,13 +227,15 @@ describe('Dynamic search rules', () => {
             ? { ...federation, limit: 1000 }
             : { ...federation, page: 1, hitsPerPage: 1000 },
           queries.map(({ filter = [], ...query }) => {
-            const gone = pinned.filter(({ uid }) => uid === query.indexUid).map(({ id }) => id);
-            return { ...query, filter: [...filter, `id NOT IN [${gone.join(', ')}]`] };
+            const pinnedIds = pinned
+              .filter(({ uid }) => uid === query.indexUid)
+              .map(({ id }) => id);
+            return { ...query, filter: [...filter, `id NOT IN [${pinnedIds.join(', ')}]`] };
           }),
         );
         await feature(true);
         const context = `round ${round}: ${JSON.stringify({ queries, federation, rules })}`;
-        const list = placedHits(ordinary.hits, pinned) as any[];
+        const list = withPinned(ordinary.hits, pinned) as any[];
         const from = page === undefined ? (offset ?? 0) : (page - 1) * hitsPerPage!;
         const count = page === undefined ? (limit ?? 20) : hitsPerPage!;
         const shown = list
@@ -331,7 +333,7 @@ describe('Dynamic search rules', () => {
       action: { type: 'pin'; position: number };
     }[];
   }
-  interface Placed {
+  interface Pinned {
     id: number;
     position: number;
   }
@@ -378,7 +380,7 @@ describe('Dynamic search rules', () => {
     rules: Rule[],
     { q, filter = [] }: Query,
     uid = 'goods',
-  ): { pinned: Placed[]; filter: string[] } {
+  ): { pinned: Pinned[]; filter: string[] } {
     const positive = q.replace(/-\S+/g, '').trim();
     const words = positive
       .replace(/"[^"]*"/g, '')
@@ -399,7 +401,7 @@ describe('Dynamic search rules', () => {
       return wanted === undefined || kinds?.includes(wanted.values.kind) === true;
     };
     const order = (rule: Rule): number => rule.precedence ?? Infinity;
-    const pinned: Placed[] = [];
+    const pinned: Pinned[] = [];
     // Sorting is stable, and rules without precedence come last.
     for (const { actions } of rules.filter(holds).toSorted((a, b) => compare(order(a), order(b)))) {
       for (const { selector, action } of actions) {
@@ -417,7 +419,7 @@ describe('Dynamic search rules', () => {
     return a === b ? 0 : a < b ? -1 : 1;
   }
 
-  function placedHits(ordinary: { id: number }[], pinned: Placed[]): { id: number }[] {
+  function withPinned(ordinary: { id: number }[], pinned: Pinned[]): { id: number }[] {
     const list: { id: number }[] = [];
     const [hits, pins] = [[...ordinary], [...pinned]];
     while (hits.length > 0 || pins.length > 0) {

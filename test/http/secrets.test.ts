@@ -44,9 +44,9 @@ function tracesIn(text: string, allowed: readonly string[] = []): string[] {
     for (const form of forms) {
       for (let at = SHOWN_LENGTH; at + 10 <= form.length; at++) {
         const piece = form.slice(at, at + 10).toLowerCase();
-        const place = lower.indexOf(piece);
-        if (place < 0) continue;
-        found.push(`${name}: …${text.slice(Math.max(0, place - 80), place + 40)}…`);
+        const offset = lower.indexOf(piece);
+        if (offset < 0) continue;
+        found.push(`${name}: …${text.slice(Math.max(0, offset - 80), offset + 40)}…`);
         break;
       }
     }
@@ -78,7 +78,7 @@ class Echo {
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => void this.#respond(request, response));
   }
 
   async listen(): Promise<number> {
@@ -86,7 +86,7 @@ class Echo {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const bytes = Buffer.concat(parts);

@@ -38,7 +38,7 @@ describe('TLS', () => {
   after(() => rmSync(dir, { recursive: true, force: true }));
 
   const options = (tls: Partial<ListenOptions['tls']>): ListenOptions => ({
-    place: { host: '127.0.0.1', port: 0 },
+    address: { host: '127.0.0.1', port: 0 },
     tls: {
       certificate,
       key,

@@ -155,12 +155,12 @@ async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'gannet-size-'));
   console.log(`seed ${seed}, folder ${dir}`);
   const fields = values.fields.split(',');
-  const most = Number(values.documents);
+  const max = Number(values.documents);
   const sample: Document[] = [];
   const first = async function* (): AsyncGenerator<Document> {
     let count = 0;
     for await (const document of documentsOf(values.data!)) {
-      if (count++ === most) return;
+      if (count++ === max) return;
       yield document;
     }
   };

@@ -7,7 +7,14 @@
  * the other order, which is asked for only where needed, 1; anything else 3.
  */
 import type { Lexicon, Node } from './expand.ts';
-import { matches, stateOf, type Candidate, type Path, type Places, type Step } from './match.ts';
+import {
+  matches,
+  stateOf,
+  type Candidate,
+  type Path,
+  type Occurrences,
+  type Step,
+} from './match.ts';
 import { slotsOf } from './expand.ts';
 
 /** The bucket that asked for a pair first, by pair of sides. */
@@ -75,9 +82,11 @@ function sidesOf(step: Step, end: 'first' | 'last'): Side[] {
 }
 
 function share(candidate: Candidate, left: readonly number[], right: readonly number[]): boolean {
-  const places = (word: number): Places => candidate.byWord.get(word) ?? [];
-  const fields = new Set(left.flatMap((word) => places(word).map((place) => place >> 16)));
-  return right.some((word) => places(word).some((place) => fields.has(place >> 16)));
+  const occurrences = (word: number): Occurrences => candidate.byWord.get(word) ?? [];
+  const fields = new Set(
+    left.flatMap((word) => occurrences(word).map((occurrence) => occurrence >> 16)),
+  );
+  return right.some((word) => occurrences(word).some((occurrence) => fields.has(occurrence >> 16)));
 }
 
 /**
@@ -147,8 +156,8 @@ export function* splitByAttribute(
   };
 
   const extra = (path: Path): number => path.reduce((sum, step) => sum + slotsOf(step.node) - 1, 0);
-  const most = Math.max(...bucket.paths.map((path) => extra(path) + FAR * path.length));
-  for (let cost = 0; cost <= most && remaining.length > 0; cost++) {
+  const max = Math.max(...bucket.paths.map((path) => extra(path) + FAR * path.length));
+  for (let cost = 0; cost <= max && remaining.length > 0; cost++) {
     const taken = new Map<Candidate, Taken>();
     for (const [order, path] of bucket.paths.entries()) {
       const walk = (at: number, left: number, among: readonly Candidate[]): void => {

@@ -21,7 +21,7 @@ export interface Difference {
   oracle: unknown;
 }
 
-type Answer = Body | { code: string };
+type Outcome = Body | { code: string };
 
 const VOLATILE = new Set(['processingTimeMs', 'requestUid']);
 /** Of scores: both sides multiply the same small numbers, but need not round alike. */
@@ -80,7 +80,7 @@ export class Pair {
     return { found: differences(engine, oracle), hits };
   }
 
-  #oracle(params: SearchParams): Answer {
+  #oracle(params: SearchParams): Outcome {
     try {
       return this.oracle.search(params);
     } catch (error) {

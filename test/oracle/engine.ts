@@ -179,7 +179,7 @@ export class Oracle {
   #typo: TypoSettings;
   #searchable: readonly string[] | null;
   #names: Set<string> | null = null;
-  readonly #namesOfGone = new Set<string>();
+  readonly #namesOfDeleted = new Set<string>();
 
   constructor(settings: Settings) {
     this.settings = settings;
@@ -202,9 +202,9 @@ export class Oracle {
     };
   }
 
-  /** @param gone documents that were there once: the names of their fields stay known */
-  addDocuments(documents: Iterable<Document>, gone: Iterable<Document> = []): void {
-    for (const name of fieldNames([...gone])) this.#namesOfGone.add(name);
+  /** @param deleted documents that were there once: the names of their fields stay known */
+  addDocuments(documents: Iterable<Document>, deleted: Iterable<Document> = []): void {
+    for (const name of fieldNames([...deleted])) this.#namesOfDeleted.add(name);
     for (const document of documents) {
       this.documents.push(document);
       this.#builder.add(document);
@@ -292,7 +292,7 @@ export class Oracle {
   }
 
   get #knownNames(): Set<string> {
-    return (this.#names ??= new Set([...fieldNames(this.documents), ...this.#namesOfGone]));
+    return (this.#names ??= new Set([...fieldNames(this.documents), ...this.#namesOfDeleted]));
   }
 
   #facetFields(facets: readonly string[]): string[] {
@@ -426,8 +426,8 @@ export class Oracle {
       for (let i = starts[d]!; i < starts[d + 1]!; i++) {
         if (words.has(word[i]!) && inField[field[i]!]) out[d] = 0;
         if (!ofPhrases.has(word[i]!)) continue;
-        const place = field[i]! * 65536 + position[i]!;
-        byWord.set(word[i]!, [...(byWord.get(word[i]!) ?? []), place]);
+        const occurrence = field[i]! * 65536 + position[i]!;
+        byWord.set(word[i]!, [...(byWord.get(word[i]!) ?? []), occurrence]);
       }
       if (phrases.some((phrase) => matchPhrase(phrase, byWord, inField, byAttribute))) out[d] = 0;
     }
@@ -582,10 +582,10 @@ export class Oracle {
       for (let i = starts[d]!; i < starts[d + 1]!; i++) {
         if (role[word[i]!] === 0) continue;
         byWord ??= new Map();
-        const place = field[i]! * 65536 + position[i]!;
-        const places = byWord.get(word[i]!);
-        if (places === undefined) byWord.set(word[i]!, [place]);
-        else places.push(place);
+        const occurrence = field[i]! * 65536 + position[i]!;
+        const occurrences = byWord.get(word[i]!);
+        if (occurrences === undefined) byWord.set(word[i]!, [occurrence]);
+        else occurrences.push(occurrence);
       }
       if (byWord === null) continue;
       const states = new Map<Node, (State | undefined)[]>();
@@ -593,18 +593,20 @@ export class Oracle {
         const { node, alternative } = flat[index]!;
         let list = states.get(node);
         if (list === undefined) states.set(node, (list = []));
-        return (list[alternative.typos] ??= { places: [], anywhere: [], phrases: [] });
+        return (list[alternative.typos] ??= { occurrences: [], anywhere: [], phrases: [] });
       };
-      for (const [id, places] of byWord) {
-        const usable = everyField ? places : places.filter((place) => inField[place >> 16]);
+      for (const [id, occurrences] of byWord) {
+        const usable = everyField
+          ? occurrences
+          : occurrences.filter((occurrence) => inField[occurrence >> 16]);
         if (usable.length === 0) continue;
         const tolerant =
           this.#lexicon.tolerant[id] === 1 &&
-          (everyField || places.some((place) => tolerantField[place >> 16]));
+          (everyField || occurrences.some((occurrence) => tolerantField[occurrence >> 16]));
         for (const index of lists[role[id]!]!) {
           const { node, alternative } = flat[index]!;
           if (!tolerant && (alternative.typos > 0 || isNgram(node))) continue;
-          for (const place of usable) offered(index).places.push(place);
+          for (const occurrence of usable) offered(index).occurrences.push(occurrence);
         }
       }
       for (const [index, { alternative }] of flat.entries()) {
@@ -618,14 +620,15 @@ export class Oracle {
         }
       }
       const anywhere = new Map<Node, number[]>();
-      for (const [id, places] of byWord) {
+      for (const [id, occurrences] of byWord) {
         for (const index of lists[role[id]!]!) {
           const { node, alternative } = flat[index]!;
           const known = anywhere.get(node);
-          if (known === undefined) anywhere.set(node, [...places]);
-          else known.push(...places);
+          if (known === undefined) anywhere.set(node, [...occurrences]);
+          else known.push(...occurrences);
           const state = states.get(node)?.[alternative.typos];
-          if (state !== undefined) for (const place of places) state.anywhere.push(place);
+          if (state !== undefined)
+            for (const occurrence of occurrences) state.anywhere.push(occurrence);
         }
       }
       if (states.size > 0) yield { document: d, byWord, states, anywhere, inField };

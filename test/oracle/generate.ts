@@ -161,11 +161,11 @@ export class Generator {
     return this.#unspaced && this.#random.chance(0.6) ? '' : ' ';
   }
 
-  #text(most: number): string {
+  #text(max: number): string {
     const random = this.#random;
     const plain = this.size === 'large' || random.chance(0.6);
     let out = '';
-    const count = random.int(1, most + 1);
+    const count = random.int(1, max + 1);
     for (let i = 0; i < count; i++) {
       if (i > 0) out += plain && random.chance(0.95) ? this.#space() : random.pick(SEPARATORS);
       out += this.#word();
@@ -382,8 +382,8 @@ export class Generator {
 
   #synonyms(): Record<string, string[]> {
     const random = this.#random;
-    const phrase = (most: number): string =>
-      random.some(this.#words, random.int(1, most + 1)).join(this.#space());
+    const phrase = (max: number): string =>
+      random.some(this.#words, random.int(1, max + 1)).join(this.#space());
     const out: Record<string, string[]> = {};
     const keys = random.int(1, 5);
     for (let i = 0; i < keys; i++) {

@@ -5,18 +5,18 @@
 import { isNgram, type Node, type Phrase } from './expand.ts';
 
 /** Places of words in a document, as field * 65536 + position. */
-export type Places = readonly number[];
+export type Occurrences = readonly number[];
 
 export interface PhraseHit {
   phrase: Phrase;
   /** Places of the first word; null for a stop word. */
-  first: Places | null;
+  first: Occurrences | null;
 }
 
 /** How a document matches a node. */
 export interface State {
   /** Places in the fields that are searched. */
-  places: number[];
+  occurrences: number[];
   /** Places in all fields, of all words that stand for the node: distances and positions are known without field. */
   anywhere: number[];
   phrases: PhraseHit[];
@@ -36,11 +36,11 @@ export type Path = readonly Step[];
 export interface Candidate {
   document: number;
   /** Places of every word of the query graph. */
-  byWord: ReadonlyMap<number, Places>;
+  byWord: ReadonlyMap<number, Occurrences>;
   /** Per node, by number of typos. */
   states: ReadonlyMap<Node, (State | undefined)[]>;
   /** Per node, places in all fields of all words that stand for it, with any number of typos. */
-  anywhere: ReadonlyMap<Node, Places>;
+  anywhere: ReadonlyMap<Node, Occurrences>;
   /** By field: whether it is searched. */
   inField: readonly boolean[];
 }
@@ -54,7 +54,7 @@ export interface Bucket {
 const GAP_NEVER = 1 << 20;
 
 /** True when some place of `b` lies 1..`slots` after a place of `a` in the same field; `anywhere`: in the same field. */
-function follows(a: Places, b: Places, slots: number, anywhere: boolean): boolean {
+function follows(a: Occurrences, b: Occurrences, slots: number, anywhere: boolean): boolean {
   for (const x of a) {
     for (const y of b) {
       if (y >> 16 === x >> 16 && (anywhere || (y > x && y - x <= slots))) return true;
@@ -66,7 +66,7 @@ function follows(a: Places, b: Places, slots: number, anywhere: boolean): boolea
 /** Adjacency counts in every field, but each word must occur in one that is searched. */
 export function matchPhrase(
   phrase: Phrase,
-  byWord: ReadonlyMap<number, Places>,
+  byWord: ReadonlyMap<number, Occurrences>,
   inField: readonly boolean[],
   byAttribute: boolean,
 ): boolean {
@@ -74,7 +74,7 @@ export function matchPhrase(
   for (let i = 0; i < words.length; i++) {
     if (words[i] === null) continue;
     const a = byWord.get(words[i]!);
-    if (a === undefined || !a.some((place) => inField[place >> 16])) return false;
+    if (a === undefined || !a.some((occurrence) => inField[occurrence >> 16])) return false;
     for (let j = i + 1; j <= i + 2 && j < words.length; j++) {
       if (words[j] === null) continue;
       const b = byWord.get(words[j]!);
@@ -85,7 +85,7 @@ export function matchPhrase(
 }
 
 /** The smallest distances between left and right places in one field: right after left, and left after right. */
-export function gaps(left: Places, right: Places): [forward: number, backward: number] {
+export function gaps(left: Occurrences, right: Occurrences): [forward: number, backward: number] {
   let forward = GAP_NEVER;
   let backward = GAP_NEVER;
   for (const x of left) {
@@ -116,16 +116,16 @@ export function sequences(
   // A node of several slots goes with the last of them.
   const lastGoes = ({ firstSlot, lastSlot }: Node): number =>
     Math.max(...Array.from({ length: lastSlot - firstSlot + 1 }, (_, i) => goesAt(firstSlot + i)));
-  const walk = (slot: number, path: Node[], dropped: number, gone: number): void => {
+  const walk = (slot: number, path: Node[], dropped: number, removed: number): void => {
     if (slot === slots) {
       if (path.length > 0) out[dropped]!.push(path);
       return;
     }
     const next = nodes
-      .filter((node) => node.firstSlot === slot && lastGoes(node) >= gone)
+      .filter((node) => node.firstSlot === slot && lastGoes(node) >= removed)
       .sort((a, b) => a.lastSlot - b.lastSlot);
-    for (const node of next) walk(node.lastSlot + 1, [...path, node], dropped, gone);
-    if (removal.has(slot)) walk(slot + 1, path, dropped + 1, Math.max(gone, goesAt(slot)));
+    for (const node of next) walk(node.lastSlot + 1, [...path, node], dropped, removed);
+    if (removal.has(slot)) walk(slot + 1, path, dropped + 1, Math.max(removed, goesAt(slot)));
   };
   walk(0, [], 0, 0);
   return out;
@@ -137,18 +137,18 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
   if (states === undefined) return null;
   if (step.verbatim) {
     if (step.node.term.phrase) return states[0] ?? null;
-    const places = candidate.byWord.get(step.node.verbatim);
-    if (isNgram(step.node) || places === undefined) return null;
-    const searched = places.filter((place) => candidate.inField[place >> 16]);
+    const occurrences = candidate.byWord.get(step.node.verbatim);
+    if (isNgram(step.node) || occurrences === undefined) return null;
+    const searched = occurrences.filter((occurrence) => candidate.inField[occurrence >> 16]);
     if (searched.length === 0) return null;
     // The list of a short prefix is one thing: it stays when only the word itself is asked for.
     if (step.node.shortPrefix) return states[0] ?? null;
-    return { places: searched, anywhere: [...places], phrases: [] };
+    return { occurrences: searched, anywhere: [...occurrences], phrases: [] };
   }
   if (step.typos !== null) return states[step.typos] ?? null;
   const present = states.filter((state) => state !== undefined);
   return {
-    places: present.flatMap((state) => state.places),
+    occurrences: present.flatMap((state) => state.occurrences),
     anywhere: [...(candidate.anywhere.get(step.node) ?? [])],
     phrases: present.flatMap((state) => state.phrases),
   };

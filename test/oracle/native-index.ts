@@ -140,20 +140,20 @@ export function finalDocuments(batches: readonly Batch[]): Document[] {
   const slots: (Document | null)[] = [];
   const slotOf = new Map<string, number>();
   for (const { documents, deleted } of batches) {
-    const gone = new Set(deleted.map(String));
+    const removed = new Set(deleted.map(String));
     for (const document of documents) {
       const id = String(document.id);
       let slot = slotOf.get(id);
       if (slot === undefined) {
         // A document that the same batch deletes again never gets a number.
-        if (gone.has(id)) continue;
+        if (removed.has(id)) continue;
         const free = slots.indexOf(null);
         slot = free < 0 ? slots.length : free;
         slotOf.set(id, slot);
       }
       slots[slot] = document;
     }
-    for (const id of gone) {
+    for (const id of removed) {
       const slot = slotOf.get(id);
       if (slot === undefined) continue;
       slots[slot] = null;

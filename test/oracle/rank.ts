@@ -8,7 +8,7 @@ import {
   stateOf,
   type Candidate,
   type Path,
-  type Places,
+  type Occurrences,
   type State,
   type Step,
 } from './match.ts';
@@ -107,7 +107,7 @@ function wordDistance(
   right: State,
 ): number {
   let best = FAR;
-  const ahead = (l: Places, r: Places): void => {
+  const ahead = (l: Occurrences, r: Occurrences): void => {
     best = Math.min(best, gaps(l, r)[0] - 1);
   };
   const [forward, backward] = gaps(left.anywhere, right.anywhere);
@@ -128,7 +128,7 @@ function wordDistance(
  * Places of the last words of the phrases that stand for a step. What follows a synonym or split word is asked of its
  * last word alone, whether the document holds the phrase or matches the step by something else.
  */
-function phraseEnds(candidate: Candidate, step: Step): Places[] {
+function phraseEnds(candidate: Candidate, step: Step): Occurrences[] {
   if (step.verbatim && !step.node.term.phrase) return [];
   return step.node.alternatives
     .filter(({ typos }) => typos === (step.verbatim ? 0 : (step.typos ?? typos)))
@@ -137,7 +137,7 @@ function phraseEnds(candidate: Candidate, step: Step): Places[] {
 }
 
 /** All places that stand for a state: its words, and the first real words of its phrases. */
-function* placesOf(candidate: Candidate, state: State): Generator<number> {
+function* occurrencesOf(candidate: Candidate, state: State): Generator<number> {
   yield* state.anywhere;
   for (const { phrase } of state.phrases) {
     const first = phrase.words.find((word) => word !== null)!;
@@ -150,8 +150,9 @@ export function attributeRankRule(context: RankContext): GraphRule {
     'attributeRank',
     (candidate, step, state) => {
       let best = Infinity;
-      for (const place of placesOf(candidate, state)) {
-        if (candidate.inField[place >> 16]) best = Math.min(best, context.weight(place >> 16));
+      for (const occurrence of occurrencesOf(candidate, state)) {
+        if (candidate.inField[occurrence >> 16])
+          best = Math.min(best, context.weight(occurrence >> 16));
       }
       return best * slotsOf(step.node);
     },
@@ -179,8 +180,8 @@ export const wordPositionRule = stepRule(
   'wordPosition',
   (candidate, step, state) => {
     let best = Infinity;
-    for (const place of placesOf(candidate, state)) {
-      const delta = Math.abs(bucketed(place & 0xffff) - step.node.term.first);
+    for (const occurrence of occurrencesOf(candidate, state)) {
+      const delta = Math.abs(bucketed(occurrence & 0xffff) - step.node.term.first);
       let sum = 0;
       for (let i = 0; i < slotsOf(step.node); i++) sum += positionCost(delta + i);
       best = Math.min(best, sum);
@@ -232,18 +233,18 @@ export function matchType(
   }
   if (wanted.length === 0) return 'noExactMatch';
   // Field and position are known separately: each word at its place in any field, all words in one field.
-  const atPlace = ([position, word]: [number, number]): boolean =>
+  const atPosition = ([position, word]: [number, number]): boolean =>
     (candidate.byWord.get(word) ?? []).some(
-      (place) => bucketed(place & 0xffff) === bucketed(position),
+      (occurrence) => bucketed(occurrence & 0xffff) === bucketed(position),
     );
-  if (!wanted.every(atPlace)) return 'noExactMatch';
+  if (!wanted.every(atPosition)) return 'noExactMatch';
   let best: MatchType = 'noExactMatch';
   for (const field of new Set(
-    (candidate.byWord.get(wanted[0]![1]) ?? []).map((place) => place >> 16),
+    (candidate.byWord.get(wanted[0]![1]) ?? []).map((occurrence) => occurrence >> 16),
   )) {
     if (!candidate.inField[field]) continue;
     const inField = ([, word]: [number, number]): boolean =>
-      candidate.byWord.get(word)!.some((place) => place >> 16 === field);
+      candidate.byWord.get(word)!.some((occurrence) => occurrence >> 16 === field);
     if (!wanted.every(inField)) continue;
     best = 'matchesStart';
     if (count <= MAX_COUNTED_WORDS && context.wordCount(candidate.document, field) === count)

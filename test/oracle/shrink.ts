@@ -106,7 +106,7 @@ class Shrinker {
       if (key === 'id') continue;
       await this.attempt(
         this.#mapped((document) => {
-          const { [key]: _gone, ...rest } = document;
+          const { [key]: _removed, ...rest } = document;
           return rest;
         }),
       );

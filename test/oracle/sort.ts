@@ -51,7 +51,7 @@ export function sortByField<T>(
     .map(([value, part]) => ({ items: part, detail: { value } }));
 }
 
-const SAME_PLACE_METRES = 1;
+const SAME_POINT_METRES = 1;
 const BUCKET = 1000;
 
 export function sortByDistance<T>(
@@ -60,21 +60,21 @@ export function sortByDistance<T>(
   target: Point,
   descending: boolean,
 ): SortedPart<T>[] {
-  const placed: { item: T; point: Point; metres: number }[] = [];
+  const located: { item: T; point: Point; metres: number }[] = [];
   const nowhere: T[] = [];
   for (const item of items) {
     const point = pointOf(documentOf(item));
     if (point === null) nowhere.push(item);
-    else placed.push({ item, point, metres: distance(point, target) });
+    else located.push({ item, point, metres: distance(point, target) });
   }
-  placed.sort((a, b) => (descending ? b.metres - a.metres : a.metres - b.metres));
+  located.sort((a, b) => (descending ? b.metres - a.metres : a.metres - b.metres));
   const out: (SortedPart<T> & { first: number })[] = [];
-  for (const { item, point, metres } of placed) {
+  for (const { item, point, metres } of located) {
     const last = out.at(-1);
     if (
       last !== undefined &&
       last.items.length < BUCKET &&
-      Math.abs(metres - last.first) <= SAME_PLACE_METRES
+      Math.abs(metres - last.first) <= SAME_POINT_METRES
     ) {
       last.items.push(item);
     } else {

@@ -10,7 +10,7 @@ export interface BuiltServer {
   readonly masterKey: string;
   /** Of the process. */
   readonly pid: number;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
   /** The same, then waits for the end of the task that the answer names and returns it. */
   finish(method: string, path: string, options?: CallOptions): Promise<any>;
   /** The task, when it has ended. */
@@ -22,7 +22,7 @@ export interface BuiltServer {
   /** Starts the server again on the same data, at the same address. REQUIRES: its process has ended. */
   restart(): Promise<void>;
   /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
-  verify(): Promise<{ sound: boolean; text: string }>;
+  verify(): Promise<{ valid: boolean; text: string }>;
   /** Stops the process and erases its data. */
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface CallOptions {
   type?: string;
 }
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   /** Of the body as JSON. */
   json: any;
@@ -135,7 +135,7 @@ export async function startBuiltServer(
     async verify() {
       await stop();
       const verified = spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', data]);
-      return { sound: verified.status === 0, text: `${verified.stdout}${verified.stderr}` };
+      return { valid: verified.status === 0, text: `${verified.stdout}${verified.stderr}` };
     },
     async close() {
       await stop();

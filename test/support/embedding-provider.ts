@@ -49,7 +49,7 @@ export class EmbeddingProvider {
           request.socket.destroy();
           return;
         }
-        const answer = JSON.stringify(this.#answer(received.path, body));
+        const answer = JSON.stringify(this.#respond(received.path, body));
         if (how === 'cut') {
           response.writeHead(200, { 'content-length': answer.length + 100 });
           response.write(answer.slice(0, 10), () => response.destroy());
@@ -88,7 +88,7 @@ export class EmbeddingProvider {
   }
 
   /** `/rest/one`: `{input}` to `{embedding}`; `/rest/many`: `{input: […]}` to `{data: [{embedding}]}`. */
-  #answer(path: string, body: unknown): unknown {
+  #respond(path: string, body: unknown): unknown {
     const {
       input,
       prompt,

@@ -130,7 +130,7 @@ export class MemoryEngine implements NativeAddon {
   }
 
   async search(handle: number, request: EngineText): Promise<EngineResult> {
-    return answered(searchIn(this.#index(handle), JSON.parse(String(request))));
+    return resultOf(searchIn(this.#index(handle), JSON.parse(String(request))));
   }
 
   async resumeSearch(): Promise<EngineResult> {
@@ -171,7 +171,7 @@ export class MemoryEngine implements NativeAddon {
       estimatedTotalHits: hits.length,
       requestUid,
     };
-    return answered(body);
+    return resultOf(body);
   }
 
   async similar(): Promise<EngineResult> {
@@ -192,7 +192,7 @@ export class MemoryEngine implements NativeAddon {
       }
     }
     const facetHits = [...counts].sort().map(([value, count]) => ({ value, count }));
-    return answered({ facetHits, facetQuery, processingTimeMs: 0 });
+    return resultOf({ facetHits, facetQuery, processingTimeMs: 0 });
   }
 
   async fetchDocuments(handle: number, request: EngineText): Promise<ListingPart> {
@@ -665,7 +665,7 @@ function searchIn(index: MemoryIndex, request: Json): Json {
 }
 
 /** The head is that of the body. */
-function answered(body: Json): EngineResult {
+function resultOf(body: Json): EngineResult {
   const { processingTimeMs, estimatedTotalHits } = body as Record<string, number>;
   return {
     bytes: Buffer.from(JSON.stringify(body)),

@@ -35,7 +35,7 @@ export class S3Server {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy());
+      this.#respond(request, response).catch(() => response.destroy());
     });
   }
 
@@ -54,7 +54,7 @@ export class S3Server {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams: query } = new URL(request.url!, 'http://server');
     const key = decodeURIComponent(pathname.split('/').slice(2).join('/'));
     this.requests.push(`${request.method} ${request.url}`);

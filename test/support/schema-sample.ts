@@ -73,8 +73,8 @@ export class Sampler {
   #number({ minimum = -1e9, maximum = 1e9 }: JsonSchema, shape: (x: number) => number): number {
     if (this.chance(0.2)) return Math.max(minimum, Number.MIN_SAFE_INTEGER);
     if (this.chance(0.1)) return Math.min(maximum, Number.MAX_SAFE_INTEGER);
-    const least = Math.max(minimum, -1e9);
-    return shape(least + this.#random() * (Math.min(maximum, least + 20) - least));
+    const min = Math.max(minimum, -1e9);
+    return shape(min + this.#random() * (Math.min(maximum, min + 20) - min));
   }
 
   #text({ pattern, format, minLength = 0 }: JsonSchema): string {
@@ -86,8 +86,8 @@ export class Sampler {
   }
 
   #list({ items = {}, minItems = 0, maxItems = 3 }: JsonSchema, depth: number): unknown[] {
-    const most = Math.max(minItems, Math.min(maxItems, depth > 4 ? 0 : 3));
-    const length = minItems + Math.floor(this.#random() * (most - minItems + 1));
+    const max = Math.max(minItems, Math.min(maxItems, depth > 4 ? 0 : 3));
+    const length = minItems + Math.floor(this.#random() * (max - minItems + 1));
     return Array.from({ length }, () => this.value(items, depth + 1));
   }
 

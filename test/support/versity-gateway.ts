@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 
 /** Where `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0` puts it, and where it may be else. */
-const PLACES = [
+const COMMANDS = [
   process.env.GANNET_VERSITYGW ?? '',
   'versitygw',
   join(homedir(), 'go/bin/versitygw'),
@@ -14,8 +14,9 @@ const PLACES = [
 
 /** The program, or null where it is not on this machine. */
 export const VERSITY_GATEWAY =
-  PLACES.find(
-    (place) => place !== '' && spawnSync(place, ['--version'], { stdio: 'ignore' }).status === 0,
+  COMMANDS.find(
+    (command) =>
+      command !== '' && spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
   ) ?? null;
 
 /** An object store over a folder, which checks signatures and checksums. */

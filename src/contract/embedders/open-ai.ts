@@ -59,8 +59,8 @@ export const openAi = embedderSource({
     const size = model.dimensions;
     if (typeof dimensions !== 'number' || dimensions === size) return null;
     if (model.shortens && dimensions < size) return null;
-    const most = model.shortens ? 'at most ' : '';
-    const reason = `the model \`${name}\` has ${most}${size} dimensions, not ${dimensions}.`;
+    const atMost = model.shortens ? 'at most ' : '';
+    const reason = `the model \`${name}\` has ${atMost}${size} dimensions, not ${dimensions}.`;
     return { field: 'dimensions', reason };
   },
   dimensions: ({ dimensions, model }) => dimensions ?? MODELS.get(model)?.dimensions ?? null,

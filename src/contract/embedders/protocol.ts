@@ -69,16 +69,16 @@ export function embeddingsIn(
 }
 
 /** An embedding as it is stored, or why `value` is none. */
-export function embeddingOf(value: unknown, place: string): Result<Float32Array, string> {
-  if (!Array.isArray(value)) return err(`\`${place}\` is not a list of numbers`);
-  if (value.length === 0) return err(`\`${place}\` is empty`);
+export function embeddingOf(value: unknown, path: string): Result<Float32Array, string> {
+  if (!Array.isArray(value)) return err(`\`${path}\` is not a list of numbers`);
+  if (value.length === 0) return err(`\`${path}\` is empty`);
   const embedding = new Float32Array(value.length);
   for (let i = 0; i < value.length; i++) {
     const number: unknown = value[i];
     // Single precision is checked, not what came: 1e39 is beyond it.
     if (typeof number === 'number') embedding[i] = number;
     if (typeof number !== 'number' || !Number.isFinite(embedding[i])) {
-      return err(`\`${place}[${i}]\` is not a number`);
+      return err(`\`${path}[${i}]\` is not a number`);
     }
   }
   return ok(embedding);

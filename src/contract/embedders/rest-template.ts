@@ -122,16 +122,16 @@ export class ResponseTemplate {
     const found = follow(received, this.#path, 'answer');
     if (!found.ok) return found;
     if (this.#itemPath === null) {
-      const embedding = embeddingOf(found.value, placeOf(this.#path));
+      const embedding = embeddingOf(found.value, pathText(this.#path));
       return embedding.ok ? ok([embedding.value]) : embedding;
     }
-    if (!Array.isArray(found.value)) return err(`\`${placeOf(this.#path)}\` is not a list`);
+    if (!Array.isArray(found.value)) return err(`\`${pathText(this.#path)}\` is not a list`);
     const embeddings: Float32Array[] = [];
     for (const [number, item] of found.value.entries()) {
-      const place = placeOf([...this.#path, number]);
-      const value = follow(item, this.#itemPath, place);
+      const location = pathText([...this.#path, number]);
+      const value = follow(item, this.#itemPath, location);
       if (!value.ok) return value;
-      const embedding = embeddingOf(value.value, place + placeOf(this.#itemPath, ''));
+      const embedding = embeddingOf(value.value, location + pathText(this.#itemPath, ''));
       if (!embedding.ok) return embedding;
       embeddings.push(embedding.value);
     }
@@ -157,26 +157,26 @@ function at(value: unknown, path: Path): unknown {
 function follow(received: unknown, path: Path, root: string): Result<unknown, string> {
   let value = received;
   for (const [depth, key] of path.entries()) {
-    const place = root + placeOf(path.slice(0, depth), '');
-    const next = member(value, key, `\`${place}\``);
+    const location = root + pathText(path.slice(0, depth), '');
+    const next = member(value, key, `\`${location}\``);
     if (!next.ok) return next;
     value = next.value;
   }
   return ok(value);
 }
 
-function member(value: unknown, key: string | number, place: string): Result<unknown, string> {
+function member(value: unknown, key: string | number, location: string): Result<unknown, string> {
   if (typeof key === 'number') {
-    if (!Array.isArray(value)) return err(`${place} is not a list`);
-    return key < value.length ? ok(value[key]) : err(`${place} has only ${value.length} items`);
+    if (!Array.isArray(value)) return err(`${location} is not a list`);
+    return key < value.length ? ok(value[key]) : err(`${location} has only ${value.length} items`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return err(`${place} is not an object, so it has no \`${key}\``);
+    return err(`${location} is not an object, so it has no \`${key}\``);
   }
   if (Object.hasOwn(value, key)) return ok((value as Record<string, unknown>)[key]);
   const near = similarKey(key, Object.keys(value));
   return err(
-    `${place} has no \`${key}\`${near === undefined ? '' : `; there is \`${near}\`, is that meant?`}`,
+    `${location} has no \`${key}\`${near === undefined ? '' : `; there is \`${near}\`, is that meant?`}`,
   );
 }
 
@@ -188,9 +188,9 @@ function similarKey(key: string, keys: readonly string[]): string | undefined {
   return near.toSorted((a, b) => a.distance - b.distance)[0]?.other;
 }
 
-function placeOf(path: Path, first = 'answer'): string {
+function pathText(path: Path, first = 'answer'): string {
   return path.reduce<string>(
-    (place, key) => place + (typeof key === 'number' ? `[${key}]` : `.${key}`),
+    (location, key) => location + (typeof key === 'number' ? `[${key}]` : `.${key}`),
     first,
   );
 }

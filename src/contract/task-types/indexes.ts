@@ -216,7 +216,7 @@ interface CompactionRequest {
 export const indexCompaction = taskType({
   name: 'indexCompaction',
   code: 15,
-  batching: { turn: 4, take: 'lowest' },
+  batching: { priority: 4, take: 'lowest' },
   draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),
   // The sizes are part of the outcome.
   details: (): TaskDetails => ({}),

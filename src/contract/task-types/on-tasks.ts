@@ -61,11 +61,11 @@ function readMatches<Name>(
 export const taskCancelation = taskType({
   name: 'taskCancelation',
   code: 9,
-  batching: { turn: 0, take: 'highest' },
+  batching: { priority: 0, take: 'highest' },
   counts: true,
   inBatch: { matchedTasks: 'sum', canceledTasks: 'sum', originalFilter: 'joined' },
   runsToItsEnd: true,
-  makesRoom: true,
+  freesSpace: true,
   draft: onTasks<'taskCancelation'>,
   details: ({ matchedTasks, originalFilter }: OnTasksRow<'taskCancelation'>, { result }) => ({
     matchedTasks,
@@ -92,10 +92,10 @@ export const taskCancelation = taskType({
 export const taskDeletion = taskType({
   name: 'taskDeletion',
   code: 10,
-  batching: { turn: 3, take: 'all' },
+  batching: { priority: 3, take: 'all' },
   counts: true,
   inBatch: { matchedTasks: 'sum', deletedTasks: 'sum', originalFilter: 'joined' },
-  makesRoom: true,
+  freesSpace: true,
   draft: onTasks<'taskDeletion'>,
   details: ({ matchedTasks, originalFilter }: OnTasksRow<'taskDeletion'>, { result }) => ({
     matchedTasks,

@@ -27,7 +27,7 @@ export const TASK_TYPE_ENTRIES = [
   dumpCreation,
   snapshotCreation,
   exportType,
-  reservedType('databaseUpgrade', 14, { turn: 1, take: 'all' }),
+  reservedType('databaseUpgrade', 14, { priority: 1, take: 'all' }),
   indexCompaction,
   networkTopologyChange,
   dsrUpdate,

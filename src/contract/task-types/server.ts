@@ -12,7 +12,7 @@ interface DumpCreation {
 export const dumpCreation = taskType({
   name: 'dumpCreation',
   code: 11,
-  batching: { turn: 7, take: 'lowest' },
+  batching: { priority: 7, take: 'lowest' },
   inBatch: { dumpUid: 'first' },
   draft: ({ type }: DumpCreation): TaskDraft<DumpCreation> => ({
     indexUid: null,
@@ -41,7 +41,7 @@ interface SnapshotCreation {
 export const snapshotCreation = taskType({
   name: 'snapshotCreation',
   code: 12,
-  batching: { turn: 6, take: 'all' },
+  batching: { priority: 6, take: 'all' },
   draft: ({ type }: SnapshotCreation): TaskDraft<SnapshotCreation> => ({
     indexUid: null,
     row: () => ({ type }),
@@ -64,7 +64,7 @@ interface NetworkTopologyChange {
 export const networkTopologyChange = taskType({
   name: 'networkTopologyChange',
   code: 16,
-  batching: { turn: 2, take: 'lowest' },
+  batching: { priority: 2, take: 'lowest' },
   counts: true,
   inBatch: { movedDocuments: 'sum' },
   draft: ({ type }: NetworkTopologyChange): TaskDraft<NetworkTopologyChange> => ({
@@ -99,7 +99,7 @@ export interface ExportRequest {
 export const exportType = taskType({
   name: 'export',
   code: 13,
-  batching: { turn: 5, take: 'lowest' },
+  batching: { priority: 5, take: 'lowest' },
   detachedMax: 4,
   inBatch: { url: 'first', apiKey: 'first', payloadSize: 'first' },
   draft: ({ type, url, apiKey, payloadSizeBytes, indexes }: ExportRequest) => ({

@@ -41,7 +41,7 @@ export type TaskKind =
  * with its neighbours.
  */
 export type Batching =
-  | { readonly turn: number; readonly take: 'all' | 'highest' | 'lowest' }
+  | { readonly priority: number; readonly take: 'all' | 'highest' | 'lowest' }
   | { readonly kind: (flags: number) => TaskKind };
 
 /** How a batch shows a key of its tasks' details. Default: the value of the last task. */
@@ -97,7 +97,7 @@ export interface TaskTypeEntry<Name extends string = string, Request = unknown, 
    */
   readonly detachedMax?: number;
   /** Accepted in a full store when it matches tasks: it makes room. */
-  readonly makesRoom?: boolean;
+  readonly freesSpace?: boolean;
   draft(request: Request): TaskDraft<Row>;
   /** The details without what the outcome adds; null: none. Secrets are hidden here. */
   details(row: Row, progressed: Progressed, nameOf: NameOf): TaskDetails | null;

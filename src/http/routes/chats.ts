@@ -316,26 +316,26 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
 class EventStream implements ChatSink {
   readonly #stream: ResponseStream;
   readonly #signal: AbortSignal;
-  #roomIsMade: (() => void) | null = null;
+  #drained: (() => void) | null = null;
   readonly #keepAlive: NodeJS.Timeout;
 
   constructor(connection: Connection, requestId: string, signal: AbortSignal) {
     this.#signal = signal;
     this.#stream = connection.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
-    this.#stream.onDrain(() => this.#roomIsMade?.());
+    this.#stream.onDrain(() => this.#drained?.());
     this.#keepAlive = setInterval(() => {
-      if (this.#roomIsMade === null) this.#stream.write(':\n\n');
+      if (this.#drained === null) this.#stream.write(':\n\n');
     }, KEEP_ALIVE_MS);
     signal.addEventListener('abort', () => {
       clearInterval(this.#keepAlive);
-      this.#roomIsMade?.();
+      this.#drained?.();
     });
   }
 
   async send(event: Chunk | ErrorEvent): Promise<void> {
     if (this.#signal.aborted || this.#stream.write(`data: ${JSON.stringify(event)}\n\n`)) return;
-    await new Promise<void>((resolve) => (this.#roomIsMade = resolve));
-    this.#roomIsMade = null;
+    await new Promise<void>((resolve) => (this.#drained = resolve));
+    this.#drained = null;
   }
 
   end(): void {

@@ -1,7 +1,7 @@
 import { DOCUMENT, DOCUMENTS, TASK_SUMMARY } from '../../contract/responses.ts';
 import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { jsonInTurns } from '../../base/json-turns.ts';
+import { jsonInSlices } from '../../base/json-slices.ts';
 import {
   ADD_DOCUMENTS_QUERY,
   CUSTOM_METADATA_QUERY,
@@ -270,7 +270,7 @@ async function deleteBatch(
   server: Dependencies,
 ): Promise<RouteResponse> {
   originOfWrite(context.connection, server);
-  const text = await jsonInTurns(context.body);
+  const text = await jsonInSlices(context.body);
   const payload = await stored(text, server.services);
   return remove(context, { idsInPayload: context.body.length }, server, { payload, text });
 }
@@ -281,7 +281,7 @@ async function deleteByFilter(
 ): Promise<RouteResponse> {
   const { filter } = context.body;
   await checkTaskFilter(filter, server);
-  return remove(context, { filter }, server, { text: await jsonInTurns(context.body) });
+  return remove(context, { filter }, server, { text: await jsonInSlices(context.body) });
 }
 
 async function editDocuments(
@@ -318,7 +318,7 @@ async function editDocuments(
     filter: edit.filter ?? null,
     ...metadata(query),
   };
-  const passedOn = body === undefined ? null : jsonBody(await jsonInTurns(body));
+  const passedOn = body === undefined ? null : jsonBody(await jsonInSlices(body));
   return enqueue({ connection }, request, passedOn, server);
 }
 

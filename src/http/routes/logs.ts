@@ -64,17 +64,17 @@ function streamLogs(
   needFeature(server, 'logsRoute', 'Streaming the logs');
   // The head goes out with the first line.
   let stream: ResponseStream | null = null;
-  let room = true;
+  let canWrite = true;
   const close = server.logs.openStream(
     filter,
     body.mode ?? 'human',
     (line) => {
       if (stream === null) {
         stream = connection.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
-        stream.onDrain(() => (room = true));
+        stream.onDrain(() => (canWrite = true));
       }
       // A client that reads too slowly misses lines.
-      if (room) room = stream.write(line);
+      if (canWrite) canWrite = stream.write(line);
     },
     () => stream?.end(),
   );

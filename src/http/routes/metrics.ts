@@ -19,7 +19,7 @@ const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
 const DOCUMENTS_SHOWN_MS = 5 * 60_000;
 
 /** Tasks of so many indexes are counted in one turn of the event loop. */
-const TURN_COUNTS = 20;
+const INDEXES_PER_SLICE = 20;
 
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-6],
@@ -81,7 +81,7 @@ async function writeTasks(
   for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
   for (const type of TASK_TYPES) count('types', type, { types: [type] });
   for (const [i, uid] of uids.entries()) {
-    if (i % TURN_COUNTS === 0) await setImmediate();
+    if (i % INDEXES_PER_SLICE === 0) await setImmediate();
     count('indexes', uid, { indexUids: [uid] });
   }
   const [oldest] = tasks.list(

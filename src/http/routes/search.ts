@@ -259,7 +259,7 @@ async function multiSearch(
         ? indexes.settings(query.indexUid)
         : undefined;
     const vector = settings && vectorFault(query, settings, features.get());
-    if (vector) throw vector.placed({ query: i });
+    if (vector) throw vector.locatedAt({ query: i });
   }
   if (federation === null || federation === undefined) {
     const responses = await search.separate(queries, callerOf(context));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { jsonText } from '../../base/json-turns.ts';
+import { jsonText } from '../../base/json-slices.ts';
 import { pauser } from '../../base/pauser.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { searchKind, type VectorRequest } from '../../contract/search-kind.ts';
@@ -29,7 +29,7 @@ import {
 import type { SearchResponse } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
-import type { SearchQueue, Turn } from '../search-queue.ts';
+import type { SearchQueue, Permit } from '../search-queue.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
@@ -106,16 +106,16 @@ export class LocalSearch {
     caller: SearchCaller,
     { hitSpans }: RunOptions = {},
   ): Promise<SearchResponse> {
-    return this.#queue.run((turn) => {
+    return this.#queue.run((permit) => {
       const find = (): IndexEntry => this.#entry(uid);
       const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
-      return this.#one(turn, { uid, find, params }, more, caller);
+      return this.#one(permit, { uid, find, params }, more, caller);
     }, caller.signal);
   }
 
   /** A search of one index, which has a permit. */
   async #one(
-    turn: Turn,
+    permit: Permit,
     asked: Asked<SearchRequest>,
     extras: { responseBytesMax: number; indexUid?: string; hitSpans: boolean | undefined },
     caller: SearchCaller,
@@ -124,7 +124,7 @@ export class LocalSearch {
     const entry = find();
     const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
     const more = { ...extras, requestUid: uuidV7(), metadata };
-    const response = await this.#withVector(turn, asked, caller, (vector) => {
+    const response = await this.#withVector(permit, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
@@ -138,7 +138,7 @@ export class LocalSearch {
     caller: SearchCaller,
     { forMerging }: RunOptions = {},
   ): Promise<EngineResult> {
-    return this.#queue.run((turn) => {
+    return this.#queue.run((permit) => {
       const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
       const find = (): IndexEntry => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
@@ -149,7 +149,7 @@ export class LocalSearch {
       const every = (params.hybrid?.minScore ?? null) === null;
       return every
         ? resultFrom(uid, ask())
-        : this.#withVector(turn, { uid, find, params }, caller, ask);
+        : this.#withVector(permit, { uid, find, params }, caller, ask);
     }, caller.signal);
   }
 
@@ -171,7 +171,7 @@ export class LocalSearch {
    * to be had in time. The permit is given back while the query is embedded.
    */
   async #withVector(
-    turn: Turn,
+    permit: Permit,
     { uid, find, params }: Asked<VectorRequest>,
     caller: SearchCaller,
     ask: (vector?: QueryVector) => Promise<EngineResult>,
@@ -179,7 +179,7 @@ export class LocalSearch {
     if (!needsVector(params)) return resultFrom(uid, ask());
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
-      turn.away(() => this.#vectorOf(uid, params, deadline));
+      permit.away(() => this.#vectorOf(uid, params, deadline));
     if (searchKind(params) !== 'hybrid') return resultFrom(uid, ask(await embed()));
     const first = await resultFrom(uid, ask());
     const pending = first.head.needsVector;
@@ -196,8 +196,8 @@ export class LocalSearch {
     );
     if (search === null) return resultFrom(uid, ask(vector));
     const { native } = this.#registry;
-    const rest = cancelable(native, caller.signal, (ticket) =>
-      native.resumeSearch(search, vector instanceof Float32Array ? vector : null, ticket),
+    const rest = cancelable(native, caller.signal, (cancelId) =>
+      native.resumeSearch(search, vector instanceof Float32Array ? vector : null, cancelId),
     );
     return resultFrom(uid, rest.catch(rethrow));
   }
@@ -242,8 +242,8 @@ export class LocalSearch {
     return this.#queue.runSeveral(
       (run) =>
         severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft) =>
-          run((turn) =>
-            this.#ofMany(turn, queries[position]!, position, bytesLeft, caller, options),
+          run((permit) =>
+            this.#ofMany(permit, queries[position]!, position, bytesLeft, caller, options),
           ),
         ),
       caller.signal,
@@ -258,13 +258,13 @@ export class LocalSearch {
     options: RunOptions = {},
   ): Promise<SearchResponse> {
     return this.#queue.run(
-      (turn) => this.#federated(turn, queries, federation, caller, options),
+      (permit) => this.#federated(permit, queries, federation, caller, options),
       caller.signal,
     );
   }
 
   async #ofMany(
-    turn: Turn,
+    permit: Permit,
     query: MultiSearchQuery,
     position: number,
     responseBytesMax: number,
@@ -277,7 +277,7 @@ export class LocalSearch {
     const asked = { uid: indexUid, find, params };
     try {
       const response = await this.#one(
-        turn,
+        permit,
         asked,
         { indexUid, responseBytesMax, hitSpans },
         caller,
@@ -289,13 +289,13 @@ export class LocalSearch {
   }
 
   async #federated(
-    turn: Turn,
+    permit: Permit,
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
     { forMerging, hitSpans }: RunOptions,
   ): Promise<SearchResponse> {
-    const vectors = await this.#vectorsOf(turn, queries);
+    const vectors = await this.#vectorsOf(permit, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
     const otherIndexes = Object.keys(federation.facetsByIndex ?? {}).filter(
@@ -323,8 +323,8 @@ export class LocalSearch {
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const response = await cancelable(native, caller.signal, (ticket) =>
-        native.federatedSearch(numbers, text, ticket),
+      const response = await cancelable(native, caller.signal, (cancelId) =>
+        native.federatedSearch(numbers, text, cancelId),
       );
       if (response.head.degraded) this.#degraded++;
       return metadata === undefined
@@ -338,13 +338,13 @@ export class LocalSearch {
   }
 
   /** Embeds the queries that came without a vector. The first failing one in order is reported. */
-  async #vectorsOf(turn: Turn, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
+  async #vectorsOf(permit: Permit, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
     if (!queries.some(needsVector)) return [];
     const vectorOf = async (query: MultiSearchQuery, position: number): Promise<QueryVector> => {
       this.#entryOfQuery(query.indexUid, position);
       return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
     };
-    const made = await turn.away(() => Promise.allSettled(queries.map(vectorOf)));
+    const made = await permit.away(() => Promise.allSettled(queries.map(vectorOf)));
     return made.map((vector, position) => {
       if (vector.status === 'rejected') throw ofQuery(vector.reason, position);
       return vector.value;
@@ -368,8 +368,8 @@ export class LocalSearch {
     const entry = this.#registry.get(uid);
     if (entry !== undefined) return entry;
     const { code, message, status } = indexNotFound(uid, 400);
-    const place = `Inside \`.federation.facetsByIndex.${uid}\` (an index of no query)`;
-    throw new ApiError(code, `${place}: ${message}`, status);
+    const context = `Inside \`.federation.facetsByIndex.${uid}\` (an index of no query)`;
+    throw new ApiError(code, `${context}: ${message}`, status);
   }
 }
 

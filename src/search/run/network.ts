@@ -37,7 +37,7 @@ export interface NetworkServices {
 }
 
 /** A query with its position in the request. */
-interface PlacedQuery {
+interface PositionedQuery {
   query: MultiSearchQuery;
   position: number;
 }
@@ -106,7 +106,7 @@ export class NetworkSearch {
     const { fanOut, merger, limits } = this.#services;
     const begun = performance.now();
     const request = await this.#search.embedded(uid, params);
-    const { here, responses, errors } = await fanOut.askBeside(
+    const { here, responses, errors } = await fanOut.askConcurrently(
       fanOut.isMember
         ? () =>
             this.#search
@@ -194,11 +194,11 @@ export class NetworkSearch {
   ): Promise<SearchResponse> {
     if (asksOthers(queries))
       return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
-    const placed = queries.map((query, n) => ({
+    const positioned = queries.map((query, n) => ({
       query,
       position: query.federationOptions?.queryPosition ?? n,
     }));
-    return this.#scored(placed, federation, caller, options);
+    return this.#scored(positioned, federation, caller, options);
   }
 
   /** A federated search of which some queries are for others. */
@@ -302,10 +302,10 @@ export class NetworkSearch {
       ...(distinct === undefined ? {} : { distinct }),
     };
     const questions = new Map(
-      [...elsewhere].map(([name, placed]): [string, RemoteQuestion] => [
+      [...elsewhere].map(([name, positioned]): [string, RemoteQuestion] => [
         name,
         {
-          ...{ method: 'POST', path: '/multi-search', body: remoteBody(placed, inner) },
+          ...{ method: 'POST', path: '/multi-search', body: remoteBody(positioned, inner) },
           key: ({ searchApiKey }) => searchApiKey,
           headers: {
             'Meili-Proxy-Search': 'true',
@@ -315,7 +315,7 @@ export class NetworkSearch {
         },
       ]),
     );
-    const { here: own, ...others } = await fanOut.askBeside(
+    const { here: own, ...others } = await fanOut.askConcurrently(
       here.length === 0
         ? null
         : () => this.#scored(here, inner, caller).then(({ bytes }) => merger.read(bytes)),
@@ -338,12 +338,12 @@ export class NetworkSearch {
 
   /** The answer of this server to some queries of a request, with what merging needs. */
   async #scored(
-    placed: readonly PlacedQuery[],
+    positioned: readonly PositionedQuery[],
     federation: Federation,
     caller: SearchCaller,
     options: RunOptions = {},
   ): Promise<SearchResponse> {
-    const queries = placed.map(({ query, position }) => {
+    const queries = positioned.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
       const { remote: _remote, ...options } = federationOptions ?? {};
       return { ...plain, federationOptions: { ...options, queryPosition: position } };
@@ -354,7 +354,7 @@ export class NetworkSearch {
         forMerging: true,
       });
     } catch (error) {
-      throw atPosition(error, placed);
+      throw atPosition(error, positioned);
     }
   }
 
@@ -387,8 +387,8 @@ function exact(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER);
 }
 
-function positionsOf(placed: readonly PlacedQuery[]): number[] {
-  return placed.map(({ position }) => position);
+function positionsOf(positioned: readonly PositionedQuery[]): number[] {
+  return positioned.map(({ position }) => position);
 }
 
 /** Whether a query names a remote, or asks the whole network. */
@@ -403,35 +403,35 @@ export function asksOthers(queries: readonly MultiSearchQuery[]): boolean {
 function partition(
   queries: readonly MultiSearchQuery[],
   { network: { self }, others, isMember }: FanOut,
-): { here: PlacedQuery[]; elsewhere: Map<string, PlacedQuery[]>; whole: Set<string> } {
-  const here: PlacedQuery[] = [];
-  const elsewhere = new Map<string, PlacedQuery[]>();
+): { here: PositionedQuery[]; elsewhere: Map<string, PositionedQuery[]>; whole: Set<string> } {
+  const here: PositionedQuery[] = [];
+  const elsewhere = new Map<string, PositionedQuery[]>();
   const whole = new Set<string>();
-  const add = (name: string, placed: PlacedQuery): void => {
+  const add = (name: string, positioned: PositionedQuery): void => {
     const queriesOf = elsewhere.get(name);
-    if (queriesOf === undefined) elsewhere.set(name, [placed]);
-    else queriesOf.push(placed);
+    if (queriesOf === undefined) elsewhere.set(name, [positioned]);
+    else queriesOf.push(positioned);
   };
   for (const [position, query] of queries.entries()) {
-    const placed = { query, position };
+    const positioned = { query, position };
     const remote = query.federationOptions?.remote ?? null;
     if (query.useNetwork === true) {
-      if (isMember) here.push(placed);
+      if (isMember) here.push(positioned);
       for (const name of others) {
         if (!elsewhere.has(name)) whole.add(name);
-        add(name, placed);
+        add(name, positioned);
       }
-    } else if (remote === null || remote === self) here.push(placed);
+    } else if (remote === null || remote === self) here.push(positioned);
     else {
       whole.delete(remote);
-      add(remote, placed);
+      add(remote, positioned);
     }
   }
   return { here, elsewhere, whole };
 }
 
-function remoteBody(placed: readonly PlacedQuery[], federation: Federation): string {
-  const queries = placed.map(({ query, position }) => {
+function remoteBody(positioned: readonly PositionedQuery[], federation: Federation): string {
+  const queries = positioned.map(({ query, position }) => {
     const { useNetwork: _, federationOptions, ...plain } = query;
     const weight = federationOptions?.weight;
     return {
@@ -448,9 +448,9 @@ function bodyText(request: object): string {
 }
 
 /** An error of one of several queries tells its position in the request, not in what this server was asked. */
-function atPosition(error: unknown, placed: readonly PlacedQuery[]): unknown {
+function atPosition(error: unknown, positioned: readonly PositionedQuery[]): unknown {
   if (!(error instanceof ApiError) || error.at.query === undefined) return error;
-  return error.placed({ query: placed[error.at.query]?.position ?? error.at.query });
+  return error.locatedAt({ query: positioned[error.at.query]?.position ?? error.at.query });
 }
 
 /** What the two halves of a hybrid search count. */

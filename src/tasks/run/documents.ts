@@ -87,7 +87,7 @@ export async function runOnIndex(
 /** Failures of a whole batch tell which index they are about. */
 function prefixed(error: ApiError, indexUid: string): ApiError {
   if (error.message.includes(`\`${indexUid}\``)) return error;
-  return error.placed({ index: indexUid });
+  return error.locatedAt({ index: indexUid });
 }
 
 /** What the engine reports of a batch, turned into the ends of its tasks after a restart. */

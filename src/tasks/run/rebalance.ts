@@ -55,7 +55,7 @@ export function rebalanceRunner(
           moved += await move.run();
         } catch (error) {
           cancel.check();
-          throw error instanceof ApiError ? error.placed({ index: indexUid }) : error;
+          throw error instanceof ApiError ? error.locatedAt({ index: indexUid }) : error;
         }
       }
     }

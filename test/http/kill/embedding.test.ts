@@ -51,8 +51,8 @@ describe('A kill while embeddings are made', function () {
     provider.take().flatMap(({ body }) => (body as { input: string[] }).input);
 
   // So many requests are answered, then the server is killed; 31 are all.
-  for (const answered of [0, 1, 17, 30, 31]) {
-    it(`after ${answered} of 31 requests`, async () => {
+  for (const served of [0, 1, 17, 30, 31]) {
+    it(`after ${served} of 31 requests`, async () => {
       await send('PATCH', '/indexes/i/settings/embedders', {
         e: {
           ...{ source: 'rest', url: `${provider.url}/rest/many`, dimensions: 4 },
@@ -69,8 +69,8 @@ describe('A kill while embeddings are made', function () {
       const reached = new Promise<void>((resolve) => {
         provider.always = () => {
           requests++;
-          if (requests === Math.max(answered, 1)) resolve();
-          return requests > answered ? 'silent' : 'ok';
+          if (requests === Math.max(served, 1)) resolve();
+          return requests > served ? 'silent' : 'ok';
         };
       });
       await add('second');

@@ -181,8 +181,8 @@ describe('files torn by a crash', function () {
     for (const name of readdirSync(payloads)) rmSync(join(payloads, name));
     await start();
     await settle(server.client);
-    const [gone, next] = await tasksFrom(server.client, 0);
-    assert.equal(gone!.status, 'failed');
+    const [damaged, next] = await tasksFrom(server.client, 0);
+    assert.equal(damaged!.status, 'failed');
     assert.equal(next!.status, 'succeeded', JSON.stringify(next));
     assert.deepEqual(await idsOf('a'), [1000]);
   });

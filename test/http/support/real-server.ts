@@ -6,18 +6,18 @@ import { freePort } from '../../support/free-port.ts';
 import { settle } from '../kill/support/compare.ts';
 import { addonIsBuilt, ServerProcess } from '../kill/support/server-process.ts';
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   body: any;
 }
 
 export interface RealServer {
   /** @param body text as it is, anything else as JSON */
-  send(method: string, path: string, body?: unknown): Promise<Answer>;
+  send(method: string, path: string, body?: unknown): Promise<TestResponse>;
   /** The finished task. */
   done(method: string, path: string, body: unknown): Promise<any>;
   /** Ids of hits or documents. */
-  idsOf(response: Answer): number[];
+  idsOf(response: TestResponse): number[];
   /** The code of the error. */
   code(method: string, path: string, body: unknown): Promise<string>;
   server(): ServerProcess;
@@ -48,7 +48,7 @@ export function useServer(): RealServer {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  async function send(method: string, path: string, body?: unknown): Promise<Answer> {
+  async function send(method: string, path: string, body?: unknown): Promise<TestResponse> {
     const options = typeof body === 'string' ? { bytes: Buffer.from(body) } : { body };
     const { status, json } = await server!.client.call(method, path, options);
     return { status, body: json() };

@@ -32,7 +32,7 @@ export interface TestServer {
   readonly services: FakeServices;
   readonly server: HttpServer;
   readonly phase: Phase;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -148,7 +148,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     method: string,
     path: string,
     { body, text, type, key, headers = {} }: CallOptions = {},
-  ): Promise<Answer> {
+  ): Promise<TestResponse> {
     const sent: Record<string, string> = { ...headers };
     const credential = key === undefined ? masterKey : key;
     if (credential !== null) sent.authorization ??= `Bearer ${credential}`;

@@ -241,14 +241,14 @@ describe('With thousands of keys', () => {
 
   /** Milliseconds of the quickest of some series of calls. */
   async function quickest(work: (n: number) => unknown): Promise<number> {
-    let least = Infinity;
+    let minimum = Infinity;
     for (let series = 0; series < 5; series++) {
       const begin = process.cpuUsage();
       for (let n = 0; n < RUNS; n++) await work(series * RUNS + n);
       const { user, system } = process.cpuUsage(begin);
-      least = Math.min(least, (user + system) / 1000);
+      minimum = Math.min(minimum, (user + system) / 1000);
     }
-    return least;
+    return minimum;
   }
 
   async function addMany(): Promise<void> {

@@ -71,16 +71,19 @@ describe('An error object', () => {
 
   it('has its place in front of its text, and may be moved', () => {
     const error = new ApiError('index_not_found', 'not found.', 400);
-    const inside = error.placed({ index: 'a' }).placed({ query: 0 });
+    const inside = error.locatedAt({ index: 'a' }).locatedAt({ query: 0 });
     assert.equal(inside.message, 'Inside `.queries[0]`: Index `a`: not found.');
     assert.deepEqual([inside.text, inside.code, inside.status], [error.text, error.code, 400]);
     assert.equal(
-      inside.placed({ query: 7 }).message,
+      inside.locatedAt({ query: 7 }).message,
       'Inside `.queries[7]`: Index `a`: not found.',
     );
     assert.equal(inside.ofWhole().message, 'Index `a`: not found.');
-    assert.equal(error.placed({ path: 'federation' }).message, 'Inside `.federation`: not found.');
-    const quoting = new ApiError('bad_request', 'Inside `.queries[0]`: quoted').placed({
+    assert.equal(
+      error.locatedAt({ path: 'federation' }).message,
+      'Inside `.federation`: not found.',
+    );
+    const quoting = new ApiError('bad_request', 'Inside `.queries[0]`: quoted').locatedAt({
       query: 1,
     });
     assert.equal(quoting.ofWhole().message, 'Inside `.queries[0]`: quoted');

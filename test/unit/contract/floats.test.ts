@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { floatText, jsonString, RawJson } from '../../../src/base/json.ts';
-import { jsonInTurns, jsonText } from '../../../src/base/json-turns.ts';
+import { jsonInSlices, jsonText } from '../../../src/base/json-slices.ts';
 import { floatsOf } from '../../../src/contract/floats.ts';
 import type { Schema } from '../../../src/contract/schema.ts';
 import { Progress } from '../../../src/tasks/progress.ts';
@@ -44,7 +44,7 @@ describe('Fields of fractions', () => {
       Array.from({ length: 5000 }, () => VALUE),
     );
     const text = `[${Array<string>(5000).fill(TEXT).join()}]`;
-    assert.equal((await jsonInTurns(marked)).toString(), text);
+    assert.equal((await jsonInSlices(marked)).toString(), text);
     assert.equal((await jsonText(marked)).toString(), text);
   });
 

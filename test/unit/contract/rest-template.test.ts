@@ -121,22 +121,22 @@ describe('Templates of a REST embedder', () => {
     for (let round = 0; round < 20_000; round++) {
       const repeats = below(2) === 0;
       const shape = template('{{text}}', repeats);
-      const answerShape = template('{{embedding}}', repeats);
-      const place = JSON.stringify({ shape, answerShape });
+      const responseShape = template('{{embedding}}', repeats);
+      const context = JSON.stringify({ shape, answerShape: responseShape });
       const request = new RequestTemplate(shape, '{{text}}');
-      assert.equal(request.repeats, repeats, place);
+      assert.equal(request.repeats, repeats, context);
       const texts = Array.from(
         { length: repeats ? below(4) + 1 : 1 },
         (_, i) => `text ${i} {{text}}`,
       );
-      assert.deepEqual(read(shape, JSON.parse(request.body(texts)), '{{text}}'), texts, place);
+      assert.deepEqual(read(shape, JSON.parse(request.body(texts)), '{{text}}'), texts, context);
       const vectors = texts.map((_, i) => [i, below(100) / 4]);
-      const found = new ResponseTemplate(answerShape).embeddings(write(answerShape, vectors));
-      assert.ok(found.ok, `${place}: ${found.ok ? '' : found.error}`);
+      const found = new ResponseTemplate(responseShape).embeddings(write(responseShape, vectors));
+      assert.ok(found.ok, `${context}: ${found.ok ? '' : found.error}`);
       assert.deepEqual(
         found.value,
         vectors.map((vector) => Float32Array.from(vector)),
-        place,
+        context,
       );
     }
   });

@@ -52,26 +52,26 @@ describe('responses of servers of a network', function () {
       facetsByIndex: { i: { distribution: { n }, stats: {} } },
     });
     const facetHits = json({ facetHits: names.map((value) => ({ value, count: 1 })) });
-    let turns = 0;
+    let iterations = 0;
     let isDone = false;
     const counting = (async () => {
       while (!isDone) {
         await new Promise((resolve) => setImmediate(resolve));
-        turns++;
+        iterations++;
       }
     })();
-    const turnsOf = async <T>(work: Promise<T>): Promise<{ value: T; passed: number }> => {
-      const from = turns;
+    const iterationsOf = async <T>(work: Promise<T>): Promise<{ value: T; passed: number }> => {
+      const from = iterations;
       const value = await work;
-      return { value, passed: turns - from };
+      return { value, passed: iterations - from };
     };
     const faceting = { sortFacetValuesBy: { '*': 'count' }, maxValuesPerFacet: 2 };
-    const read = await turnsOf(merger.read(federated));
+    const read = await iterationsOf(merger.read(federated));
     const request = { ...about, faceting: { i: faceting } };
-    const merged = await turnsOf(merger.merge(request, [read.value]));
-    const readHits = await turnsOf(merger.readFacetHits(facetHits));
+    const merged = await iterationsOf(merger.merge(request, [read.value]));
+    const readHits = await iterationsOf(merger.readFacetHits(facetHits));
     const facets = { facetName: 'n', facetQuery: null, faceting, processingTimeMs: 0 };
-    const mergedHits = await turnsOf(
+    const mergedHits = await iterationsOf(
       merger.mergeFacetHits({ ...facets, remoteErrors: {} }, [readHits.value]),
     );
     isDone = true;

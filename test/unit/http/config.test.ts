@@ -121,11 +121,11 @@ describe('Launch options', () => {
       ['schedule-snapshot', 1, 2_147_483],
       ['shutdown-seconds', 0, 2_147_483],
     ] as const;
-    for (const [name, least, most] of ranges) {
-      config([`--${name}=${least}`]);
-      config([`--${name}=${most}`]);
-      const message = new RegExp(`${name}: expected a whole number of ${least} to ${most}\\.`);
-      assert.match(refusal([`--${name}=${most + 1}`]), message);
+    for (const [name, min, max] of ranges) {
+      config([`--${name}=${min}`]);
+      config([`--${name}=${max}`]);
+      const message = new RegExp(`${name}: expected a whole number of ${min} to ${max}\\.`);
+      assert.match(refusal([`--${name}=${max + 1}`]), message);
       assert.match(refusal([`--${name}=-1`]), message);
     }
     const { rateLimit } = config(['--rate-limit', '5']);
@@ -289,8 +289,8 @@ describe('Launch options', () => {
       );
       assert.ok(launch.ok && launch.value.kind === 'run', name);
       const { notices } = launch.value.config;
-      const told = near === '' ? '.' : `: did you mean ${near}?`;
-      assert.deepEqual(notices, near === null ? [] : [`Nobody reads the variable ${name}${told}`]);
+      const hint = near === '' ? '.' : `: did you mean ${near}?`;
+      assert.deepEqual(notices, near === null ? [] : [`Nobody reads the variable ${name}${hint}`]);
     }
   });
 

@@ -38,7 +38,7 @@ async function connectionOver(socket: FakeSocket): Promise<Connection> {
   };
   const library = { App: () => app, us_socket_local_port: () => 1 };
   await listenWithLibrary(library as unknown as Socket.Library, {
-    place: { host: 'localhost', port: 0 },
+    address: { host: 'localhost', port: 0 },
     tls: null,
     tlsRequireAuth: false,
     onRequest: (made) => (connection = made),

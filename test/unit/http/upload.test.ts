@@ -69,7 +69,7 @@ describe('An upload', () => {
     for (let round = 0; round < 50; ++round) {
       while (!connection.paused) send(300 * 1024);
       // Some of the bytes reach the disk, but not enough for there to be room; then a late chunk comes in.
-      for (let turn = 0; turn < round % 4; ++turn) await new Promise(setImmediate);
+      for (let yields = 0; yields < round % 4; ++yields) await new Promise(setImmediate);
       send(1);
       for (let waited = 0; connection.paused && waited < 500; ++waited) await sleep(2);
       assert.equal(connection.paused, false, `round ${round}: never resumed`);

@@ -19,7 +19,7 @@ class Documents implements Hydrator {
 }
 
 /** The hits of an answer are at the beginning, and the only objects in a list there. */
-function placed(result: string): UnhydratedBody {
+function unhydrated(result: string): UnhydratedBody {
   const hits = elementsAt(result, result.indexOf('['));
   return {
     bytes: Buffer.from(result),
@@ -28,7 +28,7 @@ function placed(result: string): UnhydratedBody {
 }
 
 const textOf = async (result: string, documents: Hydrator): Promise<string> =>
-  String((await hydrated([placed(result)], documents))[0]);
+  String((await hydrated([unhydrated(result)], documents))[0]);
 
 describe('Hydration', () => {
   it('changes nothing but the places of ids, and asks each index once', async () => {
@@ -66,7 +66,7 @@ describe('Hydration', () => {
     const first = bytes.indexOf('{"t"');
     const end = bytes.indexOf('}', first) + 1;
     const hits = [{ indexUid: 'own', begin: first, end }];
-    const responses = [{ bytes, hits }, placed('{"hits":[{"x":3}]}')];
+    const responses = [{ bytes, hits }, unhydrated('{"hits":[{"x":3}]}')];
     assert.deepEqual(
       String(await hydrated(responses, documents)),
       [

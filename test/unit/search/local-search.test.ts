@@ -51,8 +51,8 @@ describe('searches and reads', () => {
     assert.deepEqual(body.hits, [{ id: 1, t: 'red' }]);
     assert.match(body.requestUid as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     assert.equal('metadata' in body, false);
-    const told = await json(search.search('a', {}, { ...plain, includeMetadata: true }));
-    const { indexUid, primaryKey } = told.metadata as Record<string, unknown>;
+    const response = await json(search.search('a', {}, { ...plain, includeMetadata: true }));
+    const { indexUid, primaryKey } = response.metadata as Record<string, unknown>;
     assert.deepEqual([indexUid, primaryKey], ['a', 'id']);
   });
 
@@ -115,14 +115,14 @@ describe('searches and reads', () => {
       const onAbort = (listener: () => void): void => {
         leave = listener;
       };
-      let ticket: number | undefined;
+      let cancelId: number | undefined;
       let canceled: number | undefined;
       let end = (): void => {};
       native.cancelSearch = (given) => {
         canceled = given;
       };
       native[kind] = (_handle, _request, given) => {
-        ticket = given;
+        cancelId = given;
         return new Promise((resolve) => {
           end = () => resolve({ bytes: Buffer.from('{}'), head: headOf(0) });
         });
@@ -137,8 +137,8 @@ describe('searches and reads', () => {
       end();
       await result;
       Object.assign(native, engine);
-      assert.equal(typeof ticket, 'number', kind);
-      assert.equal(canceled, ticket, kind);
+      assert.equal(typeof cancelId, 'number', kind);
+      assert.equal(canceled, cancelId, kind);
     }
   });
 

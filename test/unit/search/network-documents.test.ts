@@ -40,19 +40,19 @@ function documentsOf(responses: readonly string[], asked: Record<string, unknown
 }
 
 /** How often other work came while something was done. */
-async function turnsOf<T>(run: () => Promise<T>): Promise<{ turns: number; value: T }> {
-  let turns = 0;
+async function iterationsOf<T>(run: () => Promise<T>): Promise<{ iterations: number; value: T }> {
+  let iterations = 0;
   let isDone = false;
   const counting = (async () => {
     while (!isDone) {
       await turn();
-      turns++;
+      iterations++;
     }
   })();
   const value = await run();
   isDone = true;
   await counting;
-  return { turns, value };
+  return { iterations, value };
 }
 
 const REQUEST: FetchRequest = {
@@ -69,12 +69,15 @@ describe('Documents of the whole network', () => {
       listing(Array.from({ length: count }, (_, n) => ({ n: 2 * n + from, text: 'x'.repeat(50) })));
     const documents = documentsOf([part(0), part(1)]);
     const request = { ...REQUEST, limit: 1, offset: 2 * count - 1 };
-    const sorted = await turnsOf(() => documents.fetch('a', request, NEVER_CANCELED));
+    const sorted = await iterationsOf(() => documents.fetch('a', request, NEVER_CANCELED));
     const { results } = JSON.parse(sorted.value.toString()) as { results: { n: number }[] };
     assert.equal(results[0]!.n, 2 * count - 1);
     // Reading the answers takes turns as well.
-    const read = await turnsOf(() => readListing(Buffer.from(part(0))));
-    assert.ok(sorted.turns > 2 * read.turns + 5, `${sorted.turns}, ${read.turns} for an answer`);
+    const read = await iterationsOf(() => readListing(Buffer.from(part(0))));
+    assert.ok(
+      sorted.iterations > 2 * read.iterations + 5,
+      `${sorted.iterations}, ${read.iterations} for an answer`,
+    );
   });
 
   it('far behind the end are asked for as far as numbers are exact', async () => {

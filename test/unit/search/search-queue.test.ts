@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SearchQueue, type Turn } from '../../../src/search/search-queue.ts';
+import { SearchQueue, type Permit } from '../../../src/search/search-queue.ts';
 
 /** Searches that end when told. */
 class Searches {
@@ -143,8 +143,8 @@ describe('the search queue', () => {
     class Away {
       back = (): void => {};
       state = 'waits';
-      readonly search = async (turn: Turn): Promise<string> => {
-        await turn.away(() => {
+      readonly search = async (permit: Permit): Promise<string> => {
+        await permit.away(() => {
           this.state = 'away';
           return new Promise<void>((resolve) => (this.back = resolve));
         });
@@ -232,8 +232,8 @@ describe('the search queue', () => {
 
     it('passes on what fails, and learns nothing of the time', async () => {
       const queue = queueOf({ permits: 1, waitingMax: 1000 });
-      const failing = queue.run((turn) =>
-        turn.away(() => {
+      const failing = queue.run((permit) =>
+        permit.away(() => {
           now += 50_000;
           return Promise.reject(new Error('gone'));
         }),

@@ -12,7 +12,7 @@ describe('Several searches of one request', () => {
   it('are refused with the limit of the request, not with what is left of it', async () => {
     const responses = severally(2, 1, limits, callerOf(), (_, bytesLeft) =>
       bytesLeft < 10_000
-        ? Promise.reject(responseTooLarge({ responseBytes: bytesLeft }).placed({ query: 1 }))
+        ? Promise.reject(responseTooLarge({ responseBytes: bytesLeft }).locatedAt({ query: 1 }))
         : Promise.resolve(ofBytes(19_950)),
     );
     await assert.rejects(responses, ({ message }: Error) => /20000 bytes|20 kB/.test(message));
@@ -20,7 +20,7 @@ describe('Several searches of one request', () => {
 
   it('pass on which query is too large by itself', async () => {
     const first = severally(1, 1, limits, callerOf(), (_, responseBytes) =>
-      Promise.reject(responseTooLarge({ responseBytes }).placed({ query: 0 })),
+      Promise.reject(responseTooLarge({ responseBytes }).locatedAt({ query: 0 })),
     );
     await assert.rejects(first, /Inside `\.queries\[0\]`/);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TaskKind } from '../../../src/contract/task-types/task-type.ts';
-import { type TaskType, TYPES_BY_TURN } from '../../../src/contract/task-types.ts';
+import { type TaskType, TYPES_BY_PRIORITY } from '../../../src/contract/task-types.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -38,7 +38,7 @@ function pendingOf(given: readonly Given[]): PendingBeside {
     payloadBytes: 0,
     ...task,
   }));
-  const global = new Set<TaskType>(TYPES_BY_TURN.map(({ type }) => type));
+  const global = new Set<TaskType>(TYPES_BY_PRIORITY.map(({ type }) => type));
   return {
     count: tasks.length,
     ofType: (type) => tasks.filter((task) => task.type === type).map(({ uid }) => uid),

@@ -9,7 +9,7 @@ import { MOMENTS } from '../../support/beside-moments.ts';
 import { bundledChild } from '../../support/bundled-child.ts';
 import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 
-const CHILD = bundledChild('beside-child.ts');
+const CHILD = bundledChild('concurrent-child.ts');
 
 let test: TestTaskSystem;
 

@@ -1,6 +1,6 @@
 import { Agent, request as send } from 'node:http';
 
-export interface Answer {
+export interface ClientResponse {
   status: number;
   text: string;
   /** The body as JSON; throws when it is none. */
@@ -8,7 +8,7 @@ export interface Answer {
 }
 
 /** The request got no complete answer: it may or may not have happened. */
-export class NoAnswer extends Error {
+export class NoResponse extends Error {
   override readonly name = 'NoAnswer';
 }
 
@@ -34,7 +34,11 @@ export class Client {
     this.#key = key;
   }
 
-  call(method: string, path: string, { body, bytes, type }: CallOptions = {}): Promise<Answer> {
+  call(
+    method: string,
+    path: string,
+    { body, bytes, type }: CallOptions = {},
+  ): Promise<ClientResponse> {
     const content = bytes ?? (body === undefined ? null : Buffer.from(JSON.stringify(body)));
     const headers: Record<string, string | number> = {};
     if (this.#key !== undefined) headers['authorization'] = `Bearer ${this.#key}`;
@@ -42,19 +46,19 @@ export class Client {
       headers['content-type'] = type ?? 'application/json';
       headers['content-length'] = content.length;
     }
-    return new Promise((answered, failed) => {
-      const noAnswer = (error: Error): void => failed(new NoAnswer(error.message));
+    return new Promise((resolve, failed) => {
+      const noResponse = (error: Error): void => failed(new NoResponse(error.message));
       const sent = send(
         { host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agent },
         (response) => {
           const parts: Buffer[] = [];
           response.on('data', (part: Buffer) => parts.push(part));
-          response.on('error', noAnswer);
-          response.on('aborted', () => noAnswer(new Error('cut off')));
+          response.on('error', noResponse);
+          response.on('aborted', () => noResponse(new Error('cut off')));
           response.on('end', () => {
             if (!response.complete) return;
             const text = Buffer.concat(parts).toString();
-            answered({
+            resolve({
               status: response.statusCode!,
               text,
               json: <T>() => JSON.parse(text) as T,
@@ -62,7 +66,7 @@ export class Client {
           });
         },
       );
-      sent.on('error', noAnswer);
+      sent.on('error', noResponse);
       sent.end(content ?? undefined);
     });
   }
@@ -81,7 +85,7 @@ export class Client {
   }
 }
 
-function expectOk<T>(path: string, { status, text, json }: Answer): T {
+function expectOk<T>(path: string, { status, text, json }: ClientResponse): T {
   if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 500)}`);
   return json<T>();
 }

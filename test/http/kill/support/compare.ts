@@ -143,12 +143,12 @@ async function compareSearches(
     assert.deepEqual(facetDistribution?.['bucket'] ?? {}, counts, `${uid}: facet bucket`);
   }
   if (filterable.includes('price')) {
-    const least = random.int(0, 250);
-    const { hits } = await search({ filter: `price >= ${least}` });
+    const min = random.int(0, 250);
+    const { hits } = await search({ filter: `price >= ${min}` });
     same(
       hits,
-      all.filter(({ price }) => typeof price === 'number' && price >= least),
-      `price >= ${least}`,
+      all.filter(({ price }) => typeof price === 'number' && price >= min),
+      `price >= ${min}`,
     );
   }
   if (filterable.includes('tags')) {

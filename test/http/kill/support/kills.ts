@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../support/free-port.ts';
-import { type Client, NoAnswer } from './client.ts';
+import { type Client, NoResponse } from './client.ts';
 import { checkGroup, compareIndexes, settle, tasksFrom } from './compare.ts';
 import { Model } from './model.ts';
 import { type Operation, requestOf, type Settings, short } from './operations.ts';
@@ -207,7 +207,7 @@ export class KillRun {
         this.model.acknowledge(answer.json<{ taskUid: number }>().taskUid, operation);
         this.#acknowledged++;
       } catch (error) {
-        if (!(error instanceof NoAnswer)) throw error;
+        if (!(error instanceof NoResponse)) throw error;
         this.model.doubt(operation satisfies Operation);
         this.#doubtful++;
         if (!ended()) throw new Error('no answer from a living server', { cause: error });
@@ -235,7 +235,7 @@ export class KillRun {
         }
         this.#searches++;
       } catch (error) {
-        if (!(error instanceof NoAnswer)) throw error;
+        if (!(error instanceof NoResponse)) throw error;
         if (!ended()) throw new Error('no answer from a living server', { cause: error });
       }
     }

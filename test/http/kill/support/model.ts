@@ -56,7 +56,7 @@ export class Model {
   readonly indexes = new Map<string, ModelIndex>();
   readonly tasks = new Map<number, Known>();
   /** Requests without an answer. */
-  #unanswered = new Set<Operation>();
+  #unacknowledged = new Set<Operation>();
   readonly #acknowledged = new Map<number, Operation>();
   readonly #defaults: Settings;
   /** Batches below are applied. */
@@ -84,7 +84,7 @@ export class Model {
 
   /** Sent, perhaps taken. */
   doubt(operation: Operation): void {
-    this.#unanswered.add(operation);
+    this.#unacknowledged.add(operation);
   }
 
   get acknowledgedCount(): number {
@@ -109,21 +109,21 @@ export class Model {
         this.#know(task.uid, known);
         continue;
       }
-      const origins = [...this.#unanswered].filter((operation) => isTaskOf(operation, task));
+      const origins = [...this.#unacknowledged].filter((operation) => isTaskOf(operation, task));
       // Some kinds differ by their index alone; as long as no swap has renamed it, it tells.
       const origin =
         origins.find((operation) => indexesOf(operation)[0] === task.indexUid) ?? origins[0];
       if (origin === undefined) {
         throw new Error(`task ${task.uid} was never asked for, or is there twice: ${text(task)}`);
       }
-      this.#unanswered.delete(origin);
+      this.#unacknowledged.delete(origin);
       this.#know(task.uid, origin);
     }
     const lost = [...this.#acknowledged.keys()].filter((uid) => !this.tasks.has(uid));
     if (lost.length > 0) throw new Error(`acknowledged tasks are lost: ${lost.join(', ')}`);
     this.#acknowledged.clear();
     // The server is a new process: what it has not taken by now it never will.
-    this.#unanswered.clear();
+    this.#unacknowledged.clear();
   }
 
   #know(uid: number, operation: Operation): void {

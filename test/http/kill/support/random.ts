@@ -10,8 +10,8 @@ export class Random {
   }
 
   /** Whole number, least <= n < end. */
-  int(least: number, end: number): number {
-    return least + Math.floor(this.next() * (end - least));
+  int(min: number, end: number): number {
+    return min + Math.floor(this.next() * (end - min));
   }
 
   chance(probability: number): boolean {

@@ -300,7 +300,8 @@ TEST(MergeResponses, RefusesABodyThatIsTooLarge) {
   std::vector<ServerResponse> responses;
   const std::string body = BodyOf({HitText(1, "[]")}, 1);
   responses.push_back(std::move(*ServerResponse::Read(body)));
-  const auto merged = MergeResponses(RequestOf(1, R"("window":{},"responseBytesMax":50)"), responses);
+  const auto merged =
+      MergeResponses(RequestOf(1, R"("window":{},"responseBytesMax":50)"), responses);
   EXPECT_EQ(merged.status().detail(), "bad_request");
 }
 

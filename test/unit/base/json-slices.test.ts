@@ -1,6 +1,6 @@
-/** JSON that is made in turns against `JSON.stringify`. */
+/** JSON that is made in slices against `JSON.stringify`. */
 import assert from 'node:assert/strict';
-import { jsonInTurns, jsonText, weightOf } from '../../../src/base/json-turns.ts';
+import { jsonInSlices, jsonText, weightOf } from '../../../src/base/json-slices.ts';
 import { RawJson } from '../../../src/base/json.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -21,22 +21,25 @@ const large: Record<string, unknown> = {
   'large inside large': [[['x'.repeat(300_000)], {}], { a: ['y'.repeat(300_000), 1] }, 'z'],
 };
 
-describe('JSON in turns', () => {
+describe('JSON in slices', () => {
   for (const [name, value] of Object.entries(large)) {
     it(`of ${name} is that of JSON.stringify, and lets others go on`, async () => {
       const expected = Buffer.from(JSON.stringify(value));
-      let turns = 0;
+      let iterations = 0;
       let counting = true;
       const count = (): void => {
-        turns++;
+        iterations++;
         if (counting) setImmediate(count);
       };
       setImmediate(count);
-      const made = await jsonInTurns(value);
+      const made = await jsonInSlices(value);
       counting = false;
       assert.ok(made.equals(expected));
-      assert.ok(turns >= Math.floor(JSON.stringify(value).length / 1_000_000), `${turns} turns`);
-      assert.ok(turns > 0, 'nobody else was served');
+      assert.ok(
+        iterations >= Math.floor(JSON.stringify(value).length / 1_000_000),
+        `${iterations} iterations`,
+      );
+      assert.ok(iterations > 0, 'nobody else was served');
     });
   }
 
@@ -55,14 +58,14 @@ describe('JSON in turns', () => {
     };
     for (let i = 0; i < 200; i++) {
       const one = value(5);
-      assert.equal((await jsonInTurns(one)).toString(), JSON.stringify(one));
+      assert.equal((await jsonInSlices(one)).toString(), JSON.stringify(one));
       assert.equal((await jsonText(one)).toString(), JSON.stringify(one));
     }
   });
 
   it('takes in what is JSON already', async () => {
     const raw = new RawJson(Buffer.from('["is",  "as it was"]'));
-    const made = await jsonInTurns({ q: 'x', filter: raw, list: [1, raw] });
+    const made = await jsonInSlices({ q: 'x', filter: raw, list: [1, raw] });
     assert.equal(
       made.toString(),
       '{"q":"x","filter":["is",  "as it was"],"list":[1,["is",  "as it was"]]}',

@@ -3,23 +3,23 @@ import { setImmediate } from 'node:timers/promises';
 import { jsonString, RawJson } from './json.ts';
 
 /** What is made of JSON in one turn, UTF-16 units or so: about a millisecond. */
-const TURN_UNITS = 128 * 1024;
+const SLICE_UNITS = 128 * 1024;
 
 /** No more than `JSON.stringify` has to write, but at most `most`, UTF-16 units. What is there as JSON counts as `most`. */
-export function weightOf(value: unknown, most: number): number {
+export function weightOf(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 1;
-  if (value instanceof RawJson) return most;
+  if (value instanceof RawJson) return limit;
   let weight = 2;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && weight < most; i++) {
-      weight += weightOf(value[i], most - weight) + 1;
+    for (let i = 0; i < value.length && weight < limit; i++) {
+      weight += weightOf(value[i], limit - weight) + 1;
     }
     return weight;
   }
   for (const name in value) {
-    weight += name.length + 4 + weightOf((value as Record<string, unknown>)[name], most - weight);
-    if (weight >= most) return most;
+    weight += name.length + 4 + weightOf((value as Record<string, unknown>)[name], limit - weight);
+    if (weight >= limit) return limit;
   }
   return weight;
 }
@@ -32,18 +32,18 @@ function countOfText(text: string): number {
 }
 
 /** How many values a value is made of. At most `most` are counted, or a few more. A part that stays text counts as many. */
-export function countValues(value: unknown, most: number): number {
-  if (value instanceof RawJson) return most;
+export function countValues(value: unknown, limit: number): number {
+  if (value instanceof RawJson) return limit;
   if (typeof value === 'string') return countOfText(value);
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && count < most; i++) count += countValues(value[i], most);
+    for (let i = 0; i < value.length && count < limit; i++) count += countValues(value[i], limit);
     return count;
   }
   for (const name in value) {
-    count += countOfText(name) + countValues((value as Record<string, unknown>)[name], most);
-    if (count >= most) break;
+    count += countOfText(name) + countValues((value as Record<string, unknown>)[name], limit);
+    if (count >= limit) break;
   }
   return count;
 }
@@ -52,7 +52,7 @@ export function countValues(value: unknown, most: number): number {
  * What `jsonString` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
  * then. REQUIRES: JSON can hold the value, and no large part of it but `RawJson` has a `toJSON`
  */
-export async function jsonInTurns(value: unknown): Promise<Buffer> {
+export async function jsonInSlices(value: unknown): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let text = '';
   const flush = (): void => {
@@ -65,7 +65,7 @@ export async function jsonInTurns(value: unknown): Promise<Buffer> {
       flush();
       parts.push(piece);
     }
-    if (text.length < TURN_UNITS) continue;
+    if (text.length < SLICE_UNITS) continue;
     flush();
     await setImmediate();
   }
@@ -80,13 +80,13 @@ const AT_ONCE_UNITS_MAX = 64 * 1024;
 export function jsonText(value: unknown): string | Promise<Buffer> {
   return weightOf(value, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
     ? jsonString(value)
-    : jsonInTurns(value);
+    : jsonInSlices(value);
 }
 
 function* pieces(value: unknown): Generator<string | Uint8Array, void> {
   if (value instanceof RawJson) yield value.bytes;
   else if (typeof value === 'string') yield* piecesOfText(value);
-  else if (weightOf(value, TURN_UNITS) < TURN_UNITS) yield jsonString(value);
+  else if (weightOf(value, SLICE_UNITS) < SLICE_UNITS) yield jsonString(value);
   else if (Array.isArray(value)) yield* piecesOfArray(value);
   else yield* piecesOfObject(value as Record<string, unknown>);
 }
@@ -94,7 +94,7 @@ function* pieces(value: unknown): Generator<string | Uint8Array, void> {
 function* piecesOfText(text: string): Generator<string, void> {
   yield '"';
   for (let start = 0; start < text.length;) {
-    let end = Math.min(start + TURN_UNITS, text.length);
+    let end = Math.min(start + SLICE_UNITS, text.length);
     // Both halves of a character stay together.
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--;
     yield JSON.stringify(text.slice(start, end)).slice(1, -1);
@@ -112,8 +112,8 @@ function* piecesOfArray(elements: readonly unknown[]): Generator<string | Uint8A
   for (let start = 0; start < elements.length;) {
     let end = start;
     for (let weight = 0; end < elements.length; end++) {
-      weight += 1 + weightOf(elements[end], TURN_UNITS);
-      if (weight >= TURN_UNITS) break;
+      weight += 1 + weightOf(elements[end], SLICE_UNITS);
+      if (weight >= SLICE_UNITS) break;
     }
     if (start > 0) yield ',';
     if (end > start) yield jsonString(elements.slice(start, end)).slice(1, -1);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the event loop of a server under test computes in one turn; see `turn-probe.mjs`. */
-export class Turns {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'gannet-turns-'));
-  readonly #file = join(this.#folder, 'turns');
+/** What the event loop of a server under test computes in one iteration; see `iteration-probe.mjs`. */
+export class LoopIterations {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'gannet-iterations-'));
+  readonly #file = join(this.#folder, 'iterations');
 
   constructor() {
     writeFileSync(this.#file, '');
@@ -14,11 +14,11 @@ export class Turns {
 
   /** Environment of the server. */
   get env(): Record<string, string> {
-    const probe = fileURLToPath(new URL('./turn-probe.mjs', import.meta.url));
-    return { NODE_OPTIONS: `--import=${probe}`, GANNET_TURNS: this.#file };
+    const probe = fileURLToPath(new URL('./iteration-probe.mjs', import.meta.url));
+    return { NODE_OPTIONS: `--import=${probe}`, GANNET_ITERATIONS: this.#file };
   }
 
-  /** The longest turn since the last call, CPU milliseconds; 0 when all were short. */
+  /** The longest iteration since the last call, CPU milliseconds; 0 when all were short. */
   take(): number {
     const noted = readFileSync(this.#file, 'latin1').split('\n').map(Number);
     truncateSync(this.#file);

@@ -48,9 +48,9 @@ async function main(): Promise<void> {
     reach(`${name} ready`);
     await until('settings ready');
     await until('documents ready');
-    const turn = order.findIndex(([who]) => who === name);
-    if (turn < 0) await never();
-    for (const [who, what] of order.slice(0, turn)) await until(`${who} ${what}`);
+    const step = order.findIndex(([who]) => who === name);
+    if (step < 0) await never();
+    for (const [who, what] of order.slice(0, step)) await until(`${who} ${what}`);
   };
   test.engine.afterCommit = async ({ taskUids }) => {
     const name = which(taskUids[0]!);

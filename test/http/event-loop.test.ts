@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
-import { Turns } from '../support/turns.ts';
+import { LoopIterations } from '../support/loop-iterations.ts';
 import { startChatProvider } from './support/chat-provider.ts';
 
 const PARSES = 5;
@@ -14,13 +14,13 @@ const PARSES = 5;
 /** CPU milliseconds of the quickest of some parses of six megabytes of JSON. */
 function parseMs(): number {
   const text = listOf(6_000_000, (i) => `word${i}`);
-  let least = Infinity;
+  let fastest = Infinity;
   for (let n = 0; n < PARSES; n++) {
     const begin = process.cpuUsage();
     JSON.parse(text);
-    least = Math.min(least, process.cpuUsage(begin).user / 1000);
+    fastest = Math.min(fastest, process.cpuUsage(begin).user / 1000);
   }
-  return least;
+  return fastest;
 }
 
 /** JSON of about so many bytes. */
@@ -45,12 +45,12 @@ function objectOf(bytes: number, member: (i: number) => [string, unknown]): stri
   return `{${parts.join(',')}}`;
 }
 
-describe('A turn of the event loop is short', function () {
-  const turns = new Turns();
+describe('An iteration of the event loop is short', function () {
+  const iterations = new LoopIterations();
   const plainMs = parseMs();
   let server: BuiltServer;
   before(async () => {
-    server = await startBuiltServer([], turns.env);
+    server = await startBuiltServer([], iterations.env);
     await server.call('PATCH', '/experimental-features', {
       body: { editDocumentsByFunction: true, network: true, chatCompletions: true },
     });
@@ -63,21 +63,21 @@ describe('A turn of the event loop is short', function () {
   });
   after(async () => {
     await server.close();
-    turns.close();
+    iterations.close();
   });
 
   /** Sends the request and waits for its task, without looking at it. */
   async function longest(method: string, path: string, text?: string): Promise<[number, string]> {
-    turns.take();
+    iterations.take();
     const { status, json } = await server.call(method, path, text === undefined ? {} : { text });
     if (status === 202) {
       const waits = `/tasks?uids=${json.taskUid}&statuses=enqueued,processing&limit=0`;
       while ((await server.call('GET', waits)).json.total > 0) await delay(20);
     }
-    // The turn that has answered is noted in the next one.
+    // The iteration that sent the response is recorded in the next one.
     await server.call('GET', '/health');
     await server.call('GET', '/health');
-    return [turns.take(), `${status} ${json?.code ?? ''}`.trim()];
+    return [iterations.take(), `${status} ${json?.code ?? ''}`.trim()];
   }
 
   const MB = 1_000_000;
@@ -140,16 +140,16 @@ describe('A turn of the event loop is short', function () {
   ];
   for (const [name, method, path, text, outcome] of cases) {
     it(`with ${name}`, async () => {
-      const [ms, answered] = await longest(method, path, text);
-      assert.equal(answered, outcome);
+      const [ms, status] = await longest(method, path, text);
+      assert.equal(status, outcome);
       assert.ok(ms < plainMs, `${ms} ms, a parse ${plainMs} ms`);
     });
   }
 
   for (const path of [SETTINGS, '/tasks?limit=1000', '/batches?limit=1000']) {
     it(`when GET ${path} shows what is long`, async () => {
-      const [ms, answered] = await longest('GET', path);
-      assert.equal(answered, '200');
+      const [ms, status] = await longest('GET', path);
+      assert.equal(status, '200');
       assert.ok(ms < plainMs, `${ms} ms, a parse ${plainMs} ms`);
     });
   }
@@ -180,11 +180,11 @@ describe('A turn of the event loop is short', function () {
         return response.status;
       };
       await ask();
-      turns.take();
+      iterations.take();
       const statuses = await Promise.all(Array.from({ length: 500 }, ask));
       await server.call('GET', '/health');
       await server.call('GET', '/health');
-      const ms = turns.take();
+      const ms = iterations.take();
       assert.deepEqual(new Set(statuses), new Set([200]));
       assert.ok(ms < plainMs, `${ms} ms, a parse ${plainMs} ms`);
     } finally {
@@ -205,8 +205,8 @@ describe('A turn of the event loop is short', function () {
     ] as const;
     for (const [method, path, outcome] of requests) {
       const text = method === 'POST' ? JSON.stringify(body) : undefined;
-      const [ms, answered] = await longest(method, path, text);
-      assert.equal(answered, outcome);
+      const [ms, status] = await longest(method, path, text);
+      assert.equal(status, outcome);
       assert.ok(ms < plainMs, `${method} ${path}: ${ms} ms, a parse ${plainMs} ms`);
     }
   });

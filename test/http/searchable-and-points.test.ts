@@ -1,6 +1,6 @@
 /** Attributes and places that settings enable. */
 import assert from 'node:assert/strict';
-import { type Answer, useServer } from './support/real-server.ts';
+import { type TestResponse, useServer } from './support/real-server.ts';
 
 describe('Attributes and places that settings enable', function () {
   this.timeout(60_000);
@@ -11,7 +11,7 @@ describe('Attributes and places that settings enable', function () {
     await done('PATCH', '/indexes/chefs/settings', settings);
     const chefs = [{ id: 1, chef: { city: 'lyon' }, mayor: { city: 'paris' } }];
     await done('POST', '/indexes/chefs/documents', chefs);
-    const search = (q: string, attribute: string): Promise<Answer> =>
+    const search = (q: string, attribute: string): Promise<TestResponse> =>
       send('POST', '/indexes/chefs/search', { q, attributesToSearchOn: [attribute] });
     assert.deepEqual(idsOf(await search('lyon', '*.city')), [1]);
     assert.deepEqual(idsOf(await search('paris', '*.city')), []);
@@ -27,15 +27,15 @@ describe('Attributes and places that settings enable', function () {
       ['_geojson', { type: 'x' }, 'invalid_document_geojson_field'],
       ['_geojson', 5, 'invalid_document_geojson_field'],
     ];
-    for (const [n, [name, place, expected]] of cases.entries()) {
+    for (const [n, [name, value, expected]] of cases.entries()) {
       for (const more of [{}, { stopWords: ['the'] }]) {
         const path = `/indexes/places-${n}-${Object.keys(more).length}`;
-        await done('POST', `${path}/documents`, [{ id: 'first' }, { id: 'wrong', [name]: place }]);
+        await done('POST', `${path}/documents`, [{ id: 'first' }, { id: 'wrong', [name]: value }]);
         const task = await done('PATCH', `${path}/settings`, {
           filterableAttributes: [name],
           ...more,
         });
-        assert.equal(task.error?.code, expected, `${name} ${JSON.stringify(place)}`);
+        assert.equal(task.error?.code, expected, `${name} ${JSON.stringify(value)}`);
         assert.match(task.error.message, /wrong/);
         const { body } = await send('GET', `${path}/settings`);
         assert.deepEqual([body.filterableAttributes, body.stopWords], [[], []]);

@@ -1,17 +1,17 @@
 /**
- * Loaded by a server that is tested (`--import`): notes what its thread of JavaScript computes in one turn of the event loop.
- * A timer that is due in each turn reads the CPU time of the thread, so that what other processes take does not count. The
- * file GANNET_TURNS gets a line for each longer turn: its CPU milliseconds.
+ * Loaded by a server that is tested (`--import`): notes what its thread of JavaScript computes in one iteration of the event loop.
+ * A timer that is due in each iteration reads the CPU time of the thread, so that what other processes take does not count. The
+ * file GANNET_ITERATIONS gets a line for each longer iteration: its CPU milliseconds.
  */
 import { openSync, readSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const NOTED_MS_MIN = 3;
 
-const path = process.env.GANNET_TURNS;
+const path = process.env.GANNET_ITERATIONS;
 if (isMainThread && path !== undefined) {
   const clock = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
-  const turns = openSync(path, 'a');
+  const iterations = openSync(path, 'a');
   const text = Buffer.alloc(128);
   /** Of this thread, since it was started. */
   const cpuMs = () => {
@@ -21,7 +21,7 @@ if (isMainThread && path !== undefined) {
   let last = cpuMs();
   setInterval(() => {
     const now = cpuMs();
-    if (now - last >= NOTED_MS_MIN) writeSync(turns, `${(now - last).toFixed(1)}\n`);
+    if (now - last >= NOTED_MS_MIN) writeSync(iterations, `${(now - last).toFixed(1)}\n`);
     last = now;
   }, 1).unref();
 }
