@@ -1,4 +1,4 @@
-/** Figures, and how they went. */
+/** Figures, and charts of how they changed. */
 import type { JSX } from 'preact';
 
 export function Figure({ name, value }: { name: string; value: string }): JSX.Element {
@@ -19,10 +19,10 @@ interface ChartProps {
   show(value: number): string;
 }
 
-/** Values from left to right, each as high as its part of the greatest. */
+/** Draws the values from left to right. The greatest one has the full height. */
 export function Chart({ title, values, show }: ChartProps): JSX.Element {
   const greatest = Math.max(1, ...values);
-  // One value alone is a line too.
+  // A single value becomes a horizontal line.
   const drawn = values.length === 1 ? [...values, ...values] : values;
   const step = WIDTH / Math.max(1, drawn.length - 1);
   const points = drawn.map(

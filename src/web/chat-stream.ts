@@ -6,8 +6,8 @@ import type { ChatEvent } from './conversation.ts';
 const END = '[DONE]';
 
 /**
- * Until the answer has ended. Throws a {@link Fault} when it breaks off; after an abort, the error
- * of the abort.
+ * Resolves when the answer is complete. Throws a {@link Fault} if the stream ends early; after an
+ * abort, the error of the abort.
  */
 export async function converse(
   client: Client,
@@ -26,5 +26,6 @@ export async function converse(
     },
   });
   for await (const text of textOf(response, signal)) parser.feed(text);
-  if (!ended) throw new Fault(0, 'unreachable', 'The answer broke off.');
+  if (!ended)
+    throw new Fault(0, 'unreachable', 'The answer ended early because the connection was lost.');
 }

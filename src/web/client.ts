@@ -1,6 +1,6 @@
 /** Requests to the server that served the page, with the key of the session. */
 
-/** An answer with an error body, or none at all. */
+/** The server responded with an error, or not at all. */
 export class Fault extends Error {
   /** 0: the server could not be reached. */
   readonly status: number;
@@ -24,11 +24,11 @@ export interface SendOptions {
 export interface UploadOptions {
   type: string;
   signal: AbortSignal;
-  /** Bytes that have left, as far as the browser knows. */
+  /** Reports the number of bytes sent so far, as far as the browser knows. */
   onSent(bytes: number): void;
 }
 
-/** Of an asynchronous write. */
+/** The response to an asynchronous write. */
 export interface TaskReceipt {
   taskUid: number;
 }
@@ -36,7 +36,7 @@ export interface TaskReceipt {
 export class Client {
   readonly key: string | null;
 
-  /** @param key null: requests carry none */
+  /** @param key null: requests are sent without a key */
   constructor(key: string | null) {
     this.key = key;
   }
@@ -49,8 +49,8 @@ export class Client {
   }
 
   /**
-   * The answer before its body is read. Throws a {@link Fault}; after an abort, the error of the
-   * abort.
+   * Resolves with the response before its body is read. Throws a {@link Fault}; after an abort,
+   * the error of the abort.
    */
   async open(
     method: string,
@@ -75,7 +75,7 @@ export class Client {
     return response;
   }
 
-  /** The only way that tells how much has been sent. */
+  /** Sends a file with XMLHttpRequest, because `fetch` does not report upload progress. */
   upload<T>(method: string, path: string, body: Blob, options: UploadOptions): Promise<T> {
     const { type, signal, onSent } = options;
     return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ export class Client {
       request.setRequestHeader('content-type', type);
       request.upload.addEventListener('progress', ({ loaded }) => onSent(loaded));
       request.addEventListener('error', () =>
-        reject(new Fault(0, 'unreachable', 'The connection broke off while sending.')),
+        reject(new Fault(0, 'unreachable', 'The connection was lost while sending.')),
       );
       request.addEventListener('abort', () => reject(new Fault(0, 'aborted', 'Stopped.')));
       request.addEventListener('load', () => {
@@ -106,22 +106,22 @@ export class Client {
 }
 
 /**
- * The body of an answer as it comes. Throws a {@link Fault} when it breaks off; after an abort, the
- * error of the abort.
+ * Yields the body of a response as it arrives. Throws a {@link Fault} if the connection is lost;
+ * after an abort, the error of the abort.
  */
 export async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { done, value } = await reader.read().catch((error: unknown) => {
       if (signal.aborted) throw error;
-      throw new Fault(0, 'unreachable', 'The connection to the server broke off.');
+      throw new Fault(0, 'unreachable', 'The connection to the server was lost.');
     });
     if (done) return;
     yield value;
   }
 }
 
-/** Relative to the page, so that it works below the prefix of a proxy too. */
+/** A URL relative to the page, so that it also works behind a proxy that adds a path prefix. */
 function address(path: string): string {
   return new URL(`.${path}`, location.href.replace(/[?#].*$/, '')).href;
 }
@@ -129,19 +129,20 @@ function address(path: string): string {
 function faultOf(status: number, text: string): Fault {
   try {
     const { code, message } = JSON.parse(text) as { code: string; message: string };
-    // The key did for what the page has asked before.
-    const told =
+    // Earlier requests with this key succeeded.
+    const shown =
       status === 403 && code === 'invalid_api_key'
-        ? 'This key may not do that, or is not valid any more.'
+        ? 'This key may not do that, or is no longer valid.'
         : message;
-    return new Fault(status, code, told);
+    return new Fault(status, code, shown);
   } catch {
-    return new Fault(status, 'unknown', `The server answered with status ${status}.`);
+    return new Fault(status, 'unknown', `The server responded with status ${status}.`);
   }
 }
 
 /**
- * A path of segments, each percent-encoded, with a query of what is neither undefined nor empty.
+ * A path made of percent-encoded segments. Query parameters that are undefined or empty are
+ * omitted.
  */
 export function pathOf(
   segments: readonly (string | number)[],

@@ -1,17 +1,17 @@
 /**
- * A conversation as the chat view shows it: pure, from the events of the server to turns, and from
- * turns to the next request.
+ * The state of a conversation in the chat view. Pure functions convert events from the server to
+ * turns, and turns to the next request.
  */
 
 export type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 
-/** A search that the model asked for. */
+/** A search that the model requested. */
 export interface ChatSearch {
   readonly callId: string;
   readonly indexUid: string;
   readonly q: string;
   readonly filter: string;
-  /** The documents found; null: not told yet, or the search failed. */
+  /** The documents found; null: not reported yet, or the search failed. */
   readonly sources: readonly Readonly<Record<string, unknown>>[] | null;
 }
 
@@ -19,18 +19,18 @@ export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'search'; readonly search: ChatSearch };
 
-/** A question, and what came of it so far. */
+/** A question and everything received for it so far. */
 export interface Turn {
   readonly question: string;
   readonly parts: readonly Part[];
   readonly errors: readonly string[];
-  /** What the model is to remember of its searches. */
+  /** Messages about searches, sent to the model again with the next question. */
   readonly messages: readonly Message[];
-  /** Said since the last of `messages`. */
+  /** Text received after the last of `messages`. */
   readonly said: string;
 }
 
-/** An event of the stream, as far as the page reads it. */
+/** An event of the stream; only the members that the page reads. */
 export interface ChatEvent {
   readonly error?: { readonly message?: string } | null;
   readonly choices?: readonly {
@@ -44,7 +44,7 @@ export interface ChatEvent {
   }[];
 }
 
-/** What the server tells in a tool call. */
+/** The arguments of a tool call, by which the server reports a search. */
 type Report = Readonly<Record<string, unknown>>;
 
 const PROGRESS = '_meiliSearchProgress';
@@ -55,7 +55,7 @@ export function newTurn(question: string): Turn {
   return { question, parts: [], errors: [], messages: [], said: '' };
 }
 
-/** The body of the request that asks the last of `turns`. */
+/** The request body that asks the question of the last turn. */
 export function completionRequest(model: string, turns: readonly Turn[]): Record<string, unknown> {
   return {
     model,
@@ -66,9 +66,9 @@ export function completionRequest(model: string, turns: readonly Turn[]): Record
 }
 
 function messagesOf({ question, messages, said }: Turn): Message[] {
-  // Providers refuse a call that has no answer, such as that of a turn that was stopped.
-  const answered = messages.at(-1)?.tool_calls === undefined ? messages : messages.slice(0, -1);
-  return [{ role: 'user', content: question }, ...answered, ...spoken(said)];
+  // Providers refuse a tool call without a result, which a stopped turn may have.
+  const complete = messages.at(-1)?.tool_calls === undefined ? messages : messages.slice(0, -1);
+  return [{ role: 'user', content: question }, ...complete, ...spoken(said)];
 }
 
 function spoken(said: string): Message[] {
@@ -81,9 +81,9 @@ export function withEvent(turn: Turn, { error, choices }: ChatEvent): Turn {
   }
   const { content, refusal, tool_calls: calls = [] } = choices?.[0]?.delta ?? {};
   const begun = withText(turn, `${content ?? ''}${refusal ?? ''}`);
-  return calls.reduce((now, { function: told }) => {
-    const report = JSON.parse(told?.arguments ?? '{}') as Report;
-    return withReport(now, told?.name ?? '', report);
+  return calls.reduce((now, { function: tool }) => {
+    const report = JSON.parse(tool?.arguments ?? '{}') as Report;
+    return withReport(now, tool?.name ?? '', report);
   }, begun);
 }
 
@@ -119,13 +119,13 @@ function withReport(turn: Turn, name: string, report: Report): Turn {
   }
 }
 
-/** What a model writes may be anything. */
+/** Reads the arguments leniently, because a model may write anything. */
 function searchOf({ call_id: callId, function_arguments: text }: Report): ChatSearch {
   let given: Report = {};
   try {
     given = (JSON.parse(String(text)) as Report | null) ?? {};
   } catch {
-    // Shown without its arguments.
+    // The search is shown without arguments.
   }
   const named = (name: string): string => (typeof given[name] === 'string' ? given[name] : '');
   return {

@@ -1,6 +1,6 @@
 /**
- * What the server publishes of its interface (`/openapi.json`): lists and explanations that the
- * page shows come from there.
+ * The interface description that the server publishes (`/openapi.json`). Lists and explanations on
+ * the page come from it.
  */
 import type { Client } from './client.ts';
 import { choices, type Schema } from './schema.ts';
@@ -16,18 +16,18 @@ export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-let asked: Promise<Description> | null = null;
+let pending: Promise<Description> | null = null;
 
-/** Asked for once. */
+/** Requested once per page load. */
 export function description(client: Client): Promise<Description> {
-  asked ??= client.send<Description>('GET', '/openapi.json').catch((error: unknown) => {
-    asked = null;
+  pending ??= client.send<Description>('GET', '/openapi.json').catch((error: unknown) => {
+    pending = null;
     throw error;
   });
-  return asked;
+  return pending;
 }
 
-/** Settings by name, in the order of GET. */
+/** The schemas of settings by name, in the order in which GET returns the settings. */
 export function settingSchemas({ paths }: Description): Readonly<Record<string, Schema>> {
   return bodySchema(paths, '/indexes/{index_uid}/settings', 'patch').properties ?? {};
 }
@@ -40,11 +40,11 @@ export function keyActions({ paths }: Description): readonly string[] {
   return choices(bodySchema(paths, '/keys', 'post').properties?.actions?.items) ?? [];
 }
 
-/** Values that the query parameter `name` of the list of tasks takes. */
+/** The values that the query parameter `name` of `GET /tasks` accepts. */
 export function taskFilterValues({ paths }: Description, name: string): readonly string[] {
   const parameter = paths['/tasks']?.get?.parameters.find((one) => one.name === name);
   const { items } = parameter?.schema ?? {};
-  // An element of a list, or `*`.
+  // The schema of a list element is `*` or one of the values.
   return choices(items?.anyOf?.[0] ?? items) ?? choices(parameter?.schema) ?? [];
 }
 

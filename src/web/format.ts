@@ -1,4 +1,4 @@
-/** Numbers, sizes and moments as people read them, and JSON as they write it. */
+/** Formats numbers, sizes and times for people; parses and indents JSON. */
 
 const COUNT = new Intl.NumberFormat('en');
 const SIZE = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
@@ -35,7 +35,10 @@ export function moment(text: string | null): string {
 
 const DURATION = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/;
 
-/** Milliseconds of an ISO 8601 duration without years and months; null when it is none. */
+/**
+ * Milliseconds of an ISO 8601 duration without years and months; null when the text is not a
+ * duration.
+ */
 export function durationMs(text: string | null): number | null {
   const parts = text === null ? null : DURATION.exec(text);
   if (parts === null) return null;
@@ -51,18 +54,18 @@ export function milliseconds(ms: number | null): string {
   return `${count(minutes)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** Throws what to tell whoever typed the text. */
+/** Throws an error with a message for the person who typed the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new Error(`This is no JSON: ${(error as Error).message}`);
+    throw new Error(`This is not valid JSON: ${(error as Error).message}`);
   }
 }
 
 /**
- * Lines and indents between the tokens of a JSON text, which stay as they are: no number loses a
- * digit.
+ * Adds line breaks and indentation between the tokens of a JSON text. Tokens stay unchanged, so no
+ * number loses digits.
  */
 export function indentJson(text: string): string {
   let indented = '';

@@ -2,23 +2,23 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Fault } from './client.ts';
 
 export interface Loaded<T> {
-  /** The last one, also while the next is on its way. */
+  /** The last value; it stays while the next one is loading. */
   readonly value: T | undefined;
   readonly error: Error | null;
   readonly loading: boolean;
   reload(): void;
 }
 
-/** How long after a server could not be reached it is asked again. */
+/** Delay before a retry when the server could not be reached. */
 const AWAY_MS = 1500;
 
 /**
- * The answer to a question that is asked anew whenever `inputs` change, and while the server cannot
- * be reached. An answer that is late is dropped.
- * @param everyMs ask again after so long, while the page can be seen; 0: do not
+ * Loads a value, and loads it again whenever `inputs` change or the server could not be reached.
+ * Results of outdated loads are dropped.
+ * @param everyMs reload interval while the page is visible; 0: no reloading
  */
 export function useLoaded<T>(
-  ask: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
   everyMs = 0,
 ): Loaded<T> {
@@ -38,7 +38,7 @@ export function useLoaded<T>(
         again(everyMs);
         return;
       }
-      ask(ended.signal).then(
+      load(ended.signal).then(
         (value) => {
           if (ended.signal.aborted) return;
           setState({ value, error: null, loading: false });
@@ -67,13 +67,13 @@ export function useLoaded<T>(
 export interface Action {
   readonly running: boolean;
   readonly error: Error | null;
-  /** What the last run that went well had to say. */
+  /** The message of the last successful run. */
   readonly done: string | null;
-  /** @param work returns what to say when it went well */
+  /** @param work returns a message to show on success */
   run(work: () => Promise<string | null>): void;
 }
 
-/** Something that is done on a click, and how it went. */
+/** An action started by a click, with its progress and outcome. */
 export function useAction(): Action {
   const [state, setState] = useState<Omit<Action, 'run'>>({
     running: false,

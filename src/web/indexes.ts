@@ -1,4 +1,4 @@
-/** The indexes that the key may see, and the settings of one. */
+/** The indexes that the key may see, and the settings of an index. */
 import { pathOf, type Client } from './client.ts';
 
 export interface IndexEntry {
@@ -25,7 +25,7 @@ export interface Stats {
   readonly indexes: Readonly<Record<string, IndexStats>>;
 }
 
-/** Shown at most; a name that is not in the list can be typed. */
+/** Maximum number of indexes listed. The uid of an index not in the list can be typed. */
 const INDEXES_MAX = 1000;
 
 export async function listIndexes(client: Client, signal?: AbortSignal): Promise<IndexEntry[]> {

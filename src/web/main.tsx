@@ -1,9 +1,9 @@
-/** The page: a key if one is needed, then the views that the key may see. */
+/** The page: asks for a key if one is needed, then shows the views that the key may use. */
 import { render, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem, TextField } from './parts.tsx';
 import { useLoaded } from './hooks.ts';
-import { placeHref, usePlace } from './place.ts';
+import { viewHref, useAddress } from './address.ts';
 import { openSession, SessionContext, storedKey, storeKey, type Session } from './session.ts';
 import { VIEWS } from './views.tsx';
 
@@ -29,7 +29,7 @@ function Page(): JSX.Element {
     return (
       <main>
         <h1>Gannet</h1>
-        <p role="status">Asking the server …</p>
+        <p role="status">Connecting to the server …</p>
       </main>
     );
   }
@@ -62,7 +62,7 @@ function KeyForm({
       >
         <TextField
           label="API key"
-          hint="The master key, an API key or a tenant token. It is kept until this tab is closed."
+          hint="The master key, an API key or a tenant token. The browser keeps it until you close this tab."
           type="password"
           required
           value={typed}
@@ -80,13 +80,13 @@ function KeyForm({
 }
 
 function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX.Element {
-  const place = usePlace();
+  const address = useAddress();
   const views = VIEWS.filter(({ rights }) => rights.some((right) => session.rights.has(right)));
-  const view = views.find(({ name }) => name === place.view) ?? views[0]!;
+  const view = views.find(({ name }) => name === address.view) ?? views[0]!;
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     document.title = `${view.title} · Gannet`;
-    // Where the links take more room than the screen has.
+    // On narrow screens the links scroll.
     link.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [view]);
   return (
@@ -103,7 +103,7 @@ function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX
             <a
               key={name}
               ref={name === view.name ? link : null}
-              href={placeHref(name)}
+              href={viewHref(name)}
               aria-current={name === view.name ? 'page' : undefined}
             >
               {title}
@@ -118,13 +118,13 @@ function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX
       </header>
       <main id="main" tabIndex={-1} key={view.name}>
         <h1>{view.title}</h1>
-        {view.show(place.argument)}
+        {view.show(address.argument)}
       </main>
     </>
   );
 }
 
-/** The fragment of the address belongs to the views. */
+/** Moves the focus by script, because the fragment of the address selects the view. */
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();

@@ -1,6 +1,7 @@
 /**
- * Highlighted text. The server is asked to put marks around what matches that no document can know,
- * and the text is split at them: whatever else it holds stays text.
+ * Highlighted text. The server puts marks that no document can predict around matching words, and
+ * the page splits the text at them. Everything else stays plain text, so documents cannot inject
+ * markup.
  */
 
 export interface Marks {
@@ -8,7 +9,7 @@ export interface Marks {
   readonly end: string;
 }
 
-/** Characters of private use around digits that differ each time. */
+/** Private-use characters around random digits. */
 export function newMarks(): Marks {
   const [number = 0] = crypto.getRandomValues(new Uint32Array(1));
   return { begin: `\uE000${number}\uE001`, end: `\uE000/${number}\uE001` };
@@ -19,7 +20,7 @@ export interface TextPart {
   readonly marked: boolean;
 }
 
-/** Parts in order, none empty. A mark without its counterpart ends with the text. */
+/** Parts in order, none of them empty. A mark that is not closed ends with the text. */
 export function splitMarks(text: string, { begin, end }: Marks): TextPart[] {
   const parts: TextPart[] = [];
   const add = (part: string, marked: boolean): void => {
@@ -35,12 +36,12 @@ export function splitMarks(text: string, { begin, end }: Marks): TextPart[] {
   return parts;
 }
 
-/** Characters of a long text before what matches first. */
+/** Characters of a long text shown before the first match. */
 const LEAD = 100;
 
 /**
- * At most `max` characters: from the first on, or from shortly before what matches first where that
- * stands later.
+ * At most `max` characters, from the beginning or, if the first match comes late, from shortly
+ * before that match.
  */
 export function excerpt(parts: readonly TextPart[], max: number): TextPart[] {
   const first = parts.findIndex(({ marked }) => marked);
@@ -53,7 +54,7 @@ export function excerpt(parts: readonly TextPart[], max: number): TextPart[] {
     const piece = text.slice(skipped, skipped + left);
     skipped = Math.max(0, skipped - text.length);
     left -= piece.length;
-    // Without the half of a character that was cut in two.
+    // Drops half a surrogate pair at either end.
     const whole = piece.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
     if (whole !== '') shown.push({ text: whole, marked });
   }

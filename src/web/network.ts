@@ -1,4 +1,4 @@
-/** The servers of a network, as searches find them. */
+/** Checks the servers of a network by searching each of them. */
 import type { Client } from './client.ts';
 
 export interface Remote {
@@ -13,19 +13,19 @@ export interface Network {
   readonly sharding: boolean;
 }
 
-/** What a search of one server came to. */
+/** The outcome of a search on one server. */
 export type Reached =
-  | { readonly kind: 'answered'; readonly documents: number; readonly ms: number }
+  | { readonly kind: 'responded'; readonly documents: number; readonly ms: number }
   | { readonly kind: 'failed'; readonly message: string };
 
-interface FederatedAnswer {
+interface FederatedResult {
   readonly estimatedTotalHits: number;
   readonly remoteErrors?: Readonly<Record<string, { readonly message: string }>>;
 }
 
 /**
- * Each server of the network, asked for its documents of an index with the key that the network has
- * for it.
+ * Counts the documents of an index on each server of the network, using the search key configured
+ * for that server.
  */
 export async function reachAll(
   client: Client,
@@ -53,12 +53,12 @@ async function reach(
   };
   const began = performance.now();
   const options = { body, signal, isTest: true };
-  const answer = await client.send<FederatedAnswer>('POST', '/multi-search', options);
-  const failure = answer.remoteErrors?.[name];
+  const result = await client.send<FederatedResult>('POST', '/multi-search', options);
+  const failure = result.remoteErrors?.[name];
   if (failure !== undefined) return { kind: 'failed', message: failure.message };
   return {
-    kind: 'answered',
-    documents: answer.estimatedTotalHits,
+    kind: 'responded',
+    documents: result.estimatedTotalHits,
     ms: performance.now() - began,
   };
 }

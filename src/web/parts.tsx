@@ -1,16 +1,16 @@
-/** Pieces that several views are made of. */
+/** Components that several views use. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { counted } from './format.ts';
 import type { Action } from './hooks.ts';
 import { excerpt, splitMarks, type Marks } from './marks.ts';
 
-/** Characters of a text, and members of a list, that are shown until more are asked for. */
+/** Characters of a text and members of a list that are shown before a click on "All". */
 const CHARACTERS_MAX = 1000;
 const MEMBERS_MAX = 50;
 
 interface Shown {
-  /** What there is more than is shown. */
+  /** Describes everything there is, such as `50 values`. */
   rest: string;
   onMore(): void;
 }
@@ -23,7 +23,7 @@ function More({ rest, onMore }: Shown): JSX.Element {
   );
 }
 
-/** Text with what matches marked; of a long one a part. */
+/** Text with matches highlighted. A long text is shown in part. */
 function LongText({ text, marks }: { text: string; marks: Marks | undefined }): JSX.Element {
   const [whole, setWhole] = useState(false);
   const parts = marks === undefined ? [{ text, marked: false }] : splitMarks(text, marks);
@@ -43,7 +43,7 @@ function LongText({ text, marks }: { text: string; marks: Marks | undefined }): 
   );
 }
 
-/** Text in which what stands between backticks is code. */
+/** Text with code between backticks. */
 export function Coded({ text }: { text: string }): JSX.Element {
   return (
     <>
@@ -60,7 +60,7 @@ export function Problem({ error }: { error: Error | null }): JSX.Element | null 
   );
 }
 
-/** How an action went. */
+/** The outcome of an action. */
 export function Outcome({ action }: { action: Action }): JSX.Element {
   return (
     <>
@@ -78,7 +78,7 @@ interface FieldProps {
   children(id: string, hintId: string | undefined): ComponentChildren;
 }
 
-/** A control with its label, and what there is to know about it. */
+/** A control with its label and a hint. */
 export function Field({ label, hint, children }: FieldProps): JSX.Element {
   const id = useId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;
@@ -113,7 +113,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
       {(id, hintId) => (
         <input
           id={id}
-          // Each type has attributes of its own; those used here go with all of them.
+          // The attributes used here are valid for all these types.
           type={type as 'text'}
           value={value}
           list={list}
@@ -133,15 +133,15 @@ interface LinesFieldProps {
   label: string;
   hint?: string;
   value: string;
-  /** Shown at once; absent: as many as the browser shows. */
+  /** Visible lines; absent: the default of the browser. */
   rows?: number;
-  /** Whether the browser marks what it takes for mistakes; absent: as it does by itself. */
+  /** Whether the browser checks the spelling; absent: the default of the browser. */
   spellcheck?: boolean;
   onInput(value: string): void;
   onKeyDown?(event: KeyboardEvent): void;
 }
 
-/** Text of several lines. */
+/** A text field with several lines. */
 export function LinesField(props: LinesFieldProps): JSX.Element {
   const { label, hint, value, rows, spellcheck, onInput, onKeyDown } = props;
   return (
@@ -187,13 +187,13 @@ interface CheckListProps {
   values: readonly string[];
   chosen: readonly string[];
   onChoose(values: readonly string[]): void;
-  /** What stands for a value. */
+  /** The label of a value. */
   text(value: string): JSX.Element;
 }
 
-/** Any of several values. */
+/** A list of check boxes: any number of the values can be chosen. */
 export function CheckList({ values, chosen, onChoose, text }: CheckListProps): JSX.Element {
-  const turn = (value: string, on: boolean): void =>
+  const check = (value: string, on: boolean): void =>
     onChoose(on ? [...chosen, value] : chosen.filter((one) => one !== value));
   return (
     <ul>
@@ -203,7 +203,7 @@ export function CheckList({ values, chosen, onChoose, text }: CheckListProps): J
             <input
               type="checkbox"
               checked={chosen.includes(value)}
-              onChange={(event) => turn(value, event.currentTarget.checked)}
+              onChange={(event) => check(value, event.currentTarget.checked)}
             />
             {text(value)}
           </label>
@@ -217,7 +217,7 @@ interface ChoiceProps {
   label: string;
   hint?: string;
   value: string;
-  /** Value and what is shown for it. */
+  /** Values with their labels. */
   options: readonly (readonly [value: string, shown: string])[];
   onChoose(value: string): void;
 }
@@ -249,7 +249,7 @@ interface PagesProps {
   onPage(page: number): void;
 }
 
-/** Pages around the one shown, the first and the last. */
+/** Links to the first page, the last page and the pages around the current one. */
 export function Pages({ page, pages, onPage }: PagesProps): JSX.Element | null {
   if (pages <= 1) return null;
   const near = [1, page - 2, page - 1, page, page + 1, page + 2, pages];
@@ -285,7 +285,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Above everything else; Escape closes it. */
+/** A modal dialog. Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -305,16 +305,16 @@ export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
 
 interface ConfirmProps {
   title: string;
-  /** What will be gone. */
+  /** Explains what is deleted. */
   warning: string;
-  /** To be typed. */
+  /** The text to type. */
   name: string;
   verb: string;
   onClose(): void;
   onConfirm(): void;
 }
 
-/** Something that cannot be taken back: the name has to be typed. */
+/** Confirms an action that cannot be undone: you must type the name. */
 export function Confirm({
   title,
   warning,
@@ -335,7 +335,7 @@ export function Confirm({
         }}
       >
         <p>{warning}</p>
-        <TextField label={`Type ${name} to go on`} value={typed} onInput={setTyped} />
+        <TextField label={`Type ${name} to continue`} value={typed} onInput={setTyped} />
         <p class="buttons">
           <button type="submit" class="danger" disabled={typed !== name}>
             {verb}
@@ -350,8 +350,8 @@ export function Confirm({
 }
 
 /**
- * A value of JSON as nested lists that can be folded. Web addresses become links, nothing is
- * loaded.
+ * A JSON value as nested lists that can be folded. Web addresses become links; nothing is loaded
+ * from them.
  */
 export function JsonValue({ value, marks }: { value: unknown; marks?: Marks }): JSX.Element {
   if (typeof value === 'string') {
@@ -374,7 +374,7 @@ export function JsonValue({ value, marks }: { value: unknown; marks?: Marks }): 
   return <Members value={value} {...(marks && { marks })} />;
 }
 
-/** Members of a list or an object; those of nested ones once they are unfolded. */
+/** Members of a list or an object. Nested members are rendered when they are unfolded. */
 function Members({ value, marks }: { value: object; marks?: Marks }): JSX.Element {
   const [open, setOpen] = useState(false);
   const [all, setAll] = useState(false);

@@ -1,11 +1,11 @@
-/** Large files of documents in pieces that the server takes. */
+/** Splits large files of documents into pieces that the server accepts. */
 import { CsvSplitter, isBlank, refuseOtherDelimiter } from '../records/csv-records.ts';
 import { FileFault } from '../records/file-fault.ts';
 import { markBytes, refuseWide, Utf8Check } from '../records/utf8-check.ts';
 
 export type FileType = 'application/json' | 'application/x-ndjson' | 'text/csv';
 
-/** By the end of the name; null: nobody knows. */
+/** The type given by the file extension; null: unknown. */
 export function fileType(name: string): FileType | null {
   const ending = name.toLowerCase().split('.').at(-1);
   switch (ending) {
@@ -24,7 +24,7 @@ export function fileType(name: string): FileType | null {
 
 export interface Piece {
   blob: Blob;
-  /** Of the file, from 1, in which its first document begins. */
+  /** Line of the file, from 1, in which the first document of the piece begins. */
   line: number;
 }
 
@@ -32,11 +32,11 @@ const LF = 10;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Pieces of up to `bytesMax`, in order, each a file of the same type: no record is cut, and each
- * piece of CSV begins with the header. A JSON array stays whole, and so does a record that is
- * longer. Rejects with `FileFault` when the file is not UTF-8, is not the CSV that it seems, or
- * holds no documents.
- * @param delimiter of CSV
+ * Splits a file into pieces of at most `bytesMax` bytes, in order, each a file of the same type. No
+ * record is cut, and each piece of CSV begins with the header. A JSON array stays whole, and so
+ * does a record longer than `bytesMax`. Rejects with `FileFault` when the file is not UTF-8, is not
+ * valid CSV, uses another delimiter, or contains no documents.
+ * @param delimiter the CSV delimiter, one ASCII character
  */
 export async function piecesOf(
   file: Blob,
@@ -103,21 +103,21 @@ function lineEnds(): Ends {
   };
 }
 
-/** Makes pieces of records as their ends become known. */
+/** Collects records into pieces as the ends of records become known. */
 class Cutter {
   readonly #file: Blob;
   readonly #bytesMax: number;
   readonly #pieces: Piece[] = [];
   #header: Blob | null = null;
-  /** Null: the header is still to come. */
+  /** Offset of the piece; null: the header has not been read yet. */
   #begin: number | null;
-  /** The end of the last record that fits; the line of the first one of the piece. */
+  /** Offset of the end of the last record that fits. */
   #end = 0;
   #line: number | null = null;
-  /** Whether there is anything but line ends behind the header. */
+  /** Whether only line ends follow the header so far. */
   #isBlank = true;
 
-  /** @param begin of the first record; null: behind a header */
+  /** @param begin offset of the first record; null: the file begins with a header */
   constructor(file: Blob, begin: number | null, bytesMax: number) {
     this.#file = file;
     this.#begin = begin;
@@ -134,7 +134,7 @@ class Cutter {
     this.#end = header.size;
   }
 
-  /** A part of a record that goes on has come. */
+  /** A chunk ended inside a record. */
   hasText(): void {
     if (!this.needsHeader) this.#isBlank = false;
   }

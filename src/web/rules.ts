@@ -1,4 +1,4 @@
-/** Dynamic search rules, as the page shows and edits them. */
+/** Dynamic search rules: conversion between the API and the form on the page. */
 export interface Rule {
   readonly uid: string;
   readonly description?: string;
@@ -15,7 +15,7 @@ export interface Rule {
   }[];
 }
 
-/** A pin as it is typed. */
+/** The form fields of a pin. */
 export interface PinDraft {
   /** Empty: any index. */
   readonly indexUid: string;
@@ -23,7 +23,7 @@ export interface PinDraft {
   readonly position: string;
 }
 
-/** A rule as it is typed; what is empty is no condition. */
+/** The form fields of a rule. An empty field adds no condition. */
 export interface RuleDraft {
   readonly uid: string;
   readonly description: string;
@@ -62,8 +62,8 @@ export function draftOf(rule: Rule | null): RuleDraft {
 }
 
 /**
- * The body that makes `rule` (null: a new one) what was typed. Throws what is wrong with the text
- * of `values`.
+ * The request body that changes `rule` (null: a new rule) to what was typed. Throws an error when
+ * `values` is not a JSON object.
  */
 export function ruleChange(rule: Rule | null, draft: RuleDraft): Record<string, unknown> {
   const { description, precedence, active, start, end, query, words, values, pins } = draft;
@@ -95,18 +95,18 @@ export function ruleChange(rule: Rule | null, draft: RuleDraft): Record<string, 
 function valuesOf(text: string): object {
   const value: unknown = parsed(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new Error('The values by field are no JSON object, such as {"genre": "shoes"}.');
+  throw new Error('The values by field must be a JSON object, such as {"genre": "shoes"}.');
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`The values by field are no JSON: ${(error as Error).message}`);
+    throw new Error(`The values by field are not valid JSON: ${(error as Error).message}`);
   }
 }
 
-/** What was stored stays as it is, seconds and zone included, unless something else was typed. */
+/** Keeps the stored time, including seconds and time zone, unless a different time was typed. */
 function sentMoment(typed: string, before: string | undefined): string {
   return before !== undefined && localMoment(before) === typed
     ? before
@@ -121,19 +121,21 @@ function localMoment(text: string | undefined): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** When a rule holds, one sentence for each condition. */
+/** Describes the conditions of a rule, one sentence each. */
 export function conditionWords({ conditions }: Rule, shown: (moment: string) => string): string[] {
   const { time, query, filter } = conditions;
   const values = Object.entries(filter?.values ?? {});
   return [
-    ...(time?.start === undefined ? [] : [`From ${shown(time.start)} on.`]),
-    ...(time?.end === undefined ? [] : [`Until ${shown(time.end)}.`]),
+    ...(time?.start === undefined ? [] : [`Starts at ${shown(time.start)}.`]),
+    ...(time?.end === undefined ? [] : [`Ends at ${shown(time.end)}.`]),
     ...(query?.isEmpty === undefined
       ? []
-      : [query.isEmpty ? 'The query is empty.' : 'The query has words.']),
-    ...(query?.words === undefined ? [] : [`The query has each of the words “${query.words}”.`]),
+      : [query.isEmpty ? 'The query is empty.' : 'The query is not empty.']),
+    ...(query?.words === undefined
+      ? []
+      : [`The query contains each of the words “${query.words}”.`]),
     ...values.map(
-      ([field, value]) => `The filter asks for ${field}, and ${JSON.stringify(value)} meets it.`,
+      ([field, value]) => `The filter restricts ${field}, and ${JSON.stringify(value)} passes it.`,
     ),
   ];
 }

@@ -1,21 +1,21 @@
-/** Schemas as the server publishes them, and changes of what they describe. */
+/** JSON schemas that the server publishes, and changes of the values that they describe. */
 
-/** Of the schemas published, what the page reads. */
+/** The members of a schema that the page reads. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
-  /** null among them: the value may be null. */
+  /** Allowed values. If null is among them, the value may be null. */
   readonly enum?: readonly (string | null)[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
-  /** Of a setting: what a change makes anew of all documents. */
+  /** For a setting: the parts of the index that a change rebuilds for all documents. */
   readonly 'x-makes-anew'?: readonly string[];
 }
 
-/** The texts that may be chosen from; undefined: any text. */
+/** The texts to choose from; undefined: any text is allowed. */
 export function choices(schema: Schema | undefined): string[] | undefined {
   return schema?.enum?.filter((one) => one !== null);
 }
@@ -26,8 +26,8 @@ export function takes(schema: Schema | undefined, type: string): boolean {
 }
 
 /**
- * What to send so that a setting that was `before` becomes `after`: where members can be null,
- * those that changed alone, and null for those that are gone. So a secret that the server has shown
+ * The value to send so that a setting changes from `before` to `after`. Where members can be null,
+ * only changed members are sent, and null for removed ones: a secret that the server shows
  * shortened is not sent back.
  */
 export function settingChange(
@@ -40,7 +40,7 @@ export function settingChange(
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (JSON.stringify(before[name]) === JSON.stringify(after[name])) continue;
     const member = schema?.properties?.[name] ?? schema?.additionalProperties;
-    // Such an object is replaced as a whole.
+    // Members that cannot be null are not merged: the object is replaced as a whole.
     if (typeof member !== 'object' || !takes(member, 'null')) return after;
     change[name] = name in after ? settingChange(member, before[name], after[name]) : null;
   }

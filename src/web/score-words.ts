@@ -1,4 +1,4 @@
-/** Details of a ranking score, in words. */
+/** Explains the details of a ranking score in words. */
 import { count, counted, percent } from './format.ts';
 
 interface Detail {
@@ -8,14 +8,14 @@ interface Detail {
 }
 
 export interface ScoreReason {
-  /** As the ranking rules name it. */
+  /** The name of the ranking rule. */
   readonly rule: string;
   readonly words: string;
   /** From 0 to 1; null for rules that only sort. */
   readonly score: number | null;
 }
 
-/** In the order in which the rules decided. */
+/** Explanations in the order in which the rules were applied. */
 export function scoreReasons(details: Readonly<Record<string, unknown>>): ScoreReason[] {
   return Object.entries(details)
     .filter((entry): entry is [string, Detail] => typeof entry[1] === 'object' && entry[1] !== null)
@@ -31,7 +31,7 @@ function wordsFor(rule: string, detail: Detail): string {
   const number = (name: string): number => Number(detail[name] ?? 0);
   switch (rule) {
     case 'skipped':
-      return 'The time for this search was over; the rules after this one did not decide.';
+      return 'The search reached its time limit, so the remaining rules were skipped.';
     case 'words':
       return number('matchingWords') === number('maxMatchingWords')
         ? 'Every word of the query was found.'
@@ -39,17 +39,17 @@ function wordsFor(rule: string, detail: Detail): string {
     case 'typo':
       return number('typoCount') === 0
         ? 'The words are spelt as in the query.'
-        : `${counted(number('typoCount'), 'letter')} differ${number('typoCount') === 1 ? 's' : ''} from the query, of ${count(number('maxTypoCount'))} that may.`;
+        : `${counted(number('typoCount'), 'letter')} differ${number('typoCount') === 1 ? 's' : ''} from the query (at most ${count(number('maxTypoCount'))} allowed).`;
     case 'proximity':
       return (detail.score ?? 0) >= 1
-        ? 'The words stand side by side, in the order of the query.'
-        : 'Other words stand between those of the query, or their order differs.';
+        ? 'The words are next to each other, in the order of the query.'
+        : 'Other words are between those of the query, or their order differs.';
     case 'attribute':
-      return `The words stand in ${weighed(number('attributeRankingOrderScore'))}, ${early(number('queryWordDistanceScore'))}.`;
+      return `The words are in ${weighed(number('attributeRankingOrderScore'))}, ${early(number('queryWordDistanceScore'))}.`;
     case 'attributeRank':
-      return `The words stand in ${weighed(detail.score ?? 0)}.`;
+      return `The words are in ${weighed(detail.score ?? 0)}.`;
     case 'wordPosition':
-      return `The words stand ${early(detail.score ?? 0)}.`;
+      return `The words are ${early(detail.score ?? 0)}.`;
     case 'exactness':
       return exactness(detail);
     case 'vectorSort':
@@ -65,8 +65,8 @@ function weighed(score: number): string {
 }
 
 function early(score: number): string {
-  if (score >= 1) return 'at its beginning';
-  return score >= 0.75 ? 'near its beginning' : 'far from its beginning';
+  if (score >= 1) return 'at the beginning of the field';
+  return score >= 0.75 ? 'near the beginning of the field' : 'far from the beginning of the field';
 }
 
 function exactness({ matchType, matchingWords, maxMatchingWords }: Detail): string {
@@ -76,18 +76,18 @@ function exactness({ matchType, matchingWords, maxMatchingWords }: Detail): stri
     return 'No field is exactly the query.';
   }
   return matchingWords === maxMatchingWords
-    ? 'Every word was found exactly as in the query, beside others.'
-    : `${count(matchingWords)} of ${counted(maxMatchingWords, 'word')} were found exactly as in the query; the others begin like them, or differ by typos or synonyms.`;
+    ? 'Every word was found exactly as in the query, together with other words.'
+    : `${count(matchingWords)} of ${counted(maxMatchingWords, 'word')} were found exactly as in the query; the others matched by prefix, typo or synonym.`;
 }
 
 function sorted(rule: string, { value, distance }: Detail): string {
   const direction = rule.endsWith(':desc') ? 'greatest first' : 'smallest first';
   if (typeof distance === 'number') {
     const near = rule.endsWith(':desc') ? 'farthest first' : 'nearest first';
-    return `It is ${count(Math.round(distance))} m from the point; ${near}.`;
+    return `The document is ${count(Math.round(distance))} m from the point; ${near}.`;
   }
-  if (value === undefined) return 'This rule decided.';
-  if (value === null) return `It has no value to sort by; such documents come last.`;
+  if (value === undefined) return 'This rule was applied.';
+  if (value === null) return `The document has no value to sort by; such documents come last.`;
   const shown = typeof value === 'string' ? `“${value}”` : JSON.stringify(value);
-  return `It was sorted by the value ${shown}, ${direction}.`;
+  return `Sorted by the value ${shown}, ${direction}.`;
 }

@@ -1,4 +1,4 @@
-/** What the search view asks: pure, from its state to queries. */
+/** Converts the state of the search view to queries. Pure functions. */
 import type { Marks } from './marks.ts';
 
 export interface Circle {
@@ -15,11 +15,11 @@ export interface SearchState {
   readonly page: number;
   /** `field:asc`, or empty. */
   readonly sort: string;
-  /** Values by facet. A document has to have one of each facet's. */
+  /** Chosen values by facet. A document must have at least one of the values of each facet. */
   readonly chosen: Readonly<Record<string, readonly string[]>>;
-  /** Name of an embedder, or empty: words alone. */
+  /** Name of an embedder; empty: search by words only. */
   readonly embedder: string;
-  /** 0: words alone, 1: meaning alone. */
+  /** 0: search by words only, 1: search by meaning only. */
   readonly semanticRatio: number;
   readonly circle: Circle | null;
 }
@@ -31,7 +31,7 @@ export interface FacetCounts {
   readonly facetStats?: Readonly<Record<string, { readonly min: number; readonly max: number }>>;
 }
 
-export interface SearchAnswer extends FacetCounts {
+export interface SearchResult extends FacetCounts {
   readonly hits: readonly Hit[];
   readonly totalHits: number;
   readonly totalPages: number;
@@ -47,9 +47,9 @@ export type Hit = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * @param facets false: the index has none, and asking for all of them would be an error
- * @returns the search first; then, for each facet with chosen values, the counts of its values
- * without that choice: they are what choosing one more would find.
+ * @param facets false: the index has no facets, and requesting them would be an error
+ * @returns the search first; then, for each facet with chosen values, a query that counts its
+ * values without that choice: how many documents choosing one more value would add
  */
 export function searchQueries(
   indexUid: string,
@@ -85,7 +85,7 @@ export function searchQueries(
   return [search, ...counts];
 }
 
-/** The search for values of a facet, among what the search finds without a choice of that facet. */
+/** Searches the values of a facet among the documents found without a choice for that facet. */
 export function facetSearch(
   state: SearchState,
   facetName: string,
@@ -101,7 +101,7 @@ export function facetSearch(
   };
 }
 
-/** @param without a facet whose choice does not count, or null */
+/** @param without a facet whose choice is ignored, or null */
 function filterOf({ chosen, circle }: SearchState, without: string | null): (string | string[])[] {
   const facets = Object.entries(chosen)
     .filter(([facet, values]) => facet !== without && values.length > 0)
@@ -114,7 +114,7 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** The counts to show, of the answers to {@link searchQueries}. */
+/** The facet counts to show, from the results of {@link searchQueries}. */
 export function mergedCounts([search, ...others]: readonly FacetCounts[]): Record<
   string,
   Readonly<Record<string, number>>
@@ -126,7 +126,7 @@ export function mergedCounts([search, ...others]: readonly FacetCounts[]): Recor
   );
 }
 
-/** The state as it stands in the address of the page. */
+/** Reads the state from the address of the page. */
 export function stateFrom(query: Readonly<Record<string, string>>): SearchState {
   const page = Number(query.page);
   const ratio = Number(query.ratio ?? 0.5);

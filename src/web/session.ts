@@ -1,4 +1,4 @@
-/** Who uses the page: the key, kept for as long as the tab is open, and what that key may do. */
+/** The session of the page: the key, which is kept while the tab is open, and its rights. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Client, Fault } from './client.ts';
@@ -6,7 +6,7 @@ import { Client, Fault } from './client.ts';
 const STORED_KEY = 'gannet-key';
 
 /**
- * What the page asks a key about; each by the cheapest request that needs the right: its method,
+ * The rights that the page checks. Each is checked by the cheapest request that needs it: method,
  * path and body.
  */
 const PROBES = {
@@ -16,9 +16,9 @@ const PROBES = {
   tasks: ['GET', '/tasks?limit=1'],
   keys: ['GET', '/keys?limit=1'],
   webhooks: ['GET', '/webhooks'],
-  // Of a time without searches.
+  // A period without searches, so that there is nothing to add up.
   analytics: ['GET', '/analytics/summary?from=9999-01-01'],
-  // Without a question: who may ask one is told that it is missing.
+  // Without a question: a key that may chat gets the error that the question is missing.
   chat: ['POST', '/chats/any/chat/completions', {}],
   chats: ['GET', '/chats?limit=1'],
   network: ['GET', '/network'],
@@ -32,15 +32,15 @@ export type Right = keyof typeof PROBES;
 export interface Session {
   readonly client: Client;
   readonly rights: ReadonlySet<Right>;
-  /** What an administrator searches on the page is a test; what a visitor searches is not. */
+  /** Whether searches count as tests: those of administrators do, those of visitors do not. */
   readonly testsSearches: boolean;
-  /** null: it may not be asked for. */
+  /** null: the key may not read it. */
   readonly version: string | null;
 }
 
 export type Opening =
   | { readonly kind: 'open'; readonly session: Session }
-  /** `message`: why the key that was given does not do; null: none was given. */
+  /** `message`: why the given key is refused; null: no key was given. */
   | { readonly kind: 'keyNeeded'; readonly message: string | null };
 
 export function storedKey(): string | null {
@@ -52,10 +52,10 @@ export function storeKey(key: string | null): void {
   else sessionStorage.setItem(STORED_KEY, key);
 }
 
-/** Throws a {@link Fault} when the server cannot tell. */
+/** Throws a {@link Fault} when the server cannot be reached or fails. */
 export async function openSession(key: string | null): Promise<Opening> {
   const client = new Client(key);
-  // Without a key a server that has keys refuses everything: one request tells.
+  // A server with keys refuses every request without one, so a single request is enough.
   if (key === null && !(await allowsProbe(client, 'version'))) {
     return { kind: 'keyNeeded', message: null };
   }
@@ -63,7 +63,7 @@ export async function openSession(key: string | null): Promise<Opening> {
   const granted = await Promise.all(names.map((name) => allowsProbe(client, name)));
   const rights = new Set(names.filter((_, position) => granted[position] === true));
   if (names.every((name) => name === 'version' || !rights.has(name))) {
-    const message = 'This key is not valid, has expired, or may do nothing here.';
+    const message = 'This key is not valid, has expired, or gives access to nothing on this page.';
     return { kind: 'keyNeeded', message: key === null ? null : message };
   }
   const version = rights.has('version')
@@ -75,7 +75,7 @@ export async function openSession(key: string | null): Promise<Opening> {
 
 const OF_VISITORS: readonly Right[] = ['search', 'chat', 'version'];
 
-/** What those are told who may ask. */
+/** Errors that a request with sufficient rights can get. */
 const LET_IN = ['missing_master_key', 'feature_not_enabled', 'bad_request'];
 
 function allowsProbe(client: Client, name: Right): Promise<boolean> {
@@ -83,14 +83,14 @@ function allowsProbe(client: Client, name: Right): Promise<boolean> {
   return allows(() => client.send(method, path, { body }));
 }
 
-/** false: the key, or its absence, is refused. */
-async function allows(ask: () => Promise<unknown>): Promise<boolean> {
+/** Whether the server accepts the key, or its absence, for this request. */
+async function allows(send: () => Promise<unknown>): Promise<boolean> {
   try {
-    await ask();
+    await send();
     return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // The view tells what is missing: a master key, or an option of the server.
+    // The view explains what is missing: a master key, or an option of the server.
     if (LET_IN.includes(error.code)) return true;
     if (error.status === 401 || error.status === 403) return false;
     throw error;

@@ -1,4 +1,4 @@
-/** Tasks and batches, and waiting for the end of one. */
+/** Tasks and batches, and waiting for a task to finish. */
 import { Fault, pathOf, type Client, type TaskReceipt } from './client.ts';
 import { durationMs, milliseconds } from './format.ts';
 
@@ -17,7 +17,7 @@ export interface Task {
   readonly enqueuedAt: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
-  /** Of a write that went to other servers of a network, or came from one. */
+  /** For a write that was sent to other servers of a network, or came from one. */
   readonly network?: {
     readonly remotes?: Readonly<
       Record<string, { readonly task_uid?: number; readonly error?: string }>
@@ -57,12 +57,12 @@ export interface TaskPage<T> {
 
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;
-/** How long a server may be away, such as for a restart: its tasks go on afterwards. */
+/** How long the server may be unreachable, for example during a restart, before waiting fails. */
 const AWAY_MS_MAX = 120_000;
 
 /**
- * The end of a write, in words. Throws what made it fail.
- * @param onProgress gets the percentage of the batch that runs it
+ * Waits until a write has finished and describes the outcome. Throws the error of a failed task.
+ * @param onProgress is called with the progress of the task's batch, in percent
  */
 export async function ended(
   client: Client,
@@ -84,7 +84,7 @@ export async function ended(
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       if (error.status === 403) {
-        return `Accepted as task ${taskUid}, which this key may not look at.`;
+        return `Accepted as task ${taskUid}, which this key may not read.`;
       }
       if (error.status !== 0 || performance.now() - seenAt > AWAY_MS_MAX) throw error;
     }
@@ -96,7 +96,7 @@ export async function ended(
   throw new Error(task.error?.message ?? `Task ${taskUid} was canceled.`);
 }
 
-/** Sends a write and waits for its end. */
+/** Sends a write and waits until it has finished. */
 export async function finish(
   client: Client,
   method: string,

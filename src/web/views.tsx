@@ -1,4 +1,4 @@
-/** Every view of the page, in the order in which they are named at its top. */
+/** All views of the page, in the order of the navigation bar. */
 import type { JSX } from 'preact';
 import type { Right } from './session.ts';
 import { AnalyticsView } from './views/analytics.tsx';
@@ -17,12 +17,12 @@ import { TasksView } from './views/tasks.tsx';
 import { WebhooksView } from './views/webhooks.tsx';
 
 export interface View {
-  /** In the address. */
+  /** Name of the view in the address. */
   readonly name: string;
   readonly title: string;
-  /** One of them is needed. */
+  /** The view is shown to keys with at least one of these rights. */
   readonly rights: readonly Right[];
-  /** @param argument what the address names: the uid of an index, or of a chat workspace */
+  /** @param argument the uid of an index or a chat workspace, from the address */
   show(argument: string | null): JSX.Element;
 }
 

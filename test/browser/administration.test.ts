@@ -50,9 +50,9 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByRole('row', { name: /books id 431/ }).waitFor();
     await button('Delete board').click();
     const erase = page.getByRole('dialog').getByRole('button', { name: 'Delete the index' });
-    await page.getByLabel('Type board to go on').fill('boar');
+    await page.getByLabel('Type board to continue').fill('boar');
     assert.ok(await erase.isDisabled());
-    await page.getByLabel('Type board to go on').fill('board');
+    await page.getByLabel('Type board to continue').fill('board');
     await erase.click();
     await page.getByRole('row', { name: /board/ }).waitFor({ state: 'detached' });
     assert.equal((await get('/indexes/board')).code, 'index_not_found');
@@ -61,7 +61,7 @@ describe('The page, for administrators, in a browser', () => {
   it('sends files, in pieces where they are large, and tells what is wrong with them', async () => {
     await open('documents', 'Documents');
     const file = page.getByLabel('File');
-    await page.getByLabel('Into the index').fill('lines');
+    await page.getByLabel('Index to add to').fill('lines');
     const line = (id: number): string => JSON.stringify({ id, text: 'word '.repeat(20_000) });
     const lines = Array.from({ length: 250 }, (_, id) => line(id)).join('\n');
     await file.setInputFiles({
@@ -70,7 +70,7 @@ describe('The page, for administrators, in a browser', () => {
       buffer: Buffer.from(lines),
     });
     await button('Send').click();
-    await page.getByText(/Done in .* 2 pieces were sent/).waitFor({ timeout: 120_000 });
+    await page.getByText(/Done in .* sent in 2 pieces/).waitFor({ timeout: 120_000 });
     assert.equal((await get('/indexes/lines/stats')).numberOfDocuments, 250);
     await file.setInputFiles({
       name: 'wrong.json',
@@ -85,7 +85,7 @@ describe('The page, for administrators, in a browser', () => {
       buffer: Buffer.from('id;title\n1;one\n'),
     });
     await page.getByLabel('Separator').fill(';');
-    await page.getByLabel('Into the index').fill('table');
+    await page.getByLabel('Index to add to').fill('table');
     await button('Send').click();
     await done().waitFor();
     assert.equal((await get('/indexes/table/documents/1')).title, 'one');
@@ -97,7 +97,7 @@ describe('The page, for administrators, in a browser', () => {
     const give = async (name: string, text: string): Promise<void> => {
       await file.setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
       await page.getByLabel('Separator').fill('');
-      await page.getByLabel('Into the index').fill('rows');
+      await page.getByLabel('Index to add to').fill('rows');
       await button('Send').click();
     };
     const pad = 'x'.repeat(100_000);
@@ -105,7 +105,7 @@ describe('The page, for administrators, in a browser', () => {
       id % 2 === 0 ? `${id},in 5" steel,${pad}\r` : `${id},"two\rlines, ""${id}""",${pad}\r`,
     );
     await give('rows.csv', `id,title,pad\r${rows.join('')}`);
-    await page.getByText(/Done in .* 2 pieces were sent/).waitFor({ timeout: 120_000 });
+    await page.getByText(/Done in .* sent in 2 pieces/).waitFor({ timeout: 120_000 });
     assert.equal((await get('/indexes/rows/stats')).numberOfDocuments, 250);
     assert.equal((await get('/indexes/rows/documents/248?fields=title')).title, 'in 5" steel');
     const last = (await get('/indexes/rows/documents/249?fields=title')).title;
@@ -151,7 +151,7 @@ describe('The page, for administrators, in a browser', () => {
     });
     await open('documents/exact', 'Documents');
     await page.getByRole('link', { name: 'Edit 1' }).click();
-    const text = page.getByLabel('The document as JSON');
+    const text = page.getByLabel('Document as JSON');
     await page.waitForFunction(() =>
       (globalThis as any).document.querySelector('dialog textarea')?.value.includes('old'),
     );
@@ -180,7 +180,7 @@ describe('The page, for administrators, in a browser', () => {
       assert.ok((await form.locator('p').first().textContent())!.length > 20);
     }
     const sortable = page.getByRole('form', { name: 'Sortable attributes' });
-    assert.match((await sortable.textContent())!, /reads all documents again/);
+    assert.match((await sortable.textContent())!, /of all documents again/);
     await sortable.getByLabel('sortableAttributes').fill('year\ntitle');
     await sortable.getByRole('button', { name: 'Save' }).click();
     await sortable.getByText(/^Done in /).waitFor();
@@ -259,7 +259,7 @@ describe('The page, for administrators, in a browser', () => {
       ),
     );
     await button('Delete finished tasks').click();
-    await page.getByLabel('Type delete to go on').fill('delete');
+    await page.getByLabel('Type delete to continue').fill('delete');
     await button('Delete the records').click();
     await done().waitFor();
     assert.equal((await get('/tasks')).total, 1);
@@ -285,7 +285,7 @@ describe('The page, for administrators, in a browser', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('reads <b>').waitFor();
     await button('Delete reader').click();
-    await page.getByLabel('Type reader to go on').fill('reader');
+    await page.getByLabel('Type reader to continue').fill('reader');
     await button('Delete the key').click();
     await button('Edit reader').waitFor({ state: 'detached' });
   });
@@ -304,15 +304,15 @@ describe('The page, for administrators, in a browser', () => {
     const [webhook] = (await get('/webhooks')).results;
     assert.deepEqual(Object.keys(webhook.headers).sort(), ['X-Three', 'X-Two']);
     await button('Delete http://127.0.0.1:9/told').click();
-    await page.getByLabel('Type delete to go on').fill('delete');
+    await page.getByLabel('Type delete to continue').fill('delete');
     await button('Delete the webhook').click();
-    await page.getByText(/is deleted/).waitFor();
+    await page.getByText(/was deleted/).waitFor();
     assert.deepEqual((await get('/webhooks')).results, []);
   });
 
   it('draws statistics', async () => {
     await open('statistics', 'Statistics');
-    await page.getByRole('img', { name: /Documents, since this view is open/ }).waitFor();
+    await page.getByRole('img', { name: /Number of documents since this view was opened/ }).waitFor();
     await page.getByRole('img', { name: /Duration of the last \d+ batches/ }).waitFor();
     await page.getByText(/^books/).click();
     await page.getByText('Documents that have a field').first().waitFor();
@@ -329,7 +329,7 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByText('Logs route is on.').waitFor();
     assert.equal((await get('/experimental-features')).logsRoute, true);
     await open('logs', 'Logs');
-    await page.getByLabel('From this level on').selectOption('trace');
+    await page.getByLabel('Minimum level').selectOption('trace');
     await button('Show the log').click();
     await stage.server.finish('POST', '/indexes', { body: { uid: 'logged' } });
     await page.waitForFunction(

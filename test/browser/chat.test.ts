@@ -26,13 +26,13 @@ describe('Conversations on the page, in a browser', () => {
   afterEach(() => assert.deepEqual(tab?.faults ?? [], []));
 
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  const said = () => page.getByRole('log', { name: 'What was said' });
+  const said = () => page.getByRole('log', { name: 'Messages' });
   const get = async (path: string): Promise<any> => (await stage.server.call('GET', path)).json;
 
   it('offers to switch the feature on where it is off', async () => {
     await page.goto(`${stage.server.url}/#/chat`);
     await page.getByText('chatCompletions').waitFor();
-    await button('Switch it on').click();
+    await button('Enable it').click();
     await page.getByText('There is no workspace yet.').waitFor();
     assert.equal((await get('/experimental-features')).chatCompletions, true);
   });
@@ -50,7 +50,7 @@ describe('Conversations on the page, in a browser', () => {
     await dialog.getByLabel('Base url').fill(provider.url);
     await dialog.getByLabel('Api key').fill('a-key-of-the-provider');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('The workspace demo is saved.').waitFor();
+    await page.getByText('Workspace demo was saved.').waitFor();
     await page.waitForURL(/#\/chat\/demo/);
   });
 
@@ -58,7 +58,7 @@ describe('Conversations on the page, in a browser', () => {
     await button('Settings of the workspace').click();
     const dialog = page.getByRole('dialog');
     assert.notEqual(await dialog.getByLabel('Api key').inputValue(), 'a-key-of-the-provider');
-    await dialog.getByText('What the model is told').click();
+    await dialog.getByText('Prompts').click();
     const before = await dialog.getByLabel('System').inputValue();
     await dialog.getByLabel('System').fill(`${before} Be brief.`);
     const sent = page.waitForRequest((request) => request.method() === 'PATCH');
@@ -66,7 +66,7 @@ describe('Conversations on the page, in a browser', () => {
     assert.deepEqual((await sent).postDataJSON(), {
       prompts: { system: `${before} Be brief.` },
     });
-    await page.getByText('The workspace demo is saved.').waitFor();
+    await page.getByText('Workspace demo was saved.').waitFor();
     assert.match((await get('/chats/demo/settings')).prompts.system, /Be brief\.$/);
   });
 
@@ -74,7 +74,7 @@ describe('Conversations on the page, in a browser', () => {
     await stage.server.finish('PATCH', '/indexes/books/settings', {
       body: { chat: CHAT_SETTINGS },
     });
-    await page.getByText('The conversation needs the name of a model.').waitFor();
+    await page.getByText('Enter the name of a model to begin.').waitFor();
     await page.getByLabel('Model').fill('quoting');
     const question = page.getByLabel('Question');
     await question.fill('Which science fiction books are about a desert planet?');
@@ -114,9 +114,9 @@ describe('Conversations on the page, in a browser', () => {
     await button('Ask').click();
     await said().getByRole('alert').waitFor();
     await button('Delete the workspace').click();
-    await page.getByLabel('Type gone to go on').fill('gone');
-    await button('Delete for good').click();
-    await page.getByText('The workspace gone is deleted.').waitFor();
+    await page.getByLabel('Type gone to continue').fill('gone');
+    await button('Delete permanently').click();
+    await page.getByText('Workspace gone was deleted.').waitFor();
     assert.equal((await get('/chats/gone')).code, 'chat_not_found');
   });
 

@@ -66,7 +66,7 @@ describe('The page at its limits, in a browser', () => {
       await open(page, 'indexes', 'Indexes');
       await page.getByRole('button', { name: `Delete ${uid}` }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel(`Type ${uid} to go on`).fill(uid);
+      await dialog.getByLabel(`Type ${uid} to continue`).fill(uid);
       const inside = await dialog.evaluate((one) => one.scrollWidth - one.clientWidth);
       assert.equal(inside, 0, 'the dialog is wider than itself');
       await dialog.getByRole('button', { name: 'Delete the index' }).click();
@@ -123,7 +123,7 @@ describe('The page at its limits, in a browser', () => {
         mimeType: 'application/json',
         buffer: Buffer.from('[{"id": 1, "title": "only one"}]'),
       };
-      await page.getByLabel('Into the index').fill('fresh');
+      await page.getByLabel('Index to add to').fill('fresh');
       for (let time = 0; time < 2; time++) {
         await page.getByLabel('File').setInputFiles(file);
         await page.getByRole('button', { name: 'Send' }).click();
@@ -177,7 +177,7 @@ describe('The page at its limits, in a browser', () => {
       await page.goto(server.url);
       await page.getByLabel('API key').fill(json.key);
       await page.getByRole('button', { name: 'Open' }).click();
-      if (views.length === 0) await page.getByRole('alert').getByText('may do nothing').waitFor();
+      if (views.length === 0) await page.getByRole('alert').getByText('gives access to nothing').waitFor();
       else await page.getByRole('heading', { level: 1, name: views[0] }).waitFor();
       const links = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
       assert.deepEqual(await links.allTextContents(), views);
@@ -198,7 +198,7 @@ describe('The page at its limits, in a browser', () => {
       await page.getByRole('row', { name: /books/ }).waitFor();
       assert.equal(await page.getByRole('row').count(), 2);
       await page.getByRole('button', { name: 'Delete books' }).click();
-      await page.getByLabel('Type books to go on').fill('books');
+      await page.getByLabel('Type books to continue').fill('books');
       await page.getByRole('button', { name: 'Delete the index' }).click();
       await page.getByRole('alert').getByText('This key may not do that').waitFor();
       await open(page, 'settings/books', 'Settings');

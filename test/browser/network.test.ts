@@ -31,13 +31,13 @@ describe('The network on the page, in a browser', () => {
 
   it('is switched on, gets a name and servers', async () => {
     await page.goto(`${stage.server.url}/#/network`);
-    await button('Switch it on').click();
+    await button('Enable it').click();
     await page.getByText('The network has no servers yet.').waitFor();
     await page.getByLabel('Name of this server').fill('near');
-    await page.getByRole('checkbox', { name: /Share the documents out/ }).check();
-    await page.getByText(/Until this server has a name that stands among the servers/).waitFor();
+    await page.getByRole('checkbox', { name: /Sharding: each write/ }).check();
+    await page.getByText(/This server keeps all documents until its name/).waitFor();
     await button('Save').click();
-    await page.getByText('The network is changed.').waitFor();
+    await page.getByText('The network was changed.').waitFor();
     const dialog = page.getByRole('dialog');
     for (const [name, { url, masterKey }] of Object.entries({ near: stage.server, far })) {
       await button('Add a server').click();
@@ -48,7 +48,7 @@ describe('The network on the page, in a browser', () => {
       await row(name).waitFor();
     }
     await row('near').getByText('(this server)').waitFor();
-    await page.getByText('Without an index here').waitFor();
+    await page.getByText('Create an index on this server').waitFor();
     const { self, sharding, remotes } = await network();
     assert.deepEqual([self, sharding, Object.keys(remotes)], ['near', true, ['near', 'far']]);
     assert.equal(remotes.far.searchApiKey, far.masterKey);
@@ -80,14 +80,14 @@ describe('The network on the page, in a browser', () => {
     await row('far').getByText('fails').waitFor();
     assert.match((await row('far').textContent())!, /docs/);
     await far.finish('POST', '/indexes', { body: { uid: 'docs', primaryKey: 'id' } });
-    await row('far').getByText('answers').waitFor();
+    await row('far').getByText('responds').waitFor();
     await row('far').getByText('0 %').waitFor();
   });
 
   it('moves documents to where they belong, and tells of the move', async () => {
     const { remotes } = await network();
     await far.call('PATCH', '/network', { body: { self: 'far', sharding: true, remotes } });
-    await button('Move documents to where they belong').click();
+    await button('Move documents').click();
     await page.getByText(/^Done in /).waitFor();
     await far.idle();
     await stage.server.idle();
@@ -107,9 +107,9 @@ describe('The network on the page, in a browser', () => {
   it('tells of a server that is gone, and takes it out with its name typed', async () => {
     await far.close();
     await row('far').getByText('fails').waitFor();
-    await button('Take out far').click();
-    await page.getByLabel('Type far to go on').fill('far');
-    await button('Take it out').click();
+    await button('Remove far').click();
+    await page.getByLabel('Type far to continue').fill('far');
+    await button('Remove the server').click();
     await row('far').waitFor({ state: 'detached' });
     assert.deepEqual(Object.keys((await network()).remotes), ['near']);
   });

@@ -31,7 +31,7 @@ describe('Search rules on the page, in a browser', () => {
 
   it('offers to switch the feature on where it is off', async () => {
     await page.goto(`${stage.server.url}/#/rules`);
-    await button('Switch it on').click();
+    await button('Enable it').click();
     await page.getByText('0 rules yet').waitFor();
   });
 
@@ -44,16 +44,16 @@ describe('Search rules on the page, in a browser', () => {
     await dialog().getByLabel('From').fill('2020-01-02T03:04');
     const first = dialog().getByRole('group', { name: 'Document 1' });
     await first.getByLabel('Index').selectOption('books');
-    await first.getByLabel('Id of the document').fill('1');
-    await button('One more document').click();
+    await first.getByLabel('Document id').fill('1');
+    await button('Add a document').click();
     await dialog()
       .getByRole('group', { name: 'Document 2' })
-      .getByLabel('Id of the document')
+      .getByLabel('Document id')
       .fill('2');
-    await dialog().getByRole('group', { name: 'Document 2' }).getByLabel('Place').fill('4');
+    await dialog().getByRole('group', { name: 'Document 2' }).getByLabel('Position').fill('4');
     await dialog().getByRole('button', { name: 'Create' }).click();
     await page.getByText(/^Done in /).waitFor();
-    await card('deserts').getByText('The query has each of the words “desert”.').waitFor();
+    await card('deserts').getByText('The query contains each of the words “desert”.').waitFor();
     await card('deserts').getByText('What everybody <b>means</b>').waitFor();
     await card('deserts').getByText('0: document 1 of books').waitFor();
     await card('deserts').getByText('4: document 2 of any index').waitFor();
@@ -85,18 +85,18 @@ describe('Search rules on the page, in a browser', () => {
     });
     await page.reload();
     await button('Edit exact').click();
-    const values = dialog().getByLabel('Values that the filter asks for');
+    const values = dialog().getByLabel('Values that must pass the filter');
     await values.fill('{"genres": ');
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await dialog().getByRole('alert').getByText('no JSON').waitFor();
+    await dialog().getByRole('alert').getByText('not valid JSON').waitFor();
     await values.fill('{"genres": "horror"}');
     await dialog().getByLabel('The query', { exact: true }).selectOption('is empty');
     await dialog().getByLabel('Until').fill('');
     await dialog().getByLabel('Active').uncheck();
-    await button('Leave out document 1').click();
+    await button('Remove document 1').click();
     await dialog().getByRole('button', { name: 'Save' }).click();
     await card('exact').getByText('not active').waitFor();
-    await card('exact').getByText('The filter asks for genres, and "horror" meets it.').waitFor();
+    await card('exact').getByText('The filter restricts genres, and "horror" passes it.').waitFor();
     const changed = await rule('exact');
     assert.deepEqual(changed.conditions, {
       time: { start: '2020-01-02T03:04:05+01:00' },
@@ -111,7 +111,7 @@ describe('Search rules on the page, in a browser', () => {
     await dialog().getByLabel('Uid').fill('never');
     await dialog().getByLabel('The query', { exact: true }).selectOption('is empty');
     await dialog().getByLabel('Words of the query').fill('something');
-    await button('Leave out document 1').click();
+    await button('Remove document 1').click();
     await dialog().getByRole('button', { name: 'Create' }).click();
     await page.getByRole('alert').waitFor();
     assert.equal((await rule('never')).code, 'dynamic_search_rule_not_found');
@@ -125,7 +125,7 @@ describe('Search rules on the page, in a browser', () => {
     await page.getByLabel('Shown').selectOption('not active');
     await card('deserts').waitFor({ state: 'detached' });
     await button('Delete exact').click();
-    await page.getByLabel('Type exact to go on').fill('exact');
+    await page.getByLabel('Type exact to continue').fill('exact');
     await button('Delete the rule').click();
     await card('exact').waitFor({ state: 'detached' });
     assert.equal((await rule('exact')).code, 'dynamic_search_rule_not_found');

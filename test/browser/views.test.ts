@@ -135,7 +135,7 @@ describe('Every view of the page, in a browser', () => {
           }
           if (name === 'chat') await ask(page);
           if (name === 'network') {
-            await page.getByRole('row', { name: /^far/ }).getByText('answers').waitFor();
+            await page.getByRole('row', { name: /^far/ }).getByText('responds').waitFor();
             await page.getByRole('row', { name: /^gone/ }).getByText('fails').waitFor();
           }
           if (name === 'rules') await page.getByRole('heading', { name: 'desert' }).waitFor();
@@ -224,7 +224,7 @@ describe('Every view of the page, in a browser', () => {
       await page.getByRole('button', { name: 'Nearest first' }).click();
       await page.getByText(/^2 results/).waitFor();
       assert.deepEqual(await page.locator('article h3').allTextContents(), ['Porto', 'Lisbon']);
-      await page.getByRole('img', { name: /Places of 2 results/ }).waitFor();
+      await page.getByRole('img', { name: /Locations of 2 results/ }).waitFor();
       await page.getByText('Why is this here?').first().click();
       await page
         .getByText(/m from the point; nearest first/)
@@ -244,7 +244,7 @@ describe('Every view of the page, in a browser', () => {
       const nothing = page.getByRole('region', { name: 'Searches without results', exact: true });
       await nothing.getByRole('cell', { name: 'nothing like it' }).waitFor();
       await top.getByRole('row', { name: /^books dune/ }).waitFor();
-      await page.getByRole('img', { name: /Searches, by day/ }).waitFor();
+      await page.getByRole('img', { name: /Searches by day/ }).waitFor();
       const download = page.waitForEvent('download');
       await nothing.getByRole('button', { name: /^As CSV/ }).click();
       const text = readFileSync(await (await download).path(), 'utf8');

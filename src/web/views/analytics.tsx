@@ -4,7 +4,7 @@ import { Fault, pathOf, type Client } from '../client.ts';
 import { count, milliseconds, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { Choice, Outcome, Problem, TextField } from '../parts.tsx';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 
 interface Summary {
@@ -28,7 +28,7 @@ interface Column {
 }
 
 interface List {
-  /** Of the route. */
+  /** Last segment of the route. */
   readonly name: string;
   readonly title: string;
   readonly columns: readonly Column[];
@@ -78,10 +78,10 @@ const DAY_MS = 86_400_000;
 
 export function AnalyticsView(): JSX.Element {
   const { client } = useSession();
-  const { query } = usePlace();
+  const { query } = useAddress();
   const { days = '30', indexUids = '' } = query;
   const change = (part: { days?: string; indexUids?: string }): void =>
-    replacePlace(placeHref('analytics', null, { days, indexUids, ...part }));
+    replaceAddress(viewHref('analytics', null, { days, indexUids, ...part }));
   const range = {
     from: new Date(Date.now() - Number(days) * DAY_MS).toISOString().slice(0, 10),
     indexUids,
@@ -100,7 +100,7 @@ export function AnalyticsView(): JSX.Element {
     return (
       <p class="note">
         Nothing is recorded. A server that is started with <code>--analytics-retention-days</code>{' '}
-        keeps searches, and what was clicked of them, for so many days in its own folder.
+        records searches and clicks, and keeps them for this number of days in its own folder.
       </p>
     );
   }
@@ -116,13 +116,13 @@ export function AnalyticsView(): JSX.Element {
         />
         <TextField
           label="Indexes"
-          hint="Uids with commas between; empty: all."
+          hint="Uids separated by commas. Empty: all indexes."
           value={indexUids}
           onInput={(value) => change({ indexUids: value })}
         />
       </div>
       <Problem error={loaded.error} />
-      {/* Where nothing is recorded the lists are not asked for. */}
+      {/* Lists are requested only when something is recorded. */}
       {whole === undefined ? null : (
         <>
           <Figures whole={whole} />
@@ -139,10 +139,10 @@ export function AnalyticsView(): JSX.Element {
 function Charts({ byDay }: { byDay: readonly Summary[] }): JSX.Element {
   return (
     <div class="charts">
-      <Chart title="Searches, by day" values={byDay.map(({ searches }) => searches)} show={count} />
-      <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
+      <Chart title="Searches by day" values={byDay.map(({ searches }) => searches)} show={count} />
+      <Chart title="Clicks by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
       <Chart
-        title="95 % answered within, by day"
+        title="95th percentile of response times, by day"
         values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
         show={milliseconds}
       />
@@ -177,9 +177,9 @@ function Figures({ whole }: { whole: Summary }): JSX.Element {
       />
       <Figure name="Conversions" value={count(whole.conversions)} />
       <Figure name="Searches that converted" value={rate(whole.conversionRate)} />
-      <Figure name="Half answered within" value={milliseconds(p50)} />
-      <Figure name="95 % within" value={milliseconds(p95)} />
-      <Figure name="99 % within" value={milliseconds(p99)} />
+      <Figure name="Median response time" value={milliseconds(p50)} />
+      <Figure name="95th percentile" value={milliseconds(p95)} />
+      <Figure name="99th percentile" value={milliseconds(p99)} />
     </dl>
   );
 }
@@ -193,10 +193,10 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
     [client, name, range.from, range.indexUids],
   );
   const rows = loaded.value ?? [];
-  const download = (): void =>
+  const downloadCsv = (): void =>
     action.run(async () => {
       const path = pathOf(['analytics', name], { ...range, format: 'csv', limit: '1000' });
-      keep(await (await client.open('GET', path, {})).blob(), `${name}.csv`);
+      download(await (await client.open('GET', path, {})).blob(), `${name}.csv`);
       return null;
     });
   return (
@@ -231,7 +231,7 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
               </tbody>
             </table>
           </div>
-          <button type="button" class="quiet" onClick={download}>
+          <button type="button" class="quiet" onClick={downloadCsv}>
             As CSV<span class="unseen">: {title}</span>
           </button>
           <Outcome action={action} />
@@ -247,8 +247,8 @@ function cell(value: string | number | null, show: (value: number) => string): s
   return value === '' ? '(empty)' : value;
 }
 
-/** Gives the browser a file to keep. */
-function keep(file: Blob, name: string): void {
+/** Downloads a file. */
+function download(file: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(file);
   link.download = name;

@@ -22,7 +22,7 @@ import {
   Problem,
   TextField,
 } from '../parts.tsx';
-import { goTo, placeHref, replacePlace, useArgument, usePlace } from '../place.ts';
+import { goTo, viewHref, replaceAddress, useArgument, useAddress } from '../address.ts';
 import { choices, settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
@@ -30,7 +30,7 @@ import { TypedArgument } from './index-picker.tsx';
 import { titleField } from './search.tsx';
 import { spaced } from './settings.tsx';
 
-/** Shown at most; a name that is not in the list can stand in the address. */
+/** Maximum number of workspaces listed. Others can be opened by their address. */
 const WORKSPACES_MAX = 1000;
 
 type WorkspaceSettings = Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export function ChatView({ workspace }: { workspace: string | null }): JSX.Eleme
     return (
       <SwitchedOff
         feature="chatCompletions"
-        purpose="A conversation about the documents: a model at a provider of yours searches them and answers from what it finds."
+        purpose="Chat about your documents: a model from your provider searches them and answers from the results."
         onSwitchedOn={list.reload}
       />
     );
@@ -137,8 +137,8 @@ function Workspaces({ workspace, known, uids, action, onOpen }: WorkspacesProps)
     <>
       {uids?.length === 0 ? (
         <p class="note">
-          There is no workspace yet. A workspace names the provider of the model, and how the model
-          is told to search.
+          There is no workspace yet. A workspace defines the provider of the model and the prompts
+          that tell the model how to search.
         </p>
       ) : null}
       {uids === undefined || uids.length === 0 ? null : (
@@ -146,7 +146,7 @@ function Workspaces({ workspace, known, uids, action, onOpen }: WorkspacesProps)
           label="Workspace"
           value={workspace ?? ''}
           options={uids.map((uid) => [uid, uid])}
-          onChoose={(uid) => goTo(placeHref('chat', uid))}
+          onChoose={(uid) => goTo(viewHref('chat', uid))}
         />
       )}
       <p class="buttons">
@@ -182,15 +182,15 @@ function OpenWorkspace({ open, workspace, action, onClose }: OpenWorkspaceProps)
     return (
       <Confirm
         title={`Delete the workspace ${workspace!}`}
-        warning="Its settings are deleted with the key of the provider. The documents stay."
+        warning="Its settings are deleted, including the key of the provider. Your documents are kept."
         name={workspace!}
-        verb="Delete for good"
+        verb="Delete permanently"
         onClose={onClose}
         onConfirm={() =>
           action.run(async () => {
             await client.send('DELETE', pathOf(['chats', workspace!]));
-            goTo(placeHref('chat'));
-            return `The workspace ${workspace!} is deleted.`;
+            goTo(viewHref('chat'));
+            return `Workspace ${workspace!} was deleted.`;
           })
         }
       />
@@ -204,29 +204,30 @@ function OpenWorkspace({ open, workspace, action, onClose }: OpenWorkspaceProps)
       onSave={(uid, body) =>
         action.run(async () => {
           await client.send('PATCH', settingsPath(uid), { body });
-          if (uid !== workspace) goTo(placeHref('chat', uid));
-          return `The workspace ${uid} is saved.`;
+          if (uid !== workspace) goTo(viewHref('chat', uid));
+          return `Workspace ${uid} was saved.`;
         })
       }
     />
   );
 }
 
-/** What a member of the settings of a workspace is for; null: its own name says it. */
+/** Hints for the settings of a workspace. A setting without a hint explains itself. */
 const HINTS: Readonly<Record<string, string>> = {
-  source: 'Whose interface the provider speaks. vLlm: any that speaks that of OpenAI.',
-  baseUrl: 'The address of the provider, up to /v1. Empty: that of the source.',
-  apiKey: 'Of the provider. The server shows it shortened, and sends it to nobody else.',
-  apiVersion: 'For azureOpenAi.',
-  deploymentId: 'For azureOpenAi.',
-  system: 'Comes before every conversation.',
-  searchDescription: 'What the search is for, with examples; the indexes are listed after it.',
-  searchQParam: 'What the words of a search should be.',
-  searchFilterParam: 'How conditions are written; the attributes are listed after it.',
-  searchIndexUidParam: 'How to choose an index.',
+  source: 'The API that the provider uses. vLlm: any provider with an API compatible with OpenAI.',
+  baseUrl: 'The URL of the provider, up to and including /v1. Empty: the default of the source.',
+  apiKey:
+    'The API key of the provider. The server shows it shortened and sends it to the provider only.',
+  apiVersion: 'For azureOpenAi only.',
+  deploymentId: 'For azureOpenAi only.',
+  system: 'The system prompt of every conversation.',
+  searchDescription: 'Describes the search, with examples. A list of the indexes is appended.',
+  searchQParam: 'Describes how to choose the words of a search.',
+  searchFilterParam: 'Describes how to write a filter. A list of the attributes is appended.',
+  searchIndexUidParam: 'Describes how to choose an index.',
 };
 
-/** The members that are most often needed. */
+/** The settings used most often. */
 const FIRST = ['source', 'baseUrl', 'apiKey'];
 
 interface WorkspaceProps {
@@ -273,7 +274,7 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
           {others.map(field)}
         </details>
         <details>
-          <summary>What the model is told</summary>
+          <summary>Prompts</summary>
           {Object.entries(schema?.properties?.prompts?.properties ?? {})
             .filter(([, member]) => takes(member, 'string'))
             .map(([prompt]) => (
@@ -359,11 +360,11 @@ function useConversation(workspace: string): ConversationState {
   const ask = (model: string, question: string): void => {
     const stopping = new AbortController();
     running.current = stopping;
-    const asked = [...turns, newTurn(question)];
-    setTurns(asked);
+    const all = [...turns, newTurn(question)];
+    setTurns(all);
     action.run(async () => {
       try {
-        const body = completionRequest(model, asked);
+        const body = completionRequest(model, all);
         await converse(client, workspace, body, stopping.signal, (event) =>
           setTurns((old) => [...old.slice(0, -1), withEvent(old.at(-1)!, event)]),
         );
@@ -378,7 +379,7 @@ function useConversation(workspace: string): ConversationState {
 }
 
 function Conversation({ workspace }: { workspace: string }): JSX.Element {
-  const { query } = usePlace();
+  const { query } = useAddress();
   const { action, turns, ask, stop, clear } = useConversation(workspace);
   const [question, setQuestion] = useState('');
   const model = query.model ?? '';
@@ -388,9 +389,9 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
       <div class="row">
         <TextField
           label="Model"
-          hint="As the provider names it."
+          hint="The name that the provider uses."
           value={model}
-          onInput={(named) => replacePlace(placeHref('chat', workspace, { model: named }))}
+          onInput={(named) => replaceAddress(viewHref('chat', workspace, { model: named }))}
         />
         {turns.length === 0 ? null : (
           <button type="button" disabled={action.running} onClick={clear}>
@@ -398,7 +399,7 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
           </button>
         )}
       </div>
-      <div role="log" aria-label="What was said" aria-busy={action.running}>
+      <div role="log" aria-label="Messages" aria-busy={action.running}>
         {turns.map((turn, position) => (
           <TurnCard key={position} turn={turn} />
         ))}
@@ -441,7 +442,7 @@ function QuestionForm(props: QuestionProps): JSX.Element {
     >
       <LinesField
         label="Question"
-        hint="Enter asks it; Shift and Enter begin a new line."
+        hint="Press Enter to ask, Shift+Enter for a new line."
         rows={3}
         value={question}
         onInput={onInput}
@@ -461,7 +462,7 @@ function QuestionForm(props: QuestionProps): JSX.Element {
           </button>
         )}
       </p>
-      {hasModel ? null : <p class="note">The conversation needs the name of a model.</p>}
+      {hasModel ? null : <p class="note">Enter the name of a model to begin.</p>}
     </form>
   );
 }
@@ -488,17 +489,17 @@ function TurnCard({ turn: { question, parts, errors } }: { turn: Turn }): JSX.El
   );
 }
 
-/** A search of the model, and the documents that it found. */
+/** A search by the model, with the documents found. */
 function SearchPart({ search }: { search: ChatSearch }): JSX.Element {
   const { indexUid, q, filter, sources } = search;
-  const asked =
+  const words =
     `Searched ${indexUid === '' ? 'without an index' : indexUid}` +
     (q === '' ? '' : ` for “${q}”`) +
     (filter === '' ? '' : `, where ${filter}`);
   if (sources === null || sources.length === 0) {
     return (
       <p class="note">
-        {asked}
+        {words}
         {sources === null ? '.' : ': nothing was found.'}
       </p>
     );
@@ -506,7 +507,7 @@ function SearchPart({ search }: { search: ChatSearch }): JSX.Element {
   return (
     <details class="sources">
       <summary>
-        {asked}: {counted(sources.length, 'source')}
+        {words}: {counted(sources.length, 'source')}
       </summary>
       <ol>
         {sources.map((source, position) => {

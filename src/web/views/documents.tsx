@@ -8,18 +8,18 @@ import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
 import { type FileType, fileType, type Piece, piecesOf } from '../pieces.ts';
-import { goTo, placeHref, replacePlace, usePlace } from '../place.ts';
+import { goTo, viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 import { ended, finish } from '../tasks.ts';
 
 const PAGE = 20;
-/** Of a file that is sent at once; well below the least limit that servers are given. */
+/** Maximum size of a request; well below the smallest body limit in common use. */
 const PIECE_BYTES = 20_000_000;
 
 export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
   const { client } = useSession();
   const [changes, setChanges] = useState(0);
-  // Asked for again with each index: it may be newer than the list.
+  // Requested again for each index, which may be newer than the list.
   const list = useLoaded((signal) => listIndexes(client, signal), [client, uid, changes]);
   const indexes = list.value ?? [];
   const index = indexes.find((one) => one.uid === uid);
@@ -31,7 +31,7 @@ export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
           label="Index"
           value={uid ?? ''}
           options={[['', 'choose …'], ...indexes.map((one) => [one.uid, one.uid] as const)]}
-          onChoose={(chosen) => goTo(placeHref('documents', chosen === '' ? null : chosen))}
+          onChoose={(chosen) => goTo(viewHref('documents', chosen === '' ? null : chosen))}
         />
       )}
       <Upload key={`upload ${uid}`} uid={uid} onDone={() => setChanges(changes + 1)} />
@@ -42,7 +42,7 @@ export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
   );
 }
 
-/** Pieces of a file. Throws what is wrong with it, by its name. */
+/** Splits a file into pieces. Throws an error that names the file if it is invalid. */
 async function cut(file: File, type: FileType, delimiter: string): Promise<Piece[]> {
   try {
     return await piecesOf(file, type, PIECE_BYTES, delimiter);
@@ -51,11 +51,11 @@ async function cut(file: File, type: FileType, delimiter: string): Promise<Piece
   }
 }
 
-/** What the server says of a piece counts lines from the begin of the piece. */
+/** Adds the position of the piece to an error, whose line numbers are relative to the piece. */
 function ofPiece(error: unknown, line: number): unknown {
   if (!(error instanceof Fault) || line <= 2) return error;
   const { status, code, message } = error;
-  return new Fault(status, code, `Of the part that begins in line ${line} of the file: ${message}`);
+  return new Fault(status, code, `In the part that begins at line ${line} of the file: ${message}`);
 }
 
 /** How a file is sent. */
@@ -86,7 +86,7 @@ async function sendFile(
   const type = fileType(file.name);
   if (type === null) throw new Error('The name must end in .json, .ndjson, .jsonl, .csv or .tsv.');
   const between = delimiter === '' ? delimiterOf(file.name) : parseDelimiter(delimiter);
-  if (between === null) throw new Error('The delimiter is one character of ASCII.');
+  if (between === null) throw new Error('The delimiter must be one ASCII character.');
   const path = pathOf(['indexes', into, 'documents'], {
     primaryKey,
     csvDelimiter: type === 'text/csv' ? between : undefined,
@@ -105,13 +105,15 @@ async function sendFile(
     before += piece.size;
   }
   onSent(null);
-  let told = '';
+  let outcome = '';
   for (const [position, receipt] of receipts.entries()) {
-    told = await ended(client, receipt, (percentage) =>
+    outcome = await ended(client, receipt, (percentage) =>
       onIndexed((position + percentage / 100) / receipts.length),
     );
   }
-  return receipts.length > 1 ? `${told} ${counted(receipts.length, 'piece')} were sent.` : told;
+  return receipts.length > 1
+    ? `${outcome} The file was sent in ${counted(receipts.length, 'piece')}.`
+    : outcome;
 }
 
 interface UploadState {
@@ -139,10 +141,10 @@ function useUpload(onDone: () => void): UploadState {
     action.run(async () => {
       try {
         const telling = { signal, onSent: setSent, onIndexed: setIndexed };
-        const told = await sendFile(client, file, sending, telling);
+        const outcome = await sendFile(client, file, sending, telling);
         setFilled(sending.into);
         onDone();
-        return told;
+        return outcome;
       } finally {
         setSent(null);
         setIndexed(null);
@@ -152,7 +154,7 @@ function useUpload(onDone: () => void): UploadState {
   return { action, sent, indexed, filled, send, stop: () => stopping.current?.abort() };
 }
 
-/** Files of documents, dropped or chosen. */
+/** A form to add documents from a file, which can be dropped or chosen. */
 function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
   const initial = { into: uid ?? '', primaryKey: '', method: 'POST', delimiter: '' };
   const [sending, setSending] = useState<Sending>(initial);
@@ -194,8 +196,8 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
       <Outcome action={action} />
       {filled === null ? null : (
         <p class="buttons">
-          <a href={placeHref('search', filled)}>Search {filled}</a>
-          <a href={placeHref('settings', filled)}>Settings of {filled}</a>
+          <a href={viewHref('search', filled)}>Search {filled}</a>
+          <a href={viewHref('settings', filled)}>Settings of {filled}</a>
         </p>
       )}
     </section>
@@ -226,7 +228,7 @@ function FileField({ input, file, onChoose }: FileFieldProps): JSX.Element {
     >
       <Field
         label="File"
-        hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV, in UTF-8. Large NDJSON and CSV files are sent in pieces."
+        hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV in UTF-8. Large NDJSON and CSV files are sent in pieces."
       >
         {(id, hintId) => (
           <input
@@ -242,7 +244,7 @@ function FileField({ input, file, onChoose }: FileFieldProps): JSX.Element {
       {file === null ? null : (
         <p>
           {file.name}, {size(file.size)}
-          {fileType(file.name) === null ? ': the ending of this name is not known' : ''}
+          {fileType(file.name) === null ? ': this file extension is not supported' : ''}
         </p>
       )}
     </div>
@@ -259,31 +261,31 @@ function SendingFields({ sending, isCsv, onChange }: SendingFieldsProps): JSX.El
   return (
     <div class="row">
       <TextField
-        label="Into the index"
-        hint="A new name makes a new index."
+        label="Index to add to"
+        hint="A new name creates an index."
         required
         value={sending.into}
         onInput={(into) => onChange({ into })}
       />
       <TextField
         label="Primary key"
-        hint="Empty: found by itself."
+        hint="Empty: inferred from the documents."
         value={sending.primaryKey}
         onInput={(primaryKey) => onChange({ primaryKey })}
       />
       <Choice
-        label="Documents that exist"
+        label="Existing documents"
         value={sending.method}
         options={[
           ['POST', 'are replaced'],
-          ['PUT', 'keep fields that are not in the file'],
+          ['PUT', 'are updated: other fields are kept'],
         ]}
         onChoose={(method) => onChange({ method })}
       />
       {isCsv ? (
         <TextField
           label="Separator"
-          hint="Empty: a comma, or a tab for .tsv. The word tab is a tab."
+          hint="Empty: a comma, or a tab for .tsv. Type the word tab for a tab."
           value={sending.delimiter}
           onInput={(delimiter) => onChange({ delimiter })}
         />
@@ -344,7 +346,7 @@ function useDocuments(
 
 function DocumentList({ index, changes }: { index: IndexEntry; changes: number }): JSX.Element {
   const { client } = useSession();
-  const { query } = usePlace();
+  const { query } = useAddress();
   const { uid } = index;
   const page = Math.max(1, Number(query.page ?? 1) || 1);
   const filter = query.filter ?? '';
@@ -352,7 +354,7 @@ function DocumentList({ index, changes }: { index: IndexEntry; changes: number }
   const [emptying, setEmptying] = useState(false);
   const loaded = useDocuments(uid, page, filter, [changes, action.done]);
   const show = (part: Record<string, string>): void =>
-    replacePlace(placeHref('documents', uid, { filter, ...part }));
+    replaceAddress(viewHref('documents', uid, { filter, ...part }));
   const { results = [], total = 0 } = loaded.value ?? {};
   return (
     <section aria-label="Documents">
@@ -369,7 +371,7 @@ function DocumentList({ index, changes }: { index: IndexEntry; changes: number }
       <DocumentRows
         documents={results}
         primaryKey={index.primaryKey}
-        hrefOf={(id) => placeHref('documents', uid, { filter, page: String(page), id })}
+        hrefOf={(id) => viewHref('documents', uid, { filter, page: String(page), id })}
       />
       <Pages
         page={page}
@@ -388,7 +390,7 @@ function DocumentList({ index, changes }: { index: IndexEntry; changes: number }
       {emptying ? (
         <Confirm
           title={`Delete all documents of ${uid}`}
-          warning={`${count(total)} documents are deleted; the settings stay.`}
+          warning={`This deletes ${counted(total, 'document')}. The settings are kept.`}
           name={uid}
           verb="Delete the documents"
           onClose={() => setEmptying(false)}
@@ -414,7 +416,7 @@ function DocumentTools(props: DocumentToolsProps): JSX.Element {
     <div class="row">
       <TextField
         label="Filter"
-        hint={'Such as year > 1900; of filterable attributes.'}
+        hint={'For example year > 1900. Attributes must be filterable.'}
         value={props.filter}
         onInput={props.onFilter}
       />
@@ -455,7 +457,7 @@ function DocumentRows({ documents, primaryKey, hrefOf }: DocumentRowsProps): JSX
   );
 }
 
-/** Characters of a document in the list. */
+/** Maximum number of characters shown of a document in the list. */
 const SUMMARY_MAX = 300;
 
 function summary(document: Readonly<Record<string, unknown>>): string {
@@ -465,13 +467,16 @@ function summary(document: Readonly<Record<string, unknown>>): string {
 
 interface EditProps {
   index: IndexEntry;
-  /** null: a new one. */
+  /** null: a new document. */
   id: string | null;
   onClose(): void;
   onWrite(work: () => Promise<string>): void;
 }
 
-/** A document as text: what is not touched goes back as it came, numbers of any size included. */
+/**
+ * Edits a document as text. Unchanged parts are sent back exactly as they came, including numbers
+ * of any size.
+ */
 function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
   const { client } = useSession();
   const { uid, primaryKey } = index;
@@ -501,7 +506,7 @@ function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
     write(() => put(client, path, text));
   };
   return (
-    <Dialog title={id === null ? 'A new document' : `Document ${id}`} onClose={onClose}>
+    <Dialog title={id === null ? 'New document' : `Document ${id}`} onClose={onClose}>
       <Problem error={loaded.error ?? problem} />
       <form
         onSubmit={(event) => {
@@ -539,7 +544,7 @@ function DocumentField({
   onInput(text: string): void;
 }): JSX.Element {
   return (
-    <Field label="The document as JSON">
+    <Field label="Document as JSON">
       {(id) => (
         <textarea
           id={id}

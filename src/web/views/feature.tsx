@@ -13,20 +13,19 @@ interface Props {
 }
 
 /**
- * In place of a view that needs a feature that is off: what that is for, with an offer to switch it
- * on.
+ * Shown instead of a view whose feature is off: explains the feature and offers to enable it.
  */
 export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
   return (
-    <section class="panel" aria-label="Switched off">
+    <section class="panel" aria-label="Feature disabled">
       <p>{purpose}</p>
       <p>
-        It needs the experimental feature <code>{feature}</code>, which is off.
+        This view needs the experimental feature <code>{feature}</code>, which is off.
         {rights.has('features')
           ? ''
-          : ' Whoever has a key with the action experimental.update can switch it on.'}
+          : ' A key with the action experimental.update is needed to enable it.'}
       </p>
       {rights.has('features') ? (
         <button
@@ -40,7 +39,7 @@ export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Elem
             })
           }
         >
-          Switch it on
+          Enable it
         </button>
       ) : null}
       <Outcome action={action} />

@@ -4,13 +4,13 @@ import { counted } from '../format.ts';
 import { Choice, Problem, TextField } from '../parts.tsx';
 import { useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
-import { goTo, placeHref, useArgument } from '../place.ts';
+import { goTo, viewHref, useArgument } from '../address.ts';
 import { useSession } from '../session.ts';
 
 interface Props {
   view: string;
   uid: string | null;
-  /** What to show below once an index is chosen; it is made anew for each. */
+  /** Content for the chosen index. It is mounted again for each index. */
   children(index: IndexEntry): JSX.Element;
 }
 
@@ -20,7 +20,7 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
   const listed = rights.has('indexes');
   const list = useLoaded(
     (signal) => (listed ? listIndexes(client, signal) : Promise.resolve([])),
-    // Asked for again with each index: it may be newer than the list.
+    // Requested again for each index, which may be newer than the list.
     [client, uid],
   );
   const stats = useLoaded(
@@ -56,14 +56,14 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
             label="Index"
             value={uid ?? ''}
             options={indexes.map((one) => [one.uid, shown(one.uid)])}
-            onChoose={(chosen) => goTo(placeHref(view, chosen))}
+            onChoose={(chosen) => goTo(viewHref(view, chosen))}
           />
         ) : null
       ) : (
         <TypedArgument
           view={view}
           label="Index"
-          hint="This key may not list the indexes; type the uid of one."
+          hint="This key may not list indexes. Type the uid of an index."
           argument={uid}
         />
       )}
@@ -72,7 +72,7 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
   );
 }
 
-/** Uids of the indexes; none until they have come, and none for a key that may not list them. */
+/** Uids of the indexes; empty while they are loading, and for a key that may not list them. */
 export function useIndexUids(): readonly string[] {
   const { client, rights } = useSession();
   const list = useLoaded(
@@ -89,7 +89,7 @@ interface TypedProps {
   argument: string | null;
 }
 
-/** What the address of a view names, typed by those who may not list it. */
+/** A field for the argument of a view, for keys that may not list the choices. */
 export function TypedArgument({ view, label, hint, argument }: TypedProps): JSX.Element {
   const [typed, setTyped] = useState(argument ?? '');
   return (
@@ -97,7 +97,7 @@ export function TypedArgument({ view, label, hint, argument }: TypedProps): JSX.
       class="row"
       onSubmit={(event) => {
         event.preventDefault();
-        if (typed !== '') goTo(placeHref(view, typed));
+        if (typed !== '') goTo(viewHref(view, typed));
       }}
     >
       <TextField label={label} hint={hint} value={typed} onInput={setTyped} />

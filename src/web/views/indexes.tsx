@@ -5,7 +5,7 @@ import { count, moment, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
 import { Confirm, Dialog, Outcome, Problem, TextField, Choice } from '../parts.tsx';
-import { placeHref } from '../place.ts';
+import { viewHref } from '../address.ts';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
 
@@ -94,7 +94,7 @@ function Row({ index, stats, onOpen }: RowProps): JSX.Element {
   return (
     <tr>
       <th scope="row">
-        <a href={placeHref('search', uid)}>{uid}</a>
+        <a href={viewHref('search', uid)}>{uid}</a>
       </th>
       <td>{index.primaryKey ?? 'none yet'}</td>
       <td class="number">{own === undefined ? '' : count(own.numberOfDocuments)}</td>
@@ -105,8 +105,8 @@ function Row({ index, stats, onOpen }: RowProps): JSX.Element {
       </td>
       <td>
         <span class="buttons">
-          <a href={placeHref('documents', uid)}>Documents</a>
-          <a href={placeHref('settings', uid)}>Settings</a>
+          <a href={viewHref('documents', uid)}>Documents</a>
+          <a href={viewHref('settings', uid)}>Settings</a>
           <button type="button" class="quiet" onClick={() => onOpen({ kind: 'rename', uid })}>
             Rename<span class="unseen"> {uid}</span>
           </button>
@@ -141,7 +141,7 @@ function OpenDialog({ open, indexes, act, onClose }: OpenDialogProps): JSX.Eleme
       return (
         <Confirm
           title={`Delete ${open.uid}`}
-          warning="The index is deleted with its documents and settings. They cannot be brought back."
+          warning="This deletes the index with its documents and settings. You cannot undo this."
           name={open.uid}
           verb="Delete the index"
           onClose={onClose}
@@ -174,7 +174,7 @@ function CreateDialog({ act, onClose }: ActProps): JSX.Element {
         />
         <TextField
           label="Primary key"
-          hint="The field that identifies a document. Empty: it is found in the first document."
+          hint="The field that identifies a document. Empty: inferred from the first documents."
           value={primaryKey}
           onInput={setPrimaryKey}
         />
@@ -221,7 +221,7 @@ function SwapDialog({
           onClose();
         }}
       >
-        <p>Two indexes exchange their documents, settings and tasks, both at the same moment.</p>
+        <p>The two indexes exchange their documents, settings and tasks in one atomic step.</p>
         {others.length === 0 ? (
           <p class="note">There is no other index.</p>
         ) : (

@@ -26,10 +26,10 @@ export function KeysView(): JSX.Element {
   const [editing, setEditing] = useState<Key | null>(null);
   const [deleting, setDeleting] = useState<Key | null>(null);
   const loaded = useLoaded((signal) => listKeys(client, signal), [client, action.done]);
-  const send = (method: string, { uid }: Key, told: string, body?: unknown): void =>
+  const send = (method: string, { uid }: Key, done: string, body?: unknown): void =>
     action.run(async () => {
       await client.send(method, pathOf(['keys', uid]), { body });
-      return `The key ${uid} is ${told}.`;
+      return `Key ${uid} was ${done}.`;
     });
   return (
     <>
@@ -53,7 +53,7 @@ export function KeysView(): JSX.Element {
           onCreate={(body) =>
             action.run(async () => {
               const { uid } = await client.send<Key>('POST', '/keys', { body });
-              return `The key ${uid} exists.`;
+              return `Key ${uid} was created.`;
             })
           }
         />
@@ -68,7 +68,7 @@ export function KeysView(): JSX.Element {
       {deleting === null ? null : (
         <Confirm
           title={`Delete the key ${deleting.name ?? deleting.uid}`}
-          warning="Whoever uses this key is refused from now on."
+          warning="Requests with this key will be refused."
           name={deleting.name ?? deleting.uid}
           verb="Delete the key"
           onClose={() => setDeleting(null)}
@@ -91,13 +91,13 @@ interface CardProps {
 }
 
 function KeyCard({ keyRecord, onEdit, onDelete }: CardProps): JSX.Element {
-  const { name, description: told, key, uid, actions, indexes, expiresAt } = keyRecord;
+  const { name, description: text, key, uid, actions, indexes, expiresAt } = keyRecord;
   const [shown, setShown] = useState(false);
   const title = name ?? uid;
   return (
     <article>
       <h2>{title}</h2>
-      {told === null ? null : <p>{told}</p>}
+      {text === null ? null : <p>{text}</p>}
       <dl>
         <div>
           <dt>May</dt>
@@ -142,7 +142,7 @@ interface CreateProps {
 function CreateDialog({ onClose, onCreate }: CreateProps): JSX.Element {
   const { client } = useSession();
   const [name, setName] = useState('');
-  const [told, setTold] = useState('');
+  const [text, setText] = useState('');
   const [indexes, setIndexes] = useState('*');
   const [expires, setExpires] = useState('');
   const [actions, setActions] = useState<readonly string[]>(['search']);
@@ -154,7 +154,7 @@ function CreateDialog({ onClose, onCreate }: CreateProps): JSX.Element {
           event.preventDefault();
           onCreate({
             name: name === '' ? null : name,
-            description: told === '' ? null : told,
+            description: text === '' ? null : text,
             actions,
             indexes: indexes.split(',').map((one) => one.trim()),
             expiresAt: expires === '' ? null : new Date(expires).toISOString(),
@@ -163,10 +163,10 @@ function CreateDialog({ onClose, onCreate }: CreateProps): JSX.Element {
         }}
       >
         <TextField label="Name" value={name} onInput={setName} />
-        <TextField label="Description" value={told} onInput={setTold} />
+        <TextField label="Description" value={text} onInput={setText} />
         <TextField
           label="Indexes"
-          hint="Uids with commas between; a * at the end stands for the rest, alone for all."
+          hint="Uids separated by commas. A * at the end matches any ending; * alone matches all indexes."
           required
           value={indexes}
           onInput={setIndexes}
@@ -203,19 +203,19 @@ interface EditProps {
 
 function EditDialog({ keyRecord, onClose, onSave }: EditProps): JSX.Element {
   const [name, setName] = useState(keyRecord.name ?? '');
-  const [told, setTold] = useState(keyRecord.description ?? '');
+  const [text, setText] = useState(keyRecord.description ?? '');
   return (
     <Dialog title={`Edit ${keyRecord.name ?? keyRecord.uid}`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          onSave({ name: name === '' ? null : name, description: told === '' ? null : told });
+          onSave({ name: name === '' ? null : name, description: text === '' ? null : text });
           onClose();
         }}
       >
-        <p>What a key may do cannot be changed; create another one for that.</p>
+        <p>The actions of a key cannot be changed. Create another key instead.</p>
         <TextField label="Name" value={name} onInput={setName} />
-        <TextField label="Description" value={told} onInput={setTold} />
+        <TextField label="Description" value={text} onInput={setText} />
         <button type="submit">Save</button>
       </form>
     </Dialog>

@@ -37,14 +37,14 @@ export function LogsView(): JSX.Element {
     <>
       <div class="row">
         <Choice
-          label="From this level on"
+          label="Minimum level"
           value={level}
           options={LEVELS.map((name) => [name, name])}
           onChoose={setLevel}
         />
         <TextField
-          label="Other levels of modules"
-          hint="Such as http=debug,scheduler=off."
+          label="Levels of modules"
+          hint="For example http=debug,scheduler=off."
           value={modules}
           onInput={setModules}
         />
@@ -53,11 +53,11 @@ export function LogsView(): JSX.Element {
         </button>
       </div>
       <p class="note">
-        One reader at a time can follow the log. It needs the experimental feature logsRoute, which
-        the <a href="#/server">server view</a> switches on.
+        Only one reader can follow the log at a time. This needs the experimental feature logsRoute,
+        which you can enable in the <a href="#/server">server view</a>.
       </p>
       <Outcome action={action} />
-      <TextField label="Lines with" type="search" value={sought} onInput={setSought} />
+      <TextField label="Show lines containing" type="search" value={sought} onInput={setSought} />
       <pre ref={end} class="log" tabIndex={0} role="log" aria-label="Log">
         {shown.join('\n')}
       </pre>
@@ -65,7 +65,7 @@ export function LogsView(): JSX.Element {
   );
 }
 
-/** Until the server ends the stream, or the signal is given. */
+/** Reads the log until the server ends the stream or the signal is aborted. */
 async function streamLines(
   client: Client,
   target: string,

@@ -5,7 +5,7 @@ import { count, counted, milliseconds, moment, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { reachAll, type Network, type Reached, type Remote } from '../network.ts';
 import { CheckBox, Choice, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { ended, type Task, type TaskPage } from '../tasks.ts';
@@ -20,7 +20,7 @@ const MOVE = 'networkTopologyChange';
 
 type Open = { readonly kind: 'add' } | { readonly kind: 'edit' | 'remove'; readonly name: string };
 
-type Patch = (body: unknown, told: string) => void;
+type Patch = (body: unknown, done: string) => void;
 
 export function NetworkView(): JSX.Element {
   const { client } = useSession();
@@ -30,16 +30,16 @@ export function NetworkView(): JSX.Element {
     (signal) => client.send<Network>('GET', '/network', { signal }),
     [client, action.done],
   );
-  const patch: Patch = (body, told) =>
+  const patch: Patch = (body, done) =>
     action.run(async () => {
       await client.send('PATCH', '/network', { body });
-      return told;
+      return done;
     });
   if (isOff(loaded.error)) {
     return (
       <SwitchedOff
         feature="network"
-        purpose="Several servers that are searched as one, or that share the documents among them."
+        purpose="Several servers that are searched as one, or that distribute the documents among themselves."
         onSwitchedOn={loaded.reload}
       />
     );
@@ -82,13 +82,13 @@ interface DialogProps {
 function OpenDialog({ open, network, patch, onClose }: DialogProps): JSX.Element {
   return open.kind === 'remove' ? (
     <Confirm
-      title={`Take ${open.name} out of the network`}
-      warning="It is not searched any more and gets no writes of this server. Its documents stay where they are. Tell the other servers as well."
+      title={`Remove ${open.name} from the network`}
+      warning="This server no longer searches it or sends writes to it. Its documents stay where they are. Remove it on the other servers as well."
       name={open.name}
-      verb="Take it out"
+      verb="Remove the server"
       onClose={onClose}
       onConfirm={() =>
-        patch({ remotes: { [open.name]: null } }, `${open.name} is out of the network.`)
+        patch({ remotes: { [open.name]: null } }, `${open.name} was removed from the network.`)
       }
     />
   ) : (
@@ -96,12 +96,12 @@ function OpenDialog({ open, network, patch, onClose }: DialogProps): JSX.Element
       name={open.kind === 'add' ? null : open.name}
       remote={open.kind === 'add' ? null : network.remotes[open.name]!}
       onClose={onClose}
-      onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} is saved.`)}
+      onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} was saved.`)}
     />
   );
 }
 
-/** Made anew when what the server has is changed. */
+/** A form for this server. It is mounted again when the stored values change. */
 function ThisServer({ network, patch }: { network: Network; patch: Patch }): JSX.Element {
   const [self, setSelf] = useState(network.self ?? '');
   const [sharding, setSharding] = useState(network.sharding);
@@ -112,23 +112,23 @@ function ThisServer({ network, patch }: { network: Network; patch: Patch }): JSX
       aria-label="This server"
       onSubmit={(event) => {
         event.preventDefault();
-        patch({ self: self === '' ? null : self, sharding }, 'The network is changed.');
+        patch({ self: self === '' ? null : self, sharding }, 'The network was changed.');
       }}
     >
       <TextField
         label="Name of this server"
-        hint="As the other servers name it. Each server is told of the network by itself: the same servers, a name of its own."
+        hint="The name by which the other servers know it. Configure each server separately: the same list of servers, and its own name."
         value={self}
         onInput={setSelf}
       />
       <CheckBox
-        label="Share the documents out: each write goes to all servers, and each keeps what belongs to it"
+        label="Sharding: each write is sent to all servers, and each server keeps its own share of the documents"
         checked={sharding}
         onChange={setSharding}
       />
       {sharding && (self === '' || network.remotes[self] === undefined) ? (
         <p class="note">
-          Until this server has a name that stands among the servers it keeps all documents.
+          This server keeps all documents until its name is in the list of servers.
         </p>
       ) : null}
       <button type="submit" disabled={!changed}>
@@ -145,7 +145,7 @@ interface ServersProps {
 
 function Servers({ network, onOpen }: ServersProps): JSX.Element {
   const { client } = useSession();
-  const { query } = usePlace();
+  const { query } = useAddress();
   const uids = useIndexUids();
   const index = query.index ?? uids[0] ?? null;
   const reached = useLoaded(
@@ -155,27 +155,29 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
     REFRESH_MS,
   );
   const names = Object.keys(network.remotes);
-  const answers = Object.values(reached.value ?? {}).filter((one) => one.kind === 'answered');
-  const total = answers.reduce((sum, { documents }) => sum + documents, 0);
+  const responses = Object.values(reached.value ?? {}).filter((one) => one.kind === 'responded');
+  const total = responses.reduce((sum, { documents }) => sum + documents, 0);
   if (names.length === 0) return <p class="note">The network has no servers yet.</p>;
   return (
     <section aria-label="Servers">
       {uids.length === 0 ? (
-        <p class="note">Without an index here the servers cannot be asked whether they answer.</p>
+        <p class="note">
+          Create an index on this server to check whether the other servers respond.
+        </p>
       ) : (
         <Choice
           label="Documents of the index"
-          hint="Each server is asked for them every few seconds, with the search key that stands here."
+          hint="Each server is asked every few seconds, using the search key configured here."
           value={index ?? ''}
           options={uids.map((uid) => [uid, uid])}
-          onChoose={(uid) => replacePlace(placeHref('network', null, { index: uid }))}
+          onChoose={(uid) => replaceAddress(viewHref('network', null, { index: uid }))}
         />
       )}
       <Problem error={reached.error} />
       <ServerTable network={network} reached={reached.value} total={total} onOpen={onOpen} />
       {reached.value === undefined ? null : (
         <p class="note">
-          {counted(total, 'document')} on {counted(answers.length, 'server')}
+          {counted(total, 'document')} on {counted(responses.length, 'server')}
         </p>
       )}
     </section>
@@ -227,9 +229,9 @@ interface RowProps {
   name: string;
   remote: Remote;
   isSelf: boolean;
-  /** undefined: not known yet. */
+  /** undefined: not checked yet. */
   reached: Reached | undefined;
-  /** Documents of all servers. */
+  /** Total number of documents on all servers. */
   total: number;
   onOpen(open: Open): void;
 }
@@ -237,7 +239,7 @@ interface RowProps {
 function ServerRow({ name, remote, isSelf, reached, total, onOpen }: RowProps): JSX.Element {
   const { url, searchApiKey, writeApiKey } = remote;
   const keys = [searchApiKey === null ? '' : 'search', writeApiKey === null ? '' : 'write'];
-  const documents = reached?.kind === 'answered' ? reached.documents : null;
+  const documents = reached?.kind === 'responded' ? reached.documents : null;
   return (
     <tr>
       <th scope="row">
@@ -268,9 +270,9 @@ function ServerRow({ name, remote, isSelf, reached, total, onOpen }: RowProps): 
 
 function State({ reached }: { reached: Reached | undefined }): JSX.Element | null {
   if (reached === undefined) return null;
-  return reached.kind === 'answered' ? (
+  return reached.kind === 'responded' ? (
     <>
-      <span class="state succeeded">answers</span> in {milliseconds(reached.ms)}
+      <span class="state succeeded">responds</span> in {milliseconds(reached.ms)}
     </>
   ) : (
     <>
@@ -280,14 +282,14 @@ function State({ reached }: { reached: Reached | undefined }): JSX.Element | nul
 }
 
 interface RemoteProps {
-  /** null: a new one. */
+  /** null: a new server. */
   name: string | null;
   remote: Remote | null;
   onClose(): void;
   onSave(name: string, change: unknown): void;
 }
 
-/** Members that can be null, so that those that changed are sent alone. */
+/** Members that can be null, so that only changed members are sent. */
 const REMOTE_SCHEMA = { additionalProperties: { type: ['string', 'null'] } };
 
 function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Element {
@@ -315,18 +317,18 @@ function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Eleme
         {name === null ? (
           <TextField
             label="Name"
-            hint="The same on all servers. This server stands in the list as well, by its own name."
+            hint="Use the same name on all servers. The list must contain this server too, under its own name."
             required
             value={typed}
             onInput={setTyped}
           />
         ) : null}
-        {field('url', 'Address', 'Such as http://10.0.0.2:7700.')}
-        {field('searchApiKey', 'Key for searches', 'A key of that server that may search.')}
+        {field('url', 'Address', 'For example http://10.0.0.2:7700.')}
+        {field('searchApiKey', 'Key for searches', 'A key of that server with the action search.')}
         {field(
           'writeApiKey',
           'Key for writes',
-          'A key of that server with documents.*, for sharding.',
+          'A key of that server with the action documents.*. Needed for sharding.',
         )}
         <button type="submit">{name === null ? 'Add' : 'Save'}</button>
       </form>
@@ -338,7 +340,7 @@ function sharesOut({ self, remotes, sharding }: Network): boolean {
   return sharding && self !== null && remotes[self] !== undefined;
 }
 
-/** Documents on their way to the servers that they belong to. */
+/** Moves documents to the servers that own them. */
 function Moves(): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
@@ -368,13 +370,13 @@ function Moves(): JSX.Element {
     <section aria-label="Moving documents">
       <h2>Moving documents</h2>
       <p>
-        After the servers of the network have changed, documents are still where they belonged
-        before. All servers pass them on, while searches and writes go on. Change the network on
+        After the list of servers changes, documents are still on their previous servers. Moving
+        sends them to their new owners while searches and writes continue. Change the network on
         every server first.
       </p>
       <p class="buttons">
         <button type="button" disabled={action.running} onClick={start}>
-          Move documents to where they belong
+          Move documents
         </button>
       </p>
       {progress === null ? null : <progress max="100" value={progress} aria-label="Progress" />}
@@ -399,7 +401,7 @@ function MoveRow({ task }: { task: Task }): JSX.Element {
       <span class={`state ${status}`}>{status}</span>
       <span class="what">
         {uid}: {counted(Number(details?.movedDocuments ?? 0), 'document')} moved from this server
-        {origin === undefined ? '' : `, as ${origin.remoteName} asked`}
+        {origin === undefined ? '' : `, requested by ${origin.remoteName}`}
         {error === null ? null : <span class="problem">{error.message}</span>}
         {failed.map(([name, { error: fault }]) => (
           <span key={name} class="problem">

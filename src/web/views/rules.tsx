@@ -14,7 +14,7 @@ import {
   Problem,
   TextField,
 } from '../parts.tsx';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import {
   conditionWords,
   draftOf,
@@ -63,19 +63,19 @@ function useRules({ q, active, page }: Shown, done: string | null): Loaded<RuleP
 }
 
 export function RulesView(): JSX.Element {
-  const { query: place } = usePlace();
-  const { q = '', active = '' } = place;
-  const page = Math.max(1, Math.trunc(Number(place.page)) || 1);
+  const { query } = useAddress();
+  const { q = '', active = '' } = query;
+  const page = Math.max(1, Math.trunc(Number(query.page)) || 1);
   const action = useAction();
   const [open, setOpen] = useState<Open | null>(null);
   const loaded = useRules({ q, active, page }, action.done);
   const change = (part: Record<string, string>): void =>
-    replacePlace(placeHref('rules', null, { q, active, ...part }));
+    replaceAddress(viewHref('rules', null, { q, active, ...part }));
   if (isOff(loaded.error)) {
     return (
       <SwitchedOff
         feature="dynamicSearchRules"
-        purpose="A rule puts chosen documents at fixed places of the answers that it holds for."
+        purpose="A rule puts chosen documents at fixed positions in the results of matching searches."
         onSwitchedOn={loaded.reload}
       />
     );
@@ -85,8 +85,8 @@ export function RulesView(): JSX.Element {
   return (
     <>
       <p>
-        A rule puts chosen documents at fixed places of the answers that it holds for. Where two
-        rules disagree the one with the lower precedence comes first.
+        A rule puts chosen documents at fixed positions in the results of matching searches. If two
+        rules conflict, the rule with the lower precedence wins.
       </p>
       <p class="buttons">
         <button type="button" onClick={() => setOpen({ kind: 'edit', rule: null })}>
@@ -98,7 +98,7 @@ export function RulesView(): JSX.Element {
       <RuleFilter q={q} active={active} onChange={change} />
       <p class="note" role="status">
         {rules === undefined ? '' : counted(rules.total, 'rule')}
-        {rules?.total === 0 && !filtered ? ' yet: searches answer by relevance alone.' : ''}
+        {rules?.total === 0 && !filtered ? ' yet: results are ordered by relevance only.' : ''}
       </p>
       <ul class="cards" aria-label="Rules">
         {rules?.results.map((rule) => (
@@ -130,7 +130,7 @@ function RuleFilter({ q, active, onChange }: RuleFilterProps): JSX.Element {
     <div class="row">
       <TextField
         label="Find a rule"
-        hint="By words of its description or of its condition."
+        hint="Words in the description or the condition of a rule."
         type="search"
         value={q}
         onInput={(text) => onChange({ q: text })}
@@ -173,7 +173,7 @@ function OpenRule({ open, action, onClose }: OpenRuleProps): JSX.Element {
   return (
     <Confirm
       title={`Delete the rule ${uid}`}
-      warning="The rule is deleted. The documents that it puts at places stay."
+      warning="This deletes the rule. The documents that it pins are kept."
       name={uid}
       verb="Delete the rule"
       onClose={onClose}
@@ -201,7 +201,7 @@ function RuleCard({ rule, onOpen }: { rule: Rule; onOpen(open: Open): void }): J
           </div>
         )}
         <div>
-          <dt>Holds when</dt>
+          <dt>Applies when</dt>
           <dd>
             {conditions.length === 0
               ? 'Always.'
@@ -209,7 +209,7 @@ function RuleCard({ rule, onOpen }: { rule: Rule; onOpen(open: Open): void }): J
           </dd>
         </div>
         <div>
-          <dt>Places</dt>
+          <dt>Pins</dt>
           <dd>
             {actions.length === 0 ? 'none' : null}
             {actions.map(({ selector, action }, position) => (
@@ -233,7 +233,7 @@ function RuleCard({ rule, onOpen }: { rule: Rule; onOpen(open: Open): void }): J
 }
 
 interface RuleProps {
-  /** null: a new one. */
+  /** null: a new rule. */
   rule: Rule | null;
   onClose(): void;
   onSave(uid: string, body: unknown): void;
@@ -273,7 +273,7 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
         />
         <TextField
           label="Precedence"
-          hint="A whole number; lower comes first, empty comes last."
+          hint="A whole number. Lower numbers take precedence; empty comes last."
           type="number"
           value={draft.precedence}
           onInput={(precedence) => change({ precedence })}
@@ -300,8 +300,8 @@ interface ConditionsProps {
 function Conditions({ draft, onChange }: ConditionsProps): JSX.Element {
   return (
     <fieldset>
-      <legend>Holds when</legend>
-      <p class="note">All of these; what is empty does not matter.</p>
+      <legend>Applies when</legend>
+      <p class="note">All conditions must be met. Empty conditions are ignored.</p>
       <TextField
         label="From"
         type="datetime-local"
@@ -318,21 +318,21 @@ function Conditions({ draft, onChange }: ConditionsProps): JSX.Element {
         label="The query"
         value={draft.query}
         options={[
-          ['', 'does not matter'],
+          ['', 'can be anything'],
           ['empty', 'is empty'],
-          ['given', 'has words'],
+          ['given', 'is not empty'],
         ]}
         onChoose={(query) => onChange({ query: query as RuleDraft['query'] })}
       />
       <TextField
         label="Words of the query"
-        hint="Each of them, in any order, as whole words."
+        hint="The query must contain each of these as whole words, in any order."
         value={draft.words}
         onInput={(words) => onChange({ words })}
       />
       <LinesField
-        label="Values that the filter asks for"
-        hint={'As JSON, by field, such as {"genre": "shoes"}.'}
+        label="Values that must pass the filter"
+        hint={'As JSON, by field, for example {"genre": "shoes"}.'}
         rows={2}
         spellcheck={false}
         value={draft.values}
@@ -344,7 +344,7 @@ function Conditions({ draft, onChange }: ConditionsProps): JSX.Element {
 
 interface PinsProps {
   pins: readonly PinDraft[];
-  /** Indexes to choose from; a key that may not list them types one. */
+  /** Indexes to choose from; empty for a key that may not list them, whose user types the uid. */
   uids: readonly string[];
   onChange(pins: readonly PinDraft[]): void;
 }
@@ -354,13 +354,13 @@ function Pins({ pins, uids, onChange }: PinsProps): JSX.Element {
     onChange(pins.map((pin, at) => (at === position ? { ...pin, ...part } : pin)));
   return (
     <fieldset>
-      <legend>Puts documents at places</legend>
+      <legend>Pinned documents</legend>
       {pins.map((pin, position) => (
         <div key={position} class="row" role="group" aria-label={`Document ${position + 1}`}>
           {uids.length === 0 ? (
             <TextField
               label="Index"
-              hint="Empty: any."
+              hint="Empty: any index."
               value={pin.indexUid}
               onInput={(indexUid) => change(position, { indexUid })}
             />
@@ -378,30 +378,30 @@ function Pins({ pins, uids, onChange }: PinsProps): JSX.Element {
             />
           )}
           <TextField
-            label="Id of the document"
+            label="Document id"
             required
             value={pin.id}
             onInput={(id) => change(position, { id })}
           />
           <TextField
-            label="Place"
-            hint="0 is the first."
+            label="Position"
+            hint="0 is the first position."
             type="number"
             required
             value={pin.position}
-            onInput={(place) => change(position, { position: place })}
+            onInput={(typed) => change(position, { position: typed })}
           />
           <button
             type="button"
             class="quiet"
             onClick={() => onChange(pins.filter((_, at) => at !== position))}
           >
-            Leave out<span class="unseen"> document {position + 1}</span>
+            Remove<span class="unseen"> document {position + 1}</span>
           </button>
         </div>
       ))}
       <button type="button" onClick={() => onChange([...pins, NEW_PIN])}>
-        One more document
+        Add a document
       </button>
     </fieldset>
   );

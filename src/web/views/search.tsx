@@ -15,7 +15,7 @@ import {
   Problem,
   TextField,
 } from '../parts.tsx';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { scoreReasons } from '../score-words.ts';
 import {
   circleFrom,
@@ -26,7 +26,7 @@ import {
   searchQueries,
   stateFrom,
   type Hit,
-  type SearchAnswer,
+  type SearchResult,
   type SearchState,
 } from '../search-request.ts';
 import { useSession } from '../session.ts';
@@ -40,11 +40,11 @@ export function SearchView({ uid }: { uid: string | null }): JSX.Element {
   );
 }
 
-/** What the settings tell about the controls to show; nothing for a key that may not read them. */
+/** The controls to show, derived from the settings; none for a key that may not read settings. */
 interface Controls {
   readonly sortable: readonly string[];
   readonly embedders: readonly string[];
-  readonly places: boolean;
+  readonly points: boolean;
 }
 
 function controlsOf(settings: Settings | undefined): Controls {
@@ -53,24 +53,24 @@ function controlsOf(settings: Settings | undefined): Controls {
   return {
     sortable: sortable.filter((name) => name !== '_geo'),
     embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
-      // Nobody types the vector of a query.
+      // A query vector cannot be typed.
       .filter(([, { source }]) => source !== 'userProvided')
       .map(([name]) => name),
-    places: sortable.includes('_geo') && filterable.includes('_geo'),
+    points: sortable.includes('_geo') && filterable.includes('_geo'),
   };
 }
 
-interface Answers {
-  readonly results: readonly SearchAnswer[];
+interface Results {
+  readonly results: readonly SearchResult[];
 }
 
 /** @param explain hits say why they were found */
-function useAnswers(
+function useResults(
   uid: string,
   state: SearchState,
   marks: Marks,
   explain: boolean,
-): Loaded<readonly SearchAnswer[]> {
+): Loaded<readonly SearchResult[]> {
   const { client, testsSearches } = useSession();
   const facets = useRef(true);
   return useLoaded(
@@ -78,21 +78,21 @@ function useAnswers(
       const send = async (
         queries: readonly object[],
         isTest: boolean,
-      ): Promise<readonly SearchAnswer[]> => {
+      ): Promise<readonly SearchResult[]> => {
         if (queries.length === 0) return [];
         const options = { body: { queries }, signal, isTest };
-        return (await client.send<Answers>('POST', '/multi-search', options)).results;
+        return (await client.send<Results>('POST', '/multi-search', options)).results;
       };
-      const ask = async (): Promise<readonly SearchAnswer[]> => {
+      const ask = async (): Promise<readonly SearchResult[]> => {
         const options = { marks, explain, facets: facets.current };
         const [search, ...counts] = searchQueries(uid, state, options);
-        // One search of a visitor is one search, whatever else it takes to show its facets.
-        const answers = await Promise.all([send([search!], testsSearches), send(counts, true)]);
-        return answers.flat();
+        // A visitor's search counts once in analytics; the queries for facet counts are tests.
+        const lists = await Promise.all([send([search!], testsSearches), send(counts, true)]);
+        return lists.flat();
       };
       return ask().catch((error: unknown) => {
         if (!(error instanceof Fault) || error.code !== 'invalid_search_facets') throw error;
-        // A key that may not read the settings learns it so.
+        // A key that may not read settings finds out from this error that there are no facets.
         facets.current = false;
         return ask();
       });
@@ -104,7 +104,7 @@ function useAnswers(
 function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const { client } = useSession();
   const { uid } = index;
-  const { query } = usePlace();
+  const { query } = useAddress();
   const state = stateFrom(query);
   const marks = useMemo(newMarks, []);
   const [explain, setExplain] = useState(false);
@@ -113,34 +113,34 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
     [client, uid],
   );
   const controls = controlsOf(settings.value);
-  const answers = useAnswers(uid, state, marks, explain);
+  const results = useResults(uid, state, marks, explain);
   const change = (part: Partial<SearchState>): void =>
-    replacePlace(placeHref('search', uid, queryFrom({ ...state, page: 1, ...part })));
-  const answer = answers.value?.[0];
+    replaceAddress(viewHref('search', uid, queryFrom({ ...state, page: 1, ...part })));
+  const result = results.value?.[0];
   return (
     <div class="search">
       <SearchBox q={state.q} onInput={(q) => change({ q })} />
       <p class="totals" role="status">
-        {answer === undefined ? '' : totalsOf(answer)}
+        {result === undefined ? '' : totalsOf(result)}
       </p>
-      <Problem error={answers.error} />
+      <Problem error={results.error} />
       <div class="columns">
         <aside aria-label="Refine the search">
           <Refine
             uid={uid}
             state={state}
             controls={controls}
-            answers={answers.value ?? []}
+            results={results.value ?? []}
             onChange={change}
           />
         </aside>
-        <section aria-label="Results" aria-busy={answers.loading}>
-          {controls.places && answer !== undefined ? <PlacesMap hits={answer.hits} /> : null}
-          {answer !== undefined && answer.hits.length === 0 ? (
+        <section aria-label="Results" aria-busy={results.loading}>
+          {controls.points && result !== undefined ? <PointMap hits={result.hits} /> : null}
+          {result !== undefined && result.hits.length === 0 ? (
             <p class="note">Nothing was found.</p>
           ) : null}
-          <ol class="hits" start={answer === undefined ? 1 : (state.page - 1) * HITS_PER_PAGE + 1}>
-            {answer?.hits.map((hit, position) => (
+          <ol class="hits" start={result === undefined ? 1 : (state.page - 1) * HITS_PER_PAGE + 1}>
+            {result?.hits.map((hit, position) => (
               <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
                 <HitCard hit={hit} index={index} marks={marks} onExplain={() => setExplain(true)} />
               </li>
@@ -148,7 +148,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
           </ol>
           <Pages
             page={state.page}
-            pages={answer?.totalPages ?? 0}
+            pages={result?.totalPages ?? 0}
             onPage={(page) => {
               change({ page });
               scrollTo({ top: 0 });
@@ -160,19 +160,19 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   );
 }
 
-function totalsOf({ totalHits, processingTimeMs, semanticHitCount }: SearchAnswer): string {
+function totalsOf({ totalHits, processingTimeMs, semanticHitCount }: SearchResult): string {
   const totals = `${counted(totalHits, 'result')} in ${milliseconds(processingTimeMs)}`;
   if (semanticHitCount === undefined) return totals;
-  return `${totals}, ${count(semanticHitCount)} of this page by meaning`;
+  return `${totals}, ${count(semanticHitCount)} on this page found by meaning`;
 }
 
 interface AllRefineProps extends RefineProps {
   uid: string;
   controls: Controls;
-  answers: readonly SearchAnswer[];
+  results: readonly SearchResult[];
 }
 
-function Refine({ uid, state, controls, answers, onChange }: AllRefineProps): JSX.Element {
+function Refine({ uid, state, controls, results, onChange }: AllRefineProps): JSX.Element {
   const { client } = useSession();
   return (
     <details open={matchMedia('(min-width: 45rem)').matches}>
@@ -181,9 +181,9 @@ function Refine({ uid, state, controls, answers, onChange }: AllRefineProps): JS
       {controls.embedders.length > 0 ? (
         <Meaning state={state} embedders={controls.embedders} onChange={onChange} />
       ) : null}
-      {controls.places ? <Near state={state} onChange={onChange} /> : null}
+      {controls.points ? <Near state={state} onChange={onChange} /> : null}
       <Facets
-        counts={mergedCounts(answers)}
+        counts={mergedCounts(results)}
         chosen={state.chosen}
         onChoose={(chosen) => onChange({ chosen })}
         onFind={async (facet, text, signal) => {
@@ -197,7 +197,7 @@ function Refine({ uid, state, controls, answers, onChange }: AllRefineProps): JS
   );
 }
 
-/** Where a slash is a character. */
+/** Elements in which a slash is typed as text. */
 const TYPED_INTO = 'input:not([type=checkbox], [type=range]), textarea, select, dialog';
 
 function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX.Element {
@@ -214,7 +214,7 @@ function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX
     return () => removeEventListener('keydown', pressed);
   }, []);
   return (
-    <Field label="Search" hint="Results come as you type. Press / to come back here.">
+    <Field label="Search" hint="Results update as you type. Press / to return to this field.">
       {(id, hintId) => (
         <input
           ref={box}
@@ -273,7 +273,10 @@ function Meaning({
       <Choice
         label="Embedder"
         value={state.embedder}
-        options={[['', 'none: words alone'], ...embedders.map((name) => [name, name] as const)]}
+        options={[
+          ['', 'none: search by words only'],
+          ...embedders.map((name) => [name, name] as const),
+        ]}
         onChoose={(embedder) => onChange({ embedder })}
       />
       {state.embedder === '' ? null : (
@@ -332,7 +335,7 @@ interface FacetHits {
   readonly facetHits: readonly { readonly value: string; readonly count: number }[];
 }
 
-/** Counts by value, of the values of a facet that begin like a text. */
+/** Returns the counts of the facet values that begin with a text. */
 type FindValues = (
   facet: string,
   text: string,
@@ -346,7 +349,7 @@ interface FacetsProps {
   onFind: FindValues;
 }
 
-/** Values that a facet shows before it is asked for all. */
+/** Values of a facet that are shown before a click on "All". */
 const VALUES_SHOWN = 8;
 
 function Facets({ counts, chosen, onChoose, onFind }: FacetsProps): JSX.Element {
@@ -440,8 +443,8 @@ const ADDED = new Set(['_formatted', '_rankingScore', '_rankingScoreDetails', '_
 const TITLES = ['title', 'name', 'label', 'headline', 'subject'];
 
 /**
- * The field that stands above the others: one named like a title, else the first text that is not
- * the id.
+ * The field to show as the title: one named like a title, otherwise the first text that is not the
+ * id.
  */
 export function titleField(
   hit: Readonly<Record<string, unknown>>,
@@ -483,7 +486,7 @@ function HitCard({ hit, index, marks, onExplain }: HitProps): JSX.Element {
           JSON
         </button>
         {id !== undefined && rights.has('indexes') ? (
-          <a href={placeHref('documents', index.uid, { id: String(id) })}>Edit</a>
+          <a href={viewHref('documents', index.uid, { id: String(id) })}>Edit</a>
         ) : null}
         <Why hit={hit} onExplain={onExplain} />
       </div>
@@ -504,7 +507,7 @@ function Why({ hit, onExplain }: { hit: Hit; onExplain(): void }): JSX.Element {
       <summary>Why is this here?</summary>
       {score === undefined ? null : <p>Ranking score: {percent(score)}</p>}
       {details !== undefined && reasons.length === 0 ? (
-        <p>The query is empty, so no ranking rule decided.</p>
+        <p>The query is empty, so no ranking rule was applied.</p>
       ) : null}
       <ol>
         {reasons.map(({ rule, words, score: part }) => (
@@ -521,20 +524,20 @@ function Why({ hit, onExplain }: { hit: Hit; onExplain(): void }): JSX.Element {
 const MAP_WIDTH = 360;
 const MAP_HEIGHT = 180;
 
-/** Where the hits are, on the plane of longitude and latitude. */
-function PlacesMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null {
-  const places = hits.flatMap(({ _geo }) => {
+/** A map of the hits by longitude and latitude. */
+function PointMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null {
+  const points = hits.flatMap(({ _geo }) => {
     const { lat, lng } = (_geo ?? {}) as { lat?: unknown; lng?: unknown };
-    const place = { lat: Number(lat), lng: Number(lng) };
-    return lat === undefined || Number.isNaN(place.lat + place.lng) ? [] : [place];
+    const point = { lat: Number(lat), lng: Number(lng) };
+    return lat === undefined || Number.isNaN(point.lat + point.lng) ? [] : [point];
   });
-  if (places.length === 0) return null;
+  if (points.length === 0) return null;
   return (
     <svg
       class="map"
       viewBox={`0 0 ${MAP_WIDTH} ${MAP_HEIGHT}`}
       role="img"
-      aria-label={`Places of ${counted(places.length, 'result')} by longitude and latitude`}
+      aria-label={`Locations of ${counted(points.length, 'result')} by longitude and latitude`}
     >
       {[-120, -60, 0, 60, 120].map((lng) => (
         <path key={`lng${lng}`} class="grid" d={`M${lng + 180} 0V${MAP_HEIGHT}`} />
@@ -542,7 +545,7 @@ function PlacesMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null {
       {[-60, -30, 0, 30, 60].map((lat) => (
         <path key={`lat${lat}`} class="grid" d={`M0 ${90 - lat}H${MAP_WIDTH}`} />
       ))}
-      {places.map(({ lat, lng }, position) => (
+      {points.map(({ lat, lng }, position) => (
         <circle key={position} cx={lng + 180} cy={90 - lat} r="2.5" />
       ))}
     </svg>

@@ -24,7 +24,7 @@ function VersionText(): JSX.Element | null {
   const { serverVersion, commitSha, commitDate, pkgVersion } = value;
   return (
     <p>
-      Gannet {serverVersion}, commit {commitSha} of {commitDate}. It speaks the interface of version{' '}
+      Gannet {serverVersion}, commit {commitSha} of {commitDate}. Its API is compatible with version{' '}
       {pkgVersion}.
     </p>
   );
@@ -38,7 +38,7 @@ export function ServerView(): JSX.Element {
     [client, action.done],
   );
   const write = (path: string): void => action.run(() => finish(client, 'POST', path));
-  const turn = (name: string, on: boolean): void =>
+  const switchFeature = (name: string, on: boolean): void =>
     action.run(async () => {
       await client.send('PATCH', '/experimental-features', { body: { [name]: on } });
       return `${spaced(name)} is ${on ? 'on' : 'off'}.`;
@@ -47,20 +47,20 @@ export function ServerView(): JSX.Element {
     <>
       {rights.has('version') ? <VersionText /> : null}
       <p>
-        <a href="openapi.json">The interface as OpenAPI</a>
+        <a href="openapi.json">OpenAPI description of the API</a>
       </p>
-      <h2>Copies</h2>
+      <h2>Backups</h2>
       <p>
-        A dump holds documents, settings, tasks and keys in a form that other versions read. A
-        snapshot is a copy of the database for the same version. Both are written into a folder of
-        the server.
+        A dump contains documents, settings, tasks and keys in a format that other versions can
+        read. A snapshot is a copy of the database for the same version. Both are written to a
+        folder on the server.
       </p>
       <p class="buttons">
         <button type="button" disabled={action.running} onClick={() => write('/dumps')}>
-          Make a dump
+          Create a dump
         </button>
         <button type="button" disabled={action.running} onClick={() => write('/snapshots')}>
-          Make a snapshot
+          Create a snapshot
         </button>
       </p>
       <Outcome action={action} />
@@ -74,7 +74,7 @@ export function ServerView(): JSX.Element {
                 <input
                   type="checkbox"
                   checked={on}
-                  onChange={(event) => turn(name, event.currentTarget.checked)}
+                  onChange={(event) => switchFeature(name, event.currentTarget.checked)}
                 />
                 <span>{spaced(name)}</span>
               </label>

@@ -59,16 +59,16 @@ export function spaced(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What a change of a setting costs, by what it makes anew. */
-function costWords(anew: readonly string[]): string {
-  if (anew.includes('vectors')) {
-    return 'A change may compute the embeddings of all documents again, which takes time, and money where a provider does it.';
+/** Describes the cost of changing a setting, by the parts of the index that it rebuilds. */
+function costWords(rebuilt: readonly string[]): string {
+  if (rebuilt.includes('vectors')) {
+    return 'A change may compute the embeddings of all documents again, which takes time and, with a paid provider, money.';
   }
-  if (anew.includes('text')) return 'A change indexes all documents again, in the background.';
-  if (anew.includes('columns')) {
-    return 'A change reads all documents again for their values to filter and sort by, in the background.';
+  if (rebuilt.includes('text')) return 'A change indexes all documents again, in the background.';
+  if (rebuilt.includes('columns')) {
+    return 'A change reads the filter and sort values of all documents again, in the background.';
   }
-  return 'A change costs nothing: the next search follows it.';
+  return 'A change takes effect with the next search.';
 }
 
 interface FormProps {
@@ -88,10 +88,10 @@ function SettingForm({ uid, name, value, schema, onSaved }: FormProps): JSX.Elem
   const save = (change: () => unknown): void =>
     action.run(async () => {
       const path = pathOf(['indexes', uid, 'settings']);
-      const told = await finish(client, 'PATCH', path, { [name]: change() });
+      const outcome = await finish(client, 'PATCH', path, { [name]: change() });
       setDraft(null);
       onSaved();
-      return told;
+      return outcome;
     });
   return (
     <form
@@ -168,10 +168,10 @@ function Control({ id, hintId, editor, text, onInput }: ControlProps): JSX.Eleme
   );
 }
 
-/** How a setting of some kind is edited as text. */
+/** Edits a setting as text. */
 interface Editor {
   readonly hint: string;
-  /** One value a line. */
+  /** Whether each line is a value. */
   readonly lines: boolean;
   /** null: free text. */
   readonly options: readonly string[] | null;
@@ -182,7 +182,7 @@ interface Editor {
 function editorOf(schema: Schema | undefined): Editor {
   if (takes(schema, 'array') && schema?.items?.type === 'string') {
     return {
-      hint: 'One a line. ',
+      hint: 'One per line. ',
       lines: true,
       options: null,
       write: (value) => (value as string[]).join('\n'),
@@ -196,7 +196,7 @@ function editorOf(schema: Schema | undefined): Editor {
   }
   if (takes(schema, 'integer')) {
     return {
-      hint: 'A whole number; empty: the default. ',
+      hint: 'A whole number. Empty: the default. ',
       lines: true,
       options: null,
       write: (value) => (value === null ? '' : String(value)),

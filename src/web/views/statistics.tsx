@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Chart, Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';
-import { count, durationMs, milliseconds, moment, size } from '../format.ts';
+import { count, counted, durationMs, milliseconds, moment, size } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import type { IndexStats, Stats } from '../indexes.ts';
 import { Problem } from '../parts.tsx';
@@ -10,9 +10,9 @@ import { useSession } from '../session.ts';
 import type { Batch, TaskPage } from '../tasks.ts';
 
 const REFRESH_MS = 2000;
-/** Five minutes. */
+/** Five minutes of samples. */
 const SAMPLES_MAX = 150;
-/** Batches that the past is drawn from. */
+/** Number of past batches in the charts. */
 const BATCHES = 100;
 
 interface Sample {
@@ -62,12 +62,12 @@ export function StatisticsView(): JSX.Element {
           </dl>
           <div class="charts">
             <Chart
-              title="Documents, since this view is open"
+              title="Number of documents since this view was opened"
               values={samples.map(({ documents }) => documents)}
               show={count}
             />
             <Chart
-              title="Bytes in use, since this view is open"
+              title="Bytes in use since this view was opened"
               values={samples.map(({ bytes }) => bytes)}
               show={size}
             />
@@ -82,7 +82,7 @@ export function StatisticsView(): JSX.Element {
   );
 }
 
-/** Batches of the past: their durations, and the documents that they indexed. */
+/** Charts of past batches: their durations and the number of documents indexed. */
 function PastBatches(): JSX.Element | null {
   const { client } = useSession();
   const loaded = useLoaded(
@@ -95,12 +95,12 @@ function PastBatches(): JSX.Element | null {
   return (
     <>
       <Chart
-        title={`Duration of the last ${batches.length} batches`}
+        title={`Duration of the last ${counted(batches.length, 'batch', 'batches')}`}
         values={batches.map(({ duration }) => durationMs(duration) ?? 0)}
         show={milliseconds}
       />
       <Chart
-        title={`Documents indexed by the last ${batches.length} batches`}
+        title={`Documents indexed by the last ${counted(batches.length, 'batch', 'batches')}`}
         values={batches.map(({ details }) => Number(details.indexedDocuments ?? 0))}
         show={count}
       />
@@ -113,7 +113,7 @@ function IndexFigures({ uid, stats }: { uid: string; stats: IndexStats }): JSX.E
   return (
     <details class="panel">
       <summary>
-        <strong>{uid}</strong>: {count(stats.numberOfDocuments)} documents,{' '}
+        <strong>{uid}</strong>: {counted(stats.numberOfDocuments, 'document')},{' '}
         {size(stats.rawDocumentDbSize)}
         {stats.isIndexing ? ', indexing' : ''}
       </summary>

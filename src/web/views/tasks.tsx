@@ -5,7 +5,7 @@ import { description, taskFilterValues } from '../description.ts';
 import { count, counted, durationMs, indentJson, milliseconds, moment } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { Choice, Confirm, Outcome, Problem, TextField } from '../parts.tsx';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 import { finish, TASK_STATUSES, type Batch, type Task, type TaskPage } from '../tasks.ts';
 
@@ -16,7 +16,7 @@ const FINISHED_TASKS = pathOf(['tasks'], { statuses: 'succeeded,failed,canceled'
 const DELETION = {
   title: 'Delete finished tasks',
   warning:
-    'The records of all tasks that have succeeded, failed or were canceled are deleted. What they did stays.',
+    'This deletes the records of all tasks that succeeded, failed or were canceled. Their effects remain.',
   name: 'delete',
   verb: 'Delete the records',
 };
@@ -62,7 +62,7 @@ function Filters({ filter: { statuses, types, indexUids }, change }: FiltersProp
 
 export function TasksView(): JSX.Element {
   const { client } = useSession();
-  const { query } = usePlace();
+  const { query } = useAddress();
   const { statuses = '', types = '', indexUids = '', from = '' } = query;
   const filter = { statuses, types, indexUids };
   const action = useAction();
@@ -74,7 +74,7 @@ export function TasksView(): JSX.Element {
     REFRESH_MS,
   );
   const change = (part: Partial<Filter & { from: string }>): void =>
-    replacePlace(placeHref('tasks', null, { ...filter, from: '', ...part }));
+    replaceAddress(viewHref('tasks', null, { ...filter, from: '', ...part }));
   const cancel = ({ uid }: Task): void =>
     action.run(() => finish(client, 'POST', pathOf(['tasks', 'cancel'], { uids: uid })));
   const page = tasks.value;
@@ -120,8 +120,8 @@ export function TasksView(): JSX.Element {
 }
 
 /**
- * The batches that run, with their progress.
- * @param types of their tasks; absent: all
+ * The running batches, with their progress.
+ * @param types task types to show; empty: all
  */
 export function Running({ types = '' }: { types?: string }): JSX.Element | null {
   const { client } = useSession();

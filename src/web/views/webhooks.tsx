@@ -23,7 +23,7 @@ export function WebhooksView(): JSX.Element {
   );
   return (
     <>
-      <p>A webhook is an address that is told of tasks when they end.</p>
+      <p>A webhook is a URL that is notified when tasks finish.</p>
       <p class="buttons">
         <button type="button" onClick={() => setEditing('new')}>
           Create a webhook
@@ -49,7 +49,7 @@ export function WebhooksView(): JSX.Element {
                   ? (['POST', '/webhooks'] as const)
                   : (['PATCH', pathOf(['webhooks', editing.uuid])] as const);
               const { uuid } = await client.send<Webhook>(method, path, { body });
-              return `The webhook ${uuid} is saved.`;
+              return `Webhook ${uuid} was saved.`;
             })
           }
         />
@@ -57,14 +57,14 @@ export function WebhooksView(): JSX.Element {
       {deleting === null ? null : (
         <Confirm
           title="Delete a webhook"
-          warning={`${deleting.url} is not told of tasks any more.`}
+          warning={`${deleting.url} will no longer be notified of finished tasks.`}
           name="delete"
           verb="Delete the webhook"
           onClose={() => setDeleting(null)}
           onConfirm={() =>
             action.run(async () => {
               await client.send('DELETE', pathOf(['webhooks', deleting.uuid]));
-              return `The webhook ${deleting.uuid} is deleted.`;
+              return `Webhook ${deleting.uuid} was deleted.`;
             })
           }
         />
@@ -101,7 +101,9 @@ function Card({ webhook, onEdit, onDelete }: CardProps): JSX.Element {
           </button>
         </p>
       ) : (
-        <p class="note">Given when the server was started; it cannot be changed here.</p>
+        <p class="note">
+          This webhook was set by an option of the server and cannot be changed here.
+        </p>
       )}
     </article>
   );
@@ -133,7 +135,7 @@ function EditDialog({ webhook, onClose, onSave }: EditProps): JSX.Element {
         <TextField label="Address" type="url" required value={url} onInput={setUrl} />
         <LinesField
           label="Headers"
-          hint="One a line, such as Authorization: Bearer something."
+          hint="One per line, for example Authorization: Bearer something."
           spellcheck={false}
           value={headers}
           onInput={setHeaders}
@@ -157,13 +159,14 @@ function parseHeaders(text: string): Record<string, string> {
 }
 
 /**
- * Those that are gone become null; those that stayed are left out: a value may be shown shortened.
+ * Removed headers become null. Unchanged headers are omitted, because their values may be shown
+ * shortened.
  */
 function headerChange(
   before: Readonly<Record<string, string>>,
   after: Readonly<Record<string, string>>,
 ): Record<string, string | null> {
-  const gone = Object.keys(before).filter((name) => !(name in after));
+  const removed = Object.keys(before).filter((name) => !(name in after));
   const changed = Object.entries(after).filter(([name, value]) => before[name] !== value);
-  return Object.fromEntries([...gone.map((name) => [name, null] as const), ...changed]);
+  return Object.fromEntries([...removed.map((name) => [name, null] as const), ...changed]);
 }

@@ -39,20 +39,20 @@ describe('Search rules of the page', () => {
 
   it('refuse values that are no object', () => {
     const draft = draftOf(null);
-    assert.throws(() => ruleChange(null, { ...draft, values: '[1]' }), /no JSON object/);
-    assert.throws(() => ruleChange(null, { ...draft, values: '{"a"' }), /no JSON/);
+    assert.throws(() => ruleChange(null, { ...draft, values: '[1]' }), /must be a JSON object/);
+    assert.throws(() => ruleChange(null, { ...draft, values: '{"a"' }), /not valid JSON/);
   });
 
   it('are told in words', () => {
     assert.deepEqual(
       conditionWords(RULE, (moment) => moment.slice(0, 4)),
       [
-        'From 2026 on.',
-        'Until 2030.',
-        'The query has words.',
-        'The query has each of the words “red shoe”.',
-        'The filter asks for genre, and "shoes" meets it.',
-        'The filter asks for price, and 60 meets it.',
+        'Starts at 2026.',
+        'Ends at 2030.',
+        'The query is not empty.',
+        'The query contains each of the words “red shoe”.',
+        'The filter restricts genre, and "shoes" passes it.',
+        'The filter restricts price, and 60 passes it.',
       ],
     );
   });

@@ -26,7 +26,7 @@ describe('The words for a ranking score', () => {
     );
     const words = reasons.map((reason) => reason.words);
     assert.match(words[0]!, /1 of 2 words/);
-    assert.match(words[1]!, /1 letter differs .* 2 that may/);
+    assert.match(words[1]!, /1 letter differs .*at most 2 allowed/);
     assert.match(words[2]!, /1999, greatest first/);
     assert.match(words[3]!, /1,500 m .* nearest first/);
     assert.match(words[5]!, /90 %/);

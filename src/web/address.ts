@@ -1,13 +1,13 @@
-/** Where in the page one is: the fragment of the address, `#/view/argument?name=value`. */
+/** The view and its state in the fragment of the page's URL: `#/view/argument?name=value`. */
 import { useEffect, useState } from 'preact/hooks';
 
-export interface Place {
+export interface Address {
   readonly view: string;
   readonly argument: string | null;
   readonly query: Readonly<Record<string, string>>;
 }
 
-export function parsePlace(fragment: string): Place {
+export function parseAddress(fragment: string): Address {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split('?', 2);
   const [view = '', argument] = path.split('/', 2).map(decoded);
   return {
@@ -25,8 +25,8 @@ function decoded(text: string): string {
   }
 }
 
-/** Values that are empty are left out. */
-export function placeHref(
+/** A link to a view. Empty query values are omitted. */
+export function viewHref(
   view: string,
   argument: string | null = null,
   query: Readonly<Record<string, string>> = {},
@@ -40,24 +40,24 @@ export function goTo(href: string): void {
   location.hash = href;
 }
 
-/** The same place with other details: no new step to go back to. */
-export function replacePlace(href: string): void {
+/** Replaces the address without adding an entry to the browser history. */
+export function replaceAddress(href: string): void {
   if (location.hash === href) return;
   history.replaceState(null, '', href);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-export function usePlace(): Place {
+export function useAddress(): Address {
   const [fragment, setFragment] = useState(location.hash);
   useEffect(() => {
     const changed = (): void => setFragment(location.hash);
     addEventListener('hashchange', changed);
     return () => removeEventListener('hashchange', changed);
   }, []);
-  return parsePlace(fragment);
+  return parseAddress(fragment);
 }
 
-/** Goes to the place of `first` when `view` is open without an argument. */
+/** Opens `view` with the argument `first` if it was opened without an argument. */
 export function useArgument(
   view: string,
   argument: string | null,
@@ -65,9 +65,9 @@ export function useArgument(
 ): void {
   useEffect(() => {
     if (argument !== null || first === undefined) return;
-    // One may have gone elsewhere since this was drawn.
-    const place = parsePlace(location.hash);
-    const here = place.view === view || place.view === '';
-    if (here && place.argument === null) replacePlace(placeHref(view, first, place.query));
+    // The address may have changed since the last render.
+    const address = parseAddress(location.hash);
+    const here = address.view === view || address.view === '';
+    if (here && address.argument === null) replaceAddress(viewHref(view, first, address.query));
   }, [argument, first, view]);
 }
