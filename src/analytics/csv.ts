@@ -1,6 +1,6 @@
 /**
- * Rows of a report as CSV (RFC 4180), with a line of names; values inside an object get a name such
- * as `latencyMs.p50`.
+ * Formats the rows of a report as CSV (RFC 4180), with a header. Values inside an object get a name
+ * such as `latencyMs.p50`.
  */
 export function csvOf(rows: readonly object[], names: readonly string[]): string {
   const lines = [names.map(field).join(',')];
@@ -22,7 +22,10 @@ function flatten(row: object, prefix = ''): Map<string, unknown> {
   return flat;
 }
 
-/** What a spreadsheet would take for a formula gets an apostrophe: visitors choose these texts. */
+/**
+ * Formats a value. A text that a spreadsheet would run as a formula gets an apostrophe, because
+ * visitors choose these texts.
+ */
 function field(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return String(value);

@@ -1,7 +1,7 @@
 /**
- * Records searches and events. A search costs a row in memory; rows are written together, at the
- * latest five seconds later, so a process that is killed loses five seconds of searches. An event
- * is acknowledged when it is on disk.
+ * Records searches and events. Searches are collected in memory and written together after at most
+ * five seconds, so a killed process loses at most five seconds of searches. An event is
+ * acknowledged once it is on disk.
  */
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -19,48 +19,48 @@ import {
 import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 
-/** How long rows of searches wait for others. */
+/** Maximum delay before rows of searches are written. */
 const FLUSH_MS = 5000;
-/** Rows in memory at which a flush begins at once. */
+/** Number of rows in memory that starts a flush at once. */
 const FLUSH_ROWS = 2048;
 /**
- * Rows of searches in memory; beyond, the oldest are dropped. Reached only when the disk is slow or
- * full.
+ * Maximum rows of searches in memory. Beyond it the oldest are dropped. It is reached only if the
+ * disk is slow or full.
  */
 export const WAITING_ROWS_MAX = 10_000;
-/** Events that wait for the disk. */
+/** Maximum number of events waiting for the disk. */
 export const WAITING_EVENTS_MAX = 1000;
-/** Users whose last search in each index an event can belong to, and searches with a query uid. */
+/**
+ * Maximum number of users whose last search in each index is kept, so that events can refer to it.
+ * The same limit applies to searches with a query uid.
+ */
 export const RECENT_USERS_MAX = 20_000;
-/** Indexes of one user. */
+/** Maximum number of indexes kept per user. */
 export const RECENT_INDEXES_MAX = 16;
-/** And how old they may be. */
+/** Maximum age of a kept search. */
 const RECENT_MS = 24 * 3_600_000;
 const USER_HASH_CHARS = 16;
-/** Longest id or address of a user that counts, UTF-16 units. */
+/** Maximum length of a user's id or address in UTF-16 units. */
 const USER_CHARS_MAX = 512;
-/** Longest query and filter that are recorded, UTF-16 units. */
+/** Maximum lengths of recorded queries and filters in UTF-16 units. */
 export const QUERY_CHARS_MAX = 200;
 const FILTER_CHARS_MAX = 500;
 
-/**
- * Who sends a request, in clear: what the client says of the user, else where the request comes
- * from.
- */
+/** The sender of a request, in clear: the user id given by the client, else the address. */
 export type Sender = { id: string } | { address: string };
 
 export interface RecordedSearch {
-  /** Set by the recorder. */
+  /** Time of the search. Set by the recorder. */
   at: number;
   indexUid: string;
   query: string;
-  /** As the client sent it. */
+  /** The filter as sent by the client. */
   filter: unknown;
-  /** -1: not known. */
+  /** Number of hits; -1: unknown. */
   hits: number;
   durationMs: number;
   sender: Sender;
-  /** Of the metadata of the answer, if they were asked for. */
+  /** Query uid in the metadata of the response; null: no metadata were requested. */
   queryUid: string | null;
 }
 
@@ -69,18 +69,18 @@ export interface RecordedEvent {
   name: string;
   indexUid: string;
   objectId: string | null;
-  /** -1: not told. */
+  /** Position of the hit; -1: unknown. */
   position: number;
   sender: Sender;
   queryUid: string | null;
 }
 
-/** A search that events may still belong to. */
+/** A recent search that events can refer to. */
 interface Recent {
   row: SearchRow;
   clicked: boolean;
   converted: boolean;
-  /** It has a query uid, so it stays itself when the user searches again. */
+  /** Whether it has a query uid. Then it is kept when the user searches again. */
   named: boolean;
 }
 
@@ -88,9 +88,9 @@ type ArrivedSearch = RecordedSearch & { filter: string | null };
 
 interface User {
   hash: string;
-  /** The last search in each index. */
+  /** The user's last search in each index. */
   recent: Recent[];
-  /** Seen since there was last looked for room. */
+  /** Whether the user was seen since the last eviction. */
   seen: boolean;
 }
 
@@ -102,7 +102,7 @@ interface WaitingEvent {
 
 export interface RecorderOptions {
   store: AnalyticsStore;
-  /** Of the store. */
+  /** Key of the store, for hashing user ids. */
   userKey: Buffer;
   clock: Clock;
   logger: Logger;
@@ -110,14 +110,14 @@ export interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
-  /** In their order; made into rows together, when all that this takes is at hand. */
+  /** Searches in the order of arrival. They are converted to rows together. */
   #arrived: ArrivedSearch[] = [];
-  /** Rows that could not be written yet, before those that have arrived. */
+  /** Rows that could not be written yet. They precede those in `#arrived`. */
   #searches: SearchRow[] = [];
   #events: WaitingEvent[] = [];
   readonly #byId = new Map<string, User>();
   readonly #byAddress = new Map<string, User>();
-  /** Those that searched before the start, and have not come since. */
+  /** Users of searches before the start of the process, by hash, until they are seen again. */
   readonly #byHash = new Map<string, User>();
   readonly #byQueryUid = new Map<string, Recent>();
   #nextId = 0;
@@ -132,12 +132,12 @@ export class Recorder {
     this.#remember();
   }
 
-  /** Rows of searches that were never written, since the start. */
+  /** The number of dropped search rows since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Takes `search` over. Never throws, never waits. */
+  /** Records a search and takes ownership of the object. Never throws or waits. */
   search(search: RecordedSearch): void {
     if (this.#searches.length + this.#arrived.length >= WAITING_ROWS_MAX) {
       if (this.#searches.length > 0) this.#searches.shift();
@@ -152,7 +152,9 @@ export class Recorder {
     else if (this.#timer === null) this.#flushLater();
   }
 
-  /** Resolves once the event is on disk. Rejects with `ApiError`, and then it is not recorded. */
+  /**
+   * Resolves once the event is on disk. If it rejects with `ApiError`, the event is not recorded.
+   */
   event(event: Readonly<RecordedEvent>): Promise<void> {
     if (this.#events.length >= WAITING_EVENTS_MAX) {
       return Promise.reject(
@@ -167,7 +169,7 @@ export class Recorder {
     const first = search !== undefined && !(isClick ? search.clicked : search.converted);
     const ofSearch = search?.row;
     const mark = (value: boolean): void => {
-      // The user may have searched again since.
+      // The user may have searched again meanwhile.
       if (!first || search.row !== ofSearch) return;
       if (isClick) search.clicked = value;
       else search.converted = value;
@@ -198,13 +200,13 @@ export class Recorder {
     });
   }
 
-  /** Resolves once everything recorded so far is on disk, or could not be written. */
+  /** Resolves once everything recorded so far was written or has failed. */
   async flushed(): Promise<void> {
     await this.#flushing;
     await this.#flush();
   }
 
-  /** Removes what is too old. Never rejects. */
+  /** Removes rows older than the retention time. Never rejects. */
   async sweep(): Promise<void> {
     const { store, clock, logger } = this.#options;
     try {
@@ -214,13 +216,13 @@ export class Recorder {
     }
   }
 
-  /** REQUIRES: nothing is recorded any more */
+  /** REQUIRES: nothing is recorded after this call. */
   async stop(): Promise<void> {
     await this.flushed();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** Makes rows of what has arrived. */
+  /** Converts arrived searches to rows. */
   #takeIn(): void {
     for (const search of this.#arrived) {
       const user = this.#userOf(search.sender);
@@ -241,7 +243,7 @@ export class Recorder {
     this.#arrived = [];
   }
 
-  /** Milliseconds, never earlier than before. */
+  /** The current time in milliseconds. It never goes backwards. */
   #now(): number {
     this.#lastAt = Math.max(this.#lastAt, this.#options.clock.now());
     return this.#lastAt;
@@ -262,7 +264,7 @@ export class Recorder {
       .slice(0, USER_HASH_CHARS);
     const user = this.#byHash.get(hash) ?? { hash, recent: [], seen: false };
     this.#byHash.delete(hash);
-    makeRoom(users);
+    evict(users);
     users.set(name, user);
     return user;
   }
@@ -296,7 +298,7 @@ export class Recorder {
       : undefined;
   }
 
-  /** Takes up where the process before ended. */
+  /** Restores recent searches of the previous process. */
   #remember(): void {
     const byId = new Map<number, Recent>();
     for (const row of this.#options.store.lastRows(RECENT_USERS_MAX)) {
@@ -305,7 +307,7 @@ export class Recorder {
         let user = this.#byHash.get(row[8]);
         if (user === undefined) {
           user = { hash: row[8], recent: [], seen: false };
-          makeRoom(this.#byHash);
+          evict(this.#byHash);
           this.#byHash.set(user.hash, user);
         }
         byId.set(row[2], this.#addRecent(user, row, null));
@@ -328,7 +330,10 @@ export class Recorder {
     this.#timer.unref();
   }
 
-  /** One at a time; events that come meanwhile are written by the next round. Never rejects. */
+  /**
+   * Writes waiting rows. Only one flush runs at a time; events that arrive meanwhile are written in
+   * its next round. Never rejects.
+   */
   #flush(): Promise<void> {
     this.#flushing ??= this.#rounds();
     return this.#flushing;
@@ -356,12 +361,12 @@ export class Recorder {
         this.#flushLater();
       }
     } while (this.#events.length > 0 || (!this.#failing && this.#arrived.length >= FLUSH_ROWS));
-    // In the same turn as the last look at the events: what comes next begins a new flush.
+    // No event can arrive between the last check and this line; a later one begins a new flush.
     this.#flushing = null;
     if (this.#searches.length + this.#arrived.length > 0) this.#flushLater();
   }
 
-  /** What could not be written waits again, before what has come meanwhile. */
+  /** Puts rows that could not be written back in front of newer ones. */
   #keep(searches: SearchRow[]): void {
     const all = [...searches, ...this.#searches];
     const excess = Math.max(0, all.length + this.#arrived.length - WAITING_ROWS_MAX);
@@ -370,7 +375,7 @@ export class Recorder {
   }
 }
 
-/** By time; both are. */
+/** Merges two lists that are ordered by time. */
 function inOrder(searches: readonly SearchRow[], events: readonly WaitingEvent[]): AnalyticsRow[] {
   if (events.length === 0) return [...searches];
   const rows: AnalyticsRow[] = [];
@@ -382,8 +387,8 @@ function inOrder(searches: readonly SearchRow[], events: readonly WaitingEvent[]
   return [...rows, ...searches.slice(next)];
 }
 
-/** The oldest goes, but one that was seen since the last look gets another turn. */
-function makeRoom(users: Map<string, User>): void {
+/** Evicts the oldest user that was not seen since the last eviction (second chance). */
+function evict(users: Map<string, User>): void {
   while (users.size >= RECENT_USERS_MAX) {
     const [name, user] = users.entries().next().value!;
     users.delete(name);
@@ -396,7 +401,7 @@ function makeRoom(users: Map<string, User>): void {
 function filterText(filter: unknown): string | null {
   if (filter === undefined || filter === null) return null;
   if (typeof filter === 'string') return cut(filter, FILTER_CHARS_MAX);
-  // A character has at most three bytes for each of its units.
+  // A UTF-16 unit takes at most three bytes.
   const text =
     filter instanceof RawJson
       ? filter.bytes.toString('utf8', 0, 3 * FILTER_CHARS_MAX)
@@ -404,7 +409,7 @@ function filterText(filter: unknown): string | null {
   return cut(text, FILTER_CHARS_MAX);
 }
 
-/** A copy, where it is shorter: a part of a string keeps the whole in memory. */
+/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
 function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : Buffer.from(text.slice(0, charsMax)).toString();
 }

@@ -1,6 +1,6 @@
 /**
- * The thread that adds up one report: it reads all that was recorded, which the event loop must not
- * wait for.
+ * The thread that computes one report. It reads all recorded rows, which would block the event
+ * loop.
  */
 import { jsonString } from '../base/json.ts';
 import { reportFloats } from '../contract/responses.ts';
@@ -19,22 +19,22 @@ import {
 
 export interface ReportSpec {
   kind: QueryReportKind | 'filters' | 'summary';
-  /** ms since the epoch; `to` is not included. */
+  /** Time range in ms since the epoch: `[from, to)`. */
   from: number;
   to: number;
-  /** null: every one. */
+  /** null: all indexes. */
   indexUids: readonly string[] | null;
-  /** Patterns of the indexes that the caller may see; null: every one. */
+  /** Patterns of the indexes that the caller may see; null: all indexes. */
   patterns: readonly string[] | null;
   format: 'json' | 'csv';
   groupBy: readonly Grouping[];
-  /** Of lists of queries. */
+  /** For query reports: count only the final query of a user who is typing. */
   finalQueries: boolean;
-  /** null: of a summary, which is shown whole. */
+  /** null: a summary, which is not paged. */
   page: { offset: number; limit: number } | null;
 }
 
-/** A chunk of rows, or the end of them. */
+/** A chunk of rows, or the end of the rows. */
 export type ReportInput = { rows: string } | { end: true };
 
 export type ReportOutput = { ready: true } | { body: string } | { fault: string };
@@ -64,13 +64,13 @@ function reportOf({
   groupBy,
   finalQueries,
 }: ReportSpec): Report<object> {
-  const asked = indexUids === null ? null : new Set(indexUids);
+  const requested = indexUids === null ? null : new Set(indexUids);
   const visible = patterns === null ? null : new IndexPatterns(patterns);
   const known = new Map<string, boolean>();
   const includes = (uid: string): boolean => {
     let included = known.get(uid);
     if (included === undefined) {
-      included = asked?.has(uid) !== false && visible?.matches(uid) !== false;
+      included = requested?.has(uid) !== false && visible?.matches(uid) !== false;
       known.set(uid, included);
     }
     return included;

@@ -6,25 +6,22 @@ import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Recorder } from './recorder.ts';
 import type { ReportInput, ReportOutput, ReportSpec } from './report-worker.ts';
 
-/** Reports that wait while one is made. */
+/** Maximum number of reports waiting while one is computed. */
 export const REPORTS_WAITING_MAX = 8;
-/**
- * Chunks that are handed over before the thread must have read one: the event loop reads no more at
- * once.
- */
+/** Maximum number of chunks sent to the thread that it has not read yet. */
 const CHUNKS_AHEAD = 4;
-/** Heap of the thread; a report that needs more is refused. */
+/** Maximum heap of the thread. A report that needs more is refused. */
 const HEAP_MB_MAX = 256;
 
 export interface ReporterOptions {
   store: AnalyticsStore;
   recorder: Recorder;
   clock: Clock;
-  /** Nothing older is reported, milliseconds. */
+  /** Maximum age of reported rows in milliseconds. */
   retentionMs: number;
 }
 
-/** Makes reports, one at a time, each in a thread of its own. */
+/** Computes reports one at a time, each in its own thread. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #last: Promise<unknown> = Promise.resolve();
@@ -35,10 +32,10 @@ export class Reporter {
   }
 
   /**
-   * Resolves to the body of the answer.
-   * @param isGone whether the client has gone away; then it rejects
+   * Resolves to the body of the response.
+   * @param isCancelled whether the client has disconnected; then the promise rejects
    */
-  report(spec: ReportSpec, isGone: () => boolean): Promise<string> {
+  report(spec: ReportSpec, isCancelled: () => boolean): Promise<string> {
     if (this.#waiting > REPORTS_WAITING_MAX) {
       return Promise.reject(
         new ApiError(
@@ -48,7 +45,7 @@ export class Reporter {
       );
     }
     this.#waiting++;
-    const made = this.#last.then(() => this.#make(spec, isGone));
+    const made = this.#last.then(() => this.#make(spec, isCancelled));
     this.#last = made.then(
       () => void this.#waiting--,
       () => void this.#waiting--,
@@ -56,9 +53,9 @@ export class Reporter {
     return made;
   }
 
-  async #make(spec: ReportSpec, isGone: () => boolean): Promise<string> {
+  async #make(spec: ReportSpec, isCancelled: () => boolean): Promise<string> {
     const { store, recorder, clock, retentionMs } = this.#options;
-    if (isGone()) throw new Error('the client went away');
+    if (isCancelled()) throw new Error('the client disconnected');
     await recorder.flushed();
     const from = Math.max(spec.from, clock.now() - retentionMs);
     const worker = new Worker(builtFile('report-worker.cjs'), {
@@ -66,13 +63,13 @@ export class Reporter {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     try {
-      return await this.#feed(worker, store.chunks(from, spec.to), isGone);
+      return await this.#feed(worker, store.chunks(from, spec.to), isCancelled);
     } finally {
       void worker.terminate();
     }
   }
 
-  #feed(worker: Worker, chunks: Generator<string>, isGone: () => boolean): Promise<string> {
+  #feed(worker: Worker, chunks: Generator<string>, isCancelled: () => boolean): Promise<string> {
     const send = (input: ReportInput): void => worker.postMessage(input, []);
     const sendNext = (): boolean => {
       const next = chunks.next();
@@ -84,7 +81,7 @@ export class Reporter {
       worker.on('message', (output: ReportOutput) => {
         if ('body' in output) resolve(output.body);
         else if ('fault' in output) reject(new ApiError('bad_request', output.fault));
-        else if (isGone()) reject(new Error('the client went away'));
+        else if (isCancelled()) reject(new Error('the client disconnected'));
         else {
           try {
             if (more) more = sendNext();
@@ -104,7 +101,7 @@ export class Reporter {
   }
 }
 
-/** What to answer when the thread of a report has failed. */
+/** The error to send when the thread of a report has failed. */
 function reportFault(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
   return new ApiError(

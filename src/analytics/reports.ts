@@ -1,4 +1,4 @@
-/** What the recorded searches and events say, added up row by row. Pure. */
+/** Reports, computed row by row from recorded searches and events. Pure. */
 import {
   CLICK_ROW,
   isSearchRow,
@@ -8,37 +8,37 @@ import {
   type SearchRow,
 } from '../contract/analytics.ts';
 
-/** Buckets of durations: eight to each doubling, so that a percentile is right within 9 %. */
+/** Buckets of durations: eight per doubling, so that a percentile is accurate within 9 %. */
 const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 256;
-/** Different queries that are kept apart; when there are more, the rarest so far are forgotten. */
+/** Maximum number of distinct queries counted. Beyond it the rarest are dropped. */
 const QUERIES_MAX = 100_000;
 
-/** Groups of one summary. */
+/** Maximum number of groups in a summary. */
 export const GROUPS_MAX = 10_000;
 
 export interface Selection {
-  /** Included. */
+  /** Start in ms since the epoch, inclusive. */
   from: number;
-  /** Not included. */
+  /** End in ms since the epoch, exclusive. */
   to: number;
   includes(indexUid: string): boolean;
 }
 
-/** What cannot be reported; the message is for the client. */
+/** The report is not possible. The message is for the client. */
 export class ReportFault extends Error {
   override readonly name = 'ReportFault';
 }
 
-/** Between two searches of a user who goes on typing, milliseconds. */
+/** Maximum time between two searches of a user who is still typing, in milliseconds. */
 const TYPING_MS = 3000;
-/** Users whose last search is known while a report is made; then all are forgotten. */
+/** Maximum number of users whose last search is kept during a report. Beyond it all are dropped. */
 const TYPING_USERS_MAX = 100_000;
 
-/** What is known of a set of searches. */
+/** Sums over a set of searches. */
 export class Totals {
   searches = 0;
-  /** Searches of which the number of hits is known, and the sum of these. */
+  /** Number of searches with a known number of hits, and the sum of their hits. */
   counted = 0;
   hits = 0;
   withoutResults = 0;
@@ -46,7 +46,7 @@ export class Totals {
   clicks = 0;
   convertedSearches = 0;
   conversions = 0;
-  /** Clicks that tell their position, and the sum of these. */
+  /** Number of clicks with a known position, and the sum of their positions. */
   positions = 0;
   positionSum = 0;
 
@@ -59,7 +59,7 @@ export class Totals {
     if (hits === 0) this.withoutResults++;
   }
 
-  /** One that was added. */
+  /** Subtracts a search that was added before. */
   takeSearch(row: SearchRow): void {
     this.searches--;
     const hits = row[6];
@@ -96,24 +96,24 @@ export class Totals {
   }
 }
 
-/** Four digits behind the point; null: of nothing. */
+/** A ratio rounded to four decimal places; null: `whole` is 0. */
 function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 1e4) / 1e4;
 }
 
-/** Durations by their logarithm. */
+/** A histogram of durations with logarithmic buckets. */
 export class Durations {
   readonly #counts = new Uint32Array(BUCKETS);
   #total = 0;
 
-  /** @param duration microseconds */
+  /** @param duration in microseconds */
   add(duration: number): void {
     const bucket = Math.round(Math.log2(Math.max(1, duration)) * BUCKETS_PER_DOUBLING);
     this.#counts[Math.min(BUCKETS - 1, bucket)]!++;
     this.#total++;
   }
 
-  /** Milliseconds, three digits behind the point; null: of nothing. */
+  /** A percentile in milliseconds, rounded to three decimal places; null: no durations. */
   percentile(share: number): number | null {
     if (this.#total === 0) return null;
     let left = Math.max(1, Math.ceil(this.#total * share));
@@ -125,7 +125,7 @@ export class Durations {
 
 export interface SummaryRow {
   indexUid?: string;
-  /** `YYYY-MM-DD`, UTC. */
+  /** The day in UTC, `YYYY-MM-DD`. */
   day?: string;
   searches: number;
   searchesWithoutResults: number;
@@ -138,9 +138,9 @@ export interface SummaryRow {
   latencyMs: Record<'p50' | 'p90' | 'p95' | 'p99', number | null>;
 }
 
-/** A report in the making. */
+/** A report that is being computed. */
 export interface Report<R extends object> {
-  /** Of its rows, as CSV names them. */
+  /** The names of the columns, as in CSV. */
   readonly columns: readonly string[];
   add(rows: readonly AnalyticsRow[]): void;
   rows(): R[];
@@ -197,7 +197,7 @@ export class SummaryReport implements Report<SummaryRow> {
     return group;
   }
 
-  /** By day, then by index. */
+  /** Rows ordered by day, then by index. */
   rows(): SummaryRow[] {
     return [...this.#groups]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -233,18 +233,18 @@ export interface QueryRow {
   meanClickPosition: number | null;
 }
 
-/** Which queries a report shows, and by what number they are ordered. */
+/** Which queries a report contains, and the number by which they are ordered. */
 export type QueryReportKind = 'top' | 'withoutResults' | 'withoutClicks';
 
 const SHOWN: Readonly<Record<QueryReportKind, (totals: Totals) => number>> = {
   top: (totals) => totals.searches,
   withoutResults: (totals) => totals.withoutResults,
-  // What finds nothing cannot be clicked.
+  // Searches without results cannot be clicked, so they do not count.
   withoutClicks: (totals) =>
     totals.clicks > 0 || totals.withoutResults === totals.searches ? 0 : totals.searches,
 };
 
-/** Searches by index and query; queries that differ in case or in blanks at the ends are one. */
+/** Searches grouped by index and query. Case and surrounding blanks of queries are ignored. */
 export class QueryReport implements Report<QueryRow> {
   readonly columns = [
     ...['indexUid', 'query', 'searches', 'searchesWithoutResults', 'meanHits', 'clicks'],
@@ -253,10 +253,10 @@ export class QueryReport implements Report<QueryRow> {
   readonly #selection: Selection;
   readonly #kind: QueryReportKind;
   readonly #queries = new RarestForgotten<Totals>(QUERIES_MAX, (totals) => totals.searches);
-  /** By user and index, the last search; null: all searches count. */
+  /** The last search by user and index; null: all searches count. */
   readonly #typing: Map<string, { row: SearchRow; query: string; totals: Totals }> | null;
 
-  /** @param finalQueries leave out searches that the user went on typing, and clicked nothing of */
+  /** @param finalQueries skip searches without clicks after which the user continued typing */
   constructor(selection: Selection, kind: QueryReportKind, finalQueries = false) {
     this.#selection = selection;
     this.#kind = kind;
@@ -279,7 +279,7 @@ export class QueryReport implements Report<QueryRow> {
     }
   }
 
-  /** Takes back the search before, if this one has its query with more or less of the end. */
+  /** Subtracts the previous search if this query only extends or shortens it at the end. */
   #goesOn(row: SearchRow, query: string, totals: Totals): void {
     if (this.#typing === null) return;
     const key = `${row[8]} ${row[3]}`;
@@ -293,7 +293,7 @@ export class QueryReport implements Report<QueryRow> {
     this.#typing.set(key, { row, query, totals });
   }
 
-  /** The most frequent first. */
+  /** Rows in descending order of frequency. */
   rows(): QueryRow[] {
     const order = SHOWN[this.#kind];
     return ranked(this.#queries, order).map(([key, totals]) => ({
@@ -315,7 +315,7 @@ export interface FilterRow {
   searchesWithoutResults: number;
 }
 
-/** Searches by index and filter. */
+/** Searches grouped by index and filter. */
 export class FilterReport implements Report<FilterRow> {
   readonly columns = ['indexUid', 'filter', 'searches', 'searchesWithoutResults'];
   readonly #selection: Selection;
@@ -332,7 +332,7 @@ export class FilterReport implements Report<FilterRow> {
     }
   }
 
-  /** The most frequent first. */
+  /** Rows in descending order of frequency. */
   rows(): FilterRow[] {
     return ranked(this.#filters, (totals) => totals.searches).map(([key, totals]) => {
       const { indexUid, query: filter } = splitKey(key);
@@ -350,7 +350,7 @@ function isSelected(row: AnalyticsRow, { from, to, includes }: Selection): boole
   return row[1] >= from && row[1] < to && includes(row[3]);
 }
 
-/** An index uid has no blanks. */
+/** Splits a key at the first blank, since an index uid contains none. */
 function splitKey(key: string): { indexUid: string; query: string } {
   const blank = key.indexOf(' ');
   return { indexUid: key.slice(0, blank), query: key.slice(blank + 1) };
@@ -365,7 +365,7 @@ function ranked(
     .toSorted(([a, x], [b, y]) => order(y) - order(x) || (a < b ? -1 : 1));
 }
 
-/** Values by key. When there are twice as many as are kept, the lighter half goes. */
+/** Values by key. When there are twice as many as the limit, the rarer half is dropped. */
 export class RarestForgotten<V> {
   readonly #max: number;
   readonly #weight: (value: V) => number;

@@ -1,4 +1,4 @@
-/** An archive that cannot be read; the message says which one, and where it is at fault. */
+/** An archive cannot be read. The message names the archive and the position of the fault. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }

@@ -1,6 +1,6 @@
 /**
- * Writing a gzip-compressed tar: first to a temporary file, which gets its name once everything is
- * on disk. Until then nothing of that name has changed.
+ * Writes a gzip-compressed tar. It is written to a temporary file, which is renamed once everything
+ * is on disk. Until then an existing file of that name stays unchanged.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -10,15 +10,15 @@ import { createGzip } from 'node:zlib';
 import { pack, type Pack } from 'tar-stream';
 import { syncFolder } from '../base/sync-folder.ts';
 
-/** Of a file that is being written. */
+/** Suffix of a file that is being written. */
 const PART_SUFFIX = '.part';
 
 export interface ArchiveOptions {
-  /** 1 to 9: how much work the compression is. */
+  /** Compression level, 1 to 9. */
   level: number;
   /**
-   * The file that is written first, in the same folder. One that a crash has left is replaced.
-   * Default: the name with a suffix.
+   * The temporary file, in the same folder. One left by a crash is replaced. Default: the name with
+   * a suffix.
    */
   part?: string;
 }
@@ -43,7 +43,7 @@ export class ArchiveWriter {
     this.#written.catch((error: unknown) => (this.#failure ??= error));
   }
 
-  /** Makes the folder of the file when it is absent. */
+  /** Creates the folder of the file if it does not exist. */
   static async create(file: string, options: ArchiveOptions): Promise<ArchiveWriter> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const { part = file + PART_SUFFIX } = options;
@@ -57,12 +57,12 @@ export class ArchiveWriter {
     await this.addStream(path, bytes.length, whole);
   }
 
-  /** @param check called now and then; what it throws ends the adding */
+  /** @param check called between chunks; an error that it throws stops adding the file */
   async addFile(path: string, file: string, check = (): void => {}): Promise<void> {
     const opened = await open(file);
     try {
       const { size } = await opened.stat();
-      // A file may grow meanwhile; only what it had is taken.
+      // A file may grow meanwhile; only its initial size is read.
       const source = size === 0 ? [] : createReadStream(file, { end: size - 1 });
       const checked = async function* (): AsyncGenerator<Buffer, undefined> {
         for await (const chunk of source) {
@@ -77,7 +77,7 @@ export class ArchiveWriter {
   }
 
   /**
-   * Adds an entry, no faster than the disk takes it. Throws when `source` has not exactly `size`
+   * Adds an entry, with backpressure from the disk. Throws if `source` does not have exactly `size`
    * bytes.
    */
   async addStream(
@@ -87,7 +87,7 @@ export class ArchiveWriter {
   ): Promise<void> {
     this.#check();
     const entry = this.#pack.entry({ name: path, size, mode: 0o644, mtime: new Date(0) });
-    // A failure of the file ends the waiting for the entry.
+    // A failure of the file ends the wait for the entry.
     const broken = this.#written.then(
       () => {},
       () => {},
@@ -113,7 +113,7 @@ export class ArchiveWriter {
     this.#check();
   }
 
-  /** Makes the archive durable and gives it its name. */
+  /** Syncs the archive to disk and renames it to its final name. */
   async finish(): Promise<void> {
     this.#pack.finalize();
     await this.#written;
@@ -127,7 +127,7 @@ export class ArchiveWriter {
     syncFolder(dirname(this.#file));
   }
 
-  /** Erases what was written. */
+  /** Deletes the temporary file. */
   async abort(): Promise<void> {
     this.#pack.destroy();
     await this.#written.catch(() => {});

@@ -1,14 +1,14 @@
-/** JSON values that follow each other, or stand in one array, as one value a line. */
+/** Converts a sequence or an array of JSON values to one value per line. */
 
 const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, COMMA] =
   Buffer.from('"\\[]{},');
 const NEWLINE = 10;
 
 /**
- * Yields the objects of a JSON array, or those that follow each other with or without white space,
- * each as one line. Nothing is parsed: bytes of well-formed JSON come out as they came in, white
- * space between tokens aside. Throws at the end when an object or the array is not closed.
- * @param begins is called with the line, from 1, in which each object begins, before it is yielded
+ * Yields the objects of a JSON array, or consecutive objects with or without white space between
+ * them, each as one line. Nothing is parsed: well-formed JSON is passed through unchanged, except
+ * for white space between tokens. Throws at the end if an object or the array is not closed.
+ * @param begins called before each object is yielded, with the line, from 1, in which it begins
  */
 export async function* objectLines(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -22,7 +22,7 @@ export async function* objectLines(
   let closed = false;
   let first = true;
   for await (const chunk of source) {
-    // Each byte at most, and a newline behind each object.
+    // At most each byte, and a newline after each object.
     const out = Buffer.allocUnsafe(chunk.length * 2);
     let length = 0;
     for (let at = 0; at < chunk.length; at++) {
@@ -64,7 +64,7 @@ export async function* objectLines(
 }
 
 /**
- * Yields the lines, without their newlines; empty ones are left out. Throws when one has more than
+ * Yields the lines without their newlines, skipping empty ones. Throws if a line has more than
  * `bytesMax` bytes.
  */
 export async function* linesOf(

@@ -1,7 +1,6 @@
 /**
- * Reading a gzip-compressed tar, entry by entry, in as much memory as a few buffers take. What is
- * cut off, damaged or no archive ends with an `ArchiveError` that names the entry and the place in
- * it.
+ * Reads a gzip-compressed tar entry by entry, in the memory of a few buffers. If the file is
+ * truncated, damaged or not an archive, an `ArchiveError` names the entry and the position in it.
  */
 import { createReadStream, type ReadStream } from 'node:fs';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -9,27 +8,27 @@ import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { ArchiveError } from './archive-error.ts';
 
-/** A tar ends with two blocks of zeros. */
+/** A tar ends with two blocks of zeros, together of this size. */
 const END_BYTES = 1024;
 
 export interface ArchiveEntry {
-  /** Segments joined by `/`; none of them is `.` or `..`. */
+  /** Segments joined by `/`, none of them `.` or `..`. */
   path: string;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
-  /** To be read before the next entry is asked for; the rest is skipped. */
+  /** Must be read before the next entry is requested. An unread rest is skipped. */
   body: AsyncIterable<Buffer>;
 }
 
 /**
- * Yields the files. Folders, and what macOS adds beside files, are left out. Throws `ArchiveError`.
+ * Yields the files. Skips folders and the metadata files that macOS adds. Throws `ArchiveError`.
  */
 export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, undefined> {
   const source = createReadStream(file, { highWaterMark: 256 * 1024 });
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
   const end = new EndOfTar();
   const entries = extract();
-  let place = 'at its beginning';
+  let location = 'at its beginning';
   let failure: unknown;
   const fail = (error: unknown): void => {
     failure ??= error;
@@ -39,11 +38,11 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
   gunzip.on('error', fail);
   end.on('error', fail);
   entries.on('error', (error: unknown) => (failure ??= error));
-  /** What stopped the reading, and where. */
-  const told = (error: unknown): ArchiveError => {
+  /** The error for a failed read, with its position. */
+  const archiveError = (error: unknown): ArchiveError => {
     if (error instanceof ArchiveError) return error;
     const { message } = (failure ?? error) as Error;
-    return new ArchiveError(`The archive ${file} is damaged or cut off ${place}: ${message}`);
+    return new ArchiveError(`The archive ${file} is damaged or cut off ${location}: ${message}`);
   };
   source
     .pipe(gunzip)
@@ -54,24 +53,24 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
     for await (const entry of entries) {
       const { name, size, type } = entry.header;
       const path = normalPath(name);
-      place = `in the entry \`${name}\``;
+      location = `in the entry \`${name}\``;
       if (path === null) throw new Error('the path leads out of the archive');
       if (type === 'directory' || path.split('/').at(-1)!.startsWith('._')) {
         entry.resume();
         continue;
       }
       checkFile(path, type, files);
-      const next = chunksOf(entry as AsyncIterable<Buffer>, told, (read) => {
-        place = `in the entry \`${name}\`, at byte ${read} of ${size}`;
+      const next = chunksOf(entry as AsyncIterable<Buffer>, archiveError, (read) => {
+        location = `in the entry \`${name}\`, at byte ${read} of ${size}`;
       });
       yield { path, size, body: bodyOf(next) };
       while ((await next()) !== undefined);
-      place = `behind the entry \`${name}\``;
+      location = `after the entry \`${name}\``;
     }
     if (failure !== undefined) throw failure;
     end.check();
   } catch (error) {
-    throw told(error);
+    throw archiveError(error);
   } finally {
     close(source);
     gunzip.destroy();
@@ -81,21 +80,21 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry, u
 }
 
 /**
- * Reads an entry chunk by chunk; undefined at its end. It is not left early, which would end the
- * whole archive.
- * @param told what is thrown for what stops the reading
- * @param moved called with the bytes read so far
+ * Reads an entry chunk by chunk; undefined at its end. Callers must not stop early, which would
+ * close the whole archive.
+ * @param archiveError converts a read error to the error to throw
+ * @param moved called with the number of bytes read so far
  */
 function chunksOf(
   entry: AsyncIterable<Buffer>,
-  told: (error: unknown) => ArchiveError,
+  archiveError: (error: unknown) => ArchiveError,
   moved: (read: number) => void,
 ): () => Promise<Buffer | undefined> {
   const chunks = entry[Symbol.asyncIterator]();
   let read = 0;
   return async () => {
     const chunk = await chunks.next().catch((error: unknown) => {
-      throw told(error);
+      throw archiveError(error);
     });
     if (chunk.done === true) return undefined;
     read += chunk.value.length;
@@ -113,7 +112,7 @@ function close(source: ReadStream): void {
   source.destroy();
 }
 
-/** @param before paths of the entries before, to which it is added */
+/** @param before paths of the previous entries; `path` is added to them */
 function checkFile(path: string, type: unknown, before: Set<string>): void {
   if (type !== 'file' && type !== 'contiguous-file')
     throw new Error(`it is a ${String(type)}, not a file`);
@@ -121,13 +120,13 @@ function checkFile(path: string, type: unknown, before: Set<string>): void {
   before.add(path);
 }
 
-/** Null: leads out of the archive. */
+/** The path without `.` segments; null: it leads out of the archive. */
 function normalPath(name: string): string | null {
   const segments = name.split('/').filter((segment) => segment !== '' && segment !== '.');
   return name.startsWith('/') || segments.includes('..') ? null : segments.join('/');
 }
 
-/** Passes bytes on, and knows whether they ended as a tar does. */
+/** Forwards bytes and checks that they end with the end mark of a tar. */
 class EndOfTar extends Transform {
   #zeros = 0;
   #bytes = 0;

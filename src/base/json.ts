@@ -172,10 +172,10 @@ export class ExcessiveJson extends Error {
   override readonly name = 'ExcessiveJson';
 }
 
-/** Shorter answers are parsed whatever is in them. */
+/** Shorter responses are parsed whatever they contain. */
 const RESPONSE_BYTES_FREE = 1024 * 1024;
 
-/** Parses what another server has answered. Throws `ExcessiveJson` or a `SyntaxError`. */
+/** Parses a response of another server. Throws `ExcessiveJson` or a `SyntaxError`. */
 export function parseResponse(bytes: Buffer): unknown {
   const excess = bytes.length > RESPONSE_BYTES_FREE ? excessIn(bytes) : null;
   if (excess !== null) throw new ExcessiveJson(excess);

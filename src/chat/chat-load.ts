@@ -1,14 +1,11 @@
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 
-/**
- * Conversations that read what their model is told of the indexes; all at once would hold the event
- * loop.
- */
+/** Maximum number of conversations that build the description of the indexes at the same time. */
 const DESCRIBED_AT_ONCE = 4;
 
-/** What all conversations share. */
+/** State shared by all conversations. */
 export class ChatLoad {
-  /** Under way. */
+  /** Number of running conversations. */
   conversations = 0;
   readonly describing = new ConcurrencyLimit(DESCRIBED_AT_ONCE);
 }

@@ -1,19 +1,19 @@
 /**
- * Chunks of OpenAI's streaming format, as providers send them and clients get them. What a provider
- * sends is checked here: nothing behind this looks at a value that may be of another type.
+ * Chunks of OpenAI's streaming format, from providers and to clients. Chunks of a provider are
+ * checked here, so later code can rely on the types of their values.
  */
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../base/result.ts';
 
 export interface ToolCallDelta {
-  /** Absent where the provider tells none that can be used. */
+  /** Absent if the provider sends no usable index. */
   index?: number;
-  /** Empty where the provider tells none. */
+  /** Empty if the provider sends none. */
   id: string;
   name: string;
-  /** A piece of JSON. */
+  /** A part of a JSON text. */
   arguments: string;
-  /** Members that are not those above: they go back to the provider. */
+  /** All other members. They are sent back to the provider. */
   extra: ReadonlyMap<string, unknown>;
   functionExtra: ReadonlyMap<string, unknown>;
 }
@@ -27,7 +27,7 @@ export interface Usage {
 
 type Json = Record<string, unknown>;
 
-/** What a client gets. */
+/** A chunk sent to a client. */
 export interface Chunk {
   id?: string;
   object?: string;
@@ -40,16 +40,16 @@ export interface Chunk {
 
 /** A chunk of a provider. */
 export interface ProviderChunk {
-  /** What of it a client gets. */
+  /** The part that is forwarded to the client. */
   forwarded: Chunk;
   /** The first choice; null: a chunk without choices, such as a report on usage. */
   choice: {
     toolCalls: ToolCallDelta[];
     reasoning: string;
-    /** null: the answer goes on. */
+    /** null: the answer continues. */
     finishReason: string | null;
   } | null;
-  /** null: none, or one whose counts are no counts. */
+  /** null: absent or invalid. */
   usage: Usage | null;
 }
 
@@ -66,7 +66,7 @@ export interface ErrorEvent {
   };
 }
 
-/** Members that a client gets, and what they are. Members of another type are left out. */
+/** Members forwarded to a client, with type checks. Members of another type are left out. */
 const FORWARDED: Readonly<Record<string, (value: unknown) => boolean>> = {
   id: isText,
   created: (value) => typeof value === 'number' && Number.isFinite(value),
@@ -76,7 +76,7 @@ const FORWARDED: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isText,
 };
 
-/** @returns why the value is no chunk */
+/** @returns the chunk, or why the value is not a chunk */
 export function readChunk(value: Json): Result<ProviderChunk, string> {
   const forwarded: Chunk = {};
   const { choices = [], usage: givenUsage } = value;
@@ -86,7 +86,7 @@ export function readChunk(value: Json): Result<ProviderChunk, string> {
   const list = choices ?? [];
   if (!Array.isArray(list)) return err('`choices` is not a list');
   const usage = usageOf(givenUsage);
-  // One choice was asked for.
+  // Only one choice was requested.
   forwarded.choices = list.slice(0, 1) as Json[];
   if (usage !== null) forwarded.usage = usage;
   if (list.length === 0) return ok({ forwarded, choice: null, usage });
@@ -113,33 +113,33 @@ export function readChunk(value: Json): Result<ProviderChunk, string> {
   });
 }
 
-/** null: it is a choice of which everything that is looked at has its type. */
-function choiceFault(choice: unknown, place: string): string | null {
-  if (!isObject(choice)) return `\`${place}\` is not an object`;
+/** @returns why the value is not a valid choice; null: it is valid */
+function choiceFault(choice: unknown, path: string): string | null {
+  if (!isObject(choice)) return `\`${path}\` is not an object`;
   const { delta, finish_reason: finishReason } = choice;
   if (!isAbsent(finishReason) && !isText(finishReason))
-    return `\`${place}.finish_reason\` is not a text`;
+    return `\`${path}.finish_reason\` is not a text`;
   if (isAbsent(delta)) return null;
-  if (!isObject(delta)) return `\`${place}.delta\` is not an object`;
+  if (!isObject(delta)) return `\`${path}.delta\` is not an object`;
   const { content, tool_calls: pieces } = delta;
   // Some providers stream parts of a content as objects.
   if (!isAbsent(content) && !isText(content) && !Array.isArray(content))
-    return `\`${place}.delta.content\` is not a text`;
+    return `\`${path}.delta.content\` is not a text`;
   if (!isAbsent(pieces) && !Array.isArray(pieces))
-    return `\`${place}.delta.tool_calls\` is not a list`;
+    return `\`${path}.delta.tool_calls\` is not a list`;
   return null;
 }
 
-function readPiece(piece: unknown, place: string): Result<ToolCallDelta, string> {
-  if (!isObject(piece)) return err(`\`${place}\` is not an object`);
+function readPiece(piece: unknown, path: string): Result<ToolCallDelta, string> {
+  if (!isObject(piece)) return err(`\`${path}\` is not an object`);
   const { index, id, type: _, function: fn, ...extra } = piece;
   if (!isAbsent(id) && !isText(id) && typeof id !== 'number')
-    return err(`\`${place}.id\` is not a text`);
-  if (!isAbsent(fn) && !isObject(fn)) return err(`\`${place}.function\` is not an object`);
+    return err(`\`${path}.id\` is not a text`);
+  if (!isAbsent(fn) && !isObject(fn)) return err(`\`${path}.function\` is not an object`);
   const { name, arguments: given, ...functionExtra } = (fn ?? {}) as Json;
-  if (!isAbsent(name) && !isText(name)) return err(`\`${place}.function.name\` is not a text`);
+  if (!isAbsent(name) && !isText(name)) return err(`\`${path}.function.name\` is not a text`);
   if (!isAbsent(given) && !isText(given) && !isObject(given))
-    return err(`\`${place}.function.arguments\` is neither a text nor an object`);
+    return err(`\`${path}.function.arguments\` is neither a text nor an object`);
   return ok({
     ...(Number.isSafeInteger(index) && (index as number) >= 0 ? { index: index as number } : {}),
     id: isAbsent(id) ? '' : String(id),
@@ -181,25 +181,25 @@ function isObject(value: unknown): value is Json {
 // --- Calls ---------------------------------------------------------------------------------------
 
 /**
- * Calls in one round, and characters of them together: of arguments, and of members that only the
- * provider knows.
+ * Maximum number of calls in one round, and of their characters together: of arguments and of
+ * provider-specific members.
  */
 export const CALLS_MAX = 32;
 export const CALLS_LENGTH_MAX = 2 ** 20;
 
-/** A call of a tool, put together from the chunks of a round. */
+/** A tool call, assembled from the chunks of a round. */
 export interface ToolCall {
   id: string;
   name: string;
   arguments: string;
   extra: ReadonlyMap<string, unknown>;
   functionExtra: ReadonlyMap<string, unknown>;
-  /** Characters of its arguments and of the other members. */
+  /** Number of characters of its arguments and its other members. */
   length: number;
 }
 
 interface OpenCall extends ToolCall {
-  /** The id is the provider's. */
+  /** Whether the id comes from the provider. */
   hasOwnId: boolean;
   index: number | undefined;
   extra: Map<string, unknown>;
@@ -207,9 +207,9 @@ interface OpenCall extends ToolCall {
 }
 
 /**
- * Puts calls together, in the order in which they begin. A new id begins a call, whatever its
- * index: some providers number parallel calls alike, or not at all. A piece without id belongs to
- * the last call with its index, and a piece without index too to the last call.
+ * Assembles calls in the order in which they begin. A new id begins a call, whatever its index:
+ * some providers give parallel calls the same index, or none. A piece without an id belongs to the
+ * last call with its index; a piece without id and index belongs to the last call.
  */
 export class CallCollector {
   readonly #calls: OpenCall[] = [];
@@ -220,8 +220,8 @@ export class CallCollector {
   }
 
   /**
-   * @param pieces of one chunk
-   * @returns what there is too much of; null: there is not
+   * @param pieces the pieces of one chunk
+   * @returns which limit was exceeded; null: none
    */
   add(pieces: readonly ToolCallDelta[]): string | null {
     const before = this.#calls.length;
@@ -247,21 +247,21 @@ export class CallCollector {
     return null;
   }
 
-  /** @param before calls that other chunks have begun */
+  /** @param before number of calls that earlier chunks have begun */
   #callOf({ id, index, name }: ToolCallDelta, before: number): OpenCall | undefined {
     const sameIndex = (call: OpenCall): boolean => index === undefined || call.index === index;
     if (id !== '') {
       const known = this.#calls.findLast((call) => call.hasOwnId && call.id === id);
       if (known !== undefined && (index === undefined || sameIndex(known))) return known;
       const last = this.#calls.findLast(sameIndex);
-      // The id of a call may come after its name.
+      // The id of a call may arrive after its name.
       const isNamed = last?.hasOwnId === false && last.arguments === '';
       return isNamed && (name === '' || name === last.name) ? last : undefined;
     }
     const known = index === undefined ? undefined : this.#calls.findLast(sameIndex);
     if (known !== undefined) return known;
     if (index !== undefined && name !== '') return undefined;
-    // One chunk has no two pieces of a call: what names a function in it is a call of its own.
+    // A chunk has at most one piece of each call, so a piece that names a function begins a call.
     const last = this.#calls.at(-1);
     const isNamedInChunk = name !== '' && this.#calls.length > before;
     return isNamedInChunk && last!.name !== '' ? undefined : last;
@@ -279,7 +279,7 @@ function newCall({ id, index }: ToolCallDelta): OpenCall {
   };
 }
 
-/** A later value takes the place of an earlier one. @returns characters of what was added */
+/** Adds members; later values replace earlier ones. @returns the number of characters added */
 function added(members: Map<string, unknown>, more: ReadonlyMap<string, unknown>): number {
   let length = 0;
   for (const [name, value] of more) {
@@ -289,7 +289,7 @@ function added(members: Map<string, unknown>, more: ReadonlyMap<string, unknown>
   return length;
 }
 
-/** A call as a message holds it: members that only the provider knows go back to it. */
+/** A call in the form of a message, including the members that only the provider knows. */
 export function callMessage(call: ToolCall): Json {
   const { id, name, arguments: text, extra, functionExtra } = call;
   return {

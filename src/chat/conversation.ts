@@ -1,10 +1,9 @@
 /**
- * One conversation: rounds of a provider's answer and the searches that it asks for, until the
- * model has answered.
+ * One conversation: in each round the provider answers and may request searches, until an answer
+ * requests none.
  *
- * What the client sees goes to a {@link ChatSink}, event by event. While the client does not take
- * events nothing more is read from the provider, and nothing is held for a search but while it
- * runs.
+ * Events for the client go to a {@link ChatSink} one by one. While the client does not accept
+ * events, nothing is read from the provider. Search permits are held only while a search runs.
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../contract/errors.ts';
@@ -41,25 +40,27 @@ import {
   type ToolResult,
 } from './search-tool.ts';
 
-/** Rounds of one conversation. */
+/** Maximum rounds of one conversation. */
 const ROUNDS_MAX = 20;
-/** Characters of what a model thinks before its calls of one round, which goes back to it. */
+/**
+ * Maximum characters of a model's reasoning before its calls in a round, which is sent back to it.
+ */
 const REASONING_LENGTH_MAX = 2 ** 20;
 /**
- * Characters that the searches of one conversation add to it: calls, what was thought before them,
- * and results.
+ * Maximum characters that the searches of a conversation add to it: calls, the reasoning before
+ * them, and results.
  */
 const ADDED_LENGTH_MAX = 4 * 2 ** 20;
-/** Characters of the documents that are kept to be told at the end. */
+/** Maximum characters of the documents that are kept and reported at the end. */
 const ANSWER_SOURCES_LENGTH_MAX = 2 ** 20;
 
-/** Tools of a client that switch reports on; the model never sees them. */
+/** Tools by which a client enables reports. They are not sent to the model. */
 const PROGRESS = '_meiliSearchProgress';
 const SOURCES = '_meiliSearchSources';
 const APPEND = '_meiliAppendConversationMessage';
-/** Ours: all documents that searches found, once, at the end. */
+/** Our own report: all documents found by searches, once, at the end. */
 const ANSWER_SOURCES = '_gannetAnswerSources';
-/** Of older front ends; without effect. */
+/** Accepted for older front ends; has no effect. */
 const REPORT_ERRORS = '_meiliReportErrors';
 
 export interface ChatSink {
@@ -67,7 +68,7 @@ export interface ChatSink {
   send(event: Chunk | ErrorEvent): Promise<void>;
 }
 
-/** What a conversation used. */
+/** The resources that a conversation has used. */
 export interface ChatUsage {
   searches: number;
   promptTokens: number;
@@ -82,7 +83,7 @@ interface Reports {
   answerSources: boolean;
 }
 
-/** Throws `ApiError` for tools that are not known. */
+/** Throws `ApiError` for unknown tools. */
 export function reportsOf({ tools }: ChatCompletionRequest): Reports {
   const reports = { progress: false, sources: false, append: false, answerSources: false };
   for (const { function: fn } of tools ?? []) {
@@ -123,7 +124,7 @@ export class Conversation {
   readonly #sink: ChatSink;
   readonly #signal: AbortSignal;
   readonly #messages: ChatMessage[];
-  /** JSON of each. */
+  /** The JSON text of each document. */
   readonly #answerSources = new Set<string>();
   #answerSourcesLength = 0;
   #addedLength = 0;
@@ -132,7 +133,7 @@ export class Conversation {
   #tool: unknown;
   readonly usage: ChatUsage = { searches: 0, promptTokens: 0, completionTokens: 0, totalTokens: 0 };
 
-  /** @param signal ends the conversation at once: the client has gone */
+  /** @param signal ends the conversation at once, because the client disconnected */
   constructor(
     outbound: OutboundClient,
     services: ChatServices,
@@ -154,9 +155,7 @@ export class Conversation {
     this.#messages = [system, ...request.messages];
   }
 
-  /**
-   * Runs to the end. Failures of the provider are events; rejects for faults of the server only.
-   */
+  /** Runs the conversation. Provider failures become events; rejects only for server faults. */
   async run(): Promise<void> {
     try {
       this.#tool = await this.#services.describing.run(
@@ -187,7 +186,7 @@ export class Conversation {
     return requestBody(this.#workspace, { ...rest, messages: this.#messages, tools: [this.#tool] });
   }
 
-  /** Passes the text of one answer on and collects its calls. */
+  /** Forwards the text of one answer and collects its calls. */
   async #round(): Promise<EndedRound> {
     const calls = new CallCollector();
     let reasoning = '';
@@ -200,16 +199,16 @@ export class Conversation {
       this.#body(),
       this.#signal,
     )) {
-      // Of several reports of one answer the last one counts: each holds all so far.
+      // Usage reports are cumulative, so only the last one of an answer counts.
       usage = chunk.usage ?? usage;
       const { choice, forwarded } = chunk;
-      // Such as a usage report, or the content filter's results: never the end of a round.
+      // A usage report or content-filter result, for example, never ends a round.
       if (choice === null) continue;
       last = forwarded;
       const { toolCalls: pieces, finishReason } = choice;
       const surplus = calls.add(pieces);
       if (surplus !== null) throw tooMuch(surplus);
-      // Without calls nobody needs it again, however long it is.
+      // Only needed again if calls follow. A longer text is refused below if they do.
       if (reasoning.length <= REASONING_LENGTH_MAX) reasoning += choice.reasoning;
       if (finishReason !== null) finished = true;
       const ofCalls =
@@ -237,7 +236,7 @@ export class Conversation {
     this.usage.totalTokens += usage.total_tokens ?? 0;
   }
 
-  /** The chunk that `stream_options.include_usage` asks for: what all rounds used. */
+  /** Sends the chunk requested by `stream_options.include_usage`, with the usage of all rounds. */
   async #reportUsage(last: Chunk): Promise<void> {
     if (this.#lastUsage === null || !includesUsage(this.#request.stream_options)) return;
     const { promptTokens, completionTokens, totalTokens } = this.usage;
@@ -246,7 +245,7 @@ export class Conversation {
       completion_tokens: completionTokens,
       total_tokens: totalTokens,
     };
-    // Details of one round are not those of all.
+    // The details of a single round are wrong for several rounds.
     const usage = this.#usageReports === 1 ? this.#lastUsage : sum;
     await this.#sink.send({ ...this.#frame(last), choices: [], usage });
   }
@@ -271,7 +270,7 @@ export class Conversation {
     }
   }
 
-  /** @returns the text for the model */
+  /** Runs a search. @returns the text for the model */
   async #search(call: ToolCall, reasoning: string, last: Chunk): Promise<string> {
     const { progress, sources, append } = this.#reports;
     if (progress) {
@@ -320,12 +319,12 @@ export class Conversation {
     await this.#reportText(last, ANSWER_SOURCES, `{"sources":[${sources}]}`);
   }
 
-  /** A chunk that looks like a call of the marker tool. */
+  /** Sends a report as a chunk that looks like a call of the tool `name`. */
   #report(last: Chunk, name: string, value: unknown): Promise<void> {
     return this.#reportText(last, name, JSON.stringify(value));
   }
 
-  /** @param text JSON */
+  /** @param text JSON text */
   async #reportText(last: Chunk, name: string, text: string): Promise<void> {
     const fn = { name, arguments: text };
     const toolCall = { index: 0, id: randomUUID(), type: 'function', function: fn };
@@ -334,7 +333,7 @@ export class Conversation {
     await this.#sink.send({ ...this.#frame(last), choices });
   }
 
-  /** What chunks of our own have in common with the provider's. */
+  /** The members that our own chunks copy from the provider's. */
   #frame(last: Chunk): Chunk {
     return {
       id: last.id ?? '',
@@ -345,10 +344,10 @@ export class Conversation {
   }
 }
 
-/** A round of the provider that has ended. */
+/** The outcome of a round. */
 interface EndedRound {
   calls: readonly ToolCall[];
-  /** What the model thought before its calls, for providers that want it back; empty: nothing. */
+  /** The model's reasoning before its calls, for providers that require it back; empty: none. */
   reasoning: string;
   /** The last chunk with a choice. */
   last: Chunk;

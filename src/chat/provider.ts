@@ -1,6 +1,6 @@
 /**
- * A chat provider: where a source is reached, and the stream that it answers with. The dialects
- * differ in the URL, the header of the key, the role of the system prompt and the form of errors.
+ * Chat providers: requests to them and the streams they respond with. The sources differ in the
+ * URL, the header of the key, the role of the system prompt and the format of errors.
  */
 import { randomUUID } from 'node:crypto';
 import { TextDecoder } from 'node:util';
@@ -11,11 +11,11 @@ import type { OutboundClient, OutboundStream } from '../outbound/outbound-client
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type ErrorEvent, type ProviderChunk, readChunk } from './chunks.ts';
 
-/** Ms until the first byte of the answer; models may think long. */
+/** Maximum ms until the first byte of the response. Models may think for a long time. */
 const HEAD_TIMEOUT_MS = 120_000;
-/** Ms between two pieces of the answer. */
+/** Maximum ms between two pieces of the response. */
 const IDLE_TIMEOUT_MS = 120_000;
-/** Bytes of one event, and of an error body. */
+/** Maximum bytes of one event, and of an error body. */
 const EVENT_BYTES_MAX = 8 * 2 ** 20;
 const ERROR_BYTES_MAX = 2 ** 20;
 
@@ -25,10 +25,10 @@ const DEFAULT_URLS: Record<string, string> = {
   gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
 };
 
-/** Models of OpenAI that know the role `system` and not `developer`. */
+/** OpenAI models that support the role `system` but not `developer`. */
 const SYSTEM_ROLE_MODELS = /^(?:gpt-3\.5|gpt-4|gpt-4\.1|gpt-4\.5|gpt-4o|chatgpt-4o)(?:-|$)/;
 
-/** The error of a provider. */
+/** The error object of a provider. */
 interface ErrorBody {
   type?: unknown;
   code?: unknown;
@@ -36,7 +36,7 @@ interface ErrorBody {
   param?: unknown;
 }
 
-/** A failure of the provider, as the client is told. */
+/** A failure of the provider, as reported to the client. */
 export class ProviderError extends Error {
   readonly event: ErrorEvent;
   constructor(event: ErrorEvent) {
@@ -101,8 +101,8 @@ export function systemMessage(
 }
 
 /**
- * OpenAI reports what it used to each; sources that may not know the option are asked where the
- * client asks.
+ * The request body. OpenAI is always asked to report usage. Other sources may not support the
+ * option, so they are asked only if the client asks.
  */
 export function requestBody(workspace: ChatWorkspace, body: Record<string, unknown>): string {
   const { stream_options: given, ...rest } = body;
@@ -111,14 +111,14 @@ export function requestBody(workspace: ChatWorkspace, body: Record<string, unkno
   return JSON.stringify({ ...rest, stream: true, ...options });
 }
 
-/** @param options `stream_options` of a request */
+/** @param options the member `stream_options` of a request */
 export function includesUsage(options: unknown): boolean {
   return (options as { include_usage?: unknown } | null | undefined)?.include_usage === true;
 }
 
 /**
- * Sends a conversation and yields the chunks of the answer until `[DONE]` or the end of the stream.
- * A slow reader of the generator slows the provider down. Throws `ProviderError`.
+ * Sends a conversation and yields the chunks of the response until `[DONE]` or the end of the
+ * stream. The generator applies backpressure to the provider. Throws `ProviderError`.
  */
 export async function* completion(
   outbound: OutboundClient,
@@ -126,14 +126,14 @@ export async function* completion(
   body: string,
   signal: AbortSignal,
 ): AsyncGenerator<ProviderChunk> {
-  const answer = await opened(outbound, workspace, body, signal);
+  const response = await opened(outbound, workspace, body, signal);
   try {
-    for await (const event of events(answer)) {
+    for await (const event of events(response)) {
       if (event.data === '[DONE]') return;
-      yield parsedChunk(event.data, answer.hide);
+      yield parsedChunk(event.data, response.hide);
     }
   } finally {
-    answer.discard();
+    response.discard();
   }
 }
 
@@ -143,9 +143,9 @@ async function opened(
   body: string,
   signal: AbortSignal,
 ): Promise<OutboundStream> {
-  let answer: OutboundStream;
+  let response: OutboundStream;
   try {
-    answer = await outbound.stream({
+    response = await outbound.stream({
       method: 'POST',
       url: endpointOf(workspace),
       headers: headersOf(workspace),
@@ -157,12 +157,13 @@ async function opened(
   } catch (error) {
     throw transportError(error);
   }
-  const type = String(answer.headers['content-type'] ?? '');
-  if (answer.status === 200 && type.toLowerCase().startsWith('text/event-stream')) return answer;
+  const type = String(response.headers['content-type'] ?? '');
+  if (response.status === 200 && type.toLowerCase().startsWith('text/event-stream'))
+    return response;
   try {
-    throw refusal(answer.status, await errorText(answer), answer.hide);
+    throw refusal(response.status, await errorText(response), response.hide);
   } finally {
-    answer.discard();
+    response.discard();
   }
 }
 
@@ -172,11 +173,11 @@ function transportError(error: unknown): Error {
   return providerError(type, error.message);
 }
 
-async function errorText(answer: OutboundStream): Promise<string> {
+async function errorText(response: OutboundStream): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of answer.body) {
+    for await (const chunk of response.body) {
       bytes += chunk.length;
       if (bytes > ERROR_BYTES_MAX) break;
       chunks.push(chunk);
@@ -189,7 +190,9 @@ async function errorText(answer: OutboundStream): Promise<string> {
 
 type Hide = OutboundStream['hide'];
 
-/** An answer that is no stream. Errors stand under `error`, or, with Mistral, at the top. */
+/**
+ * The error of a response that is not a stream: under `error`, or at the top level with Mistral.
+ */
 function refusal(status: number, text: string, hide: Hide): ProviderError {
   let body: unknown;
   try {
@@ -197,7 +200,7 @@ function refusal(status: number, text: string, hide: Hide): ProviderError {
   } catch {
     body = undefined;
   }
-  // Some wrap the object in a list.
+  // Some providers wrap the object in a list.
   const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
   const error = (first as { error?: unknown } | null | undefined)?.error ?? first;
   if (isErrorBody(error)) return new ProviderError(eventOf(error, hide));
@@ -211,7 +214,7 @@ function isErrorBody(value: unknown): value is ErrorBody {
   );
 }
 
-/** Numbers become text. What has members is not shown: no client expects it. */
+/** Converts numbers and booleans to text. Objects become null, because no client expects them. */
 function textOrNull(value: unknown): string | null {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
@@ -230,14 +233,14 @@ function eventOf({ type, code, message, param }: ErrorBody, hide: Hide): ErrorEv
   );
 }
 
-/** The events of a body. */
-async function* events(answer: OutboundStream): AsyncGenerator<EventSourceMessage> {
+/** Yields the events of a body. */
+async function* events(response: OutboundStream): AsyncGenerator<EventSourceMessage> {
   let ready: EventSourceMessage[] = [];
   let pendingBytes = 0;
   const parser = createParser({ onEvent: (event) => ready.push(event) });
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
-    for await (const bytes of answer.body) {
+    for await (const bytes of response.body) {
       pendingBytes += bytes.length;
       parser.feed(decoded(decoder, bytes));
       if (ready.length > 0) pendingBytes = 0;
@@ -254,7 +257,7 @@ async function* events(answer: OutboundStream): AsyncGenerator<EventSourceMessag
   } catch (error) {
     throw transportError(error);
   }
-  // The last event may lack its empty line.
+  // The last event may lack its terminating empty line.
   parser.feed('\n\n');
   yield* ready;
 }
@@ -267,9 +270,9 @@ function decoded(decoder: TextDecoder, bytes: Buffer): string {
   }
 }
 
-/** @param hide every text of the provider goes through it before it is shown */
+/** @param hide removes credentials from provider texts before they are shown */
 function parsedChunk(data: string, hide: Hide): ProviderChunk {
-  // One that is nested deeper could not be written again.
+  // A value that is nested deeper could not be serialized again.
   const excess = excessIn(Buffer.from(data));
   if (excess !== null) throw badChunk(excess);
   let chunk: unknown;

@@ -1,4 +1,4 @@
-/** The one tool of the model: what it is told of the indexes, and a search that it asks for. */
+/** The search tool of the model: its description of the indexes, and the searches it runs. */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -11,58 +11,58 @@ import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-req
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
 
-/** Values of an attribute that the model is shown. */
+/** Maximum values of an attribute in the description. */
 const FACET_VALUES_MAX = 10;
-/** Indexes whose facet values the model is shown; further ones are named only. */
+/** Maximum number of indexes described with facet values. Others are only named. */
 const DESCRIBED_INDEXES_MAX = 50;
-/** Characters of a facet value that are shown. */
+/** Maximum characters shown of a facet value. */
 const FACET_VALUE_LENGTH_MAX = 100;
-/** Of the answer that facet values are read from, on the event loop. */
+/** Maximum bytes of a result from which facet values are read, on the event loop. */
 const FACETS_BYTES_MAX = 2 ** 20;
-/** Of the answer of a search, and of the documents that it finds. */
-const ANSWER_BYTES_MAX = 32 * 2 ** 20;
+/** Maximum bytes of the result of a search, and of the documents it finds. */
+const RESULT_BYTES_MAX = 32 * 2 ** 20;
 
-/** Who asks: what a search may see. */
+/** The caller of a chat, with its access rights. */
 export interface ChatCaller {
-  /** Of the request, for the log. */
+  /** Id of the request, for the log. */
   requestId: string;
-  /** Whose turn it is to render. */
+  /** The requester in whose name render threads are used. */
   requester: string;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. */
   accessTo(uid: string): SearchAccess;
-  /** A search that the model asks for begins. @returns to be called when it has ended */
+  /** Counts the start of a search by the model. @returns a function to call when it has ended */
   countSearch(): () => void;
   signal: CancelSignal;
 }
 
-/** What chat needs of the rest of the server. */
+/** The parts of the server that chat uses. */
 export interface ChatServices {
-  /** Lets few conversations at a time read what their model is told of the indexes. */
+  /** Limits how many conversations build the description of the indexes at a time. */
   readonly describing: ConcurrencyLimit;
   settings(uid: string): SettingsObject | undefined;
   primaryKey(uid: string): string | null;
-  /** The finished answer of a search, as JSON. */
+  /** Runs a search. Resolves with its result as JSON. */
   search(
     uid: string,
     request: SearchRequest,
     access: SearchAccess,
     caller: ChatCaller,
   ): Promise<Buffer>;
-  /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
+  /** Complete documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], signal: CancelSignal): Promise<Buffer>;
-  /** What an answer lists, read beside the event loop. */
-  hits(caller: ChatCaller, answer: Uint8Array, primaryKey: string | null): Promise<Hits>;
-  /** Renders documents, beside the event loop. */
+  /** Reads the hits of a result on a thread. */
+  hits(caller: ChatCaller, result: Uint8Array, primaryKey: string | null): Promise<Hits>;
+  /** Renders documents on a thread. */
   texts(caller: ChatCaller, request: TextsRequest): Promise<RequestOutcome<string>>;
-  /** Throws `ApiError` when the filter does not parse. */
+  /** Throws `ApiError` if the filter does not parse. */
   checkFilter(filter: string): void;
 }
 
 type Json = Record<string, unknown>;
 
-/** The tool as the provider gets it. */
+/** The definition of the tool, as sent to the provider. */
 export async function searchTool(
   services: ChatServices,
   caller: ChatCaller,
@@ -93,7 +93,7 @@ export async function searchTool(
   };
 }
 
-/** One line per filterable attribute, of the documents that the caller may see. */
+/** One line per filterable attribute, with values of documents that the caller may see. */
 async function facetLines(
   services: ChatServices,
   caller: ChatCaller,
@@ -101,9 +101,9 @@ async function facetLines(
 ): Promise<string[]> {
   try {
     const request: SearchRequest = { limit: 0, facets: ['*'] };
-    const answer = await services.search(uid, request, caller.accessTo(uid), caller);
-    if (answer.length > FACETS_BYTES_MAX) return [];
-    const { facetDistribution = {} } = JSON.parse(answer.toString()) as {
+    const result = await services.search(uid, request, caller.accessTo(uid), caller);
+    if (result.length > FACETS_BYTES_MAX) return [];
+    const { facetDistribution = {} } = JSON.parse(result.toString()) as {
       facetDistribution?: Record<string, Record<string, number>>;
     };
     return Object.entries(facetDistribution).flatMap(([facet, counts]) => {
@@ -114,30 +114,30 @@ async function facetLines(
       return values.length === 0 ? [] : [`${oneLine(facet)}: ${values.join(', ')}.`];
     });
   } catch (error) {
-    // An index that may not be searched, or is gone by now, is described by its name.
+    // An index that may not be searched, or was deleted meanwhile, is only named.
     if (error instanceof ApiError) return [];
     throw error;
   }
 }
 
-/** A value is data: it neither begins a line nor a heading. */
+/** Puts a value on one line, so that it cannot begin a line or heading of the prompt. */
 function oneLine(value: string): string {
   const text = value.replace(/\s+/g, ' ');
   return text.length <= FACET_VALUE_LENGTH_MAX ? text : `${text.slice(0, FACET_VALUE_LENGTH_MAX)}…`;
 }
 
-/** What a search came to. */
+/** The outcome of a search. */
 export interface ToolResult {
   /** The text for the model. */
   text: string;
-  /** The documents as the client may see them, the JSON of each; null when nothing was searched. */
+  /** The JSON text of each document, as the client may see it; null if no search was run. */
   sources: string[] | null;
   indexUid: string | null;
-  /** An error that the client is told too. */
+  /** An error that is also reported to the client. */
   failure: ApiError | null;
 }
 
-/** Runs the search of a call. Never rejects but for faults of the server. */
+/** Runs the search of a call. Rejects only for faults of the server. */
 export async function runSearch(
   services: ChatServices,
   caller: ChatCaller,
@@ -157,8 +157,8 @@ export async function runSearch(
     return { text: error.message, sources: null, indexUid, failure: error };
   }
   try {
-    const answer = await services.search(indexUid, request, access, caller);
-    const bytes = ownBytes(answer);
+    const result = await services.search(indexUid, request, access, caller);
+    const bytes = ownBytes(result);
     const hits = await services.hits(caller, bytes, services.primaryKey(indexUid));
     const text = await textOfHits(services, caller, indexUid, bytes, hits);
     return { text, sources: hits.documents, indexUid, failure: null };
@@ -166,7 +166,7 @@ export async function runSearch(
     const error =
       thrown instanceof RenderStopped ? new ApiError('bad_request', thrown.message) : thrown;
     if (!(error instanceof ApiError)) throw error;
-    // The model can correct a call; what it cannot is told to the client.
+    // The model can correct invalid arguments; other errors are reported to the client.
     const correctable = error.status === 400 && error.code.startsWith('invalid_search_');
     return {
       text: error.message,
@@ -183,7 +183,7 @@ interface SearchArguments {
   filter: string;
 }
 
-/** @returns why the arguments cannot be used, as a text */
+/** @returns the arguments, or a text that says why they are invalid */
 function parseArguments(text: string): SearchArguments | string {
   let value: unknown;
   try {
@@ -214,18 +214,18 @@ function requestOf(services: ChatServices, uid: string, q: string, filter: strin
   services.checkFilter(filter);
   const own = filter.trim() === '' ? null : filter;
   const request: SearchRequest = { ...(settings.chat.searchParameters as SearchRequest), q };
-  // Without words there is nothing to embed.
+  // An empty query cannot be embedded.
   if (q.trim() === '' && request.hybrid !== undefined) delete request.hybrid;
   if (own !== null) request.filter = own;
   return request;
 }
 
-/** @param answer the one that the hits stand in */
+/** @param result the search result with the hits */
 async function textOfHits(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
-  answer: Uint8Array,
+  result: Uint8Array,
   hits: Hits,
 ): Promise<string> {
   const settings = services.settings(uid);
@@ -235,7 +235,7 @@ async function textOfHits(
     template: documentTemplate,
     bytesMax: documentTemplateMaxBytes,
     searchable: settings.searchableAttributes,
-    ...(await wholeDocuments(services, caller, uid, settings, answer, hits)),
+    ...(await wholeDocuments(services, caller, uid, settings, result, hits)),
   });
   if (text.kind === 'rendered') return text.value;
   throw new ApiError(
@@ -244,32 +244,32 @@ async function textOfHits(
   );
 }
 
-/** Where the documents of hits stand with all their attributes, as templates see them. */
+/** The JSON with the complete documents of the hits, for templates. */
 async function wholeDocuments(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
   { displayedAttributes }: SettingsObject,
-  answer: Uint8Array,
+  result: Uint8Array,
   { ids }: Hits,
-): Promise<Pick<TextsRequest, 'answer' | 'member' | 'order'>> {
+): Promise<Pick<TextsRequest, 'result' | 'member' | 'order'>> {
   const primaryKey = services.primaryKey(uid);
   const complete = displayedAttributes === null || displayedAttributes.includes('*');
   if (complete || primaryKey === null || ids === null) {
-    return { answer, member: 'hits', order: null };
+    return { result, member: 'hits', order: null };
   }
   const documents = await services.documents(uid, ids, caller.signal);
-  return { answer: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
+  return { result: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
 }
 
 /**
- * To be handed to a thread: the memory of an answer is larger, and is used again. Throws `ApiError`
- * when there is too much of it.
+ * Copies a result so that it can be transferred to a thread: the result's buffer is larger and is
+ * reused. Throws `ApiError` if the result is too large.
  */
-function ownBytes(answer: Buffer): Uint8Array {
-  if (answer.length <= ANSWER_BYTES_MAX) return new Uint8Array(answer);
+function ownBytes(result: Buffer): Uint8Array {
+  if (result.length <= RESULT_BYTES_MAX) return new Uint8Array(result);
   throw new ApiError(
     'bad_request',
-    `The documents found have more than ${ANSWER_BYTES_MAX} bytes; lower the \`limit\` of the index (\`searchParameters\` of the setting \`chat\`).`,
+    `The documents found have more than ${RESULT_BYTES_MAX} bytes; lower the \`limit\` of the index (\`searchParameters\` of the setting \`chat\`).`,
   );
 }

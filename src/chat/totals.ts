@@ -1,27 +1,27 @@
-/** What conversations have used since the start, by workspace and model, for the metrics. */
+/** The usage of all conversations since the start, by workspace and model, for metrics. */
 import type { ChatUsage } from './conversation.ts';
 
-export interface ChatPlace {
+export interface ChatModel {
   workspace: string;
-  /** As the client named it. */
+  /** The model name sent by the client. */
   model: string;
 }
 
-/** Pairs of workspace and model that are told apart; the model's name comes from clients. */
-const PLACES_MAX = 200;
+/** Maximum number of pairs counted separately, because clients choose the model names. */
+const MODELS_MAX = 200;
 
 export class ChatTotals {
-  readonly #totals = new Map<string, ChatPlace & ChatUsage>();
+  readonly #totals = new Map<string, ChatModel & ChatUsage>();
 
-  add(usage: ChatUsage, { workspace, model }: ChatPlace): void {
+  add(usage: ChatUsage, { workspace, model }: ChatModel): void {
     let key = JSON.stringify([workspace, model]);
-    let place = { workspace, model };
-    if (!this.#totals.has(key) && this.#totals.size >= PLACES_MAX) {
+    let counted = { workspace, model };
+    if (!this.#totals.has(key) && this.#totals.size >= MODELS_MAX) {
       key = '';
-      place = { workspace: 'other', model: 'other' };
+      counted = { workspace: 'other', model: 'other' };
     }
     const total = this.#totals.get(key) ?? {
-      ...place,
+      ...counted,
       searches: 0,
       promptTokens: 0,
       completionTokens: 0,
@@ -34,7 +34,7 @@ export class ChatTotals {
     this.#totals.set(key, total);
   }
 
-  list(): readonly (ChatPlace & ChatUsage)[] {
+  list(): readonly (ChatModel & ChatUsage)[] {
     return [...this.#totals.values()];
   }
 }

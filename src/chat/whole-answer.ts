@@ -1,12 +1,12 @@
 /**
- * The chunks of a stream as one answer, for clients that cannot read streams
+ * Combines the chunks of a stream to one answer, for clients that cannot read streams
  * (`--chat-allow-non-streaming`).
  */
 import type { Chunk, ErrorEvent } from './chunks.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatSink, ChatUsage } from './conversation.ts';
 
-/** Characters that are kept: a client that reads no stream has all of it in one piece. */
+/** Maximum characters of an answer, which is kept in memory as a whole. */
 const ANSWER_LENGTH_MAX = 8 * 2 ** 20;
 
 interface ReportCall {
@@ -16,14 +16,14 @@ interface ReportCall {
 }
 
 /**
- * As `readChunk` lets it through. Calls are our own reports: those of the provider reach no client.
+ * A choice accepted by `readChunk`. Its calls are our reports; those of the provider are not sent.
  */
 interface Choice {
   delta?: { content?: unknown; tool_calls?: ReportCall[] | null } | null;
   finish_reason?: string | null;
 }
 
-/** A content is a text, or a list of parts of which some are texts. */
+/** The text of a content, which is a text or a list of parts, some of which are texts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -33,20 +33,20 @@ function textOf(content: unknown): string {
     .join('');
 }
 
-/** Takes the events of a conversation, and puts them together as they come. */
+/** Takes the events of a conversation and combines them as they arrive. */
 export class WholeAnswer implements ChatSink {
   #content = '';
   #finishReason: string | null = null;
   #last: Chunk = {};
-  /** Reports on searches. */
+  /** Reports about searches. */
   readonly #toolCalls: ReportCall[] = [];
   #length = 0;
 
-  /** Throws `ApiError` when the provider failed, or the answer gets too long. */
+  /** Throws `ApiError` if the provider failed or the answer is too long. */
   async send(event: Chunk | ErrorEvent): Promise<void> {
     if (event.type === 'error') {
       const { type, message } = (event as ErrorEvent).error;
-      // A search that failed is part of the conversation: the model was told.
+      // A failed search is part of the conversation: the model was informed.
       if (type === 'response_error') return;
       throw new ApiError('bad_request', `The provider failed (${type}): ${message}`);
     }
@@ -68,7 +68,7 @@ export class WholeAnswer implements ChatSink {
     this.#toolCalls.push(...calls);
   }
 
-  /** @param model the one that was asked for */
+  /** @param model the model in the request */
   body(model: string, usage: ChatUsage): Record<string, unknown> {
     const message: Record<string, unknown> = { role: 'assistant', content: this.#content };
     if (this.#toolCalls.length > 0) {

@@ -1,29 +1,32 @@
-/** Records that a server refuses: what it says of one, and the file that keeps them. */
+/** Records that a server refuses: the error message, and the file that collects them. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure, FileError } from './command.ts';
 import type { FinishedTask } from './connection.ts';
 
-/** Finding one takes some twenty requests; a file with more is of another form than it seems. */
+/**
+ * Maximum number of records. Finding one takes about twenty requests; a file with more bad records
+ * probably has another format.
+ */
 const KEPT_MAX = 10_000;
 
-/** Errors that one document causes, and not the request as a whole. */
+/** Codes of errors that are caused by one document, not by the request as a whole. */
 const OF_DOCUMENT =
   /^(?:malformed_payload|missing_document_id|invalid_document_\w+|invalid_vector\w*|too_many_vectors)$/;
-/** Places in a request, which say nothing about the file. */
-const PLACES: readonly (readonly [RegExp, string])[] = [
+/** Positions in a request, which are meaningless for the file, with their replacements. */
+const POSITIONS: readonly (readonly [RegExp, string])[] = [
   [/ at line \d+ column \d+/g, ''],
   [/ in line \d+/g, ''],
   [/\bline \d+ has\b/g, 'it has'],
 ];
 
-/** What is wrong with a document of the request, or null when something else is. */
+/** The error of a document in the request; null: the error has another cause. */
 export function documentFault(error: unknown): string | null {
   if (!(error instanceof RefusedRequest) || error.status !== 400) return null;
   return faultOf(error.body.code, error.body.message);
 }
 
-/** The same of a task that failed. */
+/** The same for a failed task. */
 export function taskFault({ status, error }: FinishedTask): string | null {
   return status === 'failed' && error !== null ? faultOf(error.code, error.message) : null;
 }
@@ -31,10 +34,10 @@ export function taskFault({ status, error }: FinishedTask): string | null {
 function faultOf(code: unknown, message: unknown): string | null {
   if (typeof code !== 'string' || !OF_DOCUMENT.test(code)) return null;
   const text = typeof message === 'string' ? message.slice(0, 1000) : 'no message';
-  return `${PLACES.reduce((told, [place, instead]) => told.replace(place, instead), text)} (${code})`;
+  return `${POSITIONS.reduce((shown, [position, instead]) => shown.replace(position, instead), text)} (${code})`;
 }
 
-/** A file of records that can be mended and imported. */
+/** A file of refused records, which can be corrected and imported. */
 export class BadRecords {
   readonly #path: string;
   readonly #file: FileHandle;
@@ -48,7 +51,7 @@ export class BadRecords {
 
   /**
    * Throws `FileError`.
-   * @param goesOn whether the file may exist, and is added to
+   * @param goesOn whether to append to an existing file
    */
   static async open(path: string, goesOn: boolean): Promise<BadRecords> {
     try {
@@ -56,12 +59,12 @@ export class BadRecords {
     } catch (error) {
       const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
       throw exists
-        ? new FileError(`${path} exists already; --skip-bad needs a new file.`)
+        ? new FileError(`${path} already exists; --skip-bad needs a new file.`)
         : unwritable(path, error);
     }
   }
 
-  /** @param header of CSV, written before the first record and where it changes */
+  /** @param header the CSV header, written before the first record and whenever it changes */
   async add(header: Buffer, record: Buffer): Promise<void> {
     if (this.count === KEPT_MAX) {
       throw new CommandFailure(

@@ -1,4 +1,4 @@
-/** Records in requests of some size. */
+/** Groups records into requests of limited size. */
 import { createHash } from 'node:crypto';
 import type { FileRecord } from './records.ts';
 
@@ -6,7 +6,7 @@ import type { FileRecord } from './records.ts';
 export class Batch {
   readonly bytes: Buffer;
   readonly #headerBytes: number;
-  /** Of each record: where it ends in `bytes`, and its line in the file. */
+  /** The end offset in `bytes` and the line in the file of each record. */
   readonly #ends: readonly number[];
   readonly #lines: readonly number[];
 
@@ -40,17 +40,17 @@ export class Batch {
     return createHash('sha256').update(this.bytes).digest('hex');
   }
 
-  /** In which the first and the last record begin. */
+  /** The lines in which the first and the last record begin. */
   get lines(): { first: number; last: number } {
     return { first: this.#lines[0]!, last: this.#lines.at(-1)! };
   }
 
-  /** The records alone. */
+  /** The records without the header. */
   get records(): Buffer {
     return this.bytes.subarray(this.#headerBytes);
   }
 
-  /** Both halves, each with the header. REQUIRES: there are two records at least */
+  /** The two halves, each with the header. REQUIRES: at least two records. */
   halves(): [Batch, Batch] {
     const middle = this.documents >> 1;
     return [this.#part(0, middle), this.#part(middle, this.documents)];
@@ -66,9 +66,9 @@ export class Batch {
 }
 
 /**
- * Puts records into batches of at most `bytesMax` bytes; a record that is larger alone has one of
- * its own. The batches of the same records are the same, however the records come.
- * @param header stands at the begin of every batch
+ * Groups records into batches of at most `bytesMax` bytes. A larger record has a batch of its own.
+ * The batches depend only on the records, not on how they are split into chunks.
+ * @param header written at the beginning of every batch
  */
 export async function* batchesOf(
   source: AsyncIterable<FileRecord[]>,

@@ -1,4 +1,4 @@
-/** A command of the program beside the server: how it is declared, and what runs it. */
+/** Commands of the program other than the server: their declaration and how they are run. */
 import type { Readable, Writable } from 'node:stream';
 import {
   BadOption,
@@ -12,48 +12,48 @@ import {
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 
-/** Exit statuses of every command. */
+/** Exit statuses of all commands. */
 export const DONE = 0;
-/** The server refused something, a task failed, counts differ, the server is not well. */
+/** The server refused a request, a task failed, counts differ, or the server is unhealthy. */
 export const FAILED = 1;
-/** The command line is wrong, or a file cannot be read or written. */
+/** The command line is invalid, or a file cannot be read or written. */
 const MISUSED = 2;
-/** The server cannot be reached, or the connection broke, after all attempts. */
+/** The server cannot be reached, or the connection was lost, after all attempts. */
 const UNREACHED = 3;
-/** Ctrl-C, as shells expect it. */
+/** Ctrl-C, with the status that shells expect. */
 export const INTERRUPTED = 130;
 
 const EXITS =
-  '0 done; 1 the server refused something or a task failed; 2 the command line is wrong or a file cannot\n' +
+  '0 success; 1 the server refused a request or a task failed; 2 the command line is invalid or a file cannot\n' +
   'be read or written; 3 the server cannot be reached; 130 interrupted';
 
-/** Where a command reads from and writes to. */
+/** The streams that a command reads and writes. */
 export interface Terminal {
   input: Readable;
-  /** What was asked for. */
+  /** The result of the command. */
   output: Writable;
-  /** Progress and complaints. */
+  /** Progress and error messages. */
   complaints: Writable & { isTTY?: boolean };
-  /** Aborted when the command is to end. */
+  /** Aborted when the command must end. */
   signal: AbortSignal;
 }
 
 export interface Command<O extends Options = Options> {
   readonly name: string;
-  /** One line. */
+  /** Summary in one line. */
   readonly summary: string;
-  /** What follows the name, such as `[FILE]...`; empty when nothing may. */
+  /** The operands after the name, such as `[FILE]...`; empty: none. */
   readonly operands: string;
-  /** What is to be known beyond the options; may be empty. */
+  /** Further notes for `--help`; may be empty. */
   readonly notes: string;
-  /** Command lines, without the name of the program. */
+  /** Example command lines, without the name of the program. */
   readonly examples: readonly string[];
   readonly options: O;
-  /** What exit statuses mean, where they mean something else than usual. */
+  /** The meaning of the exit statuses, where it differs from the usual one. */
   readonly exits?: string;
   /**
    * @returns the exit status. Throws `BadOption`, `FileError`, `CommandFailure`, `RefusedRequest`
-   * and `OutboundError` for what the runner tells of.
+   * and `OutboundError`, which the runner reports.
    */
   run(
     given: GivenOptions<O>,
@@ -62,17 +62,17 @@ export interface Command<O extends Options = Options> {
   ): Promise<number> | number;
 }
 
-/** Gives a command the type that a list of commands has. */
+/** Converts a command to the element type of a list of commands. */
 export function command<O extends Options>(declared: Command<O>): Command {
   return declared as unknown as Command;
 }
 
-/** A file that cannot be read or written, or does not hold what it should. */
+/** A file cannot be read or written, or has invalid content. */
 export class FileError extends Error {
   override readonly name = 'FileError';
 }
 
-/** What was asked for cannot be done as things are. */
+/** The command cannot be carried out in the current state. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
@@ -107,14 +107,14 @@ export async function runCommand(
       complain('Interrupted.');
       return INTERRUPTED;
     }
-    const told = tellOf(error);
-    if (told === null) throw error;
-    complain(told.message);
-    return told.status;
+    const report = reportOf(error);
+    if (report === null) throw error;
+    complain(report.message);
+    return report.status;
   }
 }
 
-function tellOf(error: unknown): { message: string; status: number } | null {
+function reportOf(error: unknown): { message: string; status: number } | null {
   if (error instanceof BadOption || error instanceof FileError) {
     return { message: error.message, status: MISUSED };
   }
@@ -124,7 +124,7 @@ function tellOf(error: unknown): { message: string; status: number } | null {
   return null;
 }
 
-/** What a server says of what it refuses. */
+/** The message for a refused request. */
 export function refusalText({ status, body }: RefusedRequest): string {
   const { message, code } = body;
   const text = typeof message === 'string' ? message.slice(0, 1000) : 'no message';

@@ -1,6 +1,6 @@
 /**
- * `gannet completion`: what makes shells complete commands and options, made from their
- * declarations.
+ * `gannet completion`: generates shell completion scripts from the declarations of commands and
+ * options.
  */
 import { bad, isShown, type Option, type Options } from '../base/options.ts';
 import { type Command, command, DONE } from './command.ts';
@@ -8,7 +8,7 @@ import { type Command, command, DONE } from './command.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** @param commands all of the program. @param options of the server */
+/** @param commands all commands of the program. @param options options of the server */
 export function completionCommand(commands: () => readonly Command[], options: Options): Command {
   return command({
     name: 'completion',
@@ -38,7 +38,7 @@ const WRITERS: Record<Shell, (commands: readonly Command[], options: Options) =>
   fish: fishScript,
 };
 
-/** Options that people are told of. */
+/** The documented options. */
 function shown(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, option]) => isShown(option)));
 }
@@ -47,7 +47,7 @@ function flagsOf(options: Options): string {
   return [...Object.keys(options), 'help'].map((name) => `--${name}`).join(' ');
 }
 
-/** What a command takes beside options. */
+/** The words that a command accepts in addition to options. */
 function wordsOf({ name, operands }: Command): string {
   return name === 'completion' ? operands.replaceAll('|', ' ') : '';
 }
@@ -70,7 +70,7 @@ complete -o default -F _gannet gannet
 `;
 }
 
-/** In single quotes of a shell. */
+/** Quotes a text for the shell, in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

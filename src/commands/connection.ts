@@ -11,12 +11,12 @@ export const DEFAULT_URL = 'http://127.0.0.1:7700';
 const RETRY_SECONDS = 300;
 const RETRY_SECONDS_MAX = 86_400;
 
-/** Tasks that one request asks for. */
-const TASKS_ASKED = 200;
+/** Maximum number of tasks per request. */
+const TASKS_PER_REQUEST = 200;
 const POLL_MS = 50;
 const POLL_MS_MAX = 1000;
-/** A page of tasks, or an index with its settings. */
-const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+/** Maximum size of a response: a page of tasks, or an index with its settings. */
+const RESPONSE_BYTES_MAX = 64 * 2 ** 20;
 
 export const CONNECTION_OPTIONS = {
   url: { kind: 'text', initial: DEFAULT_URL, help: 'Address of the server.' },
@@ -40,7 +40,7 @@ export interface FinishedTask {
   error: { message: string; code: string } | null;
 }
 
-/** Throws `BadOption` when it is no http or https URL. */
+/** Throws `BadOption` if the text is not an http or https URL. */
 export function serverUrl(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
@@ -53,7 +53,7 @@ export function retrySeconds(given: GivenOptions<typeof RETRY_OPTIONS>): number 
   return given.count('retry-seconds', RETRY_SECONDS, 0, RETRY_SECONDS_MAX);
 }
 
-/** Must be closed, else the process goes on. */
+/** Must be closed, otherwise the process keeps running. */
 export class Connection {
   readonly #peer: ApiPeer;
   readonly #client: OutboundClient;
@@ -71,14 +71,14 @@ export class Connection {
     });
   }
 
-  /** The address, fit to be shown. */
-  get place(): string {
-    return this.#peer.place;
+  /** The address without credentials. */
+  get address(): string {
+    return this.#peer.address;
   }
 
   /**
-   * Whether anybody is there, asked once: a mistyped address is told at once. Throws
-   * `OutboundError`.
+   * Checks once, without retries, whether the server is reachable, so that a mistyped address is
+   * reported at once. Throws `OutboundError`.
    */
   async reach(): Promise<void> {
     try {
@@ -88,63 +88,63 @@ export class Connection {
     }
   }
 
-  /** The answer as it came. Throws `RefusedRequest` and `OutboundError`. */
+  /** Sends a request and returns the response body. Throws `RefusedRequest` and `OutboundError`. */
   send(request: PeerRequest): Promise<Buffer> {
     return this.#peer.send(request);
   }
 
-  /** The answer of a server that speaks the interface; anything else counts as refused. */
+  /** Returns a JSON response. A response that does not fit the API counts as refused. */
   async get<T>(path: string): Promise<T> {
-    return answerOf(
-      await this.send({ method: 'GET', path, responseBytesMax: ANSWER_BYTES_MAX }),
+    return objectOf(
+      await this.send({ method: 'GET', path, responseBytesMax: RESPONSE_BYTES_MAX }),
     ) as T;
   }
 
   async sendJson<T>(method: PeerRequest['method'], path: string, value: unknown): Promise<T> {
-    return answerOf(await this.send({ method, path, body: jsonBody(value) })) as T;
+    return objectOf(await this.send({ method, path, body: jsonBody(value) })) as T;
   }
 
-  /** The uid of the task that a request has registered. */
+  /** Sends a request and returns the uid of its task. */
   async register(request: PeerRequest): Promise<number> {
-    return taskUidOf(answerOf(await this.send(request)));
+    return taskUidOf(objectOf(await this.send(request)));
   }
 
-  /** Registers a task and waits for its end. */
+  /** Registers a task and waits until it has finished. */
   async finish(method: PeerRequest['method'], path: string, value: unknown): Promise<FinishedTask> {
     const uid = await this.register({ method, path, body: jsonBody(value) });
     let ended: FinishedTask | null = null;
     await this.waitFor([uid], (task) => (ended = task));
-    if (ended === null) throw new RefusedRequest(200, { message: `task ${uid} is gone` }, null);
+    if (ended === null) throw new RefusedRequest(200, { message: `task ${uid} was deleted` }, null);
     return ended;
   }
 
-  /** The tasks of these uids that exist. */
+  /** Returns those tasks with these uids that exist. */
   async tasks(uids: readonly number[]): Promise<FinishedTask[]> {
     const found: FinishedTask[] = [];
-    for (let at = 0; at < uids.length; at += TASKS_ASKED) {
-      const asked = uids.slice(at, at + TASKS_ASKED);
-      const path = `/tasks?uids=${asked.join(',')}&limit=${TASKS_ASKED}`;
+    for (let at = 0; at < uids.length; at += TASKS_PER_REQUEST) {
+      const polled = uids.slice(at, at + TASKS_PER_REQUEST);
+      const path = `/tasks?uids=${polled.join(',')}&limit=${TASKS_PER_REQUEST}`;
       found.push(...resultsOf<FinishedTask>(await this.get(path)));
     }
     return found;
   }
 
   /**
-   * Waits until all these tasks have ended. Tasks that are deleted meanwhile are not told.
-   * @param ended is called once with each
+   * Waits until all these tasks have finished. Tasks that are deleted meanwhile are not reported.
+   * @param ended called once with each finished task
    */
   async waitFor(uids: readonly number[], ended: (task: FinishedTask) => void): Promise<void> {
     let waiting = uids.toSorted((a, b) => a - b);
     for (let ms = POLL_MS; waiting.length > 0; ms = Math.min(POLL_MS_MAX, ms * 1.5)) {
-      const asked = waiting.slice(0, TASKS_ASKED);
-      const tasks = await this.tasks(asked);
+      const polled = waiting.slice(0, TASKS_PER_REQUEST);
+      const tasks = await this.tasks(polled);
       const open = new Set<number>();
       for (const task of tasks) {
         if (task.status === 'enqueued' || task.status === 'processing') open.add(task.uid);
         else ended(task);
       }
-      waiting = [...open].toSorted((a, b) => a - b).concat(waiting.slice(TASKS_ASKED));
-      if (open.size < asked.length) ms = POLL_MS;
+      waiting = [...open].toSorted((a, b) => a - b).concat(waiting.slice(TASKS_PER_REQUEST));
+      if (open.size < polled.length) ms = POLL_MS;
       else await delay(ms, undefined, { signal: this.#signal });
     }
   }
@@ -154,8 +154,8 @@ export class Connection {
   }
 }
 
-/** What is not JSON, or no object, does not come from a server of this interface. */
-function answerOf(bytes: Buffer): Record<string, unknown> {
+/** Parses a response, which must be a JSON object. */
+function objectOf(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString());
@@ -163,19 +163,19 @@ function answerOf(bytes: Buffer): Record<string, unknown> {
     value = null;
   }
   if (typeof value !== 'object' || value === null) {
-    throw new RefusedRequest(200, { message: 'the answer is no JSON object' }, null);
+    throw new RefusedRequest(200, { message: 'the response is not a JSON object' }, null);
   }
   return value as Record<string, unknown>;
 }
 
-function taskUidOf(answer: Record<string, unknown>): number {
-  const { taskUid } = answer;
+function taskUidOf(response: Record<string, unknown>): number {
+  const { taskUid } = response;
   if (Number.isSafeInteger(taskUid)) return taskUid as number;
-  throw new RefusedRequest(200, { message: 'the answer names no task' }, null);
+  throw new RefusedRequest(200, { message: 'the response contains no task uid' }, null);
 }
 
-/** The entries of a page. */
+/** The entries of a page of results. */
 export function resultsOf<T>(page: { results?: unknown }): T[] {
   if (Array.isArray(page.results)) return page.results as T[];
-  throw new RefusedRequest(200, { message: 'the answer has no list `results`' }, null);
+  throw new RefusedRequest(200, { message: 'the response has no list `results`' }, null);
 }

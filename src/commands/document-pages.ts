@@ -1,4 +1,4 @@
-/** The documents of an index of a running server, as the bytes that it sends. */
+/** Reads the documents of an index from a running server, as the bytes that it sends. */
 import { objectLines } from '../archive/json-values.ts';
 import { MalformedJson } from '../base/json-scanner.ts';
 import { readListing } from '../network/listing.ts';
@@ -8,15 +8,15 @@ import type { Connection } from './connection.ts';
 
 const FIRST_LIMIT = 100;
 const LIMIT_MAX = 10_000;
-/** Bytes that a page is to have, about. */
+/** Target size of a page in bytes. */
 const PAGE_BYTES = 8 * 2 ** 20;
 const PAGE_BYTES_MAX = 256 * 2 ** 20;
 
 export interface Page {
-  /** One document a line; numbers are as they were sent. */
+  /** One document per line, with numbers as sent. */
   lines: Buffer;
   documents: number;
-  /** Documents that there are, as the server says with this page. */
+  /** The total number of documents reported with this page. */
   total: number;
 }
 
@@ -27,9 +27,8 @@ export interface PagesOf {
 }
 
 /**
- * Pages one after another, of sizes that follow those of the documents. A server that is written to
- * meanwhile may leave out documents or send some twice. Throws `RefusedRequest` and
- * `OutboundError`.
+ * Yields all pages. The number of documents per page adapts to their size. If the index changes
+ * meanwhile, documents may be missing or repeated. Throws `RefusedRequest` and `OutboundError`.
  */
 export async function* documentPages(
   connection: Connection,
@@ -43,9 +42,9 @@ export async function* documentPages(
       retrieveVectors: withVectors,
       ...(filter !== null && { filter }),
     };
-    let answer: Buffer;
+    let response: Buffer;
     try {
-      answer = await connection.send({
+      response = await connection.send({
         method: 'POST',
         path: `/indexes/${encodeURIComponent(index)}/documents/fetch`,
         body: jsonBody(query),
@@ -57,24 +56,24 @@ export async function* documentPages(
       limit = Math.ceil(limit / 10);
       continue;
     }
-    const page = await pageOf(answer);
+    const page = await pageOf(response);
     if (page.documents === 0) return;
     yield page;
     offset += page.documents;
     if (offset >= page.total) return;
-    limit = Math.ceil((limit * PAGE_BYTES) / answer.length);
+    limit = Math.ceil((limit * PAGE_BYTES) / response.length);
     limit = Math.max(1, Math.min(LIMIT_MAX, limit));
   }
 }
 
-async function pageOf(answer: Buffer): Promise<Page> {
+async function pageOf(response: Buffer): Promise<Page> {
   try {
-    const { documents, total } = await readListing(answer);
+    const { documents, total } = await readListing(response);
     const parts: Buffer[] = [];
     for await (const lines of objectLines(documents)) parts.push(lines);
     return { lines: Buffer.concat(parts), documents: documents.length, total };
   } catch (error) {
     if (!(error instanceof MalformedJson)) throw error;
-    throw new RefusedRequest(200, { message: 'the answer is no page of documents' }, null);
+    throw new RefusedRequest(200, { message: 'the response is not a page of documents' }, null);
   }
 }

@@ -1,4 +1,4 @@
-/** `gannet export`: the documents of an index of a running server into a file. */
+/** `gannet export`: writes the documents of an index of a running server to a file. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -15,20 +15,20 @@ import {
   serverUrl,
 } from './connection.ts';
 import { documentPages } from './document-pages.ts';
-import { type Progress, showProgress } from './progress.ts';
+import { counted, type Progress, showProgress } from './progress.ts';
 
 const OPTIONS = {
   index: { kind: 'text', help: 'Uid of the index. Required.' },
   output: {
     kind: 'text',
-    initial: 'the standard output',
+    initial: 'standard output',
     help: 'File to write, one document per line; compressed if its name ends in `.gz`.',
   },
   filter: { kind: 'text', help: 'Only documents that match this filter.' },
   vectors: { kind: 'flag', help: 'Include embeddings, as `_vectors`.' },
   ...CONNECTION_OPTIONS,
   ...RETRY_OPTIONS,
-  quiet: { kind: 'flag', help: 'Show no progress.' },
+  quiet: { kind: 'flag', help: 'Hide progress.' },
 } as const satisfies Options;
 
 export const exportCommand: Command = command({
@@ -64,14 +64,14 @@ export const exportCommand: Command = command({
           await output.write(page.lines);
           written += page.documents;
           total = page.total;
-          progress.update(written, `${written} documents`);
+          progress.update(written, counted(written, 'document'));
         }
         progress?.end();
         await output.finish();
-        terminal.complaints.write(`${written} documents\n`);
+        terminal.complaints.write(`${counted(written, 'document')}\n`);
         if (written === total) return DONE;
         terminal.complaints.write(
-          `The index now has ${total} documents: it was changed during the export.\n`,
+          `The index now has ${counted(total, 'document')}: it was changed during the export.\n`,
         );
         return FAILED;
       } finally {
@@ -83,10 +83,13 @@ export const exportCommand: Command = command({
   },
 });
 
-/** A file that takes its name when it is complete, or a stream. */
+/** A file that is renamed to its final name when it is complete, or a stream. */
 class Output {
   readonly #path: string | null;
-  /** What is written to, and what of it reaches the file; the same without compression. */
+  /**
+   * The stream to write to, and the one that reaches the file. Without compression, both are the
+   * same.
+   */
   readonly #entry: Writable | Gzip;
   readonly #sink: Writable;
   #failure: Error | null = null;
@@ -104,7 +107,7 @@ class Output {
     });
   }
 
-  /** @param path null: the standard output */
+  /** @param path null: standard output */
   static async open(path: string | null, { output }: Terminal): Promise<Output> {
     if (path === null) return new Output(null, output, false);
     const sink = createWriteStream(partOf(path));
@@ -149,7 +152,7 @@ class Output {
     }
   }
 
-  /** Erases what is not complete. */
+  /** Deletes an incomplete file. */
   async discard(): Promise<void> {
     if (this.#isDone || this.#path === null) return;
     this.#sink.destroy();

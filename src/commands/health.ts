@@ -1,4 +1,4 @@
-/** `gannet health`: whether a server answers. */
+/** `gannet health`: checks whether a server responds. */
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type Command, command, DONE, FAILED } from './command.ts';
 import { Connection, CONNECTION_OPTIONS, DEFAULT_URL, serverUrl } from './connection.ts';
@@ -29,7 +29,10 @@ export const healthCommand: Command = command({
       return status === 'available' ? DONE : FAILED;
     } catch (error) {
       if (!late.aborted) throw error;
-      throw new OutboundError('timeout', `${connection.place} did not answer within ${seconds} s`);
+      throw new OutboundError(
+        'timeout',
+        `${connection.address} did not answer within ${seconds} s`,
+      );
     } finally {
       await connection.close();
     }

@@ -1,4 +1,4 @@
-/** `gannet import`: documents of files into an index of a running server. */
+/** `gannet import`: sends documents from files to an index of a running server. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { bad, BadOption, type GivenOptions, type Options } from '../base/options.ts';
@@ -24,12 +24,12 @@ import {
   serverUrl,
 } from './connection.ts';
 import { Journal } from './journal.ts';
-import { type Progress, showProgress, sizeNote } from './progress.ts';
+import { counted, type Progress, showProgress, sizeNote } from './progress.ts';
 import { bytesOf, type Format, FORMATS, openSource, type Source } from './records.ts';
 import { TaskTally } from './task-tally.ts';
 
 const BATCH_MB = 20;
-/** Bodies are held in memory while they are sent. */
+/** Maximum size of a batch, which is in memory while it is sent. */
 const BATCH_MB_MAX = 1000;
 const PARALLEL_MAX = 32;
 const compressed = promisify(gzip);
@@ -71,7 +71,7 @@ const OPTIONS = {
     help: 'Write documents that the server refuses to this file, and continue. Waits for each request to be indexed.',
   },
   'no-wait': { kind: 'flag', help: 'Exit when everything is accepted, before it is indexed.' },
-  quiet: { kind: 'flag', help: 'Show no progress.' },
+  quiet: { kind: 'flag', help: 'Hide progress.' },
   ...RETRY_OPTIONS,
 } as const satisfies Options;
 
@@ -82,12 +82,12 @@ interface ImportPlan {
   primaryKey: string | null;
   update: boolean;
   format: Format | null;
-  /** Null: as the name of a file says. */
+  /** null: determined by the name of each file. */
   delimiter: string | null;
   batchBytes: number;
   parallel: number;
   gzip: boolean;
-  /** Null: a document that the server refuses ends the import. */
+  /** null: a document that the server refuses ends the import. */
   skipBad: string | null;
   wait: boolean;
   quiet: boolean;
@@ -159,14 +159,14 @@ function delimiterGiven(text: string | null): string | null {
   );
 }
 
-/** Batches count as taken while their tasks wait, run or have succeeded. */
+/** Opens the journal. Batches whose tasks are waiting, running or succeeded count as taken. */
 async function openJournal(
   path: string,
   { index, primaryKey, update }: ImportPlan,
   connection: Connection,
 ): Promise<Journal> {
   const way = update ? 'update' : 'replace';
-  const journal = await Journal.open(path, { server: connection.place, index, primaryKey, way });
+  const journal = await Journal.open(path, { server: connection.address, index, primaryKey, way });
   const tasks = await connection.tasks(journal.taskUids);
   const good = tasks.filter(
     ({ status, indexUid }) => status !== 'failed' && status !== 'canceled' && indexUid === index,
@@ -182,11 +182,11 @@ class Importer {
   readonly #badRecords: BadRecords | null;
   readonly #terminal: Terminal;
   readonly #taskUids: number[] = [];
-  /** Of tasks: the lines of the file that they are of. */
-  readonly #places = new Map<number, string>();
+  /** The file and lines of each task. */
+  readonly #origins = new Map<number, string>();
   #documents = 0;
   #skipped = 0;
-  /** Bytes of the files that were read to their end. */
+  /** Total bytes of completely read files. */
   #bytesRead = 0;
 
   constructor(
@@ -216,17 +216,17 @@ class Importer {
     progress.end();
     const { output } = this.#terminal;
     const seconds = (): string => ((performance.now() - begun) / 1000).toFixed(1);
-    const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} were taken before`;
+    const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} sent before`;
     output.write(
-      `${this.#documents} documents sent to \`${index}\` in ${this.#taskUids.length} tasks after ${seconds()} s${skipped}\n`,
+      `${counted(this.#documents, 'document')} sent to \`${index}\` in ${counted(this.#taskUids.length, 'task')} after ${seconds()} s${skipped}\n`,
     );
     const refused = this.#badRecords?.count ?? 0;
     if (refused > 0) {
-      output.write(`${refused} documents were refused, and are in ${this.#plan.skipBad}\n`);
+      output.write(`${counted(refused, 'refused document')} saved to ${this.#plan.skipBad}\n`);
     }
     if (!wait) return DONE;
     const tally = new TaskTally(this.#terminal, quiet);
-    const failed = await tally.waitFor(this.#connection, this.#taskUids, this.#places);
+    const failed = await tally.waitFor(this.#connection, this.#taskUids, this.#origins);
     if (failed > 0) return FAILED;
     output.write(`indexed after ${seconds()} s\n`);
     await this.#journal?.erase();
@@ -239,7 +239,7 @@ class Importer {
         ? 'With --journal FILE you can resume an import.'
         : 'Repeat the command to resume.';
     this.#terminal.complaints.write(
-      `Stopped after ${this.#documents} documents were accepted. ${more}\n`,
+      `Stopped after ${counted(this.#documents, 'document')}. ${more}\n`,
     );
   }
 
@@ -263,7 +263,10 @@ class Importer {
       if (underWay.size >= this.#plan.parallel) await Promise.race(underWay);
       if (failure !== null) break;
       const done = this.#bytesRead + source.bytesRead();
-      progress.update(done, `${sizeNote(done, bytesTotal)}, ${this.#documents} documents`);
+      progress.update(
+        done,
+        `${sizeNote(done, bytesTotal)}, ${counted(this.#documents, 'document')}`,
+      );
     }
     await Promise.all(underWay);
     if (failure !== null) throw (failure as { error: unknown }).error;
@@ -287,9 +290,9 @@ class Importer {
   }
 
   /**
-   * Sends a batch; one that the server refuses because of a document in halves, until the document
-   * is found.
-   * @returns the last task, or null when every document was refused
+   * Sends a batch. If the server refuses it because of a document, sends its halves, until the
+   * document is found.
+   * @returns the last task, or null if every document was refused
    */
   async #sendOrHalve(batch: Batch, source: Source): Promise<number | null> {
     const outcome = await this.#register(batch, source);
@@ -304,13 +307,13 @@ class Importer {
   }
 
   async #putAside(batch: Batch, source: Source, fault: string): Promise<void> {
-    const told = `${source.name}:${batch.lines.first}: ${fault}`;
-    if (this.#badRecords === null) throw new CommandFailure(told);
+    const message = `${source.name}:${batch.lines.first}: ${fault}`;
+    if (this.#badRecords === null) throw new CommandFailure(message);
     await this.#badRecords.add(source.header, batch.records);
-    this.#terminal.complaints.write(`${told}\n`);
+    this.#terminal.complaints.write(`${message}\n`);
   }
 
-  /** The task, or what is wrong with a document of the batch. */
+  /** Sends a batch. @returns the task, or the fault of a document */
   async #register(batch: Batch, source: Source): Promise<number | { fault: string }> {
     const { index, primaryKey, update } = this.#plan;
     const { format, delimiter } = source;
@@ -336,7 +339,7 @@ class Importer {
       if (fault !== null) return { fault };
     }
     const { first, last } = batch.lines;
-    this.#places.set(taskUid, `${source.name}, lines ${first} to ${last}`);
+    this.#origins.set(taskUid, `${source.name}, lines ${first} to ${last}`);
     this.#taskUids.push(taskUid);
     this.#documents += batch.documents;
     return taskUid;

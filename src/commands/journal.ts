@@ -1,20 +1,20 @@
 /**
- * What of an import a server has taken, one line a batch, so that the same command goes on where it
- * was broken off.
+ * The batches of an import that a server has accepted, one per line, so that repeating the command
+ * resumes an interrupted import.
  *
- * The first line names the import. A line that is torn, as by a machine that stops, does not count:
- * its batch is sent again, which changes nothing where documents have ids.
+ * The first line identifies the import. An incomplete line, for example after a power failure, is
+ * ignored: its batch is sent again, which changes nothing if documents have ids.
  */
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { FileError } from './command.ts';
 
-/** What has to be the same for batches to be. */
+/** The parameters that determine the batches of an import. */
 export type ImportName = Readonly<Record<string, string | null>>;
 
 export class Journal {
   readonly #path: string;
   readonly #file: FileHandle;
-  /** Of earlier runs: uids of the tasks of each batch; a batch may occur several times. */
+  /** Task uids of earlier runs, by batch. A batch may occur several times. */
   readonly #taken: Map<string, number[]>;
 
   private constructor(path: string, file: FileHandle, taken: Map<string, number[]>) {
@@ -23,9 +23,7 @@ export class Journal {
     this.#taken = taken;
   }
 
-  /**
-   * Begins a journal, or goes on with one. Throws `FileError`, also when it is of another import.
-   */
+  /** Creates or continues a journal. Throws `FileError`, also if it belongs to another import. */
   static async open(path: string, name: ImportName): Promise<Journal> {
     try {
       const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -60,7 +58,7 @@ export class Journal {
     return [...this.#taken.values()].flat();
   }
 
-  /** Forgets batches whose tasks are not among these. */
+  /** Drops batches whose tasks are not among these. */
   keep(taskUids: ReadonlySet<number>): void {
     for (const [batch, uids] of this.#taken) {
       this.#taken.set(
@@ -70,12 +68,12 @@ export class Journal {
     }
   }
 
-  /** The task of a batch that an earlier run has sent, each once; null: it is still to be sent. */
+  /** Takes the task of a batch sent by an earlier run, each once; null: the batch must be sent. */
   take(batch: string): number | null {
     return this.#taken.get(batch)?.shift() ?? null;
   }
 
-  /** Returns once the line is on the disk. */
+  /** Resolves once the line is on disk. */
   async add(batch: string, taskUid: number): Promise<void> {
     try {
       await this.#file.appendFile(`${JSON.stringify({ batch, taskUid })}\n`);
@@ -89,7 +87,7 @@ export class Journal {
     return this.#file.close();
   }
 
-  /** The import is complete. */
+  /** Deletes the journal of a complete import. */
   async erase(): Promise<void> {
     await unlink(this.#path);
   }

@@ -1,4 +1,4 @@
-/** `gannet migrate`: everything of a running server into another one. */
+/** `gannet migrate`: copies all data of a running server to another. */
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
 import { isMasked } from '../base/secrets.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
@@ -21,12 +21,12 @@ import {
   serverUrl,
 } from './connection.ts';
 import { documentPages } from './document-pages.ts';
-import { showProgress } from './progress.ts';
+import { counted, showProgress } from './progress.ts';
 import { refuseSameServer } from './same-server.ts';
 import { TaskTally } from './task-tally.ts';
 
 const PAGE = 1000;
-/** A URL of which a part is masked. */
+/** Matches a URL with a masked part. */
 const MASKED_PART = /X{3,6}\.\.\.(?:[:@&#]|$)/;
 
 const OPTIONS = {
@@ -38,13 +38,13 @@ const OPTIONS = {
     kind: 'flag',
     help: 'Delete indexes of the same names that have documents, instead of refusing them.',
   },
-  'skip-keys': { kind: 'flag', help: 'Copy no keys.' },
+  'skip-keys': { kind: 'flag', help: 'Do not copy keys.' },
   'source-sends': {
     kind: 'flag',
     help: 'Let the source send the indexes itself (POST /export) to --url, which it must be able to reach.',
   },
   ...RETRY_OPTIONS,
-  quiet: { kind: 'flag', help: 'Show no progress.' },
+  quiet: { kind: 'flag', help: 'Hide progress.' },
 } as const satisfies Options;
 
 interface IndexSummary {
@@ -107,7 +107,7 @@ class Migration {
   readonly #given: GivenOptions<typeof OPTIONS>;
   readonly #terminal: Terminal;
   readonly #isQuiet: boolean;
-  /** What could not be copied. */
+  /** Number of items that could not be copied. */
   #faults = 0;
 
   constructor(
@@ -153,7 +153,7 @@ class Migration {
     return named.map(
       (uid) =>
         all.find((index) => index.uid === uid.trim()) ??
-        bad('indexes', uid, `indexes of ${this.#source.place}`),
+        bad('indexes', uid, `indexes of ${this.#source.address}`),
     );
   }
 
@@ -166,7 +166,7 @@ class Migration {
     if (full.length > 0 && !this.#given.flag('overwrite')) {
       const names = full.map((uid) => `\`${uid}\``).join(', ');
       throw new CommandFailure(
-        `${this.#target.place} has documents in ${names}; use --overwrite to delete them.`,
+        `${this.#target.address} has documents in ${names}; use --overwrite to delete them.`,
       );
     }
     for (const uid of full) {
@@ -174,7 +174,7 @@ class Migration {
     }
   }
 
-  /** Settings may need features that are switched on at the source. */
+  /** Enables the features of the source, which settings may need. */
   async #copyFeatures(): Promise<void> {
     const path = '/experimental-features';
     try {
@@ -186,7 +186,7 @@ class Migration {
       for (const name of missing) await this.#target.sendJson('PATCH', path, { [name]: true });
       if (missing.length > 0) this.#say(`features enabled: ${missing.join(', ')}`);
     } catch (error) {
-      this.#tell('features', error, 'use a key that may read and change features');
+      this.#report('features', error, 'use a key that may read and change features');
     }
   }
 
@@ -195,7 +195,7 @@ class Migration {
     try {
       keys = await pages<Key>(this.#source, '/keys');
     } catch (error) {
-      this.#tell('keys', error, 'use the master key, or --skip-keys');
+      this.#report('keys', error, 'use the master key, or --skip-keys');
       return;
     }
     let copied = 0;
@@ -210,12 +210,12 @@ class Migration {
       } catch (error) {
         if (error instanceof RefusedRequest && error.body.code === 'api_key_already_exists')
           continue;
-        this.#tell(`the key ${uid}`, error);
+        this.#report(`the key ${uid}`, error);
       }
     }
     this.#say(`keys: ${copied} copied`);
     if (others > 0) {
-      this.#say(`The master keys differ: the values of ${others} keys have changed.`);
+      this.#say(`The master keys differ: the values of ${counted(others, 'key')} changed.`);
     }
   }
 
@@ -227,7 +227,7 @@ class Migration {
     const tasks: number[] = [];
     if ((await this.#countsOf(target, uid)) === null) {
       const created = await target.finish('POST', '/indexes', { uid, primaryKey });
-      // A request that was repeated may have made it the first time.
+      // A retried request may have created it in its first attempt.
       const isThere = created.error?.code === 'index_already_exists';
       if (created.status !== 'succeeded' && !isThere) tasks.push(created.uid);
     }
@@ -246,21 +246,22 @@ class Migration {
           path: `${pathOf(uid)}/documents${query}`,
           body: { bytes: lines, headers: { 'content-type': 'application/x-ndjson' } },
         });
-        // Told where it is awaited.
+        // The error is reported where `sending` is awaited.
         sending.catch(() => {});
         sent += documents;
-        progress.update(sent, `${sent} documents`);
+        progress.update(sent, counted(sent, 'document'));
       }
       if (sending !== null) tasks.push(await sending);
     } finally {
       progress.end();
     }
-    this.#say(`\`${uid}\`: ${sent} documents sent`);
+    this.#say(`\`${uid}\`: ${counted(sent, 'document')} sent`);
     await this.#waitFor(tasks);
   }
 
   /**
-   * All at once; when the target does not take them, one by one, so that those it takes are there.
+   * Sends all settings together. If the target refuses them, sends them one by one, so that the
+   * valid ones are set.
    */
   async #copySettings(uid: string, settings: Record<string, unknown>): Promise<number[]> {
     const path = `${pathOf(uid)}/settings`;
@@ -282,7 +283,7 @@ class Migration {
       try {
         tasks.push(await patch({ [name]: one }));
       } catch (error) {
-        this.#tell(`the setting ${name} of \`${uid}\``, error);
+        this.#report(`the setting ${name} of \`${uid}\``, error);
       }
     }
     return tasks;
@@ -297,7 +298,7 @@ class Migration {
     };
     const ended = await this.#source.finish('POST', '/export', body);
     if (ended.status === 'succeeded') {
-      this.#say(`\`${uid}\`: sent by ${this.#source.place}`);
+      this.#say(`\`${uid}\`: sent by ${this.#source.address}`);
     } else {
       this.#faults++;
       this.#complain(`\`${uid}\`: ${ended.error?.message ?? ended.status}`);
@@ -314,17 +315,19 @@ class Migration {
     for (const { uid } of indexes) {
       const here = await this.#countsOf(this.#source, uid);
       const there = await this.#countsOf(this.#target, uid);
-      const told = (counts: Counts | null): string =>
+      const describe = (counts: Counts | null): string =>
         counts === null
           ? 'missing'
-          : `${counts.numberOfDocuments} documents, ${counts.numberOfEmbeddings ?? 0} embeddings`;
-      const isSame = told(here) === told(there);
+          : `${counted(counts.numberOfDocuments, 'document')}, ${counted(counts.numberOfEmbeddings ?? 0, 'embedding')}`;
+      const isSame = describe(here) === describe(there);
       if (!isSame) this.#faults++;
-      this.#say(`\`${uid}\`: ${told(there)}${isSame ? '' : `, but the source has ${told(here)}`}`);
+      this.#say(
+        `\`${uid}\`: ${describe(there)}${isSame ? '' : `, but the source has ${describe(here)}`}`,
+      );
     }
   }
 
-  /** Null: there is no such index. */
+  /** null: there is no such index. */
   async #countsOf(connection: Connection, uid: string): Promise<Counts | null> {
     try {
       return await connection.get<Counts>(`${pathOf(uid)}/stats`);
@@ -339,8 +342,8 @@ class Migration {
     this.#faults += await tally.waitFor(this.#target, tasks);
   }
 
-  /** What of many could not be copied; other errors than refusals end the command. */
-  #tell(what: string, error: unknown, advice?: string): void {
+  /** Reports an item that could not be copied. Errors other than refusals end the command. */
+  #report(what: string, error: unknown, advice?: string): void {
     if (!(error instanceof RefusedRequest)) throw error;
     this.#faults++;
     this.#complain(`${what}: ${refusalText(error)}${advice === undefined ? '' : `; ${advice}`}`);
@@ -368,7 +371,7 @@ async function pages<T>(connection: Connection, path: string): Promise<T[]> {
   }
 }
 
-/** Settings without the keys that the source does not show; and where these stand. */
+/** The settings without the keys that the source masks, and the paths of these keys. */
 export function withoutSecrets(value: unknown, path = ''): { value: unknown; secrets: string[] } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { value, secrets: [] };
@@ -381,7 +384,7 @@ export function withoutSecrets(value: unknown, path = ''): { value: unknown; sec
       secrets.push(at);
       continue;
     }
-    // Of a URL the rest is kept; it does not work before its credentials are set.
+    // The rest of a URL is kept. The URL works once its credentials are set.
     if (path.startsWith('embedders') && typeof member === 'string' && MASKED_PART.test(member)) {
       secrets.push(at);
     }

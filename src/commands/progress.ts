@@ -3,16 +3,16 @@ import type { Terminal } from './command.ts';
 
 const COLUMNS = 30;
 
-/** A bar on a terminal, nothing elsewhere. */
+/** A progress bar on a terminal; elsewhere nothing is shown. */
 export interface Progress {
-  /** @param done of the total. @param note what stands behind the bar */
+  /** @param done the part of the total that is done. @param note text after the bar */
   update(done: number, note: string): void;
   end(): void;
 }
 
 const NONE: Progress = { update: () => {}, end: () => {} };
 
-/** @param total null: not known, so there is no bar */
+/** @param total null: unknown, so no bar is shown */
 export async function showProgress(
   { complaints }: Terminal,
   label: string,
@@ -38,7 +38,12 @@ export async function showProgress(
   };
 }
 
-/** Such as `12.00 MiB of 1.25 GiB`. */
+/** `3 documents`, `1 document`. */
+export function counted(count: number, one: string): string {
+  return `${count} ${count === 1 ? one : `${one}s`}`;
+}
+
+/** A note such as `12.00 MiB of 1.25 GiB`. */
 export function sizeNote(done: number, total: number | null): string {
   return total === null ? humanSize(done) : `${humanSize(done)} of ${humanSize(total)}`;
 }

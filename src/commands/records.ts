@@ -1,6 +1,6 @@
 /**
- * Documents of files as bytes, one by one: JSON in an array or one after another, and CSV, each
- * perhaps compressed by gzip.
+ * Reads documents from files one by one as bytes: JSON arrays, consecutive JSON documents, and CSV,
+ * all optionally compressed by gzip.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -13,14 +13,14 @@ import { markBytes, refuseWide, Utf8Check } from '../records/utf8-check.ts';
 import { FileError } from './command.ts';
 
 export const FORMATS = ['json', 'csv'] as const;
-/** `json` stands for an array as well as for one document a line. */
+/** `json` includes arrays and one document per line. */
 export type Format = (typeof FORMATS)[number];
 
-/** No server takes a larger document. */
+/** Maximum size of a document. No server accepts larger ones. */
 const RECORD_BYTES_MAX = 512 * 2 ** 20;
 const READ_BYTES = 256 * 1024;
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
-/** What the encoding is told by. */
+/** Number of bytes by which the encoding is detected. */
 const BEGIN_BYTES = 64;
 const [OPEN_ARRAY, OPEN_OBJECT] = Buffer.from('[{');
 const NEWLINE = 10;
@@ -29,27 +29,27 @@ const CR = 13;
 /** The bytes of one document, with the end of its line. */
 export interface FileRecord {
   bytes: Buffer;
-  /** Of the file, from 1, in which it begins. */
+  /** The line of the file, from 1, in which the document begins. */
   line: number;
 }
 
 export interface Source {
-  /** As people know the file. */
+  /** The name of the file in messages. */
   name: string;
   format: Format;
-  /** Of CSV the first record, else empty. */
+  /** The first record of CSV; empty for JSON. */
   header: Buffer;
-  /** Of CSV. */
+  /** The CSV delimiter. */
   delimiter: string;
-  /** Some whole records at a time. Throws `FileError`. */
+  /** Yields groups of complete records. Throws `FileError`. */
   records: AsyncIterable<FileRecord[]>;
-  /** Bytes of the file read so far. */
+  /** The number of bytes of the file read so far. */
   bytesRead(): number;
-  /** The same, decompressed and without a mark of the encoding. */
+  /** The same after decompression, without a byte order mark. */
   textBytes(): number;
 }
 
-/** Bytes of the files together; null when one is not a regular file. Throws `FileError`. */
+/** The total size of the files in bytes; null if one is not a regular file. Throws `FileError`. */
 export async function bytesOf(paths: readonly string[]): Promise<number | null> {
   let bytes: number | null = 0;
   for (const path of paths) {
@@ -67,13 +67,13 @@ export async function bytesOf(paths: readonly string[]): Promise<number | null> 
 }
 
 export interface SourceOptions {
-  /** Null: as its name or else its first byte says. */
+  /** null: determined by the name of the file, else by its first byte. */
   format: Format | null;
-  /** Between the values of CSV. Null: as its name says. */
+  /** The CSV delimiter; null: determined by the name of the file. */
   delimiter: string | null;
 }
 
-/** @param path `-`: `input` */
+/** @param path `-` means `input` */
 export async function openSource(
   path: string,
   input: Readable,
@@ -106,7 +106,7 @@ export async function openSource(
       textBytes: () => textBytes,
     };
     if (format === 'json')
-      return { ...shared, header: Buffer.alloc(0), records: told(records, name) };
+      return { ...shared, header: Buffer.alloc(0), records: withFileErrors(records, name) };
     const { value, done } = await records.next();
     const [header, ...rest] = done === true ? [] : value;
     if (header !== undefined) refuseOtherDelimiter(header.bytes, delimiter);
@@ -117,15 +117,15 @@ export async function openSource(
     return {
       ...shared,
       header: ended(header?.bytes ?? Buffer.alloc(0)),
-      records: told(others(), name),
+      records: withFileErrors(others(), name),
     };
   } catch (error) {
     throw unreadable(name, error);
   }
 }
 
-/** The same records; what the file fails with becomes a `FileError`. */
-async function* told(
+/** Yields the same records and converts errors to `FileError`. */
+async function* withFileErrors(
   records: AsyncIterable<FileRecord[]>,
   name: string,
 ): AsyncGenerator<FileRecord[], undefined> {
@@ -150,7 +150,8 @@ function unreadable(name: string, error: unknown): Error {
 }
 
 /**
- * The first bytes, at least `bytes` of them where there are so many, and all bytes, these included.
+ * Reads the first bytes: at least `bytes`, or all if there are fewer. Also returns an iterator over
+ * all bytes, including these.
  */
 async function peeked(
   source: AsyncGenerator<Buffer, undefined>,
@@ -180,7 +181,7 @@ async function* decompressed(source: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** UTF-8 without its mark. Throws `FileFault` for anything else. */
+/** Yields UTF-8 without a byte order mark. Throws `FileFault` for other encodings. */
 async function* checkedText(
   source: AsyncIterable<Buffer>,
   read: (bytes: number) => void,
@@ -205,7 +206,7 @@ function formatOf(path: string, first: Buffer): Format {
   return begin === OPEN_ARRAY || begin === OPEN_OBJECT ? 'json' : 'csv';
 }
 
-/** A record that something follows ends with its line, also the last of a file. */
+/** Adds a line end to the last record of a file, so that another record can follow it. */
 function ended(record: Buffer): Buffer {
   const last = record.at(-1);
   return last === undefined || last === NEWLINE || last === CR
@@ -260,7 +261,7 @@ async function* csvRecords(
   if (!isBlank(last)) yield [{ bytes: ended(last), line: splitter.recordLine }];
 }
 
-/** Puts the parts of a record together that chunks cut. */
+/** Joins the parts of a record that is split across chunks. */
 class Joiner {
   #parts: Buffer[] = [];
   bytes = 0;

@@ -1,6 +1,5 @@
 /**
- * Finds out whether two addresses lead to the same server, by what the servers say and not by their
- * names.
+ * Finds out whether two addresses lead to the same server, based on its data, not on the addresses.
  */
 import { randomUUID } from 'node:crypto';
 import { RefusedRequest } from '../outbound/api-peer.ts';
@@ -8,8 +7,8 @@ import { CommandFailure } from './command.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * Looks at each address. They run at once, on connections of their own, so that a balancer spreads
- * them.
+ * Number of checks per address. They run concurrently on separate connections, so that a load
+ * balancer distributes them.
  */
 const LOOKS = 8;
 
@@ -19,12 +18,12 @@ export interface KnownIndex {
 }
 
 /**
- * Writes a mark, an empty index with a random name, to `target`, and looks for it at both. This
- * works with every server of the interface, and through proxies. Where the keys do not allow it,
- * the dates of the indexes decide. Throws `CommandFailure` when both are the same server, write to
- * each other, or cannot be told apart.
- * @param indexes of `source`
- * @param say takes a line for the user
+ * Creates a mark, an empty index with a random name, on `target` and looks for it on both servers.
+ * This works with any server with this API, and through proxies. If the keys do not allow it, the
+ * dates of the indexes decide. Throws `CommandFailure` if both are the same server, replicate to
+ * each other, or cannot be distinguished.
+ * @param indexes the indexes of `source`
+ * @param say prints a line for the user
  */
 export async function refuseSameServer(
   source: Connection,
@@ -38,24 +37,24 @@ export async function refuseSameServer(
     await requireOtherDates(source, target, indexes);
     return;
   }
-  // A request that was repeated may have made it the first time.
+  // A retried request may have created it in its first attempt.
   if (made.status !== 'succeeded' && made.error?.code !== 'index_already_exists') {
     throw new CommandFailure(
-      `${target.place} cannot create an index: ${made.error?.message ?? made.status}`,
+      `${target.address} cannot create an index: ${made.error?.message ?? made.status}`,
     );
   }
   try {
     const there = await looksFor(target, mark);
     if (there?.includes(false) === true) {
       throw new CommandFailure(
-        `Several servers respond at ${target.place}: an index that one has created does not exist on another. Name one of them with --url.`,
+        `Several servers respond at ${target.address}: an index that one has created does not exist on another. Name one of them with --url.`,
       );
     }
     const here = await looksFor(source, mark);
     if (here === null) await requireOtherDates(source, target, indexes);
     else if (here.includes(true)) {
       throw new CommandFailure(
-        `${source.place} and ${target.place} are the same server, or forward writes to each other: what is written to one appears on the other. Nothing was copied or deleted. Name another server with --url.`,
+        `${source.address} and ${target.address} are the same server, or forward writes to each other: what is written to one appears on the other. Nothing was copied or deleted. Name another server with --url.`,
       );
     }
   } finally {
@@ -72,11 +71,13 @@ async function removeMark(
   const task = await unlessForbidden(() => target.register({ method: 'DELETE', path }));
   if (task !== null) await target.waitFor([task], () => {});
   else {
-    say(`The key of ${target.place} may not delete indexes; the empty index \`${mark}\` stays.`);
+    say(
+      `The key of ${target.address} may not delete indexes, so the empty index \`${mark}\` remains.`,
+    );
   }
 }
 
-/** What each look found; null: the key may not know. */
+/** The result of each check; null: the key does not allow it. */
 function looksFor(connection: Connection, uid: string): Promise<boolean[] | null> {
   return unlessForbidden(() =>
     Promise.all(
@@ -85,7 +86,7 @@ function looksFor(connection: Connection, uid: string): Promise<boolean[] | null
   );
 }
 
-/** Null: there is no such index. */
+/** null: there is no such index. */
 async function indexOf(connection: Connection, uid: string): Promise<KnownIndex | null> {
   try {
     return await connection.get<KnownIndex>(`/indexes/${encodeURIComponent(uid)}`);
@@ -96,8 +97,8 @@ async function indexOf(connection: Connection, uid: string): Promise<KnownIndex 
 }
 
 /**
- * An index of the source that the target lacks, or has created at another moment, proves that they
- * differ.
+ * Throws unless an index of the source is missing on the target or was created at another time
+ * there, which proves that the servers differ.
  */
 async function requireOtherDates(
   source: Connection,
@@ -111,12 +112,12 @@ async function requireOtherDates(
     if (there.index === null || there.index.createdAt !== createdAt) return;
   }
   throw new CommandFailure(
-    `These keys cannot show whether ${source.place} and ${target.place} are the same server, so nothing was copied or deleted. ` +
+    `These keys cannot show whether ${source.address} and ${target.address} are the same server, so nothing was copied or deleted. ` +
       'Give --key the right to create and delete indexes, and --from-key that to read all indexes.',
   );
 }
 
-/** Null: the key may not do it. */
+/** null: the key does not allow the request. */
 async function unlessForbidden<T>(request: () => Promise<T>): Promise<T | null> {
   try {
     return await request();

@@ -1,10 +1,10 @@
-/** Waits for tasks, with progress, and tells which of them failed. */
+/** Waits for tasks, shows progress, and reports failed tasks. */
 import type { Terminal } from './command.ts';
 import type { Connection, FinishedTask } from './connection.ts';
-import { showProgress } from './progress.ts';
+import { counted, showProgress } from './progress.ts';
 
-/** Failed tasks that are told one by one. */
-const FAILURES_TOLD = 20;
+/** Maximum number of failed tasks that are listed individually. */
+const FAILURES_SHOWN = 20;
 
 export class TaskTally {
   readonly #terminal: Terminal;
@@ -16,13 +16,13 @@ export class TaskTally {
   }
 
   /**
-   * @param places what tasks are of, where that is known
+   * @param origins the file and lines of tasks, where known
    * @returns how many of the tasks failed or were canceled
    */
   async waitFor(
     connection: Connection,
     uids: readonly number[],
-    places: ReadonlyMap<number, string> = new Map(),
+    origins: ReadonlyMap<number, string> = new Map(),
   ): Promise<number> {
     const progress = await showProgress(this.#terminal, 'indexing', uids.length, this.#isQuiet);
     const failed: FinishedTask[] = [];
@@ -30,21 +30,21 @@ export class TaskTally {
     try {
       await connection.waitFor(uids, (task) => {
         if (task.status !== 'succeeded') failed.push(task);
-        progress.update(++ended, `${ended} of ${uids.length} tasks`);
+        progress.update(++ended, `${ended} of ${counted(uids.length, 'task')}`);
       });
     } finally {
       progress.end();
     }
-    for (const task of failed.slice(0, FAILURES_TOLD)) this.#tell(task, places.get(task.uid));
-    if (failed.length > FAILURES_TOLD) {
-      this.#terminal.complaints.write(`and ${failed.length - FAILURES_TOLD} more\n`);
+    for (const task of failed.slice(0, FAILURES_SHOWN)) this.#report(task, origins.get(task.uid));
+    if (failed.length > FAILURES_SHOWN) {
+      this.#terminal.complaints.write(`and ${failed.length - FAILURES_SHOWN} more\n`);
     }
     return failed.length;
   }
 
-  #tell({ uid, status, indexUid, error }: FinishedTask, place: string | undefined): void {
+  #report({ uid, status, indexUid, error }: FinishedTask, origin: string | undefined): void {
     const why = error === null ? '' : `: ${error.message} (${error.code})`;
-    const of = place === undefined ? '' : `; it is of ${place}`;
+    const of = origin === undefined ? '' : `; it contains ${origin}`;
     this.#terminal.complaints.write(`task ${uid} of \`${indexUid ?? '*'}\` ${status}${why}${of}\n`);
   }
 }

@@ -1,4 +1,4 @@
-/** `gannet tasks`: the tasks of a running server, once or as they end. */
+/** `gannet tasks`: lists the tasks of a running server, or shows them as they finish. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
@@ -15,7 +15,7 @@ import {
 
 const LIMIT = 20;
 const PAGE = 1000;
-/** Of the tasks that wait, the oldest so many are looked at each time. */
+/** Maximum number of waiting tasks that are polled at a time, oldest first. */
 const WATCHED = 1000;
 const POLL_MS = 500;
 const CLEAR_LINE = '\r\x1b[K';
@@ -75,7 +75,7 @@ class TaskList {
   readonly #isJson: boolean;
   readonly #untilIdle: boolean;
   readonly #status: string | null;
-  /** Of every request for tasks. */
+  /** Query parameters of every request for tasks. */
   readonly #filter: Record<string, string>;
   #failed = 0;
 
@@ -112,14 +112,14 @@ class TaskList {
       const oldest = [...open].toSorted((a, b) => a - b).slice(0, WATCHED);
       const tasks = (await this.#connection.tasks(oldest)) as Task[];
       const ended = tasks.filter(({ status }) => status !== 'enqueued' && status !== 'processing');
-      if (ended.length > 0) this.#tellState('');
+      if (ended.length > 0) this.#showState('');
       for (const task of ended.toSorted((a, b) => a.uid - b.uid)) this.#print(task);
       const found = new Set(tasks.map(({ uid }) => uid));
-      // Those that are deleted are looked at no more.
+      // Deleted tasks are no longer polled.
       for (const uid of oldest) if (!found.has(uid)) open.delete(uid);
       for (const { uid } of ended) open.delete(uid);
       if (this.#untilIdle && open.size === 0) return this.#failed === 0 ? DONE : FAILED;
-      if (this.#terminal.complaints.isTTY === true) this.#tellState(await this.#state(open.size));
+      if (this.#terminal.complaints.isTTY === true) this.#showState(await this.#state(open.size));
       if (ended.length === 0) {
         await delay(POLL_MS, undefined, { signal: this.#terminal.signal });
       }
@@ -154,8 +154,8 @@ class TaskList {
     return `${waiting} open${running}`;
   }
 
-  /** The last line of a terminal, written again and again. */
-  #tellState(line: string): void {
+  /** Updates the status line at the bottom of a terminal. */
+  #showState(line: string): void {
     if (this.#terminal.complaints.isTTY === true) {
       this.#terminal.complaints.write(`${CLEAR_LINE}${line}`);
     }
@@ -180,7 +180,7 @@ function lineOf({ uid, status, type, indexUid, enqueuedAt, duration, error }: Ta
   return `${cells.join(' ').trimEnd()}\n`;
 }
 
-/** Of an ISO 8601 duration in days, hours, minutes and seconds. */
+/** The seconds of an ISO 8601 duration of days, hours, minutes and seconds. */
 function secondsOf(duration: string | null): string {
   const match = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(duration ?? '');
   if (match === null) return '-';

@@ -1,7 +1,4 @@
-/**
- * Puts the documents of a dump into an index: cut into files of some size, each of which becomes
- * one commit.
- */
+/** Loads the documents of a dump into an index, in files of limited size with one commit each. */
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,15 +16,15 @@ const NEWLINE = 10;
 export interface DocumentTarget {
   uid: string;
   entry: IndexEntry;
-  /** RFC 3339; becomes `updatedAt`. */
+  /** RFC 3339 date that becomes `updatedAt`. */
   now: string;
 }
 
 /**
- * Loads lines of JSON; while a file is indexed the next one is written.
- * @param dir folder for the files, which are erased
- * @param check reads a file before the index gets it; throws when it is not right
- * @returns number of lines. Throws `DumpError` for a document that the index refuses.
+ * Loads JSON lines. The next file is written while one is indexed.
+ * @param dir folder for the temporary files, which are deleted
+ * @param check checks a file before it is indexed; throws if the file is invalid
+ * @returns the number of lines. Throws `DumpError` if the index refuses a document.
  */
 export async function loadDocuments(
   target: DocumentTarget,
@@ -40,7 +37,7 @@ export async function loadDocuments(
   let running: Promise<void> = Promise.resolve();
   let number = 0;
   let piece = await Piece.create(join(dir, `documents-${number}`));
-  /** Hands a piece to the index once the one before is done. */
+  /** Passes a piece to the index once the previous one is indexed. */
   const commit = async (): Promise<void> => {
     const { file, count } = await piece.close();
     const first = lines + 1;
@@ -49,7 +46,7 @@ export async function loadDocuments(
     if (count > 0) await check(file, first);
     if (count > 0) running = apply(target, file, first);
     else await rm(file, { force: true });
-    // Told when it is waited for.
+    // The error is reported where `running` is awaited.
     running.catch(() => {});
   };
   try {
@@ -88,7 +85,7 @@ async function apply(target: DocumentTarget, file: string, first: number): Promi
   }
 }
 
-/** @returns why the index refuses the documents; null: they are in it */
+/** @returns why the index refuses the documents; null: they were added */
 async function applied(
   { entry, now }: DocumentTarget,
   file: string,
@@ -101,7 +98,7 @@ async function applied(
   }
 }
 
-/** Older servers took anything for `_vectors` where there were no embedders. */
+/** Removes invalid `_vectors`, which older servers accepted in indexes without embedders. */
 async function dropForeignVectors(file: string): Promise<void> {
   const clean = `${file}-clean`;
   const output = await open(clean, 'w');

@@ -1,6 +1,5 @@
 /**
- * What a dump of any format holds, in the terms of the newest one: everything but documents and
- * tasks.
+ * The contents of a dump of any format, converted to the newest one, without documents and tasks.
  */
 import { excessIn } from '../base/json.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
@@ -9,40 +8,40 @@ import type { DumpVersion } from './dump-layout.ts';
 import { textOf } from '../contract/task-types/dump-form.ts';
 import { firstIndexSettings, legacySettings } from './legacy-settings.ts';
 
-/** Least and greatest format that is read. */
+/** The oldest and newest format that can be read. */
 const VERSIONS = [1, 6] as const;
 
 export interface DumpedIndex {
   uid: string;
-  /** Its folder in the archive, or what tasks of older formats call it. */
+  /** Its folder in the archive, or its name in tasks of older formats. */
   folder: string;
-  /** RFC 3339; null: not known. */
+  /** RFC 3339; null: unknown. */
   createdAt: string | null;
   updatedAt: string | null;
   primaryKey: string | null;
-  /** As in the newest format. */
+  /** Settings in the newest format. */
   settings: Record<string, unknown>;
 }
 
 export interface DumpContents {
   version: DumpVersion;
-  /** Of the program that wrote it. */
+  /** Version of the program that wrote the dump. */
   dbVersion: string;
-  /** RFC 3339; null: not known. */
+  /** RFC 3339; null: unknown. */
   date: string | null;
   instanceUid: string | null;
   indexes: DumpedIndex[];
   keys: Record<string, unknown>[];
   features: Record<string, unknown>;
-  /** Null: absent. */
+  /** The network; null: absent. */
   network: Record<string, unknown> | null;
   webhooks: Record<string, unknown>;
   chats: Map<string, Record<string, unknown>>;
-  /** Dynamic search rules; dumps of this server alone have them. */
+  /** Dynamic search rules. Only dumps of this server contain them. */
   rules: unknown[];
 }
 
-/** @param files the small ones, by path. Throws `DumpError`. */
+/** @param files the small files, by path. Throws `DumpError`. */
 export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
   const small = new SmallFiles(files);
   const metadata = small.object('metadata.json');
@@ -129,7 +128,7 @@ function indexesOf(
   });
 }
 
-/** Throws when a uid is none, or two indexes share it. */
+/** Throws if a uid is invalid or two indexes have the same uid. */
 function checked(indexes: DumpedIndex[]): DumpedIndex[] {
   const seen = new Set<string>();
   for (const { uid } of indexes) {
@@ -143,7 +142,7 @@ function checked(indexes: DumpedIndex[]): DumpedIndex[] {
 
 const NEWLINE = 10;
 
-/** The small files, parsed when asked for. A fault names the file and the line. */
+/** The small files, parsed on demand. Errors name the file and the line. */
 class SmallFiles {
   readonly #files: ReadonlyMap<string, Buffer>;
 
@@ -176,7 +175,7 @@ class SmallFiles {
     return objects;
   }
 
-  /** Paths that match, with what the first group matched, ascending. */
+  /** Matching paths with the text of the first group, ascending. */
   matching(pattern: RegExp): [path: string, group: string][] {
     return [...this.#files.keys()]
       .map((path) => [path, pattern.exec(path)?.[1]] as const)
@@ -186,21 +185,21 @@ class SmallFiles {
 }
 
 /** Throws `DumpError`. */
-export function parseObject(bytes: Buffer, place: string): Record<string, unknown> {
-  refuseExcess(bytes, place);
+export function parseObject(bytes: Buffer, location: string): Record<string, unknown> {
+  refuseExcess(bytes, location);
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString());
   } catch (error) {
-    throw new DumpError(`${place} is not JSON: ${(error as Error).message}`);
+    throw new DumpError(`${location} is not JSON: ${(error as Error).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DumpError(`${place} is not a JSON object`);
+    throw new DumpError(`${location} is not a JSON object`);
   }
   return value as Record<string, unknown>;
 }
 
-function refuseExcess(bytes: Buffer, place: string): void {
+function refuseExcess(bytes: Buffer, location: string): void {
   const excess = excessIn(bytes);
-  if (excess !== null) throw new DumpError(`${place} cannot be read: ${excess}`);
+  if (excess !== null) throw new DumpError(`${location} cannot be read: ${excess}`);
 }

@@ -1,11 +1,8 @@
-/** Dates of tasks and batches as dumps hold them. */
+/** Dates of tasks and batches in dumps. */
 import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { ExactDates } from '../contract/tasks.ts';
 
-/**
- * The dates of a task or batch of which milliseconds with microseconds would lose something;
- * undefined: none.
- */
+/** The dates of a task or batch that are more precise than microseconds; undefined: none. */
 export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates | undefined {
   const exact: ExactDates = {};
   for (const name of ['enqueuedAt', 'startedAt', 'finishedAt'] as const) {
@@ -16,8 +13,8 @@ export function exactDates(line: Readonly<Record<string, unknown>>): ExactDates 
 }
 
 /**
- * A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as
- * fraction.
+ * Converts an RFC 3339 date with at most nine fractional digits to milliseconds, with microseconds
+ * as the fraction.
  */
 export function dateOf(text: unknown): number | null {
   if (typeof text !== 'string') return null;

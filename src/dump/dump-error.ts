@@ -1,4 +1,4 @@
-/** A dump that cannot be imported; the message is for the person who starts the program. */
+/** A dump cannot be imported. The message is for the person who starts the program. */
 export class DumpError extends Error {
   override readonly name = 'DumpError';
 }

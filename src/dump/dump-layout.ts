@@ -1,19 +1,19 @@
 /**
- * Which file of a dump holds what, for the six formats. Formats 2 to 5 name the folders of indexes
- * by uuids, format 1 keeps one folder per index and nothing beside them.
+ * The layout of the files in a dump, for all six formats. Formats 2 to 5 name the folders of
+ * indexes by uuids; format 1 contains only one folder per index.
  */
 
 export type DumpVersion = 1 | 2 | 3 | 4 | 5 | 6;
 
 export type DumpPart =
-  /** Small: read whole. */
+  /** A small file, which is read as a whole. */
   | { kind: 'small' }
-  /** Of the index in that folder. */
+  /** The documents of the index in that folder. */
   | { kind: 'documents'; folder: string }
-  /** One task, update or batch a line. Of the index in that folder, or of all. */
+  /** One task or update per line, of the index in that folder; null: of all indexes. */
   | { kind: 'tasks'; folder: string | null }
   | { kind: 'batches' }
-  /** Of an unfinished task: its uid, or the uuid that the task names. */
+  /** The payload of an unfinished task. `name`: its uid, or the uuid that the task names. */
   | { kind: 'payload'; name: string }
   | { kind: 'unknown' };
 
@@ -27,7 +27,7 @@ const SMALL: readonly RegExp[] = [
   /^indexes\/[^/]+\/(?:metadata|settings|meta)\.json$/,
 ];
 
-/** Where a file counts for no version, it is unknown. */
+/** The part that a file belongs to. A file that no format defines is unknown. */
 export function partOf(path: string): DumpPart {
   if (SMALL.some((pattern) => pattern.test(path))) return { kind: 'small' };
   const documents = /^indexes\/([^/]+)\/documents\.jsonl$/.exec(path);

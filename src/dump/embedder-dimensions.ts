@@ -1,6 +1,6 @@
 /**
- * What the documents of a dump tell of embedders: how many dimensions their embeddings have.
- * Settings need not say, and no provider is asked during an import.
+ * Finds the dimensions of embedders from the documents of a dump. Settings need not contain them,
+ * and no provider is called during an import.
  */
 import { own } from '../base/own.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
@@ -8,12 +8,11 @@ import type { Embedders } from '../contract/embedders/sources.ts';
 import { indexingFragments, numberFragments } from '../embedding/embedder-state.ts';
 import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts';
 
-/** By name of the embedder. */
+/** Dimensions by name of the embedder. */
 export type Dimensions = Record<string, number>;
 
 /**
- * Dimensions of the embeddings in some lines of JSON; those that are cut off or none are passed
- * over.
+ * The dimensions of the embeddings in some JSON lines. Incomplete and invalid lines are skipped.
  */
 export function dimensionsIn(lines: string): Dimensions {
   const found = new Map<string, number>();
@@ -35,7 +34,7 @@ export function dimensionsIn(lines: string): Dimensions {
   return Object.fromEntries(found);
 }
 
-/** Of an embedding, a list of embeddings, or an object with either. */
+/** The length of an embedding, in a list of embeddings or an object with either; null: none. */
 function lengthOf(given: unknown): number | null {
   const list = Array.isArray(given)
     ? given
@@ -46,7 +45,7 @@ function lengthOf(given: unknown): number | null {
   return Array.isArray(first) && first.length > 0 ? first.length : null;
 }
 
-/** What is known of the embedders of an index, as batches leave it. */
+/** The states of the embedders of an index, as a batch would store them. */
 export function statesOf(embedders: Embedders, found: Dimensions): EmbedderStates {
   const states = new Map<string, EmbedderState>();
   for (const [name, embedder] of Object.entries(embedders)) {

@@ -1,10 +1,10 @@
 /**
- * Makes a database of a dump, in a folder of its own that counts only once everything is in it
+ * Creates a database from a dump, in a folder that becomes valid only once it is complete
  * (`importDatabase`).
  *
- * The archive is read twice: once to its end, so that what is cut off or damaged is refused before
- * anything is made, and for the small files, which may stand behind the large ones; then for
- * documents and tasks, which go straight to where they belong.
+ * The archive is read twice. The first pass reads it to its end, so that a damaged archive is
+ * refused before anything is created, and collects the small files, which may come after the large
+ * ones. The second pass loads documents and tasks directly into the database.
  */
 import { createWriteStream, writeFileSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -33,23 +33,21 @@ import { partOf } from './dump-layout.ts';
 import { dumpSections } from './sections.ts';
 import { loadTasks, type SpooledPayload, type SpooledTasks } from './task-loader.ts';
 
-/** Greatest of the files that are read whole: settings, keys, lists. */
+/** Maximum size of files that are read as a whole: settings, keys, lists. */
 export const SMALL_FILE_BYTES_MAX = 64 * 2 ** 20;
 
 export interface DumpImport {
-  /** The dump. */
+  /** Path of the dump. */
   file: string;
   dbPath: string;
-  /** Of the program. */
+  /** Version of the program. */
   version: string;
   native: NativeAddon;
   storeBytesMax: number;
   log: (message: string) => void;
 }
 
-/**
- * Throws `ArchiveError`, `DumpError` or `DataFolderError`; then there is no database, as before.
- */
+/** Throws `ArchiveError`, `DumpError` or `DataFolderError`; then no database is created. */
 export async function importDump({ file, dbPath, ...options }: DumpImport): Promise<void> {
   try {
     const contents = await readSmallFiles(file);
@@ -64,10 +62,10 @@ export async function importDump({ file, dbPath, ...options }: DumpImport): Prom
   }
 }
 
-/** What documents tell is looked for in so many bytes of them. */
+/** Bytes of documents that are searched for the dimensions of embedders. */
 const SAMPLE_BYTES = 2 ** 20;
 
-/** Reads the archive to its end. */
+/** Reads the archive to its end and returns the contents of the small files. */
 async function readSmallFiles(file: string): Promise<DumpContents & { samples: Samples }> {
   const small = new Map<string, Buffer>();
   const samples: Samples = new Map();
@@ -85,7 +83,7 @@ async function readSmallFiles(file: string): Promise<DumpContents & { samples: S
   return { ...readContents(small), samples };
 }
 
-/** By folder of the index in the archive. */
+/** Dimensions by folder of the index in the archive. */
 type Samples = Map<string, Dimensions>;
 
 async function sampleOf(body: AsyncIterable<Buffer>): Promise<Dimensions> {
@@ -101,12 +99,12 @@ async function sampleOf(body: AsyncIterable<Buffer>): Promise<Dimensions> {
 
 class Import {
   readonly #dir: string;
-  /** For files that are needed for the import alone. */
+  /** Folder for temporary files. */
   readonly #spoolDir: string;
   readonly #file: string;
   readonly #contents: DumpContents & { samples: Samples };
   readonly #options: Omit<DumpImport, 'file' | 'dbPath'>;
-  /** By folder in the archive. */
+  /** Indexes by folder in the archive. */
   readonly #targets = new Map<string, DocumentTarget>();
   readonly #tasks: SpooledTasks['tasks'] = [];
   readonly #payloads = new Map<string, SpooledPayload>();
@@ -242,9 +240,7 @@ class Import {
     return { file, bytes, documents: await this.#documentsIn(file, path) };
   }
 
-  /**
-   * The number of documents in a file of lines. Throws `DumpError` when one of them is not right.
-   */
+  /** Counts the documents in a file of lines. Throws `DumpError` if one of them is invalid. */
   async #documentsIn(file: string, path: string): Promise<number> {
     try {
       return (await this.#options.native.checkPayload(file, 'ndjson', '', '')).documents;

@@ -1,6 +1,6 @@
-/** Settings of the formats 1 to 5, turned into those of the newest one. */
+/** Converts settings of the formats 1 to 5 to the newest format. */
 
-/** Settings of an index or of an update; what is not given stays so. */
+/** Converts the settings of an index or of an update. Absent settings stay absent. */
 export function legacySettings(old: Record<string, unknown>): Record<string, unknown> {
   const { attributesForFaceting, rankingRules, ...others } = old;
   const settings: Record<string, unknown> = { ...others };
@@ -11,7 +11,7 @@ export function legacySettings(old: Record<string, unknown>): Record<string, unk
 }
 
 /**
- * Settings of an index of format 1, where attributes for faceting are those for sorting as well.
+ * Converts settings of an index of format 1, where attributes for faceting can also be sorted by.
  */
 export function firstIndexSettings(old: Record<string, unknown>): Record<string, unknown> {
   const { attributesForFaceting: attributes } = old;
@@ -20,8 +20,8 @@ export function firstIndexSettings(old: Record<string, unknown>): Record<string,
 }
 
 /**
- * Settings of an update of format 1, where each one is `Nothing`, `Clear` or `{Update: value}`; the
- * names of ranking rules begin with capitals there.
+ * Converts settings of an update of format 1, where each setting is `Nothing`, `Clear` or
+ * `{Update: value}`, and the names of ranking rules are capitalized.
  */
 export function firstSettings(old: Record<string, unknown>): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
@@ -34,7 +34,8 @@ export function firstSettings(old: Record<string, unknown>): Record<string, unkn
 }
 
 /**
- * `asc(price)` and `{Asc: price}` become `price:asc`; `wordsPosition` is a part of `attribute` now.
+ * Converts `asc(price)` and `{Asc: price}` to `price:asc`. Drops `wordsPosition`, which `attribute`
+ * now includes.
  */
 function legacyRules(rules: readonly unknown[]): string[] {
   return rules.flatMap((rule) => {

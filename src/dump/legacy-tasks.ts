@@ -1,4 +1,4 @@
-/** Tasks and updates of the formats 1 to 5, turned into lines of the newest one. */
+/** Converts tasks and updates of the formats 1 to 5 to lines of the newest format. */
 import { dateOfNanos, nanosOf } from '../base/exact-date.ts';
 import type { DumpVersion } from './dump-layout.ts';
 import { textOf } from '../contract/task-types/dump-form.ts';
@@ -6,17 +6,17 @@ import { firstSettings, legacySettings } from './legacy-settings.ts';
 
 type Json = Record<string, unknown>;
 
-/** A line of the newest format, and the name of its payload file. */
+/** A task in the newest format, and the name of its payload file. */
 export interface TaskLine {
   line: Json;
   payload: string | null;
 }
 
 /**
- * @param index uid of the index of an update, for formats 1 to 3
- * @param number what the uid of the task becomes, for formats 1 to 3
- * @returns null for what cannot be run again: an unfinished addition of format 1, which holds no
- * documents of it
+ * @param index uid of the index that the update belongs to, for formats 1 to 3
+ * @param number the new uid of the task, for formats 1 to 3
+ * @returns null for an unfinished addition of format 1: such dumps lack its documents, so it cannot
+ * be run
  */
 export function legacyTask(
   version: DumpVersion,
@@ -35,14 +35,14 @@ function taskOfEvents(old: Json): TaskLine {
   const events = (Array.isArray(old.events) ? old.events : []).map(only);
   const last = events.at(-1);
   const dateIn = (name: string): unknown => events.find(([event]) => event === name)?.[1] ?? null;
-  // One of the two spellings.
+  // Dumps contain either spelling.
   const succeeded = events.find(([event]) => event === 'Succeeded' || event === 'Succeded');
   const failed = events.find(([event]) => event === 'Failed');
   const end = (succeeded ?? failed)?.[1] as Json | undefined;
   const [resultKind, result] = only(succeeded === undefined ? 'Other' : end!.result);
   const { type, details, payload } = legacyKind(kind, content as Json, resultKind, result as Json);
   const isDump = kind === 'Dump';
-  // That of the dump itself: it is done, or it would not be read.
+  // The task that wrote this dump was running then, but has finished, since the dump is complete.
   const isRunningDump = isDump && events.some(([event]) => event === 'Processing');
   const status =
     succeeded !== undefined || (isRunningDump && failed === undefined)
@@ -191,7 +191,7 @@ function updateKind(
   deleted: number | null,
 ): { type: unknown; details: unknown; payload: string | null } {
   const meta = old.meta as Json | string;
-  // Format 2 names the kind inside.
+  // Format 2 stores the kind inside the object.
   const tagged = typeof meta === 'object' && typeof meta.type === 'string';
   const [name, content] = tagged ? [meta.type as string, meta] : only(meta);
   const given = (content ?? {}) as Json;
@@ -290,7 +290,7 @@ function firstUpdate(old: Json, index: string | null, number: number): TaskLine 
   return { line, payload: null };
 }
 
-/** When something began that ended at a date after some seconds; null: it is not told. */
+/** The start date, computed from the end date and the duration; null: unknown. */
 function beginOf(end: unknown, seconds: unknown): string | null {
   const nanos = nanosOf(String(end));
   if (nanos === null || typeof seconds !== 'number' || !(seconds >= 0 && seconds < 1e9))
@@ -307,7 +307,7 @@ function snakeCase(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
 }
 
-/** A variant: its name alone, or the name as the only key of its content. */
+/** Reads a variant: a name, or an object with the name as its only key. */
 function only(value: unknown): [name: string, content: unknown] {
   if (typeof value === 'object' && value !== null) {
     const entry = Object.entries(value)[0];

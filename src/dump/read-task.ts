@@ -1,4 +1,4 @@
-/** A line of `tasks/queue.jsonl`, turned into what the task store holds. */
+/** Converts a line of `tasks/queue.jsonl` to the form of the task store. */
 import type { ErrorBody } from '../contract/errors.ts';
 import { READ_FROM_DUMP, type TaskRequest } from '../contract/task-types.ts';
 import type { ExactDates, TaskDetails, TaskNetwork, TaskStatus } from '../contract/tasks.ts';
@@ -8,21 +8,21 @@ import { dateOf, exactDates } from './dump-dates.ts';
 type Json = Record<string, unknown>;
 
 /**
- * A task of a dump. Dates are milliseconds with microseconds as fraction, and exact ones where that
- * is not enough.
+ * A task of a dump. Dates are in milliseconds with microseconds as the fraction; more precise dates
+ * are stored in addition.
  */
 export interface DumpedTask {
   uid: number;
   batchUid: number | null;
   status: Exclude<TaskStatus, 'processing'>;
-  /** An addition has no payload in it. */
+  /** The request. The payload of an addition is not included. */
   request: TaskRequest;
-  /** Of a cancelation or deletion of tasks: which, ascending. */
+  /** The uids that a cancelation or deletion of tasks matched, ascending. */
   matched: number[];
-  /** The counter that it ended with. */
+  /** The counter with which the task ended. */
   result: number | null;
   error?: ErrorBody;
-  /** Replace or add keys of the details. */
+  /** Keys to replace in or add to the details. */
   details?: TaskDetails;
   canceledBy: number | null;
   enqueuedAt: number;
@@ -31,10 +31,10 @@ export interface DumpedTask {
   exactDates?: ExactDates;
 }
 
-/** Null: of a type that this program does not know. Throws `DumpError`. */
-export function readTask(line: Json, place: string): DumpedTask | null {
+/** Returns null for an unknown task type. Throws `DumpError`. */
+export function readTask(line: Json, location: string): DumpedTask | null {
   const bad = (what: string): never => {
-    throw new DumpError(`${place}: ${what}`);
+    throw new DumpError(`${location}: ${what}`);
   };
   const uid = line.uid;
   if (!isUid(uid)) return bad('`uid` is no number of a task');
@@ -78,7 +78,7 @@ export function readTask(line: Json, place: string): DumpedTask | null {
   return task;
 }
 
-/** Dumps of other programs name the parts otherwise, or have none. */
+/** Reads the network part of a task. Dumps of other programs use other names or have none. */
 function networkOf(value: unknown): TaskNetwork | undefined {
   const { origin, remotes } = (value ?? {}) as Json;
   if (isObject(origin)) {
@@ -109,7 +109,7 @@ function isStatus(value: unknown): value is DumpedTask['status'] {
   return ['enqueued', 'succeeded', 'failed', 'canceled'].includes(value as string);
 }
 
-/** A variant: its name alone, or the name as the only key of its content. */
+/** Reads a variant: a name, or an object with the name as its only key. */
 function variantOf(value: unknown): [name: string, content: Json] {
   if (typeof value === 'object' && value !== null) {
     const entry = Object.entries(value)[0];

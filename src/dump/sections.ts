@@ -1,6 +1,7 @@
 /**
- * What a dump holds beside indexes and tasks: one section per store, which says what it writes, and
- * loads what an archive holds. A store that a dump should carry gets a section in `dumpSections`.
+ * The contents of a dump other than indexes and tasks. There is one section per store, which writes
+ * the store to an archive and loads it from one. To add a store to dumps, add a section to
+ * `dumpSections`.
  */
 import { randomUUID } from 'node:crypto';
 import { isAction } from '../contract/actions.ts';
@@ -38,10 +39,10 @@ export interface DumpFile {
 }
 
 export interface DumpSection {
-  /** As its step is named in progress. */
+  /** Name of the step in the progress. */
   step: string;
   files(): DumpFile[];
-  /** Into an empty store. */
+  /** Loads the section into an empty store. */
   load(contents: DumpContents): Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export interface DumpStores {
   webhooks: WebhookStore;
 }
 
-/** In the order in which they are loaded. */
+/** The sections, in the order in which they are loaded. */
 export function dumpSections({
   keys,
   chats,
@@ -105,7 +106,7 @@ function keySection(keys: KeyStore): DumpSection {
       for (const line of lines) {
         const created = textOf(line.created_at) ?? new Date(0).toISOString();
         await keys.put({
-          // Keys of format 4 have no uuid; their values were made in another way.
+          // Keys of format 4 have no uuid, because their values were derived in another way.
           uid: normalizeUuid(String(line.uid)) ?? randomUUID(),
           name: textOf(line.name),
           description: textOf(line.description),
@@ -121,7 +122,7 @@ function keySection(keys: KeyStore): DumpSection {
   };
 }
 
-/** Of a dump of ours. */
+/** The rate limit of a key, which only dumps of this server contain. */
 function storedRateLimit(value: unknown): { rateLimit?: RateLimit } {
   const checked = RATE_LIMITS.validate(value ?? null);
   const rateLimit = checked.ok ? rateLimitOf(checked.value) : null;
@@ -143,7 +144,7 @@ function chatSection(chats: ChatStore): DumpSection {
   };
 }
 
-/** Prompts that are the usual ones are not kept. */
+/** Converts a workspace. Default prompts are not stored. */
 function workspaceOf(uid: string, settings: Json): ChatWorkspace {
   const prompts = Object.entries((settings.prompts ?? {}) as Json).filter(
     ([name, text]) =>

@@ -1,4 +1,4 @@
-/** Puts the tasks and batches of a dump into a store. */
+/** Loads the tasks and batches of a dump into a store. */
 import { createReadStream, existsSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { linesOf } from '../archive/json-values.ts';
@@ -15,10 +15,10 @@ import { DumpError } from './dump-error.ts';
 import { legacyTask } from './legacy-tasks.ts';
 import { type DumpedTask, readTask } from './read-task.ts';
 
-/** The longest line of a task that is read, bytes. A deletion of many documents names them all. */
+/** Maximum size of a task line in bytes. A deletion of many documents lists all their ids. */
 export const TASK_LINE_BYTES_MAX = 256 * 2 ** 20;
 
-/** A payload of the dump, as lines of JSON. */
+/** A payload of the dump, as JSON lines. */
 export interface SpooledPayload {
   file: string;
   bytes: number;
@@ -26,15 +26,15 @@ export interface SpooledPayload {
 }
 
 export interface SpooledTasks {
-  /** Files of lines, with the folder of the index that they are about; null: of all indexes. */
+  /** Files with one task per line. `folder`: that of their index; null: all indexes. */
   tasks: { file: string; path: string; folder: string | null }[];
-  /** Null: the dump has none. */
+  /** File of batches; null: the dump has none. */
   batches: string | null;
-  /** By the name that tasks give it. */
+  /** Payloads by the name that tasks use. */
   payloads: ReadonlyMap<string, SpooledPayload>;
 }
 
-/** A batch that finished tasks belong to. */
+/** A batch of finished tasks. */
 interface NewBatch {
   startedAt: number;
   finishedAt: number;
@@ -46,8 +46,7 @@ interface NewBatch {
 }
 
 /**
- * @returns how many tasks were loaded, and how many left out because this program does not know
- * their types
+ * @returns the number of tasks loaded, and of tasks skipped because their types are unknown
  */
 export async function loadTasks(
   store: Store,
@@ -63,7 +62,7 @@ class TaskLoader {
   readonly #payloads: PayloadFolder;
   readonly #contents: DumpContents;
   readonly #spooled: SpooledTasks;
-  /** Dates of a batch of the dump -> its uid. */
+  /** Uids of batches by their dates. */
   readonly #byDates = new Map<string, number>();
   readonly #listed = new Set<number>();
   readonly #used = new Set<number>();
@@ -89,8 +88,8 @@ class TaskLoader {
       let number = 0;
       for await (const line of linesIn(file, path)) {
         number++;
-        const place = `${path}, line ${number}`;
-        const task = this.#read(parseObject(line, place), folder, loaded, place);
+        const location = `${path}, line ${number}`;
+        const task = this.#read(parseObject(line, location), folder, loaded, location);
         if (task === 'unfinished') continue;
         if (task === null) unknown++;
         else if (await this.#import.addTask(await this.#imported(task.task, task.payload)))
@@ -110,7 +109,7 @@ class TaskLoader {
     line: Record<string, unknown>,
     folder: string | null,
     number: number,
-    place: string,
+    location: string,
   ): { task: DumpedTask; payload: string } | 'unfinished' | null {
     const { version, date } = this.#contents;
     let given = line;
@@ -127,7 +126,7 @@ class TaskLoader {
       // That of the dump itself: it is done, or it would not be read.
       given = { ...line, status: 'succeeded', finishedAt: line.finishedAt ?? date };
     }
-    const task = readTask(given, place);
+    const task = readTask(given, location);
     return task === null ? null : { task, payload: payload ?? String(task.uid) };
   }
 
@@ -161,7 +160,7 @@ class TaskLoader {
     };
   }
 
-  /** Of a task that belongs to none, one is made for those that began and ended with it. */
+  /** The batch of a task. Tasks without one that have the same dates share a new batch. */
   #batchOf(task: DumpedTask): number {
     const { batchUid, startedAt, finishedAt, status, request } = task;
     const dates = `${startedAt} ${finishedAt}`;
@@ -201,8 +200,8 @@ class TaskLoader {
     const path = 'batches/queue.jsonl';
     let number = 0;
     for await (const bytes of linesIn(batches, path)) {
-      const place = `${path}, line ${++number}`;
-      const line = parseObject(bytes, place);
+      const location = `${path}, line ${++number}`;
+      const line = parseObject(bytes, location);
       const { uid, details, stats, batchStrategy } = line;
       const finishedAt = dateOf(line.finishedAt);
       if (finishedAt === null || !Number.isInteger(uid)) continue;

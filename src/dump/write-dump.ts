@@ -1,6 +1,4 @@
-/**
- * Writes everything that a server holds to one file, from which `import-dump.ts` makes it again.
- */
+/** Writes all data of a server to one file, from which `import-dump.ts` restores it. */
 import { rfc3339 } from '../base/clock.ts';
 import { jsonString, RawJson } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
@@ -22,19 +20,21 @@ import { batchView, taskView } from '../tasks/view.ts';
 import { type DumpStores, dumpSections } from './sections.ts';
 import { batchLine, taskLine } from './write-task.ts';
 
-/** About as many bytes of documents are held at a time. */
+/** Approximate number of bytes of documents in memory at a time. */
 const READ_BYTES = 2 ** 20;
-/** More compression takes several times as long and makes the file a tenth smaller. */
+/**
+ * Compression level. Higher levels take several times as long for a file that is a tenth smaller.
+ */
 const COMPRESSION = 4;
 
 export interface DumpOptions extends DumpStores {
   dumpDir: string;
   instanceUid: string;
-  /** Of the program. */
+  /** Version of the program. */
   version: string;
 }
 
-/** What runs a `dumpCreation`. */
+/** Creates the function that runs a `dumpCreation` task. */
 export function dumpRunner(options: DumpOptions): (context: RunContext) => Promise<RunResult> {
   return (context) => new DumpWriter(options, context).run();
 }
@@ -44,7 +44,10 @@ class DumpWriter {
   readonly #context: RunContext;
   readonly #dumpUid: string;
   readonly #file: string;
-  /** The same for each dump of this server, so that the next one replaces what a crash has left. */
+  /**
+   * The same path for each dump of this server, so that the next dump replaces a file left by a
+   * crash.
+   */
   readonly #unfinished: string;
   #step = 0;
 
@@ -94,7 +97,7 @@ class DumpWriter {
     }
   }
 
-  /** Names are for people: how many steps there are is the same for each dump of a version. */
+  /** Enters a step. Names are for people; the number of steps is constant within a version. */
   #enter(step: string): void {
     this.#context.cancel.check();
     this.#context.progress.enter(1, step, this.#step++, STEPS);
@@ -103,8 +106,8 @@ class DumpWriter {
   // --- Tasks -------------------------------------------------------------------------------------
 
   /**
-   * Those registered until now; the lines go through a file, because their number of bytes comes
-   * first.
+   * Writes the tasks registered so far. Lines go to a temporary file first, because a tar entry
+   * begins with its size.
    */
   async #writeTasks(archive: ArchiveWriter): Promise<void> {
     const { store, cancel } = this.#context;
@@ -153,7 +156,7 @@ class DumpWriter {
     return taskLine(source);
   }
 
-  /** The task of this dump is written as done, or it would be done again. */
+  /** Marks the task of this dump as finished; otherwise it would run again after an import. */
   #itself(view: TaskView): TaskView {
     const finishedAt = rfc3339(Math.max(Date.now(), Date.parse(this.#context.now)));
     return {
@@ -163,7 +166,7 @@ class DumpWriter {
     };
   }
 
-  /** Read twice, because the number of bytes comes first. */
+  /** Writes a payload, which is read twice because a tar entry begins with its size. */
   async #writePayload(archive: ArchiveWriter, uid: number): Promise<void> {
     const { store } = this.#context;
     const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
@@ -236,8 +239,8 @@ class DumpWriter {
 }
 
 /**
- * Secrets in clear. Settings of features that are off only where they say something: other servers
- * may not know them.
+ * Settings with secrets in clear. Settings of disabled features are included only if they are set,
+ * because other servers may not support them.
  */
 function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<string, unknown> {
   const initial = defaultSettings();
@@ -251,16 +254,16 @@ function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<
   return Object.fromEntries(shown.map(({ name }) => [name, settings[name]]));
 }
 
-/** Start, five sections, tasks, batches, indexes, the end. */
+/** The number of steps: start, the sections, tasks, batches, indexes, end. */
 const STEPS = 10;
 
-/** Of the start of the processing, in UTC: `YYYYMMDD-HHMMSSmmm`. */
+/** The dump uid, from the start of the processing in UTC: `YYYYMMDD-HHMMSSmmm`. */
 function dumpUidOf(now: string): string {
   const [date, time] = new Date(now).toISOString().replace('Z', '').split('T');
   return `${date!.replaceAll('-', '')}-${time!.replaceAll(/[:.]/g, '')}`;
 }
 
-/** Of each batch, when its first and its last task were registered. */
+/** For each batch, the dates at which its first and its last task were registered. */
 class EnqueuedDates {
   readonly length: number;
   readonly #first: Float64Array;

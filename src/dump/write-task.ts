@@ -1,11 +1,11 @@
-/** Tasks and batches as lines of a dump: the opposite of `read-task.ts`. */
+/** Converts tasks and batches to lines of a dump; the inverse of `read-task.ts`. */
 import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { WrittenTask } from '../contract/task-types/dump-form.ts';
 import type { BatchView, TaskView } from '../contract/tasks.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a task line is made of. */
+/** The data of a task line. */
 export interface TaskSource extends Omit<WrittenTask, 'indexUid' | 'details'> {
   readonly row: TaskRow;
   readonly view: TaskView;
@@ -35,7 +35,7 @@ export function taskLine(source: TaskSource): Json {
   return line;
 }
 
-/** A finished batch. */
+/** The line of a finished batch. */
 export function batchLine(view: BatchView, enqueued: { first: string; last: string }): Json {
   const { uid, details, stats, startedAt, finishedAt, batchStrategy } = view;
   return {

@@ -1,4 +1,4 @@
-/** Counts the attempts of a batch to get embeddings; what `embedderRequests` of its stats shows. */
+/** Counts the embedding requests of a batch, for `embedderRequests` in its stats. */
 export class EmbedderRequests {
   #total = 0;
   #failed = 0;
@@ -13,7 +13,7 @@ export class EmbedderRequests {
     this.#lastError = message;
   }
 
-  /** null: nobody was asked. */
+  /** @returns null if there were no requests */
   view(): { total: number; failed: number; lastError?: string } | null {
     if (this.#total === 0) return null;
     const counts = { total: this.#total, failed: this.#failed };

@@ -1,4 +1,4 @@
-/** What a change of settings means for the embeddings that are stored. */
+/** Determines which stored embeddings a change of settings affects. */
 import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
 import type { AnyFields, FieldName, Fragments } from '../contract/embedders/fields.ts';
@@ -13,7 +13,7 @@ import {
 } from '../contract/embedders/sources.ts';
 import type { EmbedderStates } from '../engine/embedder-states.ts';
 
-/** Whether embeddings are made here, of documents and of queries. */
+/** Whether the server computes the embeddings of documents and queries. */
 export function computes(embedder: Embedder): embedder is ComputedEmbedder {
   return embedder.source !== 'userProvided';
 }
@@ -27,8 +27,8 @@ export function searchFragments(embedder: Embedder): Fragments {
 }
 
 /**
- * Fragments keep their number; new ones get, in the order of their names, the smallest that are
- * free.
+ * Numbers fragments. Existing ones keep their numbers; new ones, in the order of their names, get
+ * the smallest free numbers.
  */
 export function numberFragments(
   names: readonly string[],
@@ -46,19 +46,21 @@ export function numberFragments(
   return Object.fromEntries(numbers);
 }
 
-/** What decides about the embeddings themselves. */
+/** The settings that determine the embeddings. */
 function identity(embedder: Embedder): string {
   return JSON.stringify(identifying(indexingPart(embedder), []));
 }
 
-/** What the dimensions and the agreement of the parts of a composite embedder depend on. */
+/**
+ * The settings that determine the dimensions, and whether the parts of a composite embedder agree.
+ */
 export function setUpIdentity(embedder: Embedder): string {
   const parts = [indexingPart(embedder), searchPart(embedder)];
   const fields = parts.map((part) => identifying(part, ['url', 'dimensions']));
   return JSON.stringify([embedder.source, ...fields]);
 }
 
-/** The source, and the fields by which it tells models apart. */
+/** The source, and the fields that identify its model. */
 function identifying(embedder: SimpleEmbedder, more: readonly FieldName[]): unknown {
   const fields: Partial<Record<FieldName, unknown>> = embedder;
   const names = [...sourceOf(embedder.source).identifiedBy, ...more];
@@ -66,8 +68,8 @@ function identifying(embedder: SimpleEmbedder, more: readonly FieldName[]): unkn
 }
 
 /**
- * `all`: embeddings of every document that is not opted out are made anew; `changed`: of documents
- * whose text is another now.
+ * `all`: the embeddings of all documents that are not opted out are computed again; `changed`: only
+ * those of documents whose text has changed.
  */
 export type EmbeddingChange = 'all' | 'changed';
 
@@ -77,7 +79,9 @@ export interface EmbedderSettings {
   states: EmbedderStates;
 }
 
-/** By name of the embedder; what is not named stays as it is (embedders.md 11). */
+/**
+ * Changes by name of the embedder. Embedders that are not listed stay unchanged (embedders.md 11).
+ */
 export function embeddingChanges(
   before: EmbedderSettings,
   after: EmbedderSettings,

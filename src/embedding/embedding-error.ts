@@ -1,10 +1,10 @@
 /**
- * Why something has no embedding: the message of the error `vector_embedding_error`. Holds no key
- * and no header.
+ * Embedding failed. The message, for the error `vector_embedding_error`, contains no keys or
+ * headers.
  */
 export class EmbeddingError extends Error {
   override readonly name = 'EmbeddingError';
-  /** Of what was to be embedded, the inputs concerned: [begin, end). null: all. */
+  /** The affected inputs, [begin, end); null: all. */
   readonly inputs: readonly [number, number] | null;
 
   constructor(message: string, inputs: readonly [number, number] | null = null) {

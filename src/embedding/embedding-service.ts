@@ -1,6 +1,6 @@
 /**
- * Everything that is embedded goes through here: embedders are set up for a change of settings,
- * documents of a batch are rendered and embedded in chunks, and queries are embedded for searches.
+ * The service for all embeddings: sets embedders up when settings change, renders and embeds the
+ * documents of a batch in chunks, and embeds queries of searches.
  */
 import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
@@ -16,7 +16,7 @@ import {
 import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
-import { chunkAnswer } from './chunk-answer.ts';
+import { chunkResult } from './chunk-result.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
   computes,
@@ -33,10 +33,10 @@ import type { RenderedEmbedder, RenderedRow, SearchScope } from './render.ts';
 import { RenderPool } from './render-pool.ts';
 import { RenderStopped } from './render-thread.ts';
 
-/** Requests at once while indexing, and as many beside them for queries. */
+/** Maximum number of concurrent requests for indexing, and separately for queries. */
 const REQUESTS_MAX = 40;
 const OPENAI_TOKENS_MAX = 8_191;
-/** Of documents that an error names. */
+/** Maximum number of documents listed in an error. */
 const NAMED_MAX = 10;
 const FRAGMENTS_MAX = 255;
 
@@ -48,13 +48,13 @@ const SAMPLES = [
 const DISTANCE_MAX = 0.01;
 
 export interface EmbeddingOptions extends ProviderOptions {
-  /** Query embeddings kept per embedder. */
+  /** Number of cached query embeddings per embedder. */
   cacheEntries: number;
   ignoreTemplateFailures: boolean;
   ignoreEmbedderFailures: boolean;
 }
 
-/** A template that does not render: the message of `invalid_document_fields`. */
+/** A template cannot be rendered. The message is for the error `invalid_document_fields`. */
 export class TemplateFault extends Error {
   override readonly name = 'TemplateFault';
 }
@@ -68,17 +68,17 @@ export interface BatchCall {
 export interface BatchEmbedding {
   /**
    * @param chunk JSON of a list of `ChunkDocument`
-   * @returns see `chunkAnswer`; throws `EmbeddingError`, `TemplateFault` or the reason of the
+   * @returns see `chunkResult`. Throws `EmbeddingError`, `TemplateFault` or the reason of the
    * signal
    */
   embed(chunk: Uint8Array): Promise<Buffer>;
-  /** Texts and fragments that were to be embedded so far, and those of them that are. */
+  /** The number of texts and fragments requested so far, and how many of them are embedded. */
   texts(): { embedded: number; total: number };
   close(): void;
 }
 
 /**
- * The embedders of an index. The engine numbers those that make embeddings in the order of their
+ * The embedders of an index. The engine numbers those that compute embeddings by the order of their
  * names.
  */
 export interface BatchEmbedders {
@@ -95,10 +95,10 @@ export interface Query {
   deadline: number;
 }
 
-/** What the chunks of one batch are embedded with. */
+/** The parts used to embed the chunks of a batch. */
 interface BatchParts {
   renderer: ReturnType<RenderPool['prepare']>;
-  /** By number of the embedder, as their names. */
+  /** Providers by number of the embedder, like the names. */
   providers: Provider[];
   names: string[];
   texts: { embedded: number; total: number };
@@ -113,8 +113,8 @@ export class EmbeddingService {
   readonly #cache: QueryCache;
   readonly #embedderNames = new WeakMap<Embedder, string>();
   #embeddersNamed = 0;
-  /** Queries under way, by embedder and text. */
-  readonly #asked = new Map<string, Promise<Float32Array>>();
+  /** Queries that are being embedded, by embedder and text. */
+  readonly #pending = new Map<string, Promise<Float32Array>>();
 
   constructor(
     client: OutboundClient,
@@ -134,8 +134,8 @@ export class EmbeddingService {
   }
 
   /**
-   * Builds the embedders that a change of settings has touched. Throws `EmbeddingError`.
-   * @returns what is known of all embedders afterwards
+   * Sets up the embedders affected by a change of settings. Throws `EmbeddingError`.
+   * @returns the states of all embedders afterwards
    */
   async setUp(
     before: { embedders: Embedders; states: EmbedderStates },
@@ -171,7 +171,7 @@ export class EmbeddingService {
   }
 
   async #setUp(name: string, embedder: ComputedEmbedder, { signal }: BatchCall): Promise<number> {
-    // Requests to set an embedder up are not counted.
+    // Requests that set up an embedder are not counted.
     const call: EmbedCall = { signal, limit: this.#indexing };
     try {
       const indexing = openProvider(indexingPart(embedder), this.#parts);
@@ -230,7 +230,7 @@ export class EmbeddingService {
     });
     if (rendered.kind === 'fault') throw new TemplateFault(rendered.message);
     const { rows, wants } = rendered;
-    // Inputs by embedder, and where each comes from.
+    // The inputs of each embedder, and the row of each input.
     const inputs = providers.map(
       (): { value: unknown; document: number; row: RenderedRow }[] => [],
     );
@@ -265,12 +265,12 @@ export class EmbeddingService {
         }
       }),
     );
-    // A row without embedding belongs to an embedder whose failures are ignored.
+    // A row without an embedding belongs to an embedder whose failures are ignored.
     const complete = rows.map((wanted) =>
       wanted.map((want) => want && want.filter((row) => row.input === null || embeddings.has(row))),
     );
     const made = complete.flat().flatMap((want) => want ?? []);
-    return chunkAnswer(
+    return chunkResult(
       complete,
       made.filter(({ input }) => input !== null).map((row) => embeddings.get(row)!),
     );
@@ -290,19 +290,21 @@ export class EmbeddingService {
     const kept = this.#cache.get(identity, text);
     if (kept !== undefined) return kept;
     const key = `${identity}\n${typeof input}\n${text}`;
-    let asked = this.#asked.get(key);
-    if (asked === undefined) {
-      asked = this.#ask(part, dimensions, input, deadline).finally(() => this.#asked.delete(key));
-      this.#asked.set(key, asked);
-      asked.then(
+    let pending = this.#pending.get(key);
+    if (pending === undefined) {
+      pending = this.#embed(part, dimensions, input, deadline).finally(() =>
+        this.#pending.delete(key),
+      );
+      this.#pending.set(key, pending);
+      pending.then(
         (embedding) => this.#cache.set(identity, text, embedding),
         () => {},
       );
     }
-    return withinDeadline(asked, deadline);
+    return withinDeadline(pending, deadline);
   }
 
-  async #ask(
+  async #embed(
     part: PartEmbedder,
     dimensions: number | null,
     input: unknown,
@@ -314,7 +316,7 @@ export class EmbeddingService {
     return embedding!;
   }
 
-  /** Queries of an embedder take turns with those of others. */
+  /** The requester name of an embedder, so that embedders share render threads fairly. */
   #nameOf(embedder: Embedder): string {
     let name = this.#embedderNames.get(embedder);
     if (name === undefined) {
@@ -433,7 +435,7 @@ function namesOf(ids: readonly unknown[]): string {
   return `the document${ids.length === 1 ? '' : 's'} ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Rejects at the deadline, even if what was asked for by another query goes on. */
+/** Rejects at the deadline, even if the request continues for another query. */
 async function withinDeadline<T>(work: Promise<T>, deadline: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 /**
- * The process that runs models: neither their memory nor a crash of the library reaches the server.
- * It answers one request after the other and keeps the models it has loaded.
+ * The process that runs models, so that neither their memory nor a crash of the library affects the
+ * server. It handles one request at a time and keeps loaded models in memory.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ export interface EmbedRequest {
   texts: string[];
 }
 
-export type EmbedAnswer =
+export type EmbedResponse =
   { job: number; embeddings: Float32Array[] } | { job: number; fault: string; missing?: true };
 
-// What is used of the packages, which are not part of the default installation.
+// Types of the optional packages, which are not part of the default installation.
 
 interface Tensor {
   readonly data: unknown;
@@ -63,7 +63,7 @@ class Model {
     this.#session = session;
     this.#tokenizer = tokenizer;
     const positions = config.max_position_embeddings;
-    // RoBERTa counts positions from behind the padding token.
+    // RoBERTa numbers positions from after the padding token.
     const padding = typeof config.pad_token_id === 'number' ? config.pad_token_id : 0;
     const offset = /roberta/i.test(String(config.model_type)) ? padding + 1 : 0;
     this.#tokensMax = typeof positions === 'number' ? positions - offset : TOKENS_MAX;
@@ -78,13 +78,13 @@ class Model {
     try {
       tokenizerConfig = json('tokenizer_config.json');
     } catch {
-      // Not every model has one.
+      // Not every model has this file.
     }
     const session = await runtime.InferenceSession.create(join(folder, encoder), {
       executionProviders: ['cpu'],
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
-      // 8-bit weights give the same on processors with and without VNNI.
+      // Makes 8-bit weights give the same results on processors with and without VNNI.
       extra: { session: { x64quantprecision: '1' } },
     });
     return new Model(
@@ -96,9 +96,9 @@ class Model {
   }
 
   /**
-   * Each text by itself: 8-bit models scale a run by the greatest number in it, so beside others a
-   * text gets another embedding every time (cosine 0.99), and on processors a run of sixteen is no
-   * faster than sixteen runs.
+   * Embeds each text in a run of its own. 8-bit models scale a run by its greatest number, so in a
+   * group the embedding of a text depends on the other texts (cosine 0.99), and on CPUs a run of
+   * sixteen texts is no faster than sixteen runs.
    */
   async embed(texts: readonly string[], pooling: Pooling): Promise<Float32Array[]> {
     const embeddings: Float32Array[] = [];
@@ -108,7 +108,7 @@ class Model {
 
   #tokensOf(text: string): number[] {
     const { ids } = this.#tokenizer.encode(text);
-    // The last one ends the text.
+    // The last token marks the end of the text.
     return ids.length <= this.#tokensMax
       ? ids
       : [...ids.slice(0, this.#tokensMax - 1), ids.at(-1)!];
@@ -136,7 +136,7 @@ class Model {
   }
 }
 
-/** @param tokens embeddings of the tokens of a text, `width` numbers each */
+/** @param tokens the embeddings of the tokens of a text, `width` numbers each */
 export function pooled(tokens: Float32Array, width: number, pooling: Pooling): Float32Array {
   const count = tokens.length / width;
   switch (pooling) {
@@ -163,7 +163,7 @@ export function pooled(tokens: Float32Array, width: number, pooling: Pooling): F
 
 class MissingPackage extends Error {}
 
-/** A package that is perhaps not installed. */
+/** Loads a package that may not be installed. */
 async function packageOf<T>(name: string): Promise<T> {
   try {
     const module = (await import(name)) as { default?: T } & T;
@@ -175,7 +175,7 @@ async function packageOf<T>(name: string): Promise<T> {
 
 const models = new Map<string, Promise<Model>>();
 
-async function answer(request: EmbedRequest): Promise<EmbedAnswer> {
+async function respond(request: EmbedRequest): Promise<EmbedResponse> {
   const { job, files, pooling, threads, texts } = request;
   const key = join(files.folder, files.encoder);
   try {
@@ -195,7 +195,7 @@ async function answer(request: EmbedRequest): Promise<EmbedAnswer> {
 if (process.send !== undefined) {
   let last: Promise<unknown> = Promise.resolve();
   process.on('message', (request: EmbedRequest) => {
-    last = last.then(async () => process.send!(await answer(request)));
+    last = last.then(async () => process.send!(await respond(request)));
   });
   process.on('disconnect', () => process.exit(0));
 }

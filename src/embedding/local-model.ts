@@ -1,13 +1,13 @@
 /**
- * Models that run on this machine, in a process of their own: started when it is first needed,
- * ended when it is idle.
+ * Models that run on this machine, in a separate process that is started on demand and ended when
+ * idle.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../base/built-file.ts';
 import { EmbeddingError } from './embedding-error.ts';
-import type { EmbedAnswer, EmbedRequest } from './local-model-process.ts';
+import type { EmbedResponse, EmbedRequest } from './local-model-process.ts';
 import {
   type ModelFiles,
   modelFiles,
@@ -19,9 +19,9 @@ import type { EmbedCall, Provider } from './provider.ts';
 import type { LocalEmbedder } from './providers.ts';
 
 const IDLE_MS_MAX = 300_000;
-/** Texts of one request to the process: queries wait for no more than these. */
+/** Maximum texts per request to the process. A query waits for at most one such request. */
 const TEXTS_PER_REQUEST = 16;
-/** Behind what serves requests. */
+/** Nice value, so that the server's request handling has priority. */
 const NICE = 5;
 
 export interface LocalModelOptions extends ModelSource {
@@ -33,11 +33,11 @@ interface Job {
   resolve(embeddings: Float32Array[]): void;
   reject(error: unknown): void;
   signal: AbortSignal | undefined;
-  /** Milliseconds since 1970. Only queries have one. */
+  /** Milliseconds since the epoch. Only queries have a deadline. */
   deadline: number | undefined;
 }
 
-/** Whether nobody waits for the embeddings any more. */
+/** Whether the embeddings are no longer needed. */
 function isLate({ signal, deadline = Infinity }: Job): boolean {
   return signal?.aborted === true || deadline <= Date.now();
 }
@@ -46,7 +46,7 @@ export class LocalModels {
   readonly #options: LocalModelOptions;
   #process: ChildProcess | null = null;
   #idle: NodeJS.Timeout | null = null;
-  /** Those of queries before those of documents. */
+  /** Waiting jobs. Queries have priority over documents. */
   readonly #waiting: { queries: Job[]; documents: Job[] } = { queries: [], documents: [] };
   #running: { number: number; job: Job } | null = null;
   #next = 1;
@@ -102,7 +102,7 @@ export class LocalModels {
     return new Promise((resolve, reject) => {
       const request = { files, pooling, texts, threads: this.#options.threads };
       const stop = (): void => reject(signal!.reason);
-      // The signal of a batch outlives its texts by far.
+      // The signal of a batch outlives the job, so the listener must be removed.
       const end = (): void => signal?.removeEventListener('abort', stop);
       const job: Job = {
         request,
@@ -155,10 +155,10 @@ export class LocalModels {
       try {
         setPriority(child.pid, NICE);
       } catch {
-        // It may have ended already, which is told below.
+        // The process may have ended already, which is reported below.
       }
     }
-    child.on('message', (answer: EmbedAnswer) => this.#take(answer));
+    child.on('message', (response: EmbedResponse) => this.#take(response));
     child.on('error', () => {});
     child.on('exit', (code, signal) => {
       if (this.#process !== child) return;
@@ -172,17 +172,17 @@ export class LocalModels {
     return child;
   }
 
-  #take(answer: EmbedAnswer): void {
+  #take(response: EmbedResponse): void {
     const running = this.#running;
-    if (running === null || running.number !== answer.job) return;
+    if (running === null || running.number !== response.job) return;
     this.#running = null;
     const { job } = running;
-    if ('embeddings' in answer) job.resolve(answer.embeddings);
-    else job.reject(new EmbeddingError(messageOf(answer, job.request.files)));
+    if ('embeddings' in response) job.resolve(response.embeddings);
+    else job.reject(new EmbeddingError(messageOf(response, job.request.files)));
     this.#runNext();
   }
 
-  /** Ends the process. What waits fails with `error`. */
+  /** Ends the process. Waiting jobs fail with `error`. */
   #end(error: EmbeddingError | null): void {
     const child = this.#process;
     this.#process = null;
@@ -198,7 +198,7 @@ export class LocalModels {
 }
 
 function messageOf(
-  { fault, missing }: Extract<EmbedAnswer, { fault: string }>,
+  { fault, missing }: Extract<EmbedResponse, { fault: string }>,
   { folder }: ModelFiles,
 ): string {
   return missing === true

@@ -1,6 +1,6 @@
 /**
- * The files of a model that runs on this machine: in a folder that the embedder names, or
- * downloaded once from the hub into a cache, by revision.
+ * The files of a local model: in a folder that the embedder names, or downloaded once per revision
+ * from the hub to a cache.
  */
 import {
   createWriteStream,
@@ -17,7 +17,7 @@ import type { OutboundClient, OutboundStream } from '../outbound/outbound-client
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { EmbeddingError } from './embedding-error.ts';
 
-/** The encoder, the first of these that there is. */
+/** Possible names of the encoder file. The first one that exists is used. */
 const ENCODERS = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'] as const;
 const NEEDED = ['config.json', 'tokenizer.json'] as const;
 const OPTIONAL = ['tokenizer_config.json', '1_Pooling/config.json'] as const;
@@ -33,19 +33,19 @@ const REVISION = /^[\w.-]+$/;
 
 export interface ModelFiles {
   folder: string;
-  /** Relative to it. */
+  /** Path of the encoder, relative to the folder. */
   encoder: string;
 }
 
 export interface ModelSource {
   client: OutboundClient;
-  /** Where downloads are kept. */
+  /** Folder of downloaded models. */
   cacheDir: string;
-  /** Of the hub, without a slash at the end. */
+  /** URL of the hub, without a trailing slash. */
   hubUrl: string;
 }
 
-/** Whether a model is named by its folder. */
+/** Whether the name of a model is the path of its folder. */
 function isFolder(model: string): boolean {
   return isAbsolute(model) || model.startsWith('./') || model.startsWith('../');
 }
@@ -106,18 +106,18 @@ async function download(
   for (const name of OPTIONAL) await fetchFile(url, name, folder, client, signal);
   for (const name of ENCODERS) {
     if (await fetchFile(url, name, folder, client, signal)) {
-      // Weights of large models lie beside it.
+      // The weights of large models are in a separate file.
       await fetchFile(url, `${name}_data`, folder, client, signal);
       break;
     }
   }
   encoderIn(folder);
-  // Written last: what a stop leaves incomplete is downloaded again.
+  // Written last, so that an incomplete download is repeated.
   const stream = createWriteStream(join(folder, '.complete'));
   await pipeline(Readable.from([]), stream);
 }
 
-/** @returns false: there is no such file */
+/** Downloads a file. @returns false if it does not exist */
 async function fetchFile(
   base: string,
   name: string,
@@ -128,16 +128,18 @@ async function fetchFile(
   const path = join(folder, name);
   const partial = `${path}.part`;
   try {
-    const answer = await follow(`${base}/${name}`, client, signal);
+    const response = await follow(`${base}/${name}`, client, signal);
     try {
-      if (answer.status === NOT_FOUND) return false;
-      if (answer.status !== 200) {
-        throw new EmbeddingError(`The hub answered ${answer.status} for \`${name}\` of the model`);
+      if (response.status === NOT_FOUND) return false;
+      if (response.status !== 200) {
+        throw new EmbeddingError(
+          `The hub answered ${response.status} for \`${name}\` of the model`,
+        );
       }
       mkdirSync(dirname(path), { recursive: true });
-      await pipeline(answer.body, createWriteStream(partial, { flush: true }));
+      await pipeline(response.body, createWriteStream(partial, { flush: true }));
     } finally {
-      answer.discard();
+      response.discard();
     }
     renameSync(partial, path);
     return true;
@@ -152,7 +154,8 @@ async function fetchFile(
 }
 
 /**
- * The hub sends large files from elsewhere. Nothing secret is sent, so its redirects are followed.
+ * Requests a file and follows redirects, since the hub serves large files from other hosts. The
+ * request contains no secrets.
  */
 async function follow(
   url: string,
@@ -161,19 +164,20 @@ async function follow(
 ): Promise<OutboundStream> {
   let at = url;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-    const answer = await client.stream({
+    const response = await client.stream({
       ...{ method: 'GET', url: at, signal },
       timeoutMs: HEAD_TIMEOUT_MS,
     });
-    const { location } = answer.headers;
-    if (answer.status < 300 || answer.status >= 400 || typeof location !== 'string') return answer;
-    answer.discard();
+    const { location } = response.headers;
+    if (response.status < 300 || response.status >= 400 || typeof location !== 'string')
+      return response;
+    response.discard();
     at = new URL(location, at).href;
   }
   throw new EmbeddingError('The hub redirects without end');
 }
 
-/** How embeddings of tokens become one, from `1_Pooling/config.json`. */
+/** How the embeddings of tokens are combined, from `1_Pooling/config.json`. */
 export type Pooling = 'cls' | 'mean' | 'last' | 'meanSqrtLength' | 'max';
 
 /** @param setting `useModel`, `forceCls` or `forceMean` */

@@ -1,6 +1,6 @@
 /**
- * Embedding by request to a provider: groups of inputs, attempts and their waiting, what of an
- * answer is believed. What differs between providers is their `Protocol`.
+ * Embedding by requests to a provider: grouping of inputs, retries and validation of responses. The
+ * differences between providers are in their `Protocol`.
  */
 import { setMaxListeners } from 'node:events';
 import { ExcessiveJson, parseResponse } from '../base/json.ts';
@@ -8,60 +8,60 @@ import { err, type Result } from '../base/result.ts';
 import { DIMENSIONS_MAX } from '../contract/embedders/fields.ts';
 import type { Protocol } from '../contract/embedders/protocol.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
-import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
-import { FINAL_FAILURES, OutboundError, placeOf } from '../outbound/outbound-error.ts';
+import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
+import { FINAL_FAILURES, OutboundError, addressOf } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import { EmbeddingError } from './embedding-error.ts';
 
 const ATTEMPTS_MAX = 11;
-/** Of what a provider says of an error. */
+/** Maximum characters of a provider's error message. */
 const MESSAGE_LENGTH_MAX = 400;
 /**
- * Of any answer; of what stands in it beside the numbers; of one number, which is written with
- * twenty characters at most.
+ * Maximum bytes of any response, of its content other than numbers, and of one number, which has at
+ * most twenty characters.
  */
-const ANSWER_BYTES_MAX = 256 * 2 ** 20;
-const ANSWER_REST_BYTES = 2 ** 20;
+const RESPONSE_BYTES_MAX = 256 * 2 ** 20;
+const RESPONSE_REST_BYTES = 2 ** 20;
 const NUMBER_BYTES = 32;
 
-/** What refuses a request for its size, if its status does not say so. */
+/** Error texts that refuse a request for its size, where the status does not say so. */
 const TOO_LARGE =
   /too (?:large|long|big|many)|(?:maximum|max) (?:batch|input|request|payload|number)|exceed|batch size/i;
 
 export interface RequestLimits {
   timeoutMs: number;
-  /** Of the wait before a retry. */
+  /** Maximum wait before a retry in ms. */
   waitMsMax: number;
 }
 
 export interface EmbedCall {
   signal?: AbortSignal | undefined;
-  /** Ms since the epoch; no attempt goes on beyond it, none begins after it. */
+  /** Ms since the epoch. Attempts are aborted at the deadline, and none begins after it. */
   deadline?: number | undefined;
   requests?: EmbedderRequests | undefined;
-  /** How many at once. */
+  /** Limits concurrent requests. */
   limit: ConcurrencyLimit;
-  /** Told of embeddings as they come. */
+  /** Called with the number of new embeddings. */
   onEmbedded?: (count: number) => void;
 }
 
-/** Makes embeddings out of texts, or of fragments. */
+/** Computes embeddings of texts or fragments. */
 export interface Provider {
-  /** null until it is known. */
+  /** null until known. */
   dimensions: number | null;
   /**
-   * One embedding per input, of `dimensions` numbers when these are known. Throws `EmbeddingError`,
+   * Returns one embedding per input, with `dimensions` numbers if known. Throws `EmbeddingError`,
    * or the reason of the signal.
    */
   embed(inputs: readonly unknown[], call: EmbedCall): Promise<Float32Array[]>;
 }
 
-/** An attempt without embeddings. */
+/** A failed attempt. */
 class AttemptError extends Error {
   readonly retried: boolean;
   readonly status: number | null;
-  /** What the provider asks for. */
+  /** The wait that the provider requests, in ms. */
   readonly waitMs: number;
   readonly tooLarge: boolean;
 
@@ -96,11 +96,11 @@ export class RequestProvider implements Provider {
   }
 
   async embed(inputs: readonly unknown[], call: EmbedCall): Promise<Float32Array[]> {
-    // The first failure ends the others: they would be for nothing.
+    // The first failure aborts the other requests, whose results would not be used.
     const ending = new AbortController();
     const signal =
       call.signal === undefined ? ending.signal : AbortSignal.any([call.signal, ending.signal]);
-    // Each request under way listens to it.
+    // Each running request adds a listener.
     setMaxListeners(0, signal);
     let begin = 0;
     const groups = this.#groups(inputs).map(async (group) => {
@@ -111,12 +111,12 @@ export class RequestProvider implements Provider {
         call.onEmbedded?.(group.length);
         return embeddings;
       } catch (error) {
-        const told =
+        const reported =
           error instanceof AttemptError
             ? new EmbeddingError(error.message, [first, first + group.length])
             : error;
-        ending.abort(told);
-        throw told;
+        ending.abort(reported);
+        throw reported;
       }
     });
     try {
@@ -164,7 +164,7 @@ export class RequestProvider implements Provider {
     }
   }
 
-  /** Each input alone. These requests are not counted. */
+  /** Embeds each input alone, shortened. These requests are not counted. */
   async #shortened(
     group: readonly unknown[],
     shorten: NonNullable<Protocol['shorten']>,
@@ -195,21 +195,21 @@ export class RequestProvider implements Provider {
 
   async #attempt(group: readonly unknown[], call: EmbedCall): Promise<Float32Array[]> {
     call.requests?.begin();
-    const outcome = await this.#ask(group, call);
+    const outcome = await this.#request(group, call);
     if (outcome.ok) return outcome.value;
     call.requests?.fail(outcome.error.message);
     throw outcome.error;
   }
 
-  async #ask(
+  async #request(
     group: readonly unknown[],
     { signal, deadline = Infinity }: EmbedCall,
   ): Promise<Result<Float32Array[], AttemptError>> {
     const { url, headers, bodySecrets } = this.#protocol;
-    const place = placeOf(new URL(url));
-    let answer: OutboundAnswer;
+    const address = addressOf(new URL(url));
+    let response: OutboundResponse;
     try {
-      answer = await this.#client.fetch(
+      response = await this.#client.fetch(
         {
           ...{ method: 'POST', url, headers, signal, bodySecrets },
           body: this.#protocol.body(group),
@@ -221,22 +221,23 @@ export class RequestProvider implements Provider {
       if (!(error instanceof OutboundError)) throw error;
       return err(new AttemptError(error.message, { retried: !FINAL_FAILURES.has(error.failure) }));
     }
-    const { status } = answer;
-    if (status < 200 || status >= 300) return err(this.#refusal(answer, place));
+    const { status } = response;
+    if (status < 200 || status >= 300) return err(this.#refusal(response, address));
     let json: unknown;
     try {
-      json = parseResponse(answer.body);
+      json = parseResponse(response.body);
     } catch (error) {
       const excess = error instanceof ExcessiveJson ? error.message : null;
-      const what = excess === null ? 'what is not JSON' : `what is not read: ${excess}`;
+      const what =
+        excess === null ? 'a body that is not JSON' : `a body that is too complex: ${excess}`;
       const retried = excess === null;
-      return err(new AttemptError(`${place} answered ${what}`, { retried, status }));
+      return err(new AttemptError(`${address} responded with ${what}`, { retried, status }));
     }
     const embeddings = this.#checked(json, group.length);
     if (embeddings.ok) return embeddings;
-    const said = shortened(answer.hide(messageIn(json)));
-    const why = answer.hide(embeddings.error);
-    const message = `${place} answered what does not fit: ${why}${said === '' ? '' : `. It says: ${said}`}`;
+    const said = shortened(response.hide(messageIn(json)));
+    const why = response.hide(embeddings.error);
+    const message = `${address} sent an invalid response: ${why}${said === '' ? '' : `. It says: ${said}`}`;
     return err(new AttemptError(message, { retried: false, status }));
   }
 
@@ -258,11 +259,11 @@ export class RequestProvider implements Provider {
     return embeddings;
   }
 
-  #refusal({ status, headers, body, hide }: OutboundAnswer, place: string): AttemptError {
+  #refusal({ status, headers, body, hide }: OutboundResponse, address: string): AttemptError {
     const said = shortened(hide(messageOf(body)));
     const means = this.#protocol.explain(status) ?? meaningOf(status);
     const message =
-      `${place} answered ${status}${means === null ? '' : ` (${means})`}` +
+      `${address} responded with status ${status}${means === null ? '' : ` (${means})`}` +
       (said === '' ? '' : `: ${said}`);
     return new AttemptError(message, {
       status,
@@ -273,10 +274,10 @@ export class RequestProvider implements Provider {
   }
 }
 
-/** @param dimensions null: not known yet */
+/** The maximum size of a response. @param dimensions null: unknown */
 function responseBytesMax(inputs: number, dimensions: number | null): number {
   const numbers = inputs * (dimensions ?? DIMENSIONS_MAX);
-  return Math.min(ANSWER_BYTES_MAX, ANSWER_REST_BYTES + numbers * NUMBER_BYTES);
+  return Math.min(RESPONSE_BYTES_MAX, RESPONSE_REST_BYTES + numbers * NUMBER_BYTES);
 }
 
 function meaningOf(status: number): string | null {
@@ -294,13 +295,13 @@ function meaningOf(status: number): string | null {
   }
 }
 
-/** Secrets are hidden before: half of one is one. */
+/** Shortens a message. REQUIRES: secrets are hidden already, since a cut secret is not found. */
 function shortened(said: string): string {
   return said.slice(0, MESSAGE_LENGTH_MAX);
 }
 
 /**
- * Providers say what is wrong under `error`, `message` or `detail`, inside each other or as plain
+ * The error message of a provider: in `error`, `message` or `detail`, possibly nested, or as plain
  * text.
  */
 function messageOf(body: Buffer): string {
@@ -314,7 +315,7 @@ function messageOf(body: Buffer): string {
   return typeof json === 'string' ? json : messageIn(json);
 }
 
-/** Levels in which a message is looked for. */
+/** Maximum nesting at which a message is searched. */
 const MESSAGE_DEPTH_MAX = 5;
 
 function messageIn(json: unknown, depth = 0): string {
@@ -330,7 +331,7 @@ function messageIn(json: unknown, depth = 0): string {
   return '';
 }
 
-/** Seconds or a date, as RFC 9110 10.2.3 has it. */
+/** The wait of a `Retry-After` header in ms: seconds or a date (RFC 9110 10.2.3). */
 function retryAfterMs(header: string | string[] | undefined): number {
   if (typeof header !== 'string') return 0;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
@@ -338,10 +339,10 @@ function retryAfterMs(header: string | string[] | undefined): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
 }
 
-/** What is asked to learn how long the embeddings of a provider are. */
+/** A text that is embedded to find out the dimensions of a provider. */
 const PROBE = 'test';
 
-/** Finds out the dimensions, if they are not known. Throws as `embed` does. */
+/** Finds out the dimensions if they are unknown. Throws like `embed`. */
 export async function learnDimensions(provider: Provider, call: EmbedCall): Promise<number> {
   if (provider.dimensions === null) {
     const [embedding] = await provider.embed([PROBE], call);

@@ -1,4 +1,4 @@
-/** What embeds for an embedder: requests to its provider, or a model on this machine. */
+/** Creates the provider of an embedder: requests to a service, or a model on this machine. */
 import type { PartEmbedder } from '../contract/embedders/composite.ts';
 import type { ProtocolContext } from '../contract/embedders/protocol.ts';
 import { dimensionsOf, sourceOf } from '../contract/embedders/sources.ts';
@@ -8,19 +8,19 @@ import { type Provider, type RequestLimits, RequestProvider } from './provider.t
 
 export type ProviderOptions = RequestLimits & ProtocolContext['options'];
 
-/** What providers are made with. */
+/** The parts that providers are made with. */
 export interface ProviderParts extends ProtocolContext {
   client: OutboundClient;
   options: ProviderOptions;
-  /** A provider that runs a model on this machine. */
+  /** Opens a provider that runs a model on this machine. */
   localModel: (embedder: LocalEmbedder) => Provider;
 }
 
 export type LocalEmbedder = Extract<PartEmbedder, { source: 'huggingFace' }>;
 
 /**
- * The provider of an embedder that computes embeddings, or of a part of a composite one. Throws
- * `EmbeddingError` when there can be none.
+ * Opens the provider of an embedder, or of a part of a composite embedder. Throws `EmbeddingError`
+ * if that is not possible.
  */
 export function openProvider(embedder: PartEmbedder, parts: ProviderParts): Provider {
   if (embedder.source === 'huggingFace') return parts.localModel(embedder);

@@ -1,8 +1,8 @@
-/** Embeddings of queries, those asked for last. */
+/** A cache of the most recently used query embeddings. */
 const TEXT_BYTES_MAX = 2_000;
 const EMBEDDERS_MAX = 1_000;
 
-/** Keeps the values that were used last. */
+/** Keeps the most recently used values. */
 class RecentValues<T> {
   readonly #values = new Map<string, T>();
   readonly #countMax: number;
@@ -28,12 +28,14 @@ class RecentValues<T> {
   }
 }
 
-/** By embedder, which is named by what its embeddings depend on. */
+/**
+ * Query embeddings by embedder, which is identified by the settings that determine its embeddings.
+ */
 export class QueryCache {
   readonly #entriesMax: number;
   readonly #embedders = new RecentValues<RecentValues<Float32Array>>(EMBEDDERS_MAX);
 
-  /** @param entriesMax for each embedder; 0: nothing is kept */
+  /** @param entriesMax maximum entries per embedder; 0: nothing is cached */
   constructor(entriesMax: number) {
     this.#entriesMax = entriesMax;
   }

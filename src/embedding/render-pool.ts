@@ -1,12 +1,12 @@
 /**
- * The threads that render. They are started when they are needed and ended when they have been
- * idle. Requesters take turns, and none of them has all threads, so nobody waits for more than one
- * job of somebody else.
+ * The pool of render threads. They are started on demand and ended when idle. Jobs of different
+ * requesters are interleaved, and no requester gets all threads, so each waits for at most one job
+ * of another.
  */
 import { availableParallelism } from 'node:os';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
-import type { RenderRequest } from './render-answer.ts';
+import type { RenderRequest } from './render-messages.ts';
 import type {
   Hits,
   RequestInput,
@@ -36,7 +36,7 @@ interface Job {
 
 export class RenderPool {
   readonly #options: RenderPoolOptions;
-  /** With the requester of the job that each does, null for none. */
+  /** The threads, with the requester of the current job; null: idle. */
   readonly #threads = new Map<RenderThread, string | null>();
   readonly #waiting = new FairQueue<Job>();
   #idle: NodeJS.Timeout | null = null;
@@ -64,7 +64,7 @@ export class RenderPool {
     };
   }
 
-  /** @param requester who takes turns with others, here and below */
+  /** @param requester the name under which jobs share the threads, here and below */
   fit(
     requester: string,
     fragments: Record<string, { value: unknown }>,
@@ -75,7 +75,7 @@ export class RenderPool {
     })) as Promise<FittingFragment>;
   }
 
-  /** The first tokens of a text (cl100k_base), or null when it has fewer. */
+  /** The first `tokensMax` tokens of a text (cl100k_base), or null if it has fewer. */
   firstTokens(requester: string, text: string, tokensMax: number): Promise<number[] | null> {
     return this.#run(requester, (job) => ({
       ...{ kind: 'tokens', job, text, tokensMax },
@@ -83,7 +83,8 @@ export class RenderPool {
   }
 
   /**
-   * Of one request. A renderer that had to be stopped has failed.
+   * Renders a template for one request. If the render thread has to be stopped, the outcome is a
+   * failure.
    * @param input null: the template is only parsed
    */
   forRequest(
@@ -94,15 +95,15 @@ export class RenderPool {
     return this.#outcome(requester, (job) => ({ kind: 'request', job, template, input }));
   }
 
-  /** The documents of an answer of the engine as one text. */
+  /** Renders the documents of an engine result to one text. */
   texts(requester: string, request: TextsRequest): Promise<RequestOutcome<string>> {
     return this.#outcome(requester, (job) => ({ kind: 'texts', job, request }));
   }
 
-  /** What an answer of the engine lists. Rejects with `RenderStopped`. */
-  hits(requester: string, answer: Uint8Array, primaryKey: string | null): Promise<Hits> {
+  /** Reads the hits of an engine result. Rejects with `RenderStopped`. */
+  hits(requester: string, result: Uint8Array, primaryKey: string | null): Promise<Hits> {
     return this.#run(requester, (job) => ({
-      ...{ kind: 'hits', job, answer, primaryKey },
+      ...{ kind: 'hits', job, result, primaryKey },
     })) as Promise<Hits>;
   }
 
@@ -133,7 +134,7 @@ export class RenderPool {
     });
   }
 
-  /** Gives jobs to threads that have none. */
+  /** Assigns jobs to idle threads. */
   #dispatch(): void {
     while (this.#waiting.size > 0) {
       const thread = this.#freeThread();
@@ -144,7 +145,7 @@ export class RenderPool {
     }
   }
 
-  /** One that does nothing; `new`: one may be started; null: all work. */
+  /** An idle thread; `new`: one may be started; null: all are busy. */
   #freeThread(): RenderThread | 'new' | null {
     for (const [thread, requester] of this.#threads) if (requester === null) return thread;
     return this.#threads.size < this.#options.threads ? 'new' : null;
@@ -174,7 +175,7 @@ export class RenderPool {
     } catch (error) {
       reject(error as Error);
     }
-    // One that was stopped leaves when it has ended.
+    // A stopped thread is removed when it has ended.
     if (!thread.isEnding && this.#threads.has(thread)) this.#threads.set(thread, null);
     this.#dispatch();
     this.#restLater();

@@ -1,6 +1,6 @@
 /**
- * Rendering for one request, of what its user wrote: documents that a chat model is shown, or one
- * template to be looked at. Runs on the thread of `render-worker.ts`; pure.
+ * Rendering for a single request: documents for a chat model, or a template to preview. Runs on the
+ * thread of `render-worker.ts`; pure.
  */
 import { err, ok, type Result } from '../base/result.ts';
 import {
@@ -15,11 +15,11 @@ import { cutText, withTexts } from '../templates/value-text.ts';
 
 type Json = Record<string, unknown>;
 
-/** What is rendered: a text, or any JSON with templates in it. `bytesMax` may be infinite. */
+/** A template: a text, or a JSON value with templates in it. `bytesMax` may be infinite. */
 export type RequestTemplate =
   { kind: 'text'; text: string; bytesMax: number } | { kind: 'fragment'; value: unknown };
 
-/** What it is rendered with. `searchable`: the setting; null: every attribute. */
+/** The input of a template. `searchable`: the setting; null: all attributes. */
 export type RequestInput =
   | { kind: 'document'; json: string; searchable: readonly string[] | null }
   | { kind: 'inlineDocument'; document: Json }
@@ -80,7 +80,7 @@ function documentOf(input: Exclude<RequestInput, { kind: 'search' }>): TemplateD
       );
 }
 
-/** What is null is not there. */
+/** The variables of a search. Null values are left undefined. */
 function searchScope({ q, media }: Extract<RequestInput, { kind: 'search' }>): Json {
   return {
     ...(q === undefined || q === null ? {} : { q }),
@@ -88,33 +88,32 @@ function searchScope({ q, media }: Extract<RequestInput, { kind: 'search' }>): J
   };
 }
 
-/** Documents that a model is shown. */
+/** A request for the texts of documents for a chat model. */
 export interface TextsRequest {
   template: string;
-  /** Of one document. */
+  /** Maximum bytes of the text of one document. */
   bytesMax: number;
   searchable: readonly string[] | null;
   /** JSON of an object whose member `member` lists the documents. */
-  answer: Uint8Array;
+  result: Uint8Array;
   member: 'hits' | 'results';
-  /** In which order; null: as they come. */
+  /** The order of the documents; null: the order of the result. */
   order: { primaryKey: string; ids: string[] } | null;
 }
 
-/** Of all documents of a request. */
+/** Maximum ms for all documents of a request. */
 const TEXTS_MS_MAX = 5_000;
-/** A model takes no more than some millions of characters for a whole conversation. */
+/**
+ * Maximum bytes of all texts. Models accept at most some millions of characters per conversation.
+ */
 const TEXTS_BYTES_MAX = 256 * 1024;
 
-/**
- * The texts of the documents, one after the other, with newlines between; cut where they get too
- * long.
- */
+/** Renders documents and joins their texts with newlines. The result is cut to the maximum size. */
 export function textsForRequest(request: TextsRequest, now = Date.now): RequestOutcome<string> {
-  const { template, bytesMax, answer, member } = request;
+  const { template, bytesMax, result, member } = request;
   const parsed = parseDocumentTemplate(template);
   if (!parsed.ok) return { kind: 'unparsable', reason: parsed.error };
-  const documents = (parseTemplateJson(textOf(answer)) as Record<string, Json[]>)[member]!;
+  const documents = (parseTemplateJson(textOf(result)) as Record<string, Json[]>)[member]!;
   const searchable = searchableAttributes(request.searchable);
   const deadline = now() + TEXTS_MS_MAX;
   const texts: string[] = [];
@@ -130,7 +129,7 @@ export function textsForRequest(request: TextsRequest, now = Date.now): RequestO
   return { kind: 'rendered', value: cutText(texts.join('\n'), TEXTS_BYTES_MAX) };
 }
 
-/** Documents that are gone by now are left out. */
+/** Puts documents in order. Documents that were deleted meanwhile are skipped. */
 function ordered(documents: Json[], order: TextsRequest['order']): Json[] {
   if (order === null) return documents;
   const byId = new Map(documents.map((document) => [String(document[order.primaryKey]), document]));
@@ -139,20 +138,20 @@ function ordered(documents: Json[], order: TextsRequest['order']): Json[] {
     .filter((document): document is Json => document !== undefined);
 }
 
-/** What an answer of the engine lists. */
+/** The hits of an engine result. */
 export interface Hits {
-  /** null: some hit does not show its id. */
+  /** Ids of the hits; null: some hit does not display its id. */
   ids: string[] | null;
-  /** JSON of each hit, of the first ones as far as their length allows. */
+  /** The JSON text of each hit, up to a total length of `HITS_LENGTH_MAX`. */
   documents: string[];
 }
 
-/** Characters of the hits that are handed on: what the event loop has to write. */
+/** Maximum characters of hits passed to the event loop, which has to write them. */
 const HITS_LENGTH_MAX = 2 ** 20;
 
-/** @param answer JSON of an object whose member `hits` lists the documents */
-export function hitsForRequest(answer: Uint8Array, primaryKey: string | null): Hits {
-  const { hits } = JSON.parse(textOf(answer)) as { hits: Json[] };
+/** @param result JSON of an object whose member `hits` lists the documents */
+export function hitsForRequest(result: Uint8Array, primaryKey: string | null): Hits {
+  const { hits } = JSON.parse(textOf(result)) as { hits: Json[] };
   const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
   const documents: string[] = [];
   let length = 0;
@@ -165,7 +164,7 @@ export function hitsForRequest(answer: Uint8Array, primaryKey: string | null): H
   return { ids: ids.includes(undefined) ? null : ids.map(String), documents };
 }
 
-/** Of UTF-8. */
+/** Decodes UTF-8. */
 export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

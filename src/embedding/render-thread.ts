@@ -1,52 +1,54 @@
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../base/built-file.ts';
 import type { RenderSpec } from './render.ts';
-import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
+import { READY, type RenderResponse, type RenderRequest } from './render-messages.ts';
 
 const HEAP_MB_MAX = 512;
 
 export interface RenderLimits {
-  /** For one job, from its begin. A chunk of documents takes some milliseconds. */
+  /** Maximum ms of one job. A chunk of documents takes some milliseconds. */
   jobMsMax: number;
-  /** For one template. It ends itself after half a second; this is for one that cannot. */
+  /**
+   * Maximum ms of one template, for the case that its own limit of half a second does not end it.
+   */
   templateMsMax: number;
 }
 
-/** Rendering was stopped: its message says why. */
+/** Rendering was stopped. The message says why. */
 export class RenderStopped extends Error {
   override readonly name = 'RenderStopped';
 }
 
 /**
- * One thread that renders, seen from the event loop. It does one job at a time; a job that takes
- * too long ends the thread, because nothing else stops a filter that does not come back.
+ * The event loop's handle of a render thread. The thread runs one job at a time. A job that takes
+ * too long ends the thread, because nothing else can stop a filter that does not return.
  */
 export class RenderThread {
   readonly #limits: RenderLimits;
   readonly #worker: Worker;
-  /** See `render-worker.ts`. */
+  /** Number of the current rendering; see `render-worker.ts`. */
   readonly #rendering = new Int32Array(new SharedArrayBuffer(4));
-  /** The renderers that the thread knows. */
+  /** The renderers that the thread has prepared. */
   readonly #prepared = new Set<number>();
   #isReady = false;
   #job: { number: number; resolve(value: unknown): void; reject(error: Error): void } | null = null;
   #watch: NodeJS.Timeout | null = null;
   #ended: RenderStopped | null = null;
 
-  /** @param onEnd the thread has ended, its job has failed, and it takes no further one */
+  /** @param onEnd called when the thread has ended and its job has failed */
   constructor(limits: RenderLimits, onEnd: () => void) {
     this.#limits = limits;
     this.#worker = new Worker(builtFile('render-worker.cjs'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
       workerData: this.#rendering.buffer,
     });
-    this.#worker.on('message', (message: RenderAnswer | typeof READY) => {
+    this.#worker.on('message', (message: RenderResponse | typeof READY) => {
       if (message === READY) {
         this.#isReady = true;
         this.#watchJob();
-      } else this.#answered(message);
+      } else this.#receive(message);
     });
-    // It ended by itself: out of memory, or a fault of ours.
+    // The thread failed by itself: it is out of memory, or has a bug.
     this.#worker.on('error', (error: Error) => {
       this.#fail(`rendering was stopped: ${error.message}`);
     });
@@ -57,8 +59,8 @@ export class RenderThread {
   }
 
   /**
-   * REQUIRES: no job is under way. Rejects with `RenderStopped`.
-   * @param spec of the renderer of the request, if it has one
+   * Runs a job. Rejects with `RenderStopped`. REQUIRES: no job is running.
+   * @param spec the spec of the request's renderer, if it has one
    */
   run(request: RenderRequest & { job: number }, spec: RenderSpec | null): Promise<unknown> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
@@ -75,7 +77,7 @@ export class RenderThread {
     });
   }
 
-  /** It takes no further job. */
+  /** Whether the thread accepts no further jobs. */
   get isEnding(): boolean {
     return this.#ended !== null;
   }
@@ -90,12 +92,12 @@ export class RenderThread {
     await this.#worker.terminate();
   }
 
-  #answered(answer: RenderAnswer): void {
+  #receive(response: RenderResponse): void {
     const job = this.#job;
-    if (job?.number !== answer.job) return;
+    if (job?.number !== response.job) return;
     this.#end();
-    if ('fault' in answer) job.reject(new Error(answer.fault));
-    else job.resolve(answer.value);
+    if ('fault' in response) job.reject(new Error(response.fault));
+    else job.resolve(response.value);
   }
 
   #fail(reason: string): void {
@@ -112,7 +114,7 @@ export class RenderThread {
     this.#worker.unref();
   }
 
-  /** Loading the thread does not count. */
+  /** Starts the job's time limit once the thread is loaded. */
   #watchJob(): void {
     if (!this.#isReady || this.#job === null || this.#watch !== null) return;
     const { jobMsMax, templateMsMax } = this.#limits;

@@ -1,18 +1,18 @@
 /**
- * A thread that renders templates and counts tokens: both take input of users, and neither may hold
- * the event loop.
+ * A thread that renders templates and counts tokens. Both process user input and could block the
+ * event loop.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { watchRendering } from '../templates/liquid.ts';
 import { fitFragment, Renderer } from './render.ts';
-import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
+import { READY, type RenderResponse, type RenderRequest } from './render-messages.ts';
 import { hitsForRequest, renderForRequest, textOf, textsForRequest } from './render-request.ts';
 
 type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
 const renderers = new Map<number, Renderer>();
 
-// The number of the rendering under way, 0 between two.
+// The number of the current rendering; 0: none.
 const rendering = new Int32Array(workerData as SharedArrayBuffer);
 let renderings = 0;
 watchRendering((isRendering) => {
@@ -30,17 +30,17 @@ parentPort?.on('message', (request: RenderRequest) => {
       renderers.delete(request.renderer);
       return;
     default:
-      answer(request).then(
-        (value) => parentPort!.postMessage({ job: request.job, value } satisfies RenderAnswer),
+      respond(request).then(
+        (value) => parentPort!.postMessage({ job: request.job, value } satisfies RenderResponse),
         (error: unknown) => {
           const fault = (error as Error).message;
-          parentPort!.postMessage({ job: request.job, fault } satisfies RenderAnswer);
+          parentPort!.postMessage({ job: request.job, fault } satisfies RenderResponse);
         },
       );
   }
 });
 
-async function answer(request: RenderJob): Promise<unknown> {
+async function respond(request: RenderJob): Promise<unknown> {
   switch (request.kind) {
     case 'render':
       return renderers.get(request.renderer)!.render(textOf(request.chunk));
@@ -53,26 +53,28 @@ async function answer(request: RenderJob): Promise<unknown> {
     case 'texts':
       return textsForRequest(request.request);
     case 'hits':
-      return hitsForRequest(request.answer, request.primaryKey);
+      return hitsForRequest(request.result, request.primaryKey);
   }
 }
 
 let encoder: Promise<{ encode(text: string): number[] }> | null = null;
 
-/** The first tokens of a text in the vocabulary cl100k_base, or null when it has fewer. */
+/**
+ * The first `tokensMax` tokens of a text in the vocabulary cl100k_base, or null if it has fewer.
+ */
 async function firstTokens(text: string, tokensMax: number): Promise<number[] | null> {
   encoder ??= openEncoder();
   const tokens = (await encoder).encode(text);
   return tokens.length < tokensMax ? null : tokens.slice(0, tokensMax);
 }
 
-/** Two megabytes of vocabulary, for texts that a provider found too long. */
+/** Loads the vocabulary, 2 MB, which is needed only when a provider refuses a text as too long. */
 async function openEncoder(): Promise<{ encode(text: string): number[] }> {
   const [{ Tiktoken }, { default: ranks }] = await Promise.all([
     import('js-tiktoken/lite'),
     import('js-tiktoken/ranks/cl100k_base'),
   ]);
   const tiktoken = new Tiktoken(ranks);
-  // What looks like a special token is text like any other.
+  // Special tokens in the text are treated as ordinary text.
   return { encode: (text) => tiktoken.encode(text, [], []) };
 }

@@ -1,6 +1,6 @@
 /**
- * Rendering for embedders: which inputs the documents of a batch give, and which fragment a search
- * fits. Runs on the thread of `render-worker.ts`; pure but for what is prepared.
+ * Rendering for embedders: the inputs of the documents of a batch, and the fragment that matches a
+ * search. Runs on the thread of `render-worker.ts`; pure except for prepared renderers.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -15,13 +15,16 @@ import {
 } from '../templates/document-template.ts';
 import { withTexts } from '../templates/value-text.ts';
 
-/** What the embedders of an index render from a document. */
+/** The templates and fragments that the embedders of an index render. */
 export interface RenderSpec {
-  /** The setting. */
+  /** The setting `searchableAttributes`. */
   searchable: string[] | null;
-  /** By number of the embedder. */
+  /** Embedders by their number. */
   embedders: RenderedEmbedder[];
-  /** A document whose template does not render has no embedding, instead of failing its batch. */
+  /**
+   * Whether a document whose template cannot be rendered gets no embedding, instead of failing its
+   * batch.
+   */
   ignoreFaults: boolean;
 }
 
@@ -30,35 +33,35 @@ export type RenderedEmbedder =
   | { kind: 'fragments'; fragments: { number: number; value: unknown }[] };
 
 /**
- * A document of a chunk, as the engine writes it. `want`: for each embedder whose embeddings are to
- * be made its number, whether they are made even if the text is the same, and fragment and hash of
- * the text of each stored embedding (hexadecimal, `0` when it is not known).
+ * A document of a chunk, as written by the engine. `want` has an entry for each embedder that needs
+ * embeddings: its number, whether to compute them even if the text is unchanged, and the fragment
+ * and text hash of each stored embedding (hexadecimal, `0` if unknown).
  */
 export interface ChunkDocument {
   id: unknown;
   doc: Record<string, unknown>;
-  /** As it was, where a hash is not known or nothing is stored. */
+  /** The previous version, if a hash is unknown or nothing is stored. */
   old?: Record<string, unknown>;
   want: [embedder: number, always: 0 | 1, stored: [fragment: number, hash: string][]][];
 }
 
-/** What is to be embedded, or an embedding that stays. */
+/** An input to embed, or a stored embedding that is kept. */
 export interface RenderedRow {
   fragment: number;
-  /** Hexadecimal. */
+  /** Hash of the text, hexadecimal. */
   hash: string;
-  /** null: the stored embedding of the fragment stays. */
+  /** null: the stored embedding of the fragment is kept. */
   input: { value: unknown } | null;
 }
 
 export type RenderedChunk =
   | {
       kind: 'rows';
-      /** By document and want: the rows it has from now on, or null when nothing changes. */
+      /** The new rows by document and want; null: nothing changes. */
       rows: (RenderedRow[] | null)[][];
-      /** By document and want: the number of the embedder. */
+      /** The number of the embedder, by document and want. */
       wants: number[][];
-      /** By document. */
+      /** Ids by document. */
       ids: unknown[];
     }
   | { kind: 'fault'; message: string };
@@ -72,7 +75,7 @@ export class Renderer {
   readonly #embedders: Prepared[];
   readonly #ignoreFaults: boolean;
 
-  /** REQUIRES: all templates parse; it was checked with the settings. */
+  /** REQUIRES: all templates parse, which was checked with the settings. */
   constructor({ searchable, embedders, ignoreFaults }: RenderSpec) {
     this.#searchable = searchableAttributes(searchable);
     this.#embedders = embedders.map(prepare);
@@ -105,7 +108,7 @@ export class Renderer {
     return { kind: 'rows', rows, wants, ids: items.map(({ id }) => id) };
   }
 
-  /** A text: why it cannot be rendered. */
+  /** @returns the rows, or a text that says why the document cannot be rendered */
   #rowsOf(
     [number, always, stored]: ChunkDocument['want'][number],
     document: TemplateDocument,
@@ -154,7 +157,7 @@ function fragmentRows(
   const known = new Map(stored);
   const rows: RenderedRow[] = [];
   for (const { number, fragment } of fragments) {
-    // One that does not render is left out.
+    // A fragment that cannot be rendered is skipped.
     const rendered = fragment.render(document.documentScope());
     if (!rendered.ok) continue;
     const hash = hashOf(JSON.stringify(rendered.value));
@@ -166,7 +169,7 @@ function fragmentRows(
   return same ? null : rows;
 }
 
-/** 64 bits that tell texts apart, never 0. */
+/** A 64-bit hash of a text, never 0. */
 function hashOf(text: string): string {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return /^0+$/.test(hash) ? '1'.padStart(16, '0') : hash;
@@ -180,7 +183,7 @@ export interface SearchScope {
 export type FittingFragment =
   { kind: 'one'; value: unknown } | { kind: 'none' } | { kind: 'several'; names: [string, string] };
 
-/** The search fragment all of whose variables are in `scope`. */
+/** Finds the search fragment whose variables are all in `scope`. */
 export function fitFragment(
   fragments: Readonly<Record<string, { value: unknown }>>,
   scope: SearchScope,

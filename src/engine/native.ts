@@ -155,7 +155,7 @@ export interface NativeAddon {
     payloads: Buffer[],
     embed?: ((call: number, documents: Buffer) => void) | null,
   ): Promise<string>;
-  /** The embeddings that a call has asked for; the bytes are those of `chunkAnswer`. */
+  /** The embeddings that a call has asked for; the bytes are those of `chunkResult`. */
   completeEmbed(handle: number, call: number, result: Buffer): void;
   /** Ends the batch with this error, or as canceled with code `canceled`. */
   failEmbed(handle: number, call: number, code: string, message: string): void;

@@ -1,4 +1,4 @@
-/** Requests to the server that an export goes to. */
+/** Requests to the target server of an export. */
 import { ApiError, exportToItself } from '../contract/errors.ts';
 import {
   ApiPeer,
@@ -10,35 +10,35 @@ import {
 } from '../outbound/api-peer.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 
-/** From the first attempt of a request on. */
+/** Maximum time for retries, from the first attempt of a request. */
 const RETRIES_MS_MAX = 15 * 60_000;
 
 export class ExportTarget {
   readonly #peer: ApiPeer;
 
   /**
-   * @param processMark every request carries it, so that this process knows its own export, by
-   * whatever address it comes
+   * @param processMark sent with every request, so that a server recognizes an export to itself,
+   * whatever the address
    */
   constructor(options: Omit<PeerOptions, 'retriesMsMax' | 'headers'>, processMark: string) {
     const headers = { 'x-gannet-exported-by': processMark };
     this.#peer = new ApiPeer({ ...options, headers, retriesMsMax: RETRIES_MS_MAX });
   }
 
-  /** Whether the target has an index. */
+  /** Whether the target has the index. */
   async hasIndex(uid: string): Promise<boolean> {
     try {
       await this.#peer.send({ method: 'GET', path: `/indexes/${uid}` });
       return true;
     } catch (error) {
       if (error instanceof RefusedRequest && error.body.code === 'index_not_found') return false;
-      throw told(error, this.#peer.place);
+      throw taskError(error, this.#peer.address);
     }
   }
 
   /**
-   * Throws `ApiError` when the target does not take it, after all attempts.
-   * @param secrets what of the value can hold credentials
+   * Throws `ApiError` if the target has not accepted the request after all attempts.
+   * @param secrets the parts of the value that can contain credentials
    */
   async sendJson(
     method: PeerRequest['method'],
@@ -49,18 +49,18 @@ export class ExportTarget {
     await this.send(method, path, { ...jsonBody(value), secrets });
   }
 
-  /** The same. */
+  /** Like `sendJson`, for any body. */
   async send(method: PeerRequest['method'], path: string, body: PeerBody): Promise<void> {
     try {
       await this.#peer.send({ method, path, body });
     } catch (error) {
-      throw told(error, this.#peer.place);
+      throw taskError(error, this.#peer.address);
     }
   }
 }
 
-/** What the task tells. */
-function told(error: unknown, place: string): unknown {
+/** The error that the task reports. */
+function taskError(error: unknown, address: string): unknown {
   if (error instanceof RefusedRequest) {
     const { code, type, message, link } = error.body;
     if (code === 'invalid_export_url') return exportToItself();
@@ -69,7 +69,7 @@ function told(error: unknown, place: string): unknown {
       .map(([name, value]) => `${name} \`${String(value).slice(0, 1000)}\``);
     return new ApiError(
       'internal',
-      `The target of the export, ${place}, has answered with status ${error.status}` +
+      `The target of the export, ${address}, has answered with status ${error.status}` +
         `${texts.length === 0 ? '' : `: ${texts.join(', ')}`}.`,
     );
   }

@@ -1,4 +1,4 @@
-/** Documents in requests of some size. */
+/** Groups documents into payloads of limited size. */
 import { once } from 'node:events';
 import { createGzip } from 'node:zlib';
 import { newlinesIn } from '../base/newlines.ts';
@@ -7,16 +7,15 @@ const NEWLINE = 10;
 const COMPRESSION = 4;
 
 export interface Payload {
-  /** Compressed lines of JSON. */
+  /** JSON lines, compressed. */
   bytes: Buffer;
   documents: number;
 }
 
 /**
- * Puts lines into payloads of at most `bytesMax` bytes before compression; a line that is larger
- * alone has one of its own. What is held at a time is a piece of `source` and one payload,
- * compressed.
- * @param source whole lines
+ * Groups lines into payloads of at most `bytesMax` bytes before compression. A longer line has a
+ * payload of its own. Memory: one chunk of `source` and one compressed payload.
+ * @param source chunks of complete lines
  */
 export async function* payloadsOf(
   source: AsyncIterable<Buffer>,
@@ -39,11 +38,13 @@ export async function* payloadsOf(
   if (packer.bytes > 0) yield await packer.finish();
 }
 
-/** Behind the last line that ends within `room` bytes; `begin` when none does. */
-function endOfFitting(lines: Buffer, begin: number, room: number): number {
-  if (lines.length - begin <= room) return lines.length;
-  if (room <= 0) return begin;
-  const last = lines.lastIndexOf(NEWLINE, begin + room - 1);
+/**
+ * The offset after the last line that ends within `space` bytes of `begin`; `begin` if none does.
+ */
+function endOfFitting(lines: Buffer, begin: number, space: number): number {
+  if (lines.length - begin <= space) return lines.length;
+  if (space <= 0) return begin;
+  const last = lines.lastIndexOf(NEWLINE, begin + space - 1);
   return last < begin ? begin : last + 1;
 }
 

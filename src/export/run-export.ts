@@ -1,4 +1,4 @@
-/** Sends indexes to another server that speaks the interface. */
+/** Sends indexes to another server with the same API. */
 import type { FeatureSet } from '../contract/features.ts';
 import { renderSettings, type SettingsObject } from '../contract/settings.ts';
 import type { RowOf } from '../contract/task-types.ts';
@@ -10,11 +10,11 @@ import { readTask, type RunContext, type RunResult, succeeded } from '../tasks/r
 import { ExportTarget } from './export-target.ts';
 import { type Payload, payloadsOf } from './payloads.ts';
 
-/** Bytes of documents per request, before compression, where none are asked for. */
+/** Default bytes of documents per request, before compression. */
 const PAYLOAD_BYTES = 50 * 2 ** 20;
-/** Two of them are held at a time, compressed, however many bytes are asked for. */
+/** Maximum bytes of documents per request. Two compressed payloads are in memory at a time. */
 const PAYLOAD_BYTES_MAX = 256 * 2 ** 20;
-/** About as many are read at a time. */
+/** Approximate number of bytes read at a time. */
 const READ_BYTES = 2 ** 20;
 
 export interface ExportOptions {
@@ -26,7 +26,7 @@ export interface ExportOptions {
 type ExportRow = RowOf<'export'>;
 type IndexOptions = ExportRow['indexes'][string];
 
-/** What runs an `export`. */
+/** Creates the function that runs an `export` task. */
 export function exportRunner(options: ExportOptions): (context: RunContext) => Promise<RunResult> {
   return (context) => runExport(options, context);
 }
@@ -45,7 +45,7 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
       if (given !== null)
         chosen.push(await openIndex({ indexUid, entry, given, features, signal }));
     }
-    // What is sent is what has been opened, so everything else may go on.
+    // The export sends the open snapshots, so other tasks may run meanwhile.
     context.detach();
     const peer = { url: row.url, apiKey: row.apiKey, client: options.client };
     const target = new ExportTarget({ ...peer, signal: cancel.signal }, options.processMark);
@@ -62,12 +62,12 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
   }
 }
 
-/** Bytes of documents per request. @param asked null: not */
-export function payloadBytesOf(asked: number | null): number {
-  return Math.min(asked ?? PAYLOAD_BYTES, PAYLOAD_BYTES_MAX);
+/** Bytes of documents per request. @param requested null: not specified */
+export function payloadBytesOf(requested: number | null): number {
+  return Math.min(requested ?? PAYLOAD_BYTES, PAYLOAD_BYTES_MAX);
 }
 
-/** An index as it was when the export began, whatever becomes of it meanwhile. */
+/** An index in its state at the beginning of the export. */
 interface ChosenIndex {
   indexUid: string;
   given: IndexOptions;
@@ -100,10 +100,7 @@ async function openIndex({
   };
 }
 
-/**
- * Of the patterns that an index matches the most specific one counts: its name, then the longest
- * beginning of it.
- */
+/** The options of the most specific pattern that matches: the full uid, then the longest prefix. */
 export function optionsOf(
   indexUid: string,
   patterns: ExportRow['indexes'],
@@ -127,7 +124,7 @@ class Exporter {
     this.#payloadBytes = payloadBytes;
   }
 
-  /** @returns the details of each index */
+  /** @returns the task details of each index */
   async run(chosen: readonly ChosenIndex[]): Promise<Record<string, unknown>> {
     const { progress, cancel } = this.#context;
     const details = new Map<string, unknown>();
@@ -151,12 +148,12 @@ class Exporter {
     if (!exists) await target.sendJson('POST', '/indexes', { uid, primaryKey });
     else if (override) await target.sendJson('PATCH', `/indexes/${uid}`, { primaryKey });
     if (exists && !override) return;
-    // As GET shows them, with secrets in clear.
+    // The settings in the format of GET, but with secrets in clear.
     const complete = { ...renderSettings(settings, features), embedders: settings.embedders };
     await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete, settings.embedders);
   }
 
-  /** While a payload is sent the next one is made. */
+  /** Sends documents. The next payload is prepared while one is sent. */
   async #sendDocuments(uid: string, documents: OpenDocuments): Promise<void> {
     const { progress, cancel } = this.#context;
     let sent = 0;

@@ -2,7 +2,7 @@
 import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import type { Remote } from '../contract/network.ts';
-import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type RetryOptions, withRetries } from '../outbound/retry.ts';
 import type { HeldResponses } from './response-memory.ts';
@@ -133,7 +133,7 @@ export class RemoteClient {
     read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
     const { method, path, body, apiKey, headers, deadline, signal, bytesMax } = request;
-    let response: OutboundAnswer;
+    let response: OutboundResponse;
     try {
       response = await this.#client.fetch(
         {
@@ -214,7 +214,7 @@ function couldNotSend(reason: string): Retryable {
 }
 
 /** What a status that is no success means; null: it is one. */
-function refusalOf({ status, body, hide }: OutboundAnswer): Error | null {
+function refusalOf({ status, body, hide }: OutboundResponse): Error | null {
   if (status >= 200 && status < 300) return null;
   if (status === 401 || status === 403) {
     return new ApiError(

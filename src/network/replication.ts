@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Network, Remote } from '../contract/network.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
-import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError } from '../outbound/outbound-error.ts';
 import { backoffMs, type RetryOptions, withRetries } from '../outbound/retry.ts';
 import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './origin.ts';
@@ -157,7 +157,7 @@ export class Replication {
   }
 }
 
-function taskUidOf({ status, body, hide }: OutboundAnswer): number {
+function taskUidOf({ status, body, hide }: OutboundResponse): number {
   if (status < 200 || status > 299) {
     const shown = hide(body.toString('utf8', 0, 8 * SHOWN_MAX)).slice(0, SHOWN_MAX);
     throw new Refusal(`The remote answered with status ${status}: ${shown}`, status < 500);

@@ -1,24 +1,21 @@
 /**
  * Which addresses the server may connect to. Link-local and cloud metadata addresses are never
- * allowed: what answers there hands out credentials of the machine. Loopback and private addresses
- * are allowed unless `--outbound-deny-private` is given; `--outbound-allow` lists exceptions from
- * that.
+ * allowed, because services there hand out credentials of the machine. Loopback and private
+ * addresses are allowed unless `--outbound-deny-private` is given; `--outbound-allow` lists
+ * exceptions from that.
  */
 import { BlockList, isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 
 export interface AddressPolicyOptions {
-  /** Refuses every address that is not reachable from everywhere. */
+  /** Refuses every address that is not globally reachable. */
   denyPrivate: boolean;
-  /**
-   * Networks (`10.0.0.0/8`), single addresses, or `any`: allowed although `denyPrivate` would
-   * refuse them.
-   */
+  /** Exceptions from `denyPrivate`: networks (`10.0.0.0/8`), single addresses, or `any`. */
   allow: readonly string[];
 }
 
 /**
- * Link-local, and the metadata services that clouds run elsewhere: Alibaba, AWS (IPv6), Google
+ * Link-local addresses, and metadata services at other addresses: Alibaba, AWS (IPv6), Google
  * (IPv6).
  */
 const NEVER = [
@@ -29,7 +26,7 @@ const NEVER = [
   'fd20:ce::254',
 ] as const;
 
-/** The IANA registries of special-purpose addresses: those that are not globally reachable. */
+/** The addresses in the IANA special-purpose registries that are not globally reachable. */
 const PRIVATE = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -58,7 +55,7 @@ const PRIVATE = [
   'ff00::/8',
 ] as const;
 
-/** Prefixes whose last 32 bits are an IPv4 address that the packet ends up at. */
+/** Prefixes of IPv6 addresses whose last 32 bits are the IPv4 address that receives the packet. */
 const EMBEDDED_AT_END = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'] as const;
 /** 6to4: the IPv4 address follows the first 16 bits. */
 const SIX_TO_FOUR = 0x2002;
@@ -101,13 +98,13 @@ export class AddressPolicy {
   readonly #allowed: BlockList;
   readonly #denyPrivate: boolean;
 
-  /** Throws when an item of `allow` is no network. */
+  /** Throws if an item of `allow` is not a network. */
   constructor({ denyPrivate, allow }: AddressPolicyOptions) {
     this.#denyPrivate = denyPrivate && !allow.includes('any');
     this.#allowed = networks(allow.filter((item) => item !== 'any'));
   }
 
-  /** @param address as text, with or without a zone; what is no address is refused */
+  /** @param address as text, with or without a zone; an invalid address is refused */
   allows(address: string): boolean {
     const bare = address.replace(/%.*$/, '');
     const version = isIP(bare);
@@ -123,13 +120,13 @@ export class AddressPolicy {
     return this.#allowed.check(address, family);
   }
 
-  /** The IPv4 address that an IPv6 address stands for, if it does. */
+  /** The IPv4 addresses embedded in an IPv6 address. */
   #embeddedIn(address: string): string[] {
     const groups = ipv6Groups(address);
     if (groups[0] === SIX_TO_FOUR) return [dotted(groups[1]!, groups[2]!)];
     if (!this.#embedded.check(address, 'ipv6')) return [];
     const [high, low] = [groups[6]!, groups[7]!];
-    // `::` and `::1` are addresses of their own.
+    // `::` and `::1` do not embed an IPv4 address.
     return high === 0 && low <= 1 ? [] : [dotted(high, low)];
   }
 }
@@ -138,9 +135,9 @@ function dotted(high: number, low: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight groups of 16 bits. REQUIRES: `isIP(address) === 6`. */
+/** The eight 16-bit groups of an address. REQUIRES: `isIP(address) === 6`. */
 function ipv6Groups(address: string): number[] {
-  // The parser of URLs writes a dotted ending as two groups.
+  // The URL parser converts a dotted ending to two groups.
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
   const groups = (part: string): number[] =>

@@ -1,28 +1,30 @@
-/** Requests to another server that speaks the interface, repeated while it cannot take them. */
+/** Requests to another server with the same API, repeated while it cannot accept them. */
 import { jsonString, parseResponse } from '../base/json.ts';
 import { FINAL_FAILURES, OutboundError } from './outbound-error.ts';
 import type { OutboundClient, OutboundRequest } from './outbound-client.ts';
 import { backoffMs, type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
 
-/** Ms without progress of a request after which it counts as failed. */
+/** Maximum ms without progress before a request fails. */
 const IDLE_MS = 30_000;
-/** Ms that a request may take at all, however slowly it goes on. */
+/** Maximum ms of a request, even while it makes progress. */
 const REQUEST_MS_MAX = 3_600_000;
-/** Bytes of an answer that are read where no more are asked for: a task, or an index. */
-const ANSWER_BYTES_MAX = 1024 * 1024;
-/** Bytes of a body that are handed over at a time. */
+/** Default maximum bytes of a response, enough for a task or an index. */
+const RESPONSE_BYTES_MAX = 1024 * 1024;
+/** Bytes of a body that are sent at a time. */
 const PIECE_BYTES = 64 * 1024;
 
 const WAITS = { firstMs: 500, factor: 1.5, msMax: 60_000 };
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
-/** An answer that is no success. */
+/** A response with a status other than 2xx. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   readonly status: number;
-  /** Empty when it is no JSON object. Its texts are without the credentials of the request. */
+  /**
+   * Empty if the body is not a JSON object. Credentials of the request are removed from its texts.
+   */
   readonly body: Record<string, unknown>;
-  /** Ms that the server asks to wait, or null. */
+  /** The wait that the server requests in ms, or null. */
   readonly retryAfterMs: number | null;
 
   constructor(status: number, body: Record<string, unknown>, retryAfterMs: number | null) {
@@ -34,15 +36,15 @@ export class RefusedRequest extends Error {
 }
 
 export interface PeerOptions {
-  /** A path in it is kept. */
+  /** Base URL, which may contain a path. */
   url: string;
   apiKey: string | null;
   client: OutboundClient;
-  /** Ends everything at once. */
+  /** Aborts all requests. */
   signal: AbortSignal;
-  /** Sent with every request. */
+  /** Headers sent with every request. */
   headers?: Readonly<Record<string, string>>;
-  /** From the first attempt of a request on; a later attempt is not begun. */
+  /** Time after the first attempt of a request during which further attempts begin. */
   retriesMsMax: number;
   /** Replaces the timer in tests. */
   wait?: RetryOptions['wait'];
@@ -50,18 +52,18 @@ export interface PeerOptions {
 
 export interface PeerBody {
   bytes: Buffer;
-  /** As of `OutboundRequest`. */
+  /** See `bodySecrets` of `OutboundRequest`. */
   secrets?: unknown;
   headers: Readonly<Record<string, string>>;
 }
 
 export interface PeerRequest {
   method: OutboundRequest['method'];
-  /** Behind the address of the server. */
+  /** Path that is appended to the base URL. */
   path: string;
   body?: PeerBody;
   responseBytesMax?: number;
-  /** Instead of that of the peer. */
+  /** Overrides the value of the peer. */
   retriesMsMax?: number;
 }
 
@@ -74,15 +76,16 @@ export class ApiPeer {
     this.#base = options.url.replace(/\/+$/, '');
   }
 
-  /** The address, without a user and a password. */
-  get place(): string {
+  /** The base URL without user and password. */
+  get address(): string {
     const { protocol, host, pathname } = new URL(this.#base);
     return `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
   }
 
   /**
-   * The answer to the first attempt that the server takes. Throws `RefusedRequest` and
-   * `OutboundError`, those of the last attempt. What is repeated may have been done already.
+   * Sends a request until the server accepts it, and resolves with the body. Throws the
+   * `RefusedRequest` or `OutboundError` of the last attempt. The server may execute a repeated
+   * request more than once.
    */
   send(request: PeerRequest): Promise<Buffer> {
     const { signal, wait } = this.#options;
@@ -97,7 +100,7 @@ export class ApiPeer {
     const { client, apiKey, headers, signal } = this.#options;
     const idle = new IdleTimer(signal);
     try {
-      const answer = await client.fetch(
+      const response = await client.fetch(
         {
           method,
           url: this.#base + path,
@@ -113,12 +116,12 @@ export class ApiPeer {
           idleTimeoutMs: IDLE_MS,
           signal: idle.signal,
         },
-        { bytesMax: responseBytesMax ?? ANSWER_BYTES_MAX },
+        { bytesMax: responseBytesMax ?? RESPONSE_BYTES_MAX },
       );
-      if (answer.status >= 200 && answer.status < 300) return answer.body;
-      const retryAfterMs = waitAsked(answer.headers['retry-after']);
-      const said = withoutSecrets(objectOf(answer.body), answer.hide);
-      throw new RefusedRequest(answer.status, said, retryAfterMs);
+      if (response.status >= 200 && response.status < 300) return response.body;
+      const retryAfterMs = requestedWaitMs(response.headers['retry-after']);
+      const said = withoutSecrets(objectOf(response.body), response.hide);
+      throw new RefusedRequest(response.status, said, retryAfterMs);
     } catch (error) {
       throw idle.isOver ? new OutboundError('timeout', `no progress for ${IDLE_MS} ms`) : error;
     } finally {
@@ -127,7 +130,7 @@ export class ApiPeer {
   }
 }
 
-/** A body of JSON. */
+/** A JSON body. */
 export function jsonBody(value: unknown): PeerBody {
   return {
     bytes: Buffer.from(jsonString(value)),
@@ -147,7 +150,7 @@ class IdleTimer {
     this.#restart();
   }
 
-  /** The bytes, piece by piece; that one is asked for is progress. */
+  /** Yields the bytes in pieces. Each read of a piece counts as progress. */
   async *watched(bytes: Buffer): AsyncGenerator<Buffer, undefined> {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
       this.#restart();
@@ -178,15 +181,15 @@ function retryPolicy(retriesMsMax: number): RetryPolicy {
         if (!RETRIED_STATUSES.has(error.status)) return null;
       } else if (!(error instanceof OutboundError) || FINAL_FAILURES.has(error.failure))
         return null;
-      const asked = error instanceof RefusedRequest ? (error.retryAfterMs ?? 0) : 0;
-      const ms = Math.max(asked, backoffMs(WAITS, retry));
+      const requestedMs = error instanceof RefusedRequest ? (error.retryAfterMs ?? 0) : 0;
+      const ms = Math.max(requestedMs, backoffMs(WAITS, retry));
       return performance.now() + ms > until ? null : ms;
     },
   };
 }
 
-/** Ms, of a header `Retry-After`: seconds, or a date. Null when it is neither. */
-function waitAsked(header: string | string[] | undefined): number | null {
+/** The wait of a `Retry-After` header in ms. The header has seconds or a date; null: neither. */
+function requestedWaitMs(header: string | string[] | undefined): number | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
@@ -194,7 +197,7 @@ function waitAsked(header: string | string[] | undefined): number | null {
   return Number.isNaN(moment) ? null : Math.max(0, moment - Date.now());
 }
 
-/** Texts at the top, which are all that is shown. */
+/** Hides secrets in the texts at the top level, the only ones that are shown. */
 function withoutSecrets(
   body: Record<string, unknown>,
   hide: (text: string) => string,

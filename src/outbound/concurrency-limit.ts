@@ -1,4 +1,4 @@
-/** At most `permits` pieces of work at once; the others wait in their order. */
+/** Runs at most `permits` pieces of work at a time. Others wait in order. */
 export class ConcurrencyLimit {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -12,7 +12,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Rejects with the reason of `signal` while it waits. What `work` answers or throws is passed on.
+   * Runs `work` when a permit is free and returns its result. Rejects with the reason of `signal`
+   * if it is aborted while waiting.
    */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#take(signal);
@@ -43,7 +44,7 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** A permit goes straight to who waits longest, so nobody who comes later overtakes. */
+  /** Passes the permit to the longest waiter, so that no later caller overtakes it. */
   #giveBack(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free++;

@@ -1,11 +1,11 @@
 /**
- * The one client for requests that the server sends to others: embedding and chat providers,
- * webhooks, remotes, export targets. Connections are kept. Redirects are not followed: a status of
- * 3xx is an answer like any other, so credentials reach nobody but the host they were given for.
+ * The client for all outgoing requests: embedding and chat providers, webhooks, remotes, export
+ * targets. Connections are reused. Redirects are not followed, so that credentials are sent only to
+ * the host they were configured for; a 3xx status is returned like any other.
  *
- * The address policy is asked three times: for an address in the URL itself, for what a name
- * resolves to (the connection goes to exactly these addresses), and for the peer of the socket
- * before anything is sent.
+ * The address policy is checked three times: for an address in the URL, for the addresses that a
+ * name resolves to (the connection uses exactly these), and for the peer of the socket before
+ * anything is sent.
  */
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
@@ -13,13 +13,13 @@ import type { Readable } from 'node:stream';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
 import { SecretFilter, unescaped } from '../base/secrets.ts';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.ts';
-import { type OutboundFailure, OutboundError, placeOf } from './outbound-error.ts';
+import { type OutboundFailure, OutboundError, addressOf } from './outbound-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+const RESPONSE_BYTES_MAX = 64 * 2 ** 20;
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** What undici calls a request that cannot be sent as it is; the header or the URL is at fault. */
+/** Error codes of undici for a request with an invalid header or URL. */
 const INVALID_CODES = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',
@@ -32,27 +32,26 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
 ]);
 const CLOSED_CODES = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'UND_ERR_ABORTED']);
-/** Nobody was reached. Certificates fail with codes of OpenSSL. */
+/** Error codes for an unreachable host. Certificate errors have codes of OpenSSL. */
 const UNREACHABLE_CODES =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|EPERM|ENETDOWN|EHOSTDOWN|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|\w*_CERT\w*|UNABLE_TO_\w+)$/;
 
 export interface OutboundRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Absolute, http or https. A user and password in it become the header `authorization`. */
+  /** An absolute http or https URL. A user and password in it become the header `authorization`. */
   url: string | URL;
   headers?: Readonly<Record<string, string>>;
   /**
-   * A stream or generator is sent as it is produced, in chunks, no faster than the other side
-   * reads.
+   * A stream or generator is sent in chunks as it is produced, with backpressure from the receiver.
    */
   body?: string | Uint8Array | Readable | AsyncIterable<Uint8Array>;
-  /** What of the body can hold credentials: settings of embedders, or the template of the body. */
+  /** The parts of the body that can contain credentials: embedder settings, or a body template. */
   bodySecrets?: unknown;
-  /** Ms until the head of the answer is there; with `fetch` until all of it is. */
+  /** Maximum ms until the response headers arrive; with `fetch`, until the response is complete. */
   timeoutMs: number;
-  /** Ms that the body of the answer may pause. */
+  /** Maximum ms between two chunks of the response body. */
   idleTimeoutMs?: number;
-  /** Ends the request at once: also while connecting, and while the body of the answer is read. */
+  /** Aborts the request, also while connecting and while the response body is read. */
   signal?: AbortSignal | undefined;
 }
 
@@ -60,28 +59,28 @@ export interface OutboundHead {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
-   * The beginning of a text of the answer, without the credentials of the request: whatever is
-   * shown goes through it.
+   * Returns the beginning of a text of the response without the credentials of the request. Use it
+   * for every text that is shown.
    */
   hide(text: string): string;
 }
 
-/** The body of `body` must be read to its end or destroyed: its connection is not free before. */
+/** `body` must be read to its end or discarded; until then its connection is in use. */
 export interface OutboundStream extends OutboundHead {
-  /** Bytes as they come. Errors of it are `OutboundError`s. */
+  /** The bytes as they arrive. Throws `OutboundError`. */
   body: AsyncIterableIterator<Buffer>;
-  /** Gives up the rest of the body. May be called twice. */
+  /** Discards the rest of the body. May be called twice. */
   discard(): void;
 }
 
-export interface OutboundAnswer extends OutboundHead {
+export interface OutboundResponse extends OutboundHead {
   body: Buffer;
 }
 
 export interface OutboundOptions extends AddressPolicyOptions {
-  /** Authorities beside those of Node (PEM). */
+  /** Certificate authorities in addition to those of Node (PEM). */
   authorities?: string;
-  /** Ms to connect; 10 s by default. */
+  /** Maximum ms to connect. Default: 10 s. */
   connectMsMax?: number;
   /** Replaces name resolution in tests. */
   lookup?: typeof dnsLookup;
@@ -98,24 +97,25 @@ export class OutboundClient {
   #agent: Promise<Agent> | null = null;
   #closed = false;
 
-  /** Throws when an item of `allow` is no network. */
+  /** Throws if an item of `allow` is not a network. */
   constructor(options: OutboundOptions) {
     this.#policy = new AddressPolicy(options);
     this.#options = options;
   }
 
   /**
-   * Sends a request and reads the whole answer. Throws `OutboundError` alone.
-   * @param bytesMax of the body; null: it is read to its end, and dropped as it comes
-   * @param admit asked for the bytes of each piece of the body; false: the answer is too large
+   * Sends a request and reads the whole response. Throws only `OutboundError`.
+   * @param bytesMax maximum size of the body; null: the body is read and discarded
+   * @param admit called with the size of each chunk; false: there is no memory for it, and the
+   * request fails
    */
   async fetch(
     request: OutboundRequest,
     {
-      bytesMax = ANSWER_BYTES_MAX,
+      bytesMax = RESPONSE_BYTES_MAX,
       admit = () => true,
     }: { bytesMax?: number | null; admit?: (bytes: number) => boolean } = {},
-  ): Promise<OutboundAnswer> {
+  ): Promise<OutboundResponse> {
     const sent = await this.#send(request);
     try {
       const chunks: Buffer[] = [];
@@ -126,13 +126,13 @@ export class OutboundClient {
         if (bytes > bytesMax) {
           throw new OutboundError(
             'responseTooLarge',
-            `The answer of ${sent.place} has more than ${bytesMax} bytes`,
+            `The response of ${sent.address} has more than ${bytesMax} bytes`,
           );
         }
         if (!admit(chunk.length)) {
           throw new OutboundError(
             'responseTooLarge',
-            `There is no room for the answer of ${sent.place}`,
+            `There is no memory left for the response of ${sent.address}`,
           );
         }
         chunks.push(chunk);
@@ -146,8 +146,8 @@ export class OutboundClient {
   }
 
   /**
-   * Sends a request and answers as soon as the head of the answer is there. Throws `OutboundError`
-   * alone.
+   * Sends a request and resolves as soon as the response headers have arrived. Throws only
+   * `OutboundError`.
    */
   async stream(request: OutboundRequest): Promise<OutboundStream> {
     const { stream, end } = await this.#send(request);
@@ -155,49 +155,49 @@ export class OutboundClient {
     return stream;
   }
 
-  /** Breaks off what is under way; later requests are refused. */
+  /** Aborts the requests in progress. Later requests are refused. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#agent !== null) await (await this.#agent).destroy();
   }
 
-  /** @returns the answer, and `end`, which stops the clock of `timeoutMs` */
+  /** @returns the response, and `end`, which stops the timer of `timeoutMs` */
   async #send(
     request: OutboundRequest,
-  ): Promise<{ stream: OutboundStream; place: string; end: () => void }> {
+  ): Promise<{ stream: OutboundStream; address: string; end: () => void }> {
     const url = parseUrl(request.url);
-    const place = placeOf(url);
-    if (request.signal?.aborted === true || this.#closed) throw canceled(place);
+    const address = addressOf(url);
+    if (request.signal?.aborted === true || this.#closed) throw canceled(address);
     this.#checkHost(url);
     const ending = new AbortController();
     const expire = (): void => {
       ending.abort(
-        new OutboundError('timeout', `${place} did not answer within ${request.timeoutMs} ms`),
+        new OutboundError('timeout', `${address} did not answer within ${request.timeoutMs} ms`),
       );
     };
     const timer = setTimeout(expire, Math.max(0, request.timeoutMs));
-    const cancel = (): void => ending.abort(canceled(place));
+    const cancel = (): void => ending.abort(canceled(address));
     request.signal?.addEventListener('abort', cancel, { once: true });
     const release = (): void => {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', cancel);
     };
     try {
-      const answer = await this.#dispatch(url, request, ending.signal);
+      const response = await this.#dispatch(url, request, ending.signal);
       const stream = {
-        status: answer.statusCode,
-        headers: answer.headers,
+        status: response.statusCode,
+        headers: response.headers,
         hide: hider(url, request),
-        body: readBody(answer.body, place, ending.signal, release),
+        body: readBody(response.body, address, ending.signal, release),
         discard: (): void => {
           release();
-          discard(answer.body);
+          discard(response.body);
         },
       };
-      return { stream, place, end: () => clearTimeout(timer) };
+      return { stream, address, end: () => clearTimeout(timer) };
     } catch (error) {
       release();
-      throw toOutboundError(error, place, ending.signal);
+      throw toOutboundError(error, address, ending.signal);
     }
   }
 
@@ -208,28 +208,28 @@ export class OutboundClient {
   ): Promise<Dispatcher.ResponseData> {
     const agent = await (this.#agent ??= this.#open());
     const { headers, origin } = target(url, request.headers);
-    const answer = agent.request({
+    const response = agent.request({
       origin,
       path: `${url.pathname}${url.search}`,
       method: request.method,
       headers,
       body: (request.body ?? null) as string | Uint8Array | Readable | null,
       signal,
-      // The whole is timed here; undici's own clock has a resolution of half a second.
+      // Timeouts are handled here, because undici's timers have a resolution of half a second.
       headersTimeout: 0,
       bodyTimeout: request.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     });
-    // undici notices a signal only once the request has a connection.
-    return untilAborted(answer, signal, (late) => discard(late.body));
+    // undici checks the signal only once the request has a connection.
+    return untilAborted(response, signal, (late) => discard(late.body));
   }
 
-  /** An address in the URL never reaches name resolution. */
+  /** Checks an address in the URL, which is never passed to name resolution. */
   #checkHost(url: URL): void {
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(placeOf(url));
+    if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(addressOf(url));
   }
 
-  /** Loaded when first needed: most servers never send anything. */
+  /** Loads undici on first use, because most servers send no requests. */
   async #open(): Promise<Agent> {
     const { Agent: AgentClass, buildConnector: build } = await import('undici');
     const connect = build({
@@ -250,7 +250,7 @@ export class OutboundClient {
     });
   }
 
-  /** Passes on the addresses that are allowed, and fails when none is. */
+  /** Returns only the allowed addresses, and fails if there are none. */
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
     const lookup = this.#options.lookup ?? dnsLookup;
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -269,7 +269,7 @@ export class OutboundClient {
   };
 }
 
-/** Made when something is to be hidden: most answers are not shown. */
+/** Creates `hide`. The secrets are collected on first use, because most responses are not shown. */
 function hider(url: URL, { headers = {}, bodySecrets }: OutboundRequest): (text: string) => string {
   let filter: SecretFilter | null = null;
   return (text) => (filter ??= new SecretFilter({ url, headers, body: bodySecrets })).hide(text);
@@ -280,7 +280,7 @@ function parseUrl(text: string | URL): URL {
   try {
     url = new URL(text);
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new OutboundError('invalidRequest', 'The URL is not an absolute http or https URL');
@@ -302,7 +302,7 @@ function target(
   return { origin: url.origin, headers };
 }
 
-/** @param late takes a value that comes after the signal */
+/** @param late takes a value that arrives after the signal */
 async function untilAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -326,57 +326,59 @@ async function untilAborted<T>(
 
 async function* readBody(
   body: Readable,
-  place: string,
+  address: string,
   signal: AbortSignal,
   release: () => void,
 ): AsyncGenerator<Buffer, undefined> {
   try {
     for await (const chunk of body) yield chunk as Buffer;
   } catch (error) {
-    throw toOutboundError(error, place, signal);
+    throw toOutboundError(error, address, signal);
   } finally {
     release();
     discard(body);
   }
 }
 
-/** The connection of an unread body is closed: nobody knows how much is still to come. */
+/** Closes the connection of an unread body, because its remaining size is unknown. */
 function discard(body: Readable): void {
-  // Destroying it is an error of its own for who listens.
+  // Destroying the body emits an error event.
   body.on('error', () => {});
   body.destroy();
 }
 
-function canceled(place: string): OutboundError {
-  return new OutboundError('canceled', `The request to ${place} was canceled`);
+function canceled(address: string): OutboundError {
+  return new OutboundError('canceled', `The request to ${address} was canceled`);
 }
 
-function refused(place: string): OutboundError {
+function refused(address: string): OutboundError {
   return new OutboundError(
     'addressRefused',
-    `Connections to the address of ${place} are not allowed (see --outbound-deny-private and --outbound-allow)`,
+    `Connections to the address of ${address} are not allowed (see --outbound-deny-private and --outbound-allow)`,
   );
 }
 
-/** Of the error only its code is told: messages of libraries may repeat what was sent. */
-function toOutboundError(error: unknown, place: string, signal: AbortSignal): OutboundError {
+/**
+ * Only the code of an error is reported, because messages of libraries may contain what was sent.
+ */
+function toOutboundError(error: unknown, address: string, signal: AbortSignal): OutboundError {
   if (signal.aborted && signal.reason instanceof OutboundError) return signal.reason;
   if (error instanceof OutboundError) return error;
   const code = codeOf(error);
   const failure = failureOf(code);
   switch (failure) {
     case 'addressRefused':
-      return refused(place);
+      return refused(address);
     case 'canceled':
-      return canceled(place);
+      return canceled(address);
     case 'invalidRequest':
-      return new OutboundError(failure, `A request to ${place} cannot be sent (${code})`);
+      return new OutboundError(failure, `A request to ${address} cannot be sent (${code})`);
     case 'timeout':
-      return new OutboundError(failure, `${place} did not answer in time (${code})`);
+      return new OutboundError(failure, `${address} did not answer in time (${code})`);
     case 'unreachable':
-      return new OutboundError(failure, `${place} cannot be reached (${code})`);
+      return new OutboundError(failure, `${address} cannot be reached (${code})`);
     default:
-      return new OutboundError('broken', `The connection to ${place} broke (${code})`);
+      return new OutboundError('broken', `The connection to ${address} broke (${code})`);
   }
 }
 
@@ -389,7 +391,7 @@ function failureOf(code: string): OutboundFailure {
 }
 
 function codeOf(error: unknown): string {
-  // Of several addresses that failed the first one speaks.
+  // If several addresses failed, the error of the first one is reported.
   const first: unknown =
     error instanceof AggregateError && codeIn(error) === null ? error.errors[0] : error;
   return codeIn(first) ?? 'no code';

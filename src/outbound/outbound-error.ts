@@ -1,19 +1,19 @@
-/** Why a request got no usable answer. A status, whatever it is, is an answer. */
+/** Why a request got no usable response. A response with any status is not a failure. */
 export type OutboundFailure =
   /** Not an absolute http(s) URL, or a header that cannot be sent. */
   | 'invalidRequest'
-  /** The address policy forbids where the URL leads. */
+  /** The address policy forbids the address. */
   | 'addressRefused'
-  /** The name does not resolve, nobody listens, TLS fails. */
+  /** The name does not resolve, the connection is refused, or TLS fails. */
   | 'unreachable'
   | 'timeout'
-  /** The connection broke before the answer was complete, or the answer is not HTTP. */
+  /** The connection was lost before the response was complete, or the response is not HTTP. */
   | 'broken'
   | 'responseTooLarge'
-  /** The caller's signal. */
+  /** The caller's signal was aborted. */
   | 'canceled';
 
-/** Another attempt would fail alike. */
+/** Failures for which a retry is pointless. */
 export const FINAL_FAILURES: ReadonlySet<OutboundFailure> = new Set<OutboundFailure>([
   'addressRefused',
   'canceled',
@@ -22,8 +22,8 @@ export const FINAL_FAILURES: ReadonlySet<OutboundFailure> = new Set<OutboundFail
 ]);
 
 /**
- * Its message names the place without credentials, query and headers, so it may be logged and
- * shown.
+ * A request failed. The message contains the address without credentials, query and headers, so it
+ * may be logged and shown.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
@@ -35,7 +35,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** Origin and path: what of a URL holds no secret. */
-export function placeOf(url: URL): string {
+/** The origin and path of a URL, which contain no secrets. */
+export function addressOf(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }

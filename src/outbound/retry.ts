@@ -1,41 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RetryPolicy<E = unknown> {
-  /** The first attempt and its retries. */
+  /** Maximum number of attempts, including the first. */
   attemptsMax: number;
   /**
    * @param error what the attempt threw
    * @param retry number of the retry that would follow, from 0
-   * @returns ms to wait before it; null: the error is final
+   * @returns ms to wait before the retry; null: the error is final
    */
   waitMs(error: E, retry: number): number | null;
 }
 
 export interface RetryOptions {
-  /** Ends the waiting at once, with its reason. */
+  /** Aborts the wait and rejects with its reason. */
   signal?: AbortSignal | undefined;
   /** Replaces the timer in tests. */
   wait?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
 
 export interface Waits {
-  /** The longest wait before the first retry. */
+  /** Maximum wait before the first retry. */
   firstMs: number;
-  /** How much longer each further one waits. */
+  /** Factor by which the wait grows with each further retry. */
   factor: number;
   msMax: number;
 }
 
 /**
- * Ms to wait before a retry: at random, from half of the longest wait up to it, so that many do not
- * come back at once.
+ * A random wait before a retry in ms, between half the maximum wait and the maximum, so that many
+ * clients do not retry at the same time.
  * @param retry from 0
  */
 export function backoffMs({ firstMs, factor, msMax }: Waits, retry: number): number {
   return Math.min(msMax, firstMs * factor ** retry) * (0.5 + Math.random() / 2);
 }
 
-/** @returns what the first successful attempt answers; throws the error of the last attempt */
+/** @returns the result of the first successful attempt; throws the error of the last attempt */
 export async function withRetries<T>(
   attempt: (retry: number) => Promise<T>,
   policy: RetryPolicy,

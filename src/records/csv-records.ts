@@ -1,12 +1,12 @@
 /**
- * Where the records of CSV end: the one splitter of `gannet import` and of the page, which cut
- * large files into requests.
+ * Finds the ends of CSV records. `gannet import` and the page use it to split large files into
+ * requests.
  *
  * It agrees with the reader of the server (`native/indexing/parse/csv.cc`) on every text: a quote
- * opens a quoted value only where a value begins; two in a row inside stand for one; what follows
- * the closing quote is text. A record ends with LF, CRLF or CR. The values themselves are never
- * read here, so bytes reach the server as they are. Packages that parse CSV decode values, differ
- * from the server in these details, and are some ten times as large as the page needs.
+ * opens a quoted value only at the beginning of a value; two quotes inside a quoted value mean one;
+ * text may follow the closing quote. A record ends with LF, CRLF or CR. Values are not decoded, so
+ * bytes reach the server unchanged. Packages that parse CSV decode values, differ from the server
+ * in these details, and are about ten times as large as the page needs.
  */
 import { FileFault } from './file-fault.ts';
 
@@ -14,38 +14,38 @@ const QUOTE = 34;
 const LF = 10;
 const CR = 13;
 
-/** Delimiters that are suggested when the header has none of the one that is expected. */
+/** Delimiters to suggest when the header does not contain the expected one. */
 const DELIMITERS = [',', ';', '\t', '|'];
 
-const OPEN = 0; // at the begin of a value
-const PLAIN = 1; // within one, or behind its closing quote
+const OPEN = 0; // at the beginning of a value
+const PLAIN = 1; // inside a value, or after its closing quote
 const QUOTED = 2;
-const CLOSING = 3; // behind a quote inside quotes: it closes, or is the first of two
+const CLOSING = 3; // after a quote inside quotes, which closes the value or is the first of two
 
 export interface RecordEnd {
-  /** Offset in the chunk, behind the end of the line; 0: the record ended with the chunk before. */
+  /** Offset in the chunk after the end of the line; 0: the record ended with the previous chunk. */
   end: number;
-  /** In which the record began, from 1. */
+  /** The line, from 1, in which the record began. */
   line: number;
 }
 
 export class CsvSplitter {
   readonly #delimiter: number;
   #state = OPEN;
-  /** The chunk before ended with CR that ends a record: whether LF follows is still to be seen. */
+  /** The previous chunk ended with a CR that ends a record. An LF may still follow. */
   #endsWithCr = false;
-  /** The last byte was CR within quotes: LF behind it begins no further line. */
+  /** The last byte was a CR inside quotes. An LF after it does not begin another line. */
   #quotedCr = false;
   #line = 1;
   #recordLine = 1;
   #quoteLine = 1;
 
-  /** @param delimiter as {@link parseDelimiter} gives it */
+  /** @param delimiter as returned by {@link parseDelimiter} */
   constructor(delimiter: string) {
     this.#delimiter = delimiter.charCodeAt(0);
   }
 
-  /** The ends of records within the next chunk, in order. Ends of blank lines are among them. */
+  /** Returns the ends of records in the next chunk, in order, including the ends of blank lines. */
   push(chunk: Uint8Array): RecordEnd[] {
     const ends: RecordEnd[] = [];
     let at = 0;
@@ -82,17 +82,19 @@ export class CsvSplitter {
     return ends;
   }
 
-  /** Throws `FileFault` when a quoted value is not closed by the end of the file. */
+  /** Throws `FileFault` if a quoted value is not closed at the end of the file. */
   end(): void {
     if (this.#state === QUOTED) throw unclosed(this.#quoteLine);
   }
 
-  /** The line in which the record that goes on began. */
+  /** The line in which the current record began. */
   get recordLine(): number {
     return this.#recordLine;
   }
 
-  /** A record has grown beyond what a server takes: throws `FileFault` with the likely reason. */
+  /**
+   * Throws `FileFault` for a record that is longer than a server accepts, with the likely reason.
+   */
   refuseLong(bytesMax: number): never {
     if (this.#state === QUOTED) throw unclosed(this.#quoteLine);
     throw new FileFault(`a record of more than ${bytesMax} bytes begins here`, this.#recordLine);
@@ -109,19 +111,19 @@ function unclosed(line: number): FileFault {
   return new FileFault('the quote that opens a value in this line is never closed', line);
 }
 
-/** What a person writes for a delimiter: one character of ASCII, or `tab`; null when it is none. */
+/** Parses a delimiter typed by a person: one ASCII character, or `tab`; null if it is invalid. */
 export function parseDelimiter(text: string): string | null {
   const delimiter = ['tab', '\\t'].includes(text.toLowerCase()) ? '\t' : text;
   const isOne = delimiter.length === 1 && delimiter.charCodeAt(0) < 128;
   return isOne && !'"\r\n'.includes(delimiter) ? delimiter : null;
 }
 
-/** The one that files of this name have. */
+/** The default delimiter of a file, by its name. */
 export function delimiterOf(name: string): string {
   return /\.tsv(?:\.gz)?$/i.test(name) ? '\t' : ',';
 }
 
-/** Throws `FileFault` when a header has one column by this delimiter, and several by another. */
+/** Throws `FileFault` if the header has one column with this delimiter and several with another. */
 export function refuseOtherDelimiter(header: Uint8Array, delimiter: string): void {
   const text = new TextDecoder().decode(header).replaceAll(/"(?:[^"]|"")*"/g, '');
   if (text.includes(delimiter)) return;
@@ -137,7 +139,7 @@ function shown(delimiter: string): string {
   return delimiter === '\t' ? 'tab' : `\`${delimiter}\``;
 }
 
-/** Nothing but line ends. */
+/** Whether a record consists only of line ends. */
 export function isBlank(record: Uint8Array): boolean {
   return record.every((byte) => byte === LF || byte === CR);
 }

@@ -1,10 +1,10 @@
 /**
- * What is wrong with a file of documents, and where: without the name of the file, which callers
- * put in front.
+ * A fault in a file of documents. The message does not contain the name of the file, which callers
+ * prepend.
  */
 export class FileFault extends Error {
   override readonly name = 'FileFault';
-  /** From 1; null: the whole file. */
+  /** Line of the fault, from 1; null: the whole file. */
   readonly line: number | null;
 
   constructor(message: string, line: number | null = null) {
@@ -13,7 +13,7 @@ export class FileFault extends Error {
   }
 }
 
-/** A fault of a named file, as people read it: `books.csv:12: …`. */
+/** Formats a fault with the name of the file: `books.csv:12: …`. */
 export function faultText(file: string, { line, message }: FileFault): string {
   return line === null ? `${file} ${message}.` : `${file}:${line}: ${message}.`;
 }

@@ -1,26 +1,22 @@
-/**
- * Text of files as UTF-8: other encodings are refused before anything of them is taken for
- * documents.
- */
+/** Checks that a file is UTF-8, so that other encodings are refused before documents are read. */
 import { FileFault } from './file-fault.ts';
 
 const LF = 10;
 const CR = 13;
 const REPLACEMENT = '\ufffd';
 /**
- * Bytes that are looked at to tell UTF-16 without a mark: every second one is zero in most of its
- * text.
+ * Bytes examined to detect UTF-16 without a byte order mark, where often every second byte is zero.
  */
 const BEGIN_BYTES = 64;
 
-/** Bytes of a mark at the begin of UTF-8, which is no part of the text. */
+/** Size of a byte order mark at the beginning of UTF-8, which is not part of the text. */
 export function markBytes(begin: Uint8Array): number {
   return begin[0] === 0xef && begin[1] === 0xbb && begin[2] === 0xbf ? 3 : 0;
 }
 
 /**
  * Throws `FileFault` for UTF-16 and UTF-32.
- * @param begin at least the first four bytes of the file, where it has them
+ * @param begin at least the first four bytes of the file, or the whole file if it is shorter
  */
 export function refuseWide(begin: Uint8Array): void {
   const [first, second] = begin;
@@ -32,14 +28,14 @@ export function refuseWide(begin: Uint8Array): void {
   }
 }
 
-/** Takes a file chunk by chunk. */
+/** Checks a file chunk by chunk. */
 export class Utf8Check {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** LF, and CR, before the chunk. A file without LF has lines that end with CR. */
+  /** Numbers of LF and CR before the chunk. In a file without LF, lines end with CR. */
   #lf = 0;
   #cr = 0;
 
-  /** Throws `FileFault` with the line of what is no UTF-8. */
+  /** Throws `FileFault` with the line of the first invalid byte. */
   push(chunk: Uint8Array): void {
     try {
       this.#decoder.decode(chunk, { stream: true });
@@ -50,7 +46,7 @@ export class Utf8Check {
     this.#cr += countOf(chunk, CR);
   }
 
-  /** Throws `FileFault` when the file ends within a character. */
+  /** Throws `FileFault` if the file ends inside a character. */
   end(): void {
     try {
       this.#decoder.decode();
@@ -61,8 +57,8 @@ export class Utf8Check {
 
   #fault(chunk: Uint8Array): FileFault {
     const text = new TextDecoder().decode(chunk);
-    // The rest of a character that began in the chunk before counts as bad here: it stands in the
-    // first line.
+    // A character that began in the previous chunk decodes as invalid here, but is in the first
+    // line.
     const bad = Math.max(0, text.indexOf(REPLACEMENT, text.startsWith(REPLACEMENT) ? 1 : 0));
     const before = new TextEncoder().encode(text.slice(0, bad));
     const lf = this.#lf + countOf(before, LF);

@@ -1,4 +1,4 @@
-/** The tree of a script. Variables are resolved when it is compiled. */
+/** The syntax tree of a script. Variables are resolved when the tree is compiled. */
 import type { Position } from './errors.ts';
 import type { Value } from './values.ts';
 
@@ -29,12 +29,12 @@ export type Node = { at: Position } & (
   | { kind: 'continue' }
   | { kind: 'return' | 'throw'; value: Node | null }
   | { kind: 'try'; body: Node; name: string | null; handler: Node }
-  /** Nothing: a lone `;`. */
+  /** An empty statement: a lone `;`. */
   | { kind: 'empty' }
 );
 
 export interface SwitchCase {
-  /** Literals and ranges, any of which may match. */
+  /** Literals and ranges. The case applies if any of them matches. */
   patterns: Value[];
   guard: Node | null;
   body: Node;

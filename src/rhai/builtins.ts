@@ -1,11 +1,11 @@
 /**
  * The functions of the language: those that the Rhai book lists for strings, characters, numbers,
- * arrays, maps, ranges and function pointers. A method call and a call in the style of a function
- * reach the same one: what stands before the dot is the first argument.
+ * arrays, maps, ranges and function pointers. A method call and a function call reach the same
+ * function: the object of a method call is the first argument.
  */
 import { fail } from './errors.ts';
 import { charge, chargeItems, chargeText } from './meter.ts';
-import { at, binaryOperation, clamp, isIn, placeOf } from './operators.ts';
+import { at, binaryOperation, clamp, isIn, positionOf } from './operators.ts';
 import {
   charAt,
   charCount,
@@ -44,13 +44,13 @@ import {
 } from './values.ts';
 
 /**
- * @param args as many as the caller gave
- * @returns the value; `self` is what the first argument has become, undefined when it is the same
- * value. Arrays and maps change where they are.
+ * @param args the arguments of the call, in any number
+ * @returns the value; `self` is the new value of the first argument, undefined if it is unchanged.
+ * Arrays and maps are changed in position.
  */
 /** The run that a function of the language is called in. */
 export interface Caller {
-  /** Calls a function pointer. `self`: what `this` is, if anything. */
+  /** Calls a function pointer. `self`: the value of `this`, or null. */
   callPointer(pointer: Value, args: Value[], self?: Cell | null): Value;
   /** Functions of the script, as `name/parameters`. */
   readonly script: { readonly functions: { has(name: string): boolean } };
@@ -68,9 +68,9 @@ export function builtinOf(name: string): Builtin | undefined {
 }
 
 /**
- * `variants`: by the type of the first argument. A call costs what it touches, by the sizes of its
- * arguments.
- * @param untouched kinds of first arguments that take the same time whatever their size
+ * Defines functions; `variants` are chosen by the type of the first argument. A call is charged by
+ * the sizes of its arguments.
+ * @param untouched kinds of first arguments whose size does not affect the time
  */
 function define(names: string, variants: Variants, untouched: readonly Kind[] = []): void {
   for (const name of names.split(' ')) {
@@ -164,16 +164,16 @@ export function* charsOf(value: string): Generator<Char> {
   for (const letter of charsIn(value)) yield new Char(letter);
 }
 
-/** Where a list of `size` items is cut at an index, which counts from the end when negative. */
-function cutPlace(index: bigint, size: number): number {
+/** The offset at which a list of `size` items is cut. A negative index counts from the end. */
+function cutIndex(index: bigint, size: number): number {
   return clamp(index < 0n ? BigInt(size) + index : index, size);
 }
 
-/** `start` and `length`, or a range, of `size` items: `[begin, end)`. */
+/** Resolves `start` and `length`, or a range, within `size` items to `[begin, end)`. */
 function span(args: Value[], n: number, size: number): [number, number] {
   const first = args[n];
-  if (first instanceof Range) return [clamp(first.start, size), clamp(first.behind, size)];
-  const begin = cutPlace(int(args, n), size);
+  if (first instanceof Range) return [clamp(first.start, size), clamp(first.afterEnd, size)];
+  const begin = cutIndex(int(args, n), size);
   const length = int(args, n + 1, BigInt(size));
   return [begin, Math.max(begin, clamp(BigInt(begin) + length, size))];
 }
@@ -268,7 +268,7 @@ define('round', {
     if (digits < 0) return fail('The number of digits is not negative');
     if (digits > 20) return value;
     const factor = 10 ** digits;
-    // Halves go away from zero.
+    // Halves are rounded away from zero.
     return (Math.sign(value) * Math.round(Math.abs(value) * factor)) / factor;
   },
 });
@@ -305,25 +305,25 @@ define('parse_int', {
     const match = /^([+-]?)([0-9a-z]+)$/i.exec(given);
     let value = 0n;
     for (const digit of (match?.[2] ?? '!').toLowerCase()) {
-      const place = '0123456789abcdefghijklmnopqrstuvwxyz'.indexOf(digit);
-      if (place < 0 || BigInt(place) >= radix || value > INT_MAX) {
+      const position = '0123456789abcdefghijklmnopqrstuvwxyz'.indexOf(digit);
+      if (position < 0 || BigInt(position) >= radix || value > INT_MAX) {
         return fail(`${quoted(given)} is no integer`);
       }
-      value = value * radix + BigInt(place);
+      value = value * radix + BigInt(position);
     }
     return int64(match![1] === '-' ? -value : value, () => given);
   },
 });
-/** A longer text is no number: its digits could not all count. */
+/** Longer texts are not parsed as numbers. */
 const NUMBER_LENGTH_MAX = 1000;
 
 define('parse_float', {
   string: (args) => {
     const given = text(args, 0).trim();
-    const sound =
+    const isValid =
       given.length <= NUMBER_LENGTH_MAX &&
       /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)$/i.test(given);
-    if (!sound) return fail(`${quoted(given)} is no number`);
+    if (!isValid) return fail(`${quoted(given)} is no number`);
     const word = given.toLowerCase().replace(/^[+-]/, '');
     const plain = word === 'nan' ? NaN : word.startsWith('inf') ? Infinity : Number(word);
     return given.startsWith('-') ? -plain : plain;
@@ -339,7 +339,7 @@ function quoted(given: string): string {
 
 // Strings and characters.
 
-/** Characters of the first argument. */
+/** The number of characters of the first argument. */
 function size(args: Value[]): number {
   return charCount(text(args, 0));
 }
@@ -435,7 +435,7 @@ define('replace', {
   },
 });
 
-/** The length is known before the text is made. */
+/** Replaces occurrences. The length of the result is checked before it is built. */
 function replacedIn(whole: string, from: string, to: string): string {
   const count = from === '' ? charCount(whole) + 1 : occurrences(whole, from);
   if (count === 0) return whole;
@@ -448,35 +448,35 @@ define('split', {
   string: (args) => {
     const whole = text(args, 0);
     if (args.length === 1) {
-      // One part more than an array may have is enough to fail.
+      // One part more than the limit of an array is enough to fail.
       const parts = whole.trim().split(/\s+/, LIMITS.arrayLength + 1);
       return boundedArray(parts.filter((part) => part !== ''));
     }
     if (typeof args[1] === 'bigint') {
-      const place = offsetOf(whole, cutPlace(int(args, 1), size(args)));
-      return [whole.slice(0, place), whole.slice(place)];
+      const position = offsetOf(whole, cutIndex(int(args, 1), size(args)));
+      return [whole.slice(0, position), whole.slice(position)];
     }
     return partsOf(whole, text(args, 1), partsMax(args));
   },
   array: (args) => {
     const items = array(args);
-    return items.splice(cutPlace(int(args, 1), items.length));
+    return items.splice(cutIndex(int(args, 1), items.length));
   },
 });
 define('split_rev', {
   string: (args) => partsFromEnd(text(args, 0), text(args, 1), partsMax(args)),
 });
 
-/** How many parts a script wants at most. */
+/** The maximum number of parts that the script requests. */
 function partsMax(args: Value[]): number {
   return args.length > 2 ? clamp(int(args, 2), LIMITS.arrayLength + 1) : LIMITS.arrayLength + 1;
 }
 
-/** @param most the last of so many parts is the rest */
+/** @param partsLimit maximum number of parts; the last one holds the rest of the text */
 function partsOf(whole: string, separator: string, most: number): Value[] {
   const parts: Value[] = [];
   if (most === 0) return parts;
-  // Without a separator there is a part before the first character, and one behind the last.
+  // With an empty separator there is an empty part before the first and after the last character.
   let begin = 0;
   let end = separator === '' ? 0 : whole.indexOf(separator);
   while (end >= 0 && parts.length < most - 1) {
@@ -489,7 +489,7 @@ function partsOf(whole: string, separator: string, most: number): Value[] {
   return boundedArray(parts);
 }
 
-/** The same from the end of the text, the last part first. */
+/** Like `partsOf`, but from the end of the text, with the last part first. */
 function partsFromEnd(whole: string, separator: string, most: number): Value[] {
   const parts: Value[] = [];
   if (most === 0) return parts;
@@ -534,7 +534,7 @@ define(
   ['string', 'array'],
 );
 
-// Arrays, maps, and what strings have in common with them.
+// Functions of arrays and maps, and those that strings share with them.
 
 define(
   'get',
@@ -549,26 +549,28 @@ define(
 
 function itemOrUnit(args: Value[]): Value {
   const count = Array.isArray(args[0]) ? args[0].length : size(args);
-  return placeOf(int(args, 1), count) < 0 ? null : at(args[0]!, args[1]!);
+  return positionOf(int(args, 1), count) < 0 ? null : at(args[0]!, args[1]!);
 }
 
-/** Another text in the place of a character. */
-function withChar(whole: string, place: number, other: string): string {
-  const offset = offsetOf(whole, place);
-  const behind = offset + charAt(whole, offset).length;
-  return bounded(whole.slice(0, offset) + other + whole.slice(behind));
+/** Replaces the character at a position by another text. */
+function withChar(whole: string, position: number, other: string): string {
+  const offset = offsetOf(whole, position);
+  const end = offset + charAt(whole, offset).length;
+  return bounded(whole.slice(0, offset) + other + whole.slice(end));
 }
 
 define(
   'set',
   {
     string: (args) => {
-      const place = placeOf(int(args, 1), size(args));
-      return changed(place < 0 ? text(args, 0) : withChar(text(args, 0), place, text(args, 2)));
+      const position = positionOf(int(args, 1), size(args));
+      return changed(
+        position < 0 ? text(args, 0) : withChar(text(args, 0), position, text(args, 2)),
+      );
     },
     array: (args) => {
-      const place = placeOf(int(args, 1), array(args).length);
-      if (place >= 0) array(args)[place] = copyOf(args[2]!);
+      const position = positionOf(int(args, 1), array(args).length);
+      if (position >= 0) array(args)[position] = copyOf(args[2]!);
       return null;
     },
     map: (args) => {
@@ -583,23 +585,23 @@ define(
   'set$index',
   {
     string: (args) => {
-      const place = placeOf(int(args, 1), size(args));
-      if (place < 0) return fail(`The index ${int(args, 1)} is outside of the string`);
-      return changed(withChar(text(args, 0), place, text(args, 2)));
+      const position = positionOf(int(args, 1), size(args));
+      if (position < 0) return fail(`The index ${int(args, 1)} is outside of the string`);
+      return changed(withChar(text(args, 0), position, text(args, 2)));
     },
     array: (args) => {
-      const place = placeOf(int(args, 1), array(args).length);
-      if (place < 0)
+      const position = positionOf(int(args, 1), array(args).length);
+      if (position < 0)
         return fail(
           `The index ${int(args, 1)} is outside of an array of ${array(args).length} items`,
         );
-      array(args)[place] = args[2]!;
+      array(args)[position] = args[2]!;
       return null;
     },
     int: (args) => {
-      const place = placeOf(int(args, 1), 64);
-      if (place < 0) return fail(`An integer has no bit ${int(args, 1)}`);
-      const mask = 1n << BigInt(place);
+      const position = positionOf(int(args, 1), 64);
+      if (position < 0) return fail(`An integer has no bit ${int(args, 1)}`);
+      const mask = 1n << BigInt(position);
       return changed(
         BigInt.asIntN(64, args[2] === true ? int(args, 0) | mask : int(args, 0) & ~mask),
       );
@@ -625,7 +627,7 @@ define(
   {
     array: (args) => {
       const items = array(args);
-      items.splice(cutPlace(int(args, 1), items.length), 0, copyOf(args[2]!));
+      items.splice(cutIndex(int(args, 1), items.length), 0, copyOf(args[2]!));
       boundedArray(items);
       return null;
     },
@@ -657,8 +659,8 @@ define(
     string: (args) =>
       changed(text(args, 1) === '' ? text(args, 0) : replacedIn(text(args, 0), text(args, 1), '')),
     array: (args) => {
-      const place = placeOf(int(args, 1), array(args).length);
-      return place < 0 ? null : array(args).splice(place, 1)[0]!;
+      const position = positionOf(int(args, 1), array(args).length);
+      return position < 0 ? null : array(args).splice(position, 1)[0]!;
     },
     map: (args) => {
       const value = map(args).get(text(args, 1)) ?? null;
@@ -709,7 +711,7 @@ define('pad', {
     const count = size(args);
     const wanted = int(args, 1);
     if (filler === '' || wanted <= BigInt(count)) return changed(whole);
-    // A character has one code unit at least.
+    // A character has at least one code unit.
     boundedLength(Number(wanted));
     const missing = Number(wanted) - count;
     const fillers = Math.ceil(missing / charCount(filler));
@@ -758,8 +760,8 @@ define('zip', {
 // Arrays with functions.
 
 /**
- * Calls a function for an item: with its index too when the function takes it, as `this` when it
- * takes nothing.
+ * Calls a function for an item: with the item's index if the function takes two arguments, and with
+ * the item as `this` if it takes none.
  */
 function callFor(run: Caller, pointer: Value, item: Value, n: number): Value {
   const closure = pointer instanceof FnPtr ? pointer.closure : null;
@@ -882,7 +884,7 @@ define('retain', {
     ),
 });
 
-/** Takes out of `items` what leaves, and gives it. */
+/** Removes the items for which `leaves` is true from `items` and returns them. */
 function divided(items: Value[], leaves: (item: Value, n: number) => boolean): Value[] {
   const removed: Value[] = [];
   const kept: Value[] = [];
@@ -914,7 +916,7 @@ define('dedup', {
   },
 });
 
-/** Comparisons of a sort beyond one for each item. */
+/** Charges for the comparisons of a sort, beyond one for each item. */
 function chargeSort(items: readonly Value[]): void {
   chargeItems(items.length * Math.ceil(Math.log2(items.length + 1)));
 }
@@ -1020,8 +1022,9 @@ function fromJson(value: unknown, depth: number): Value {
 }
 
 /**
- * JSON text of a value; a float without fraction keeps one. Functions and ranges have none: `null`.
- * @param lengthMax of the text; a longer one fails
+ * The JSON text of a value. A float without a fraction is written with one. Functions and ranges
+ * are written as `null`.
+ * @param lengthMax maximum length of the text; a longer one fails
  */
 export function jsonText(value: Value, lengthMax?: number): string {
   const text = new BoundedText(lengthMax);
@@ -1058,7 +1061,7 @@ function plainJson(value: Exclude<Value, Value[] | ObjectMap>): string {
 // Ranges and function pointers.
 
 function lengthOf(value: Range): bigint {
-  return value.behind > value.start ? value.behind - value.start : 0n;
+  return value.afterEnd > value.start ? value.afterEnd - value.start : 0n;
 }
 
 define('range', {

@@ -1,9 +1,10 @@
 /**
- * A tree to closures. Every node becomes a function of the frame it runs in; variables become slots
- * of that frame when the script is compiled, so that running looks nothing up by name.
+ * Compiles a syntax tree to closures. Every node becomes a function of the frame it runs in.
+ * Variables become slots of that frame at compile time, so nothing is looked up by name at run
+ * time.
  *
- * `break`, `continue` and `return` are values of statements ({@link Signal}) as long as statements
- * hold them, which costs nothing; inside an expression they are thrown.
+ * `break`, `continue` and `return` are values of statements ({@link Signal}), which costs nothing.
+ * Inside an expression they are thrown.
  */
 import type { FunctionNode, Node, Program } from './ast.ts';
 import { type Builtin, builtinOf, charsOf } from './builtins.ts';
@@ -27,10 +28,10 @@ import {
   type Value,
 } from './values.ts';
 
-/** What an error costs that is caught: some microseconds. */
+/** Cost of catching an error, which takes some microseconds. */
 const CATCH_UNITS = 8;
 
-/** Characters of what was thrown that the message of the error has. */
+/** Maximum number of characters of a thrown value in the error message. */
 const MESSAGE_LENGTH = 4000;
 
 /** One run of a script. */
@@ -41,7 +42,7 @@ export class Run {
     this.script = script;
   }
 
-  /** Calls a function pointer. `self`: what `this` is, if anything. */
+  /** Calls a function pointer. `self`: the value of `this`, or null. */
   callPointer(pointer: Value, args: Value[], self: Cell | null = null): Value {
     if (!(pointer instanceof FnPtr)) return fail(`${typeName(pointer)} is no function`);
     const all = pointer.curried.length === 0 ? args : [...pointer.curried, ...args];
@@ -52,7 +53,7 @@ export class Run {
     return this.callNamed(pointer.name, all, self);
   }
 
-  /** Calls a function of the script, or else one of the language. */
+  /** Calls a function of the script if there is one with this name, else one of the language. */
   callNamed(name: string, args: Value[], self: Cell | null): Value {
     const own = this.script.functions.get(`${name}/${args.length}`);
     if (own !== undefined) return this.call(own, args, self);
@@ -63,7 +64,7 @@ export class Run {
     return this.callBuiltin(builtin, cells).value;
   }
 
-  /** Arguments beyond the parameters are passed over. */
+  /** Calls a function. Arguments beyond its parameters are ignored. */
   call(
     fn: CompiledFunction,
     args: readonly Value[],
@@ -91,7 +92,7 @@ export class Run {
     }
   }
 
-  /** @returns the value, and what the first argument has become when the function changes it */
+  /** @returns the value, and the new value of the first argument if the function changes it */
   callBuiltin(builtin: Builtin, args: Value[]): { value: Value; self: Value | undefined } {
     charge(1);
     return builtin(args, this);
@@ -105,7 +106,7 @@ interface Frame {
 }
 
 type Code = (frame: Frame) => Value;
-/** A statement may also end in a signal. */
+/** A compiled statement, which may also end in a signal. */
 type Statement = (frame: Frame) => Value | Signal;
 
 class Signal {
@@ -127,8 +128,8 @@ interface CompiledFunction {
 export interface CompiledScript {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
   /**
-   * Runs the script with values of its global variables, in the order of their names; they may
-   * change.
+   * Runs the script. `globals` are the values of the global variables, in the order in which they
+   * were declared to `compile`; the script may change them.
    */
   run(globals: readonly Cell[]): void;
 }
@@ -184,7 +185,7 @@ interface Variable {
   constant: boolean;
 }
 
-/** The variables of one function, as blocks come and go. */
+/** The variables of a function that are in scope during compilation. */
 class Scope {
   readonly #variables: Variable[] = [];
   #slots = 0;
@@ -193,7 +194,7 @@ class Scope {
     return this.#variables.length;
   }
 
-  /** Ends a block: what was declared since then is gone. */
+  /** Ends a block and removes the variables declared in it. */
   shrink(size: number): void {
     this.#variables.length = size;
   }
@@ -215,9 +216,9 @@ class Scope {
   }
 }
 
-/** A place that can be read and written: what a chain of properties ends in. */
-interface Place {
-  /** Where the chain begins is a constant. */
+/** A variable, property or item that can be read and written. */
+interface Reference {
+  /** Whether the variable at the beginning of the chain is a constant. */
   readonly constant: boolean;
   get: Code;
   set(frame: Frame, value: Value): void;
@@ -260,7 +261,7 @@ class Compiler {
         const slot = this.#scope.declare(node.name, node.constant, node.at);
         return (frame) => {
           charge(1);
-          // A new variable each time: closures of another turn of the loop have their own.
+          // A new variable for each iteration, so that each closure captures its own.
           frame.cells[slot] = { v: value(frame) };
           return null;
         };
@@ -343,7 +344,7 @@ class Compiler {
     const body = this.statement(node.body);
     return (frame) => {
       while (condition(frame)) {
-        const signal = turn(frame, body);
+        const signal = iterate(frame, body);
         if (signal === null) continue;
         return signal.kind === 'break' ? signal.value : signal;
       }
@@ -356,7 +357,7 @@ class Compiler {
     const body = this.statement(node.body);
     return (frame) => {
       do {
-        const signal = turn(frame, body);
+        const signal = iterate(frame, body);
         if (signal !== null) return signal.kind === 'break' ? signal.value : signal;
       } while (condition(frame) !== node.until);
       return null;
@@ -375,7 +376,7 @@ class Compiler {
       for (const value of itemsOf(iterable(frame), node.at)) {
         frame.cells[slot] = { v: value };
         if (counter >= 0) frame.cells[counter] = { v: count++ };
-        const signal = turn(frame, body);
+        const signal = iterate(frame, body);
         if (signal !== null) return signal.kind === 'break' ? signal.value : signal;
       }
       return null;
@@ -403,7 +404,7 @@ class Compiler {
 
   // Expressions.
 
-  /** A condition, which must be a boolean. */
+  /** Compiles a condition, which must be a boolean. */
   condition(node: Node): (frame: Frame) => boolean {
     const code = this.expression(node);
     return (frame) => {
@@ -412,10 +413,12 @@ class Compiler {
     };
   }
 
-  /** An expression whose value is kept: what something else still holds is copied. */
+  /**
+   * Compiles an expression whose value is stored. A value that is also stored elsewhere is copied.
+   */
   stored(node: Node): Code {
     const code = this.expression(node);
-    return isPlace(node) || node.kind === 'literal' ? (frame) => copyOf(code(frame)) : code;
+    return isReference(node) || node.kind === 'literal' ? (frame) => copyOf(code(frame)) : code;
   }
 
   expression(node: Node): Code {
@@ -434,7 +437,7 @@ class Compiler {
       case 'this':
       case 'property':
       case 'index':
-        return this.#place(node).get;
+        return this.#reference(node).get;
       case 'unary':
         return this.#unary(node);
       case 'binary':
@@ -530,20 +533,20 @@ class Compiler {
   #assign(node: Node & { kind: 'assign' }): Code {
     const { at, op } = node;
     const value = this.stored(node.value);
-    const place = this.#place(node.target);
+    const reference = this.#reference(node.target);
     const operation = op === null ? null : binaryOperation(op);
     return (frame) => {
       charge(1);
       const right = value(frame);
       return located(at, () => {
-        if (place.constant) fail('A constant cannot be changed');
-        place.set(frame, operation === null ? right : operation(place.get(frame), right));
+        if (reference.constant) fail('A constant cannot be changed');
+        reference.set(frame, operation === null ? right : operation(reference.get(frame), right));
         return null;
       });
     };
   }
 
-  #place(node: Node): Place {
+  #reference(node: Node): Reference {
     const { at } = node;
     switch (node.kind) {
       case 'variable':
@@ -566,15 +569,15 @@ class Compiler {
         return this.#item(node);
       default: {
         const get = this.expression(node);
-        // A value that nothing holds: it can be changed, and is forgotten.
+        // A temporary value: it can be changed, and is then dropped.
         return { constant: false, get, set: () => {} };
       }
     }
   }
 
-  #property(node: Node & { kind: 'property' }): Place {
+  #property(node: Node & { kind: 'property' }): Reference {
     const { at } = node;
-    const object = this.#place(node.object);
+    const object = this.#reference(node.object);
     const { name, optional } = node;
     return {
       constant: object.constant,
@@ -594,9 +597,9 @@ class Compiler {
     };
   }
 
-  #item(node: Node & { kind: 'index' }): Place {
+  #item(node: Node & { kind: 'index' }): Reference {
     const { at } = node;
-    const object = this.#place(node.object);
+    const object = this.#reference(node.object);
     const index = this.expression(node.index);
     const { optional } = node;
     return {
@@ -616,7 +619,7 @@ class Compiler {
     };
   }
 
-  #variable(name: string, at: Position): Place {
+  #variable(name: string, at: Position): Reference {
     const found = this.#scope.find(name);
     if (found === undefined) {
       const missing = (): never => located(at, () => fail(`There is no variable \`${name}\``));
@@ -634,7 +637,8 @@ class Compiler {
 
   #closure(node: Node & { kind: 'closure' }): Code {
     const { params, at } = node;
-    // Captured variables follow the parameters: the names that the body uses are found first.
+    // Captured variables follow the parameters, so the names that the body uses are collected
+    // first.
     const names = [...namesOfClosure(node)].filter(
       (name) => !params.includes(name) && this.#scope.find(name) !== undefined,
     );
@@ -661,11 +665,11 @@ class Compiler {
     const args = node.args.map((arg) => this.stored(arg));
     const variable = this.#scope.find(name);
     if (variable !== undefined) {
-      // A variable that holds a function.
-      const place = this.#place({ kind: 'variable', name, at });
+      // The variable holds a function.
+      const reference = this.#reference({ kind: 'variable', name, at });
       return (frame) => {
         const values = args.map((arg) => arg(frame));
-        return located(at, () => frame.run.callPointer(place.get(frame), values));
+        return located(at, () => frame.run.callPointer(reference.get(frame), values));
       };
     }
     if (name === 'Fn') {
@@ -678,9 +682,8 @@ class Compiler {
         );
       };
     }
-    // In the style of a function, a function of the language changes its first argument as a method
-    // would.
-    const first = node.args[0] === undefined ? null : this.#place(node.args[0]);
+    // A function of the language changes its first argument as if it were called as a method.
+    const first = node.args[0] === undefined ? null : this.#reference(node.args[0]);
     const builtin = builtinOf(name);
     return (frame) => {
       const own = frame.run.script.functions.get(`${name}/${args.length}`);
@@ -700,7 +703,7 @@ class Compiler {
 
   #method(node: Node & { kind: 'method' }): Code {
     const { name, at, optional } = node;
-    const object = this.#place(node.object);
+    const object = this.#reference(node.object);
     const args = node.args.map((arg) => this.stored(arg));
     const builtin = builtinOf(name);
     return (frame) => {
@@ -730,25 +733,25 @@ class Compiler {
   }
 }
 
-function writeBack(frame: Frame, at: Position, place: Place, value: Value): void {
+function writeBack(frame: Frame, at: Position, reference: Reference, value: Value): void {
   located(at, () => {
-    if (place.constant) fail('A constant cannot be changed');
-    place.set(frame, value);
+    if (reference.constant) fail('A constant cannot be changed');
+    reference.set(frame, value);
   });
 }
 
-/** Calls a function of the language whose first argument lies at `place`. */
+/** Calls a function of the language whose first argument is stored at `reference`. */
 function applied(
   frame: Frame,
   at: Position,
   builtin: Builtin,
   values: Value[],
-  place: Place | null,
+  reference: Reference | null,
 ): Value {
-  // What a constant holds is not changed in its place.
-  if (place?.constant === true && typeof values[0] === 'object') values[0] = copyOf(values[0]);
+  // The value of a constant is copied, so that it is not changed in reference.
+  if (reference?.constant === true && typeof values[0] === 'object') values[0] = copyOf(values[0]);
   const { value, self } = located(at, () => frame.run.callBuiltin(builtin, values));
-  if (self !== undefined && place !== null) writeBack(frame, at, place, self);
+  if (self !== undefined && reference !== null) writeBack(frame, at, reference, self);
   return value;
 }
 
@@ -761,8 +764,8 @@ function matches(pattern: Value, value: Value): boolean {
   return typeName(pattern) === typeName(value) && equal(pattern, value);
 }
 
-/** One turn of a loop. @returns null to go on */
-function turn(frame: Frame, body: Statement): Signal | null {
+/** Runs one iteration of a loop. @returns null to continue the loop */
+function iterate(frame: Frame, body: Statement): Signal | null {
   charge(1);
   let signal: Value | Signal;
   try {
@@ -777,11 +780,11 @@ function turn(frame: Frame, body: Statement): Signal | null {
 
 function* itemsOf(value: Value, at: Position): Generator<Value> {
   if (Array.isArray(value)) {
-    // The loop runs over what the array was.
+    // The loop runs over the array as it was at the start.
     chargeItems(value.length);
     for (const item of [...value]) yield copyOf(item);
   } else if (value instanceof Range) {
-    for (let n = value.start; n < value.behind; n++) yield n;
+    for (let n = value.start; n < value.afterEnd; n++) yield n;
   } else if (value instanceof ObjectMap) {
     for (const key of value.sortedKeys()) yield key;
   } else if (typeof value === 'string') {
@@ -798,7 +801,7 @@ function propertyOf(value: Value, name: string): Value {
   return fail(`${typeName(value)} has no property \`${name}\``);
 }
 
-/** @returns the new text when a character of a string was set */
+/** @returns the new text if a character of a string was set */
 function setItem(target: Value, key: Value, value: Value): Value | undefined {
   if (target instanceof ObjectMap) {
     if (typeof key !== 'string') fail('The key of a map is a string');
@@ -811,16 +814,16 @@ function setItem(target: Value, key: Value, value: Value): Value | undefined {
   return builtin([target, key, value], null as never).self;
 }
 
-function isPlace(node: Node): boolean {
+function isReference(node: Node): boolean {
   return ['variable', 'this', 'property', 'index', 'coalesce', 'if', 'switch', 'block'].includes(
     node.kind,
   );
 }
 
-/** Names in closures by the closure, so that what is nested deep is read once. */
+/** Names used in each closure, cached so that deeply nested closures are read once. */
 const closureNames = new WeakMap<object, ReadonlySet<string>>();
 
-/** Every name that a body may read; more than it does is harmless. */
+/** A superset of the names that a body may read. */
 function namesIn(node: Node): ReadonlySet<string> {
   const names = new Set<string>();
   const pending: unknown[] = [node];
@@ -851,7 +854,7 @@ export function asScriptError(error: unknown): ScriptError {
   if (error instanceof ScriptError) return error;
   if (error instanceof Signal) throw error;
   if (error instanceof RangeError) {
-    // The stack or a string of the platform came to its end.
+    // The stack of the thread or the maximum length of a string was exceeded.
     return new ScriptError(`A limit was reached: ${error.message}`, true);
   }
   throw error;
@@ -865,7 +868,7 @@ function located<T>(at: Position, work: () => T): T {
   }
 }
 
-/** An error of the statement `throw`. */
+/** An error raised by a `throw` statement. */
 class ThrownValue extends ScriptError {
   readonly value: Value;
 
@@ -876,8 +879,8 @@ class ThrownValue extends ScriptError {
 }
 
 /**
- * What `catch` gets: the value thrown, or the description of an error of the language or of `throw
- * ()`.
+ * The value that `catch` binds: the value thrown, or the description of an error of the language or
+ * of `throw ()`.
  */
 function valueOf(error: ScriptError): Value {
   if (error instanceof ThrownValue && error.value !== null) return error.value;

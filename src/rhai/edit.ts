@@ -1,6 +1,6 @@
 /**
- * One function over many documents: what it leaves of each. The semantics are those of
- * `documents/edit`, see `docs/behaviour/edit-functions.md`.
+ * Applies one function to many documents. The semantics are those of `documents/edit`, see
+ * `docs/behaviour/edit-functions.md`.
  */
 import { jsonText } from './builtins.ts';
 import { asScriptError, compile, type CompiledScript, type GlobalVariable } from './compile.ts';
@@ -8,10 +8,10 @@ import { fail, ScriptError, ScriptSyntaxError } from './errors.ts';
 import { JsonCursor, readJson } from './json.ts';
 import { type Cell, copyOf, FnPtr, ObjectMap, typeName, type Value } from './values.ts';
 
-/** Bytes of a function; a longer one is refused. Keeps the time bounded that compiling takes. */
+/** Maximum size of a function in bytes, which bounds the time to compile it. */
 const FUNCTION_BYTES_MAX = 100_000;
 
-/** Characters of an id in a message. */
+/** Maximum number of characters of an id in a message. */
 const NAME_LENGTH = 512;
 
 const DOC: GlobalVariable = { name: 'doc', constant: false };
@@ -27,27 +27,28 @@ export function compileEdit(text: string, withContext: boolean): CompiledScript 
     return compile(text, withContext ? [DOC, CONTEXT] : [DOC]);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // The stack of the thread came to its end.
+    // The stack of the thread overflowed.
     throw new ScriptSyntaxError('Expressions are nested too deep', { line: 1, column: 1 });
   }
 }
 
-/** What some of the documents of a page become. */
+/** The results for some of the documents of a page. */
 export interface EditedDocuments {
-  /** The documents that changed, one JSON text a line. */
+  /** The changed documents, one JSON text per line. */
   ndjson: string;
   edited: number;
   /** External ids of the documents to delete. */
   deleted: string[];
 }
 
-/**
- * Code units of documents that are given out at once, and time after which they are however few.
- */
+/** Maximum code units of a part, and the time after which a smaller part is yielded. */
 const PART_LENGTH = 4 * 1024 * 1024;
 const PART_MS = 200;
 
-/** Code units of the JSON text of a document; one that was longer before may stay as long. */
+/**
+ * Maximum code units of the JSON text of a document. A document that was longer before may keep its
+ * length.
+ */
 const DOCUMENT_LENGTH_MAX = 64 * 1024 * 1024;
 
 export class DocumentEditor {
@@ -55,7 +56,7 @@ export class DocumentEditor {
   readonly #context: Value | undefined;
   readonly #primaryKey: string;
 
-  /** @param context JSON text, null without one */
+  /** @param context JSON text, or null */
   constructor(text: string, context: string | null, primaryKey: string) {
     this.#script = compileEdit(text, context !== null);
     this.#context = context === null ? undefined : readJson(context);
@@ -63,7 +64,7 @@ export class DocumentEditor {
   }
 
   /**
-   * @param page JSON text of an answer to `documents/fetch`, with vectors
+   * @param page JSON text of a response to `documents/fetch`, with vectors
    * Throws `ScriptError` when the function fails for a document.
    */
   *parts(page: string): Generator<EditedDocuments> {
@@ -92,7 +93,7 @@ export class DocumentEditor {
     yield part.take();
   }
 
-  /** Like `#edit`; what fails names the document. */
+  /** Like `#edit`; errors name the document. */
   #named(doc: ObjectMap, stored: string): string | null | undefined {
     try {
       return this.#edit(doc, stored);
@@ -105,7 +106,7 @@ export class DocumentEditor {
 
   /** @returns the new text, null to delete, undefined when nothing changed */
   #edit(doc: ObjectMap, stored: string): string | null | undefined {
-    // A document without vectors has an empty object of them when vectors are asked for.
+    // `documents/fetch` adds an empty object to documents without vectors.
     const vectors = doc.get('_vectors');
     if (vectors instanceof ObjectMap && vectors.size === 0) doc.delete('_vectors');
     const id = this.#idOf(doc);
@@ -127,7 +128,7 @@ export class DocumentEditor {
     return same(left, before) ? undefined : text;
   }
 
-  /** The value of the primary key, which may be a path. */
+  /** The value of the primary key. The key may be a path. */
   #idOf(doc: ObjectMap): Value | undefined {
     const whole = doc.get(this.#primaryKey);
     if (whole !== undefined) return whole;
@@ -164,7 +165,7 @@ function idText(id: Value | undefined): string {
   return typeof id === 'string' ? id : String(id);
 }
 
-/** Equal in every type, in whatever order the keys are. */
+/** Whether two values have the same types and values. The order of keys is ignored. */
 function same(a: Value, b: Value | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {

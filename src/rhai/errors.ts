@@ -1,11 +1,11 @@
 export interface Position {
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
-  /** In code units, from 1. */
+  /** Column in code units, from 1. */
   column: number;
 }
 
-/** A script that does not compile. */
+/** A script does not compile. */
 export class ScriptSyntaxError extends Error {
   readonly position: Position;
   constructor(message: string, position: Position) {
@@ -14,9 +14,9 @@ export class ScriptSyntaxError extends Error {
   }
 }
 
-/** An error while a script runs. */
+/** An error in a running script. */
 export class ScriptError extends Error {
-  /** A script cannot catch it: a limit was reached. */
+  /** Whether a limit was reached. The script cannot catch such an error. */
   readonly fatal: boolean;
   position: Position | null = null;
 
@@ -25,7 +25,7 @@ export class ScriptError extends Error {
     this.fatal = fatal;
   }
 
-  /** The innermost position wins. */
+  /** Sets the position, unless an inner one was set before. */
   at(position: Position): this {
     this.position ??= position;
     return this;

@@ -1,16 +1,16 @@
 /**
- * JSON text to values of scripts. Unlike `JSON.parse` it tells integers from floats: a number
- * without fraction and exponent is a bigint, also one beyond 64 bits, with which a script can do
- * nothing but keep it.
+ * Parses JSON text to script values. Unlike `JSON.parse`, it distinguishes integers from floats: a
+ * number without fraction and exponent is a bigint, even beyond 64 bits, which a script can only
+ * keep.
  */
 import { ObjectMap, type Value } from './values.ts';
 
-/** Deeper text is refused: documents are nested 128 levels at most. */
+/** Maximum nesting of a text. Documents are nested at most 128 levels deep. */
 const DEPTH_MAX = 256;
 
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
 
-/** Reads values one after the other out of a text that is known to be JSON. */
+/** Reads consecutive values from a text. REQUIRES: the text is valid JSON. */
 export class JsonCursor {
   readonly text: string;
   position: number;
@@ -27,7 +27,7 @@ export class JsonCursor {
     }
   }
 
-  /** Goes on when `mark` is next, behind it. */
+  /** Skips `mark` if it comes next. @returns whether it did */
   accept(mark: string): boolean {
     this.skipSpace();
     if (!this.text.startsWith(mark, this.position)) return false;

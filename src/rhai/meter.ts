@@ -1,48 +1,48 @@
 /**
- * What a run may still spend. An operation costs one unit and what it touches: a character of a
- * string or an item of an array takes the same time whether a loop of the script looks at it or a
- * function of the language does.
+ * Limits the work of a run. An operation costs one unit plus the size of the data it processes: a
+ * character of a string or an item of an array costs the same in a loop of the script and in a
+ * function of the language.
  *
- * One script runs at a time, so the meter is that of the module.
+ * One script runs at a time, so the meter is a variable of the module.
  */
 import { ScriptError } from './errors.ts';
 
-/** Units of one run. */
+/** Maximum units of one run. */
 export const UNITS_MAX = 1_000_000;
-/** Processor time of one run. The units end a run long before, unless the machine is slow. */
+/** Maximum processor time of one run. Only slow machines reach it before `UNITS_MAX`. */
 export const RUN_MS_MAX = 5000;
 
 /** Code units of strings, and items of arrays and maps, that cost one unit. */
 const CHARACTERS_PER_UNIT = 256;
 const ITEMS_PER_UNIT = 8;
 
-/** Units between two looks at the clock: about 2 ms. */
+/** Units between two reads of the clock: about 2 ms. */
 const UNITS_PER_LOOK = 20_000;
 
-// Between runs everything is free.
+// Between runs nothing is charged.
 let left = Infinity;
 let nextLook = 0;
 let endMs = Infinity;
 
-/** Milliseconds of processor time that this process has used. */
+/** Processor time used by this process, in milliseconds. */
 function usedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Begins a run. */
+/** Starts the meter at the beginning of a run. */
 export function startMeter(): void {
   left = UNITS_MAX;
   nextLook = left - UNITS_PER_LOOK;
   endMs = usedMs() + RUN_MS_MAX;
 }
 
-/** Ends a run: what follows costs nothing. */
+/** Stops the meter at the end of a run. */
 export function stopMeter(): void {
   left = Infinity;
 }
 
-/** Throws a fatal `ScriptError` when nothing is left. */
+/** Charges units. Throws a fatal `ScriptError` when none are left. */
 export function charge(units: number): void {
   left -= units;
   if (left < nextLook) look();
@@ -56,12 +56,12 @@ function look(): void {
   }
 }
 
-/** For work on that many code units of strings. */
+/** Charges for work on `length` code units of strings. */
 export function chargeText(length: number): void {
   if (length >= CHARACTERS_PER_UNIT) charge(Math.floor(length / CHARACTERS_PER_UNIT));
 }
 
-/** For work on that many items. */
+/** Charges for work on `count` items. */
 export function chargeItems(count: number): void {
   if (count >= ITEMS_PER_UNIT) charge(Math.floor(count / ITEMS_PER_UNIT));
 }

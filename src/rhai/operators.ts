@@ -1,5 +1,5 @@
 /**
- * What operators do with values. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays",
+ * The operators of the language. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays",
  * "Strings", "Object Maps".
  */
 import { fail } from './errors.ts';
@@ -85,7 +85,7 @@ const minus = arithmetic(
 );
 
 function subtract(a: Value, b: Value): Value {
-  // Of a text: all that is equal to the other is taken out.
+  // For a text, all occurrences of the other text are removed.
   if (typeof a === 'string' && (typeof b === 'string' || b instanceof Char)) {
     const text = toText(b);
     chargeText(a.length);
@@ -96,7 +96,7 @@ function subtract(a: Value, b: Value): Value {
   return minus(a, b);
 }
 
-/** Greatest result of a power, bits: beyond it the power overflows anyway. */
+/** Maximum size of the result of a power in bits. A greater result overflows anyway. */
 const POWER_BITS_MAX = 64n;
 
 const power = arithmetic(
@@ -129,7 +129,7 @@ function shift(left: boolean): Binary {
     left ? '<<' : '>>',
     (a, b) => {
       const up = left ? b : -b;
-      // A shift by 64 or more leaves nothing.
+      // A shift by 64 or more bits gives 0.
       if (up >= 64n) return 0n;
       if (up <= -64n) return a < 0n ? -1n : 0n;
       return up >= 0n ? a << up : a >> -up;
@@ -141,7 +141,7 @@ function shift(left: boolean): Binary {
 function ordered(test: (order: number) => boolean): Binary {
   return (a, b) => {
     const order = compare(a, b);
-    // Values of different types have no order: all comparisons are false.
+    // Values of different types have no order, so all comparisons are false.
     return order !== null && test(order);
   };
 }
@@ -153,7 +153,7 @@ function range(inclusive: boolean): Binary {
   };
 }
 
-/** Whether `container in` holds the value. */
+/** Whether `value in container` is true. */
 export function isIn(value: Value, container: Value): boolean {
   if (Array.isArray(container)) {
     chargeItems(container.length);
@@ -165,7 +165,7 @@ export function isIn(value: Value, container: Value): boolean {
     return container.includes(toText(value));
   }
   if (container instanceof Range) {
-    return typeof value === 'bigint' && value >= container.start && value < container.behind;
+    return typeof value === 'bigint' && value >= container.start && value < container.afterEnd;
   }
   return mismatch('in', value, container);
 }
@@ -232,15 +232,16 @@ export function unaryOperation(op: string, value: Value): Value {
 }
 
 /**
- * The place in a list of `length` items that an index means: from the end when negative.
- * @returns -1 when there is none
+ * The position that an index means in a list of `length` items. A negative index counts from the
+ * end.
+ * @returns -1 if there is no such position
  */
-export function placeOf(index: bigint, length: number): number {
-  const place = index < 0n ? BigInt(length) + index : index;
-  return place >= 0n && place < BigInt(length) ? Number(place) : -1;
+export function positionOf(index: bigint, length: number): number {
+  const position = index < 0n ? BigInt(length) + index : index;
+  return position >= 0n && position < BigInt(length) ? Number(position) : -1;
 }
 
-/** `value[key]`. */
+/** Evaluates `value[key]`. */
 export function at(value: Value, key: Value): Value {
   if (value instanceof ObjectMap) {
     if (typeof key === 'string') chargeText(key.length);
@@ -251,29 +252,29 @@ export function at(value: Value, key: Value): Value {
   if (Array.isArray(value)) {
     if (typeof key !== 'bigint')
       return fail(`The index of an array is an integer, not ${typeName(key)}`);
-    const place = placeOf(key, value.length);
-    return place < 0
+    const position = positionOf(key, value.length);
+    return position < 0
       ? fail(`The index ${key} is outside of an array of ${value.length} items`)
-      : value[place]!;
+      : value[position]!;
   }
   if (typeof value === 'string') {
     chargeText(value.length);
     const count = charCount(value);
     if (key instanceof Range) {
-      return charSlice(value, clamp(key.start, count), clamp(key.behind, count));
+      return charSlice(value, clamp(key.start, count), clamp(key.afterEnd, count));
     }
     if (typeof key !== 'bigint')
       return fail(`The index of a string is an integer, not ${typeName(key)}`);
-    const place = placeOf(key, count);
-    return place < 0
+    const position = positionOf(key, count);
+    return position < 0
       ? fail(`The index ${key} is outside of a string of ${count} characters`)
-      : new Char(charAt(value, offsetOf(value, place)));
+      : new Char(charAt(value, offsetOf(value, position)));
   }
   if (typeof value === 'bigint' && typeof key === 'bigint') {
-    const place = placeOf(key, 64);
-    return place < 0
+    const position = positionOf(key, 64);
+    return position < 0
       ? fail(`An integer has no bit ${key}`)
-      : ((value >> BigInt(place)) & 1n) === 1n;
+      : ((value >> BigInt(position)) & 1n) === 1n;
   }
   return fail(`${typeName(value)} has no index`);
 }

@@ -1,6 +1,6 @@
 /**
- * Tokens to a tree: statements by descent, expressions by precedence. Rhai book, "Operators" for
- * the precedences.
+ * Parses tokens to a syntax tree: statements by recursive descent, expressions by precedence. Rhai
+ * book, "Operators" for the precedences.
  */
 import type { FunctionNode, Node, Program, SwitchCase } from './ast.ts';
 import { ScriptSyntaxError, type Position } from './errors.ts';
@@ -115,7 +115,7 @@ class Parser {
     return result;
   }
 
-  /** Each link of a chain is a level of the tree. */
+  /** Limits the links of a chain, each of which is a level of the tree. */
   #checkLinks(links: number, at: Position): void {
     const max = this.#inFunction ? LIMITS.exprDepthInFunctions : LIMITS.exprDepthGlobal;
     if (links > max) throw new ScriptSyntaxError(`A chain has more than ${max} links`, at);
@@ -123,7 +123,7 @@ class Parser {
 
   // Statements.
 
-  /** Appends a statement, and reads the `;` behind it where one is needed. */
+  /** Appends a statement, and reads the `;` after it where one is needed. */
   #statement(body: Node[], global = false): void {
     const { at } = this.#peek();
     if (this.#accept(';')) {
@@ -180,13 +180,13 @@ class Parser {
       }
       return { kind: 'try', body, name, handler: this.#block(), at };
     }
-    // A statement that ends with a block is no operand of what follows.
+    // A statement that ends with a block is not an operand of the operator after it.
     if (BLOCK_STATEMENTS.some((word) => this.#is(word))) return this.#primary();
     const expression = this.#expression();
     const op = this.#peek();
     if (op.kind === 'op' && ASSIGNMENTS.has(op.value)) {
       this.#take();
-      this.#checkPlace(expression);
+      this.#checkAssignable(expression);
       const value = this.#expression();
       return {
         kind: 'assign',
@@ -203,7 +203,7 @@ class Parser {
     return this.#is(';') || this.#is('}') || this.#peek().kind === 'end' || this.#is(',');
   }
 
-  #checkPlace(node: Node): void {
+  #checkAssignable(node: Node): void {
     if (node.kind === 'variable' || node.kind === 'this') return;
     if ((node.kind === 'property' || node.kind === 'index') && !node.optional) return;
     throw new ScriptSyntaxError('Nothing can be assigned to this expression', node.at);
@@ -285,7 +285,7 @@ class Parser {
       if (precedence === undefined || precedence <= least) return left;
       this.#take();
       if (negated) this.#take();
-      // `**` binds to the right; all others to the left.
+      // `**` is right-associative; all others are left-associative.
       const right = this.#expression(op === '**' ? precedence - 1 : precedence);
       const node = this.#operation(op, left, right, token.at);
       left = negated ? { kind: 'unary', op: '!', operand: node, at: token.at } : node;
@@ -312,7 +312,7 @@ class Parser {
       const operand = this.#nested(token.at, () => this.#unary());
       if (token.value === '-' && operand.kind === 'literal' && typeof operand.value !== 'string') {
         if (typeof operand.value === 'bigint') return { ...operand, value: -operand.value };
-        // The least integer of 64 bits without its sign is read as a float.
+        // The smallest 64-bit integer without its sign is read as a float.
         if (operand.value === 2 ** 63) return { ...operand, value: -(2n ** 63n) };
       }
       return { kind: 'unary', op: token.value, operand, at: token.at };
@@ -329,7 +329,7 @@ class Parser {
         const optional = this.#is('?.');
         this.#take();
         const token = this.#peek();
-        // Words of the language are names behind a dot.
+        // After a dot, keywords are names.
         if (token.kind !== 'name' && token.kind !== 'keyword')
           this.#unexpected('the name of a property');
         this.#take();
@@ -397,7 +397,7 @@ class Parser {
     throw new ScriptSyntaxError('Functions cannot be called in the scope of the caller', at);
   }
 
-  /** What stands between `${` and `}`: statements whose last value counts. */
+  /** Parses the statements between `${` and `}`. The last one gives the value. */
   #part(tokens: readonly Token[]): Node {
     const outer = { tokens: this.#tokens, next: this.#next };
     this.#tokens = tokens;
@@ -560,7 +560,7 @@ class Parser {
     return body;
   }
 
-  /** A literal, or a range of integers. */
+  /** Parses a pattern: a literal, or a range of integers. */
   #pattern(): Value {
     const { at } = this.#peek();
     const node = this.#expression(PRECEDENCE['|']);

@@ -1,13 +1,13 @@
 /**
- * The process that compiles and runs functions, so that neither their time nor their memory is the
- * server's. When V8 runs out of memory it ends its process, whichever thread asked for the memory.
+ * The process that compiles and runs functions. A process of its own keeps their time and memory
+ * apart from the server: when V8 runs out of memory in any thread, it ends the whole process.
  */
 import { Worker } from 'node:worker_threads';
 import { compileEdit, DocumentEditor } from './edit.ts';
 import { ScriptError, ScriptSyntaxError } from './errors.ts';
-import type { ScriptReply, ScriptRequest } from './script-messages.ts';
+import type { ScriptResponse, ScriptRequest } from './script-messages.ts';
 
-/** Open as long as the server lives. */
+/** File descriptor of a pipe that is open while the server lives. */
 const LIFE_LINE = 4;
 
 const decoder = new TextDecoder();
@@ -16,11 +16,11 @@ let editor: DocumentEditor | null = null;
 
 let goOn = (): void => {};
 
-function send(reply: ScriptReply): void {
-  process.send!(reply);
+function send(response: ScriptResponse): void {
+  process.send!(response);
 }
 
-async function answer(request: Exclude<ScriptRequest, { kind: 'next' }>): Promise<ScriptReply> {
+async function respond(request: Exclude<ScriptRequest, { kind: 'next' }>): Promise<ScriptResponse> {
   switch (request.kind) {
     case 'check':
       compileEdit(request.text, request.withContext);
@@ -38,23 +38,23 @@ async function answer(request: Exclude<ScriptRequest, { kind: 'next' }>): Promis
   return { kind: 'done' };
 }
 
-function failed(error: unknown): ScriptReply {
+function failed(error: unknown): ScriptResponse {
   const ofScript = error instanceof ScriptError || error instanceof ScriptSyntaxError;
   return { kind: 'failed', message: (error as Error).message, ofScript };
 }
 
-// A busy loop of a function does not see that the server has died; this thread does.
+// This thread notices that the server has died even while a function runs a busy loop.
 const lifeLine = new Worker(
   `const { readSync } = require('node:fs');
   try { while (readSync(${LIFE_LINE}, Buffer.alloc(1)) > 0); } catch {}
   process.kill(process.pid, 'SIGKILL');`,
   { eval: true, execArgv: [] },
 );
-// Without it the process does not end with the server.
+// Without this thread the process would not end with the server.
 lifeLine.on('error', () => process.exit(1));
-// Nobody reads the stacks of errors that a function throws and catches.
+// Stack traces of errors that a function throws and catches are not needed.
 Error.stackTraceLimit = 0;
 process.on('message', (request: ScriptRequest) => {
   if (request.kind === 'next') goOn();
-  else void answer(request).catch(failed).then(send);
+  else void respond(request).catch(failed).then(send);
 });

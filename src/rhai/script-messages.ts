@@ -1,33 +1,33 @@
-/** What the server and the process that runs functions say to each other. One request at a time. */
+/** Messages between the server and the process that runs functions. One request at a time. */
 
 export type ScriptRequest =
   | { kind: 'check'; text: string; withContext: boolean }
-  /** What the pages that follow are edited by. `context`: JSON text. */
+  /** The function and context that edit the pages sent next. */
   | ({ kind: 'open' } & EditFunction)
-  /** JSON text of an answer to `documents/fetch`, with vectors. */
+  /** JSON text of a response to `documents/fetch`, with vectors. */
   | { kind: 'page'; page: Uint8Array }
-  /** The part is dealt with. */
+  /** The server has processed a part. */
   | { kind: 'next' };
 
 /**
- * Parts come before the end of a page: when they are large, and as a sign of life. After each one
- * the process waits for `next`, so that parts do not gather where they are written.
+ * The process sends parts before the end of a page: when they are large, and as a sign of life.
+ * After each part it waits for `next`, so that parts do not accumulate.
  */
-export type ScriptReply =
+export type ScriptResponse =
   | ({ kind: 'part' } & EditedPart)
   | { kind: 'done' }
-  /** @param ofScript false: it is our fault */
+  /** `ofScript`: whether the function caused the failure; false: a fault of ours. */
   | { kind: 'failed'; message: string; ofScript: boolean };
 
 export interface EditFunction {
   functionText: string;
-  /** JSON text; null without one. */
+  /** JSON text, or null. */
   context: string | null;
   primaryKey: string;
 }
 
 export interface EditedPart {
-  /** The documents that changed, one JSON text a line. */
+  /** The changed documents, one JSON text per line. */
   ndjson: Uint8Array;
   edited: number;
   /** External ids of the documents to delete. */

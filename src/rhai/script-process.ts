@@ -1,38 +1,40 @@
-/**
- * Processes that compile and run functions: started when one is needed, ended when they are idle.
- */
+/** Processes that compile and run functions. They are started on demand and ended when idle. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../base/built-file.ts';
 import { RUN_MS_MAX } from './meter.ts';
-import type { EditedPart, EditFunction, ScriptReply, ScriptRequest } from './script-messages.ts';
+import type { EditedPart, EditFunction, ScriptResponse, ScriptRequest } from './script-messages.ts';
 
-/** Heap of a process, MiB. */
+/** Maximum heap of a process in MiB. */
 const HEAP_MB = 256;
 /**
- * All private memory of a process, enforced by the kernel. It uses 60 MiB before it runs anything.
+ * Maximum private memory of a process in bytes, enforced by the kernel. A process uses 60 MiB
+ * before it runs anything.
  */
 const DATA_BYTES_MAX = 768 * 2 ** 20;
-/** KiB; the stack of the main thread has 8 MiB nearly everywhere. */
+/** Stack size of V8 in KiB. The stack of the main thread has 8 MiB on nearly all systems. */
 const STACK_KB = 3900;
-/** As batches have. */
+/** The nice value of batches. */
 const NICE = 5;
 const IDLE_MS_MAX = 30_000;
 
 /**
- * Processor time without a sign of life: an operation of the language hangs where it cannot look at
- * the clock.
+ * Maximum processor time without a sign of life. It is exceeded when an operation of the language
+ * hangs where it does not read the clock.
  */
 const SILENT_CPU_MS_MAX = RUN_MS_MAX + 1000;
-/** The same by the clock of the wall, for machines that do not tell and for processes that wait. */
+/**
+ * The same in wall-clock time, for systems that do not report processor time and for processes that
+ * wait.
+ */
 const SILENT_MS_MAX = 60_000;
 const WATCH_MS = 250;
 
-/** A process could not do what it was asked. */
+/** A request to a process failed. */
 export class ScriptProcessError extends Error {
-  /** The function is to blame: what it does takes too much time or memory, or it fails. */
+  /** Whether the function is the cause: it fails, or takes too much time or memory. */
   readonly ofScript: boolean;
   constructor(message: string, ofScript: boolean) {
     super(message);
@@ -40,10 +42,10 @@ export class ScriptProcessError extends Error {
   }
 }
 
-/** Limits the private memory of a process; false where that cannot be. */
+/** Limits the private memory of a process. Returns false where the system cannot do that. */
 export type LimitProcess = (pid: number, dataBytes: number) => boolean;
 
-/** Takes a part; the next one comes when it resolves. Nothing comes any more when it rejects. */
+/** Takes a part. The next one follows when it resolves; none follows when it rejects. */
 export type TakePart = (part: EditedPart) => Promise<void>;
 
 interface Waiting {
@@ -52,12 +54,12 @@ interface Waiting {
   onPart: TakePart;
 }
 
-/** One process. It answers one request after the other. */
+/** One process, which handles one request at a time. */
 class ScriptProcess {
   readonly #child: ChildProcess;
   #waiting: Waiting | null = null;
   #end: Error | null = null;
-  /** A part is being taken: the process waits. */
+  /** Whether a part is being processed; the process waits meanwhile. */
   #isTaking = false;
   #watch: NodeJS.Timeout | null = null;
   #sign = { at: 0, cpuMs: 0 };
@@ -65,14 +67,14 @@ class ScriptProcess {
   constructor(limit: LimitProcess) {
     const child = fork(fileURLToPath(builtFile('edit-process.cjs')), {
       serialization: 'advanced',
-      // The last one closes when this process dies.
+      // The last pipe closes when the server dies.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
       execArgv: [`--max-old-space-size=${HEAP_MB}`, `--stack-size=${STACK_KB}`],
       env: environment(),
     });
     this.#child = child;
     child.stdio[4]?.on('error', () => {});
-    child.on('message', (reply: ScriptReply) => this.#take(reply));
+    child.on('message', (response: ScriptResponse) => this.#take(response));
     child.on('error', (error) => this.#fail(new ScriptProcessError(error.message, false)));
     child.on('exit', (code, signal) => {
       this.#fail(
@@ -87,7 +89,7 @@ class ScriptProcess {
     try {
       setPriority(child.pid, NICE);
     } catch {
-      // It has ended already, which `exit` reports.
+      // The process has already ended, which `exit` reports.
     }
   }
 
@@ -96,8 +98,8 @@ class ScriptProcess {
   }
 
   /**
-   * Rejects with `ScriptProcessError`, or as `onPart` does. REQUIRES: no other request is under
-   * way.
+   * Sends a request. Rejects with `ScriptProcessError`, or with the error of `onPart`. REQUIRES: no
+   * other request is in progress.
    */
   ask(request: ScriptRequest, onPart: TakePart = async () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -119,13 +121,13 @@ class ScriptProcess {
     });
   }
 
-  /** The request under way fails. */
+  /** Ends the process. The current request fails with `reason`. */
   kill(reason: Error): void {
     this.#child.kill('SIGKILL');
     this.#fail(reason);
   }
 
-  /** Whether this process stays as long as that one does. */
+  /** Sets whether the child process keeps this process alive. */
   #setRef(isRef: boolean): void {
     const streams = [this.#child, this.#child.channel, this.#child.stdio[4]] as (
       { ref(): void; unref(): void } | null | undefined
@@ -136,15 +138,15 @@ class ScriptProcess {
     }
   }
 
-  #take(reply: ScriptReply): void {
+  #take(response: ScriptResponse): void {
     this.#noteSign();
-    if (reply.kind === 'part') {
-      void this.#takePart(reply);
+    if (response.kind === 'part') {
+      void this.#takePart(response);
       return;
     }
     const waiting = this.#settled();
-    if (reply.kind === 'done') waiting?.resolve();
-    else waiting?.reject(new ScriptProcessError(reply.message, reply.ofScript));
+    if (response.kind === 'done') waiting?.resolve();
+    else waiting?.reject(new ScriptProcessError(response.message, response.ofScript));
   }
 
   async #takePart(part: EditedPart): Promise<void> {
@@ -187,24 +189,24 @@ class ScriptProcess {
   }
 }
 
-/** Edits pages of documents by one function. */
+/** Edits pages of documents with one function. */
 export interface EditSession {
-  /** Rejects with `ScriptProcessError`, or as `onPart` does. One page at a time. */
+  /** Edits one page at a time. Rejects with `ScriptProcessError`, or with the error of `onPart`. */
   edit(page: Uint8Array, onPart: TakePart): Promise<void>;
-  /** Ends what is under way at once, which then rejects. */
+  /** Stops the current page at once; its promise rejects. */
   stop(): void;
-  /** Gives the process back. */
+  /** Returns the process for reuse. */
   close(): void;
 }
 
-/** Checks that wait for the one under way; more are not made. */
+/** Maximum number of waiting checks. Further checks are skipped. */
 const CHECKS_WAITING_MAX = 100;
-/** How long a check may wait and take. */
+/** Maximum time for a check, including waiting. */
 const CHECK_MS_MAX = 10_000;
 
 export class ScriptProcesses {
   readonly #limit: LimitProcess;
-  /** At most one. */
+  /** An idle process, if there is one. */
   #idle: { process: ScriptProcess; timer: NodeJS.Timeout } | null = null;
   readonly #busy = new Set<ScriptProcess>();
   #lastCheck: Promise<unknown> = Promise.resolve();
@@ -215,8 +217,9 @@ export class ScriptProcesses {
   }
 
   /**
-   * Why a function does not compile. Null when it does, and when that cannot be said in time: the
-   * task then fails.
+   * Checks whether a function compiles.
+   * @returns why it does not compile; null if it does, or if the check did not finish in time (the
+   * task then fails)
    */
   async check(text: string, withContext: boolean): Promise<string | null> {
     if (this.#checks > CHECKS_WAITING_MAX) return null;
@@ -251,7 +254,7 @@ export class ScriptProcesses {
     }
   }
 
-  /** Rejects with `ScriptProcessError` when the function does not compile. */
+  /** Opens a session. Rejects with `ScriptProcessError` if the function does not compile. */
   async open(edit: EditFunction): Promise<EditSession> {
     const process = this.#take();
     const session: EditSession = {
@@ -302,23 +305,20 @@ export class ScriptProcesses {
   }
 }
 
-/** Neither secrets of the server nor options of Node that were meant for it. */
+/** The environment without secrets of the server and without its Node options. */
 function environment(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter((name) => !/^(NODE_|MEILI_|GANNET_)/.test(name));
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }
 
-/**
- * Ticks of the clock of the kernel in which processor time is told: 100 a second on all usual
- * systems.
- */
+/** Length of a kernel clock tick, the unit of processor time: 100 per second on common systems. */
 const MS_PER_TICK = 10;
 
-/** Processor time of a process; 0 where the system does not tell. */
+/** Processor time of a process in ms; 0 where the system does not report it. */
 function cpuMs(pid: number | undefined): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Behind the name, which may have anything in it.
+    // Fields after the name, which may contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
   } catch {

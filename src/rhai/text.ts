@@ -1,4 +1,4 @@
-/** Strings by Unicode code points, without a list of them. A lone surrogate counts as one. */
+/** Access to strings by Unicode code point. A lone surrogate counts as a code point. */
 
 const SURROGATE = /[\ud800-\udfff]/;
 
@@ -10,9 +10,9 @@ export function charCount(text: string): number {
 }
 
 /**
- * Where the character with that number begins, in code units; the end of the text for all beyond
- * it.
- * @param chars at least 0
+ * The offset, in code units, at which a character begins; the end of the text if there are fewer
+ * characters.
+ * @param chars number of the character, from 0
  */
 export function offsetOf(text: string, chars: number): number {
   if (!SURROGATE.test(text)) return Math.min(chars, text.length);
@@ -21,7 +21,7 @@ export function offsetOf(text: string, chars: number): number {
   return at;
 }
 
-/** Where the character begins that ends at an offset in code units. */
+/** The offset at which the character that ends at `offset` begins, in code units. */
 export function offsetBefore(text: string, offset: number): number {
   const isPair = offset >= 2 && text.codePointAt(offset - 2)! > 0xffff;
   return offset - (isPair ? 2 : 1);
@@ -43,12 +43,12 @@ export function* charsIn(text: string): Generator<string> {
 }
 
 /**
- * Pieces that are joined at a time: a string of millions of pieces takes ten times its memory until
- * it is looked at.
+ * Pieces that are joined at a time. V8 keeps a concatenation of millions of pieces as a tree that
+ * takes ten times the memory of the text.
  */
 const PIECES_MAX = 8192;
 
-/** A long text made of short pieces. */
+/** Joins short pieces to a long text. */
 export function textOf(pieces: Iterable<string>): string {
   const done: string[] = [];
   let open: string[] = [];
@@ -62,8 +62,8 @@ export function textOf(pieces: Iterable<string>): string {
 }
 
 /**
- * What a text becomes when another one is put in the place of each occurrence of a third; of an
- * empty one, before each character and at the end.
+ * Replaces each occurrence of `wanted` in `text` by `other`. If `wanted` is empty, `other` is
+ * inserted before each character and at the end.
  */
 export function replaced(text: string, wanted: string, other: string): string {
   return textOf(replacement(text, wanted, other));
@@ -87,7 +87,7 @@ function* replacement(text: string, wanted: string, other: string): Generator<st
   yield text.slice(begin);
 }
 
-/** How often a text occurs in another, without overlaps. */
+/** The number of non-overlapping occurrences of `wanted` in `text`. */
 export function occurrences(text: string, wanted: string): number {
   let count = 0;
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {

@@ -1,6 +1,6 @@
 /**
- * Text of a script to tokens. Rhai book, "Language Reference: Literals Syntax, Keywords,
- * Operators".
+ * Splits the text of a script into tokens. Rhai book, "Language Reference: Literals Syntax,
+ * Keywords, Operators".
  */
 import { ScriptSyntaxError, type Position } from './errors.ts';
 
@@ -9,21 +9,21 @@ export type Token =
   | { kind: 'float'; value: number; at: Position }
   | { kind: 'string'; value: string; at: Position }
   | { kind: 'char'; value: string; at: Position }
-  /** A string between backquotes: texts, and between them the tokens of `${...}`. */
+  /** A string in backquotes: texts, alternating with the tokens of each `${...}`. */
   | { kind: 'template'; texts: string[]; parts: Token[][]; at: Position }
   | { kind: 'name'; value: string; at: Position }
   | { kind: 'keyword'; value: string; at: Position }
   | { kind: 'op'; value: string; at: Position }
   | { kind: 'end'; at: Position };
 
-/** Those of the reference that are functions are ordinary names here. */
+/** Keywords. Those that are functions in the reference are ordinary names here. */
 const KEYWORDS = new Set(
   (
     'let const if else switch while loop do until for in fn private return throw try catch break continue true false ' +
     'this import export as global'
   ).split(' '),
 );
-/** Words that the language keeps for later. */
+/** Words reserved by the language. */
 const RESERVED = new Set(
   'var static goto match case new use with is module package super thread go spawn await async sync yield default void null nil public protected'.split(
     ' ',
@@ -51,9 +51,9 @@ export function tokenize(text: string): Token[] {
 class Tokenizer {
   readonly #text: string;
   #at = 0;
-  /** Templates that are open. */
+  /** Number of open template strings. */
   #templates = 0;
-  /** Where each line begins. */
+  /** The offset of each line. */
   readonly #lines: number[] = [0];
 
   constructor(text: string) {
@@ -77,7 +77,7 @@ class Tokenizer {
     throw new ScriptSyntaxError(message, this.#position(at));
   }
 
-  /** @param inTemplate the tokens of `${...}`: ends behind its closing brace */
+  /** @param inTemplate read the tokens of `${...}`, up to and including its closing brace */
   all(inTemplate: boolean): Token[] {
     const tokens: Token[] = [];
     let braces = 0;
@@ -114,7 +114,7 @@ class Tokenizer {
     }
   }
 
-  /** Comments nest. */
+  /** Skips a block comment. Comments nest. */
   #skipComment(): void {
     const begin = this.#at;
     let depth = 0;
@@ -173,13 +173,13 @@ class Tokenizer {
     const text = this.#match(NUMBER)!.replaceAll('_', '');
     if (/^0[xob]/i.test(text)) {
       const value = BigInt(text);
-      // As the bits of 64.
+      // Up to 64 bits, which may set the sign.
       if (value >= 2n ** 64n) this.#error('The number has more than 64 bits', start);
       return { kind: 'int', value: BigInt.asIntN(64, value), at };
     }
     if (/[.eE]/.test(text)) return { kind: 'float', value: Number(text), at };
     const value = BigInt(text);
-    // An integer that does not fit is a float, as the reference has it.
+    // An integer that does not fit into 64 bits is a float, as in the reference.
     if (value >= 2n ** 63n) return { kind: 'float', value: Number(text), at };
     return { kind: 'int', value, at };
   }
@@ -221,7 +221,7 @@ class Tokenizer {
     return String.fromCodePoint(code);
   }
 
-  /** Behind the opening quote to behind the closing one. */
+  /** Reads a string whose opening quote was read, including its closing quote. */
   #quoted(quote: string): string {
     const begin = this.#at++;
     let value = '';
@@ -258,14 +258,14 @@ class Tokenizer {
     const texts: string[] = [];
     const parts: Token[][] = [];
     let text = '';
-    // A line break right behind the opening quote does not count.
+    // A line break directly after the opening quote is ignored.
     this.#match(/\r?\n/y);
     for (;;) {
       const letter = this.#text[this.#at];
       if (letter === undefined) this.#error('A string is not closed', begin);
       if (letter === '`') {
         this.#at++;
-        // Two quotes stand for one.
+        // Two backquotes mean one.
         if (this.#text[this.#at] === '`') {
           text += '`';
           this.#at++;

@@ -1,9 +1,9 @@
 /**
  * The values of scripts. Rhai book, "Values and Types".
  *
- * `()` is null, a boolean is itself, an integer of 64 bits is a bigint, a float is a number, a
- * string is itself. Arrays and maps have value semantics in the language and are references here:
- * whoever stores one that something else still holds copies it first ({@link copyOf}).
+ * `()` is null, a boolean is itself, a 64-bit integer is a bigint, a float is a number, a string is
+ * itself. Arrays and maps have value semantics in the language but are references here: code that
+ * stores one that is also stored elsewhere copies it first ({@link copyOf}).
  */
 import { fail } from './errors.ts';
 import { charge, chargeItems, chargeText } from './meter.ts';
@@ -19,7 +19,7 @@ export class Char {
   }
 }
 
-/** Keys in the order in which they were set; scripts see them in the order of their code units. */
+/** A map. Keys are in insertion order; scripts see them in the order of their code units. */
 export class ObjectMap extends Map<string, Value> {
   sortedKeys(): string[] {
     chargeItems(this.size);
@@ -37,25 +37,25 @@ export class Range {
     this.inclusive = inclusive;
   }
 
-  /** The first integer behind the range. */
-  get behind(): bigint {
+  /** The first integer after the range. */
+  get afterEnd(): bigint {
     return this.inclusive ? this.end + 1n : this.end;
   }
 }
 
-/** A variable. Closures and the block that declared a variable share it. */
+/** A variable, shared by closures and the block that declared it. */
 export interface Cell {
   v: Value;
 }
 
 /**
- * A function by name, or a closure with what it captured; `curried` come before the arguments of a
- * call.
+ * A function by name, or a closure with its captured variables. `curried` values precede the
+ * arguments of a call.
  */
 export class FnPtr {
   readonly name: string;
   readonly curried: readonly Value[];
-  /** Of a closure: its compiled function and the captured variables. */
+  /** The compiled function and the captured variables of a closure; null: a function by name. */
   readonly closure: { readonly fn: unknown; readonly captured: readonly Cell[] } | null;
   constructor(name: string, curried: readonly Value[], closure: FnPtr['closure']) {
     this.name = name;
@@ -71,7 +71,7 @@ export const LIMITS = {
   functions: 30,
   exprDepthInFunctions: 100,
   exprDepthGlobal: 1000,
-  /** Code units of a string that a script makes. Strings of a document may be longer. */
+  /** Maximum code units of a string that a script makes. Strings of a document may be longer. */
   stringLength: 16 * 1024 * 1024,
   arrayLength: 10_000,
   jsonDepth: 128,
@@ -94,7 +94,7 @@ export function copyOf(value: Value): Value {
   return value;
 }
 
-/** Kinds of values, and the name that the language has for each. */
+/** The kinds of values, with their names in the language. */
 const TYPE_NAMES = {
   unit: '()',
   bool: 'bool',
@@ -132,7 +132,7 @@ export function typeName(value: Value): string {
   return value instanceof Range && value.inclusive ? 'range=' : TYPE_NAMES[kindOf(value)];
 }
 
-/** Equality as `==` has it: integers and floats by number, everything else of one type only. */
+/** Equality as in `==`: numbers by value, everything else only within a type. */
 export function equal(a: Value, b: Value): boolean {
   if (typeof a === 'string') {
     if (typeof b !== 'string' || a.length !== b.length) return false;
@@ -140,7 +140,7 @@ export function equal(a: Value, b: Value): boolean {
     return a === b;
   }
   if (a === b) return true;
-  // A bigint and a number compare by number.
+  // A bigint and a number are compared by value.
   if (typeof a === 'bigint' || typeof a === 'number') {
     // oxlint-disable-next-line eqeqeq
     return (typeof b === 'bigint' || typeof b === 'number') && a == b;
@@ -166,7 +166,7 @@ export function equal(a: Value, b: Value): boolean {
   return a instanceof FnPtr && b instanceof FnPtr && a.name === b.name;
 }
 
-/** Negative, 0 or positive; null when the types have no order among them. */
+/** Compares two values. @returns negative, 0 or positive; null if the types have no order */
 export function compare(a: Value, b: Value): number | null {
   const numbers =
     (typeof a === 'bigint' || typeof a === 'number') &&
@@ -175,7 +175,7 @@ export function compare(a: Value, b: Value): number | null {
   const left = a instanceof Char ? a.text : a;
   const right = b instanceof Char ? b.text : b;
   if (typeof left === 'string' && typeof right === 'string') {
-    // One unit of the language at a time, unlike what `chargeText` is for.
+    // The comparison visits one unit at a time, so it is charged per unit, not as by `chargeText`.
     chargeItems(Math.min(left.length, right.length));
     return compareText(left, right);
   }
@@ -183,14 +183,14 @@ export function compare(a: Value, b: Value): number | null {
   return null;
 }
 
-/** By code points. */
+/** Compares texts by code point. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let n = 0; n < length; n++) {
     const left = a.charCodeAt(n);
     const right = b.charCodeAt(n);
     if (left === right) continue;
-    // Surrogates stand for code points above all others.
+    // Surrogates belong to code points above all others.
     const high = (unit: number): number =>
       unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
     return high(left) - high(right);
@@ -206,7 +206,7 @@ export function floatText(value: number): string {
   return /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** What `print`, `to_string` and `${...}` show. */
+/** The text of a value in `print`, `to_string` and `${...}`. */
 export function toText(value: Value): string {
   if (typeof value === 'string') return value;
   if (value instanceof Char) return value.text;
@@ -214,7 +214,7 @@ export function toText(value: Value): string {
   return toDebug(value);
 }
 
-/** What arrays and maps show of their items: texts in quotes. */
+/** The text of a value inside an array or map, where strings are in quotes. */
 export function toDebug(value: Value): string {
   const text = new BoundedText();
   writeDebug(value, text);
@@ -249,13 +249,13 @@ function plainDebug(value: Exclude<Value, Value[] | ObjectMap>): string {
   return `Fn(${value.name})`;
 }
 
-/** Items of an array or map, code units of a string; 0 for all else. */
+/** The number of items of an array or map, or of code units of a string; else 0. */
 export function sizeOf(value: Value): number {
   if (typeof value === 'string' || Array.isArray(value)) return value.length;
   return value instanceof ObjectMap ? value.size : 0;
 }
 
-/** A text made of pieces, which fails before it gets too long. */
+/** A text built from pieces, with a maximum length. */
 export class BoundedText {
   readonly #pieces: string[] = [];
   readonly #lengthMax: number;
@@ -301,7 +301,7 @@ function failTooLong(lengthMax: number): never {
   return fail(`The length of a string is beyond the limit of ${lengthMax} characters`);
 }
 
-/** Refuses the length of a string that is to be made. */
+/** Throws if a string of this length would be too long. */
 export function boundedLength(length: number): void {
   if (length > LIMITS.stringLength) failTooLong(LIMITS.stringLength);
 }
@@ -312,8 +312,8 @@ export function bounded(text: string): string {
 }
 
 /**
- * Two strings as one. The platform copies the shorter one at most: it joins them when the whole is
- * looked at.
+ * Concatenates two strings. V8 copies at most the shorter one now and joins them when the text is
+ * read.
  */
 export function joined(a: string, b: string): string {
   boundedLength(a.length + b.length);
@@ -333,7 +333,7 @@ export function boundedMap(map: ObjectMap): ObjectMap {
   return map;
 }
 
-/** An integer of 64 bits, or the error of an overflow. */
+/** Returns a 64-bit integer, or fails with an overflow. */
 export function int64(value: bigint, what: () => string): bigint {
   if (BigInt.asIntN(64, value) !== value) fail(`Integer overflow: ${what()}`);
   return value;

@@ -1,4 +1,4 @@
-/** Makes a database of a snapshot: all of it or nothing (`importDatabase`). */
+/** Creates a database from a snapshot, completely or not at all (`importDatabase`). */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,24 +8,24 @@ import { syncFolder } from '../base/sync-folder.ts';
 import { importDatabase, isVersionOf } from '../store/data-folder.ts';
 import { Store, STORE_FILE } from '../store/store.ts';
 
-/** What a database consists of. */
+/** The paths of the files in a database. */
 const PATHS =
   /^(?:VERSION|instance-uid|store\/data\.mdb|payloads\/\d+|indexes\/[0-9a-f-]{36}\/(?:index\.mdb|segments\/\d+))$/;
 
 export interface SnapshotImport {
-  /** The snapshot. */
+  /** Path of the snapshot. */
   file: string;
   dbPath: string;
-  /** Of the program. */
+  /** Version of the program. */
   version: string;
-  /** Reads everything in a folder of a database. Returns what is damaged, one line each. */
+  /** Verifies a database folder. Returns one line per damaged part. */
   verify: (dir: string) => Promise<string[]>;
 }
 
-/** Throws `ArchiveError` or `DataFolderError`; then there is no database, as before. */
+/** Throws `ArchiveError` or `DataFolderError`; then no database is created. */
 export async function importSnapshot(options: SnapshotImport): Promise<void> {
   const { file, dbPath } = options;
-  // All of it, so that what is cut off or damaged is refused before anything is made.
+  // Reads the whole archive, so that a damaged one is refused before anything is created.
   for await (const { path } of readArchive(file)) {
     if (!PATHS.test(path)) {
       throw new ArchiveError(`${file} is no snapshot: it has an entry \`${path}\`.`);
@@ -73,7 +73,7 @@ async function unpack(dir: string, { file, version, verify }: SnapshotImport): P
   for (const folder of folders) syncFolder(folder);
 }
 
-/** The list of indexes can be read, and each index is there. */
+/** Checks that the list of indexes can be read and that each index exists. */
 async function checkIndexes(dir: string, file: string): Promise<void> {
   const stored = statSync(join(dir, 'store', STORE_FILE), { throwIfNoEntry: false });
   if (stored === undefined || stored.size === 0) {

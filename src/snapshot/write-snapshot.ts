@@ -1,8 +1,8 @@
 /**
- * Writes the database itself to one file. First a copy of it is made beside it: the list of tasks
- * and the records of the indexes as LMDB copies them, payloads and segments as further names of
- * their files, which nobody changes. No batch runs in that time. The copy is packed then, while
- * batches of documents go on.
+ * Writes a copy of the database to one file. First the database is copied to a folder next to it:
+ * the task list and the index records by LMDB's copy function, payloads and segments as hard links,
+ * since these files never change. No batch runs meanwhile. Then the copy is packed, while batches
+ * of documents continue.
  */
 import { linkSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { Store, STORE_FILE } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
 import { type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
 
-/** What is stored is compressed already, for the most part. */
+/** Low, because most of the data is already compressed. */
 const COMPRESSION = 1;
 
 export interface SnapshotOptions {
@@ -25,15 +25,17 @@ export interface SnapshotOptions {
   storeBytesMax: number;
 }
 
-/** Files beside the folders of a database. */
+/** Files at the top level of a database. */
 const FILES = ['VERSION', 'instance-uid'];
 
-/** The one snapshot of a database in a folder of snapshots. */
+/** The path of a database's snapshot in the snapshot folder. */
 export function snapshotFile(snapshotDir: string, dbPath: string): string {
   return join(snapshotDir, `${basename(resolve(dbPath))}.snapshot`);
 }
 
-/** What runs the `snapshotCreation` tasks of a batch: one snapshot serves them all. */
+/**
+ * Creates the function that runs the `snapshotCreation` tasks of a batch with a single snapshot.
+ */
 export function snapshotRunner(
   options: SnapshotOptions,
 ): (context: RunContext) => Promise<RunResult> {
@@ -72,8 +74,8 @@ async function copyDatabase(
   await store.copyTo(storeDir);
   cancel.check();
   progress.enter(1, 'snapshot the update files', 2, 6);
-  // Later than the tasks, each of which finds its payload then; payloads of later tasks are erased
-  // below.
+  // Payloads are copied after the tasks, so that each task has its payload. Payloads of later tasks
+  // are deleted below.
   const pause = pauser();
   for (const name of await readdir(folder.payloadDir)) {
     if (/^\d+$/.test(name)) await linkFile(join(folder.payloadDir, name), join(payloadDir, name));
@@ -91,8 +93,8 @@ async function copyDatabase(
 }
 
 /**
- * In the copy there are no waiting tasks of snapshots: this one is among them, and they would run
- * again.
+ * Removes waiting snapshot tasks from the copy, this one included, because they would run again
+ * after an import.
  */
 async function concludeCopy(store: Store, payloadDir: string): Promise<void> {
   const tasks = new TaskStore(store, payloadDir, systemClock);
@@ -110,7 +112,7 @@ async function linkFile(from: string, to: string): Promise<void> {
   try {
     linkSync(from, to);
   } catch {
-    // A file system without further names, or too many of them.
+    // The file system has no hard links, or the file has too many.
     await copyFile(from, to);
   }
 }
@@ -126,7 +128,7 @@ async function packFolder(
     const paths = names
       .filter((entry) => entry.isFile() && !isLock(entry.name))
       .map((entry) => join(entry.parentPath, entry.name).slice(stage.length + 1))
-      // The version first: whether a snapshot can be opened is known before the rest is read.
+      // VERSION comes first, so that an import can check it before it reads the rest.
       .toSorted((a, b) => Number(b === 'VERSION') - Number(a === 'VERSION') || (a < b ? -1 : 1));
     for (const [n, path] of paths.entries()) {
       progress.enter(2, 'file', n, paths.length);
@@ -140,7 +142,7 @@ async function packFolder(
   }
 }
 
-/** Who has LMDB open at the moment; of no meaning in a copy. */
+/** Whether a file is a lock file of LMDB, which is meaningless in a copy. */
 function isLock(name: string): boolean {
   return name === 'lock.mdb' || name === `${STORE_FILE}-lock` || name === 'index.mdb-lock';
 }

@@ -1,5 +1,5 @@
 /**
- * Templates that turn a document into the text that is embedded, and fragments, which are JSON with
+ * Templates, which render a document to the text to embed, and fragments, which are JSON with
  * templates in it.
  */
 import { err, ok, type Result } from '../base/result.ts';
@@ -10,16 +10,18 @@ export const DEFAULT_DOCUMENT_TEMPLATE =
   '{% for field in fields %}{% if field.is_searchable and field.value != nil %}' +
   '{{ field.name }}: {{ field.value }}\n{% endif %}{% endfor %}';
 
-/** Of the text that a template makes, unless a setting says otherwise. */
+/** Default maximum size of a rendered text in bytes. */
 export const DEFAULT_TEMPLATE_BYTES_MAX = 400;
 
-/** Parts of a document that no template sees. */
+/** Fields of a document that are hidden from templates. */
 const HIDDEN = ['_vectors', '_geo', '_geojson'];
 
-/** null: every attribute. */
+/** null: all attributes. */
 export type SearchableAttributes = ReadonlySet<string> | null;
 
-/** The attributes whose `is_searchable` is true, from the setting `searchableAttributes`. */
+/**
+ * The attributes whose `is_searchable` is true, derived from the setting `searchableAttributes`.
+ */
 export function searchableAttributes(
   setting: readonly string[] | null | undefined,
 ): SearchableAttributes {
@@ -28,7 +30,7 @@ export function searchableAttributes(
     : new Set(setting);
 }
 
-/** A document as templates see it. What it is made from belongs to it from then on. */
+/** A document as templates see it. It takes ownership of the value it is made from. */
 export class TemplateDocument {
   readonly #document: Record<string, unknown>;
   readonly #searchable: SearchableAttributes;
@@ -44,13 +46,13 @@ export class TemplateDocument {
     return Object.keys(this.#document);
   }
 
-  /** What the default template renders to, without the library: it takes a tenth of the time. */
+  /** Renders the default template without the library, in a tenth of the time. */
   defaultText(bytesMax: number): string {
     let text = '';
     for (const [name, value] of Object.entries(this.#document)) {
       if (value === null || value === false || this.#searchable?.has(name) === false) continue;
       text += `${name}: ${textOf(value)}\n`;
-      // Every unit of a text has at least one byte.
+      // Every code unit takes at least one byte.
       if (text.length >= bytesMax) break;
     }
     return cutText(text, bytesMax);
@@ -67,14 +69,14 @@ export class TemplateDocument {
     return this.#scope;
   }
 
-  /** For fragments, which see `doc` alone. */
+  /** The scope of fragments, which contains only `doc`. */
   documentScope(): object {
     return { doc: (this.scope() as { doc: unknown }).doc };
   }
 }
 
 export interface DocumentTemplate {
-  /** Cut to `bytesMax` bytes. */
+  /** Renders to a text that is cut to `bytesMax` bytes. */
   render(document: TemplateDocument, bytesMax: number): Result<string, RenderFault>;
 }
 
@@ -97,7 +99,7 @@ export interface Fragment {
   render(scope: object): Result<unknown, RenderFault>;
 }
 
-/** @param value any JSON; each string in it, except keys, is a template */
+/** @param value any JSON value; each string in it, except keys, is a template */
 export function parseFragment(value: unknown): Result<Fragment, string> {
   const templates = new Map<string, LiquidTemplate>();
   const fault = collectTemplates(value, '', templates);
@@ -117,7 +119,7 @@ export function parseFragment(value: unknown): Result<Fragment, string> {
 
 /**
  * Parses every string of `value`.
- * @returns what is wrong with the first that is no template, with its place
+ * @returns the fault of the first invalid template, with its path
  */
 function collectTemplates(
   value: unknown,
@@ -133,8 +135,8 @@ function collectTemplates(
   }
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, member] of Object.entries(value)) {
-    const place = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
-    const fault = collectTemplates(member, place, templates);
+    const memberPath = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
+    const fault = collectTemplates(member, memberPath, templates);
     if (fault !== null) return fault;
   }
   return null;
@@ -149,16 +151,16 @@ function replaceTexts(value: unknown, texts: ReadonlyMap<string, string>): unkno
   );
 }
 
-/** Integers beyond this many digits may not fit a number of JavaScript. */
+/** Integers with this many digits may exceed the exact range of a JavaScript number. */
 const LONG_NUMBER = /\d{16}/;
 
 /**
- * A JSON text as templates need it: a whole number that JavaScript cannot hold exactly becomes a
+ * Parses JSON for templates: a whole number that JavaScript cannot represent exactly becomes a
  * string.
  */
 export function parseTemplateJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
-  // Outside strings only: a string ends at the first quote that no backslash stands before.
+  // Only outside strings. A string ends at the first quote without a preceding backslash.
   const exact = text.replace(
     /"(?:[^"\\]|\\.)*"|(-?\d{16,})(?![\d.eE])/g,
     (token: string, integer: string | undefined) =>

@@ -1,8 +1,7 @@
 /**
- * Liquid, as templates of documents and queries may use it. A template is input of a user: it
- * reaches no file and no prototype, and what it may take of time and memory is limited, also inside
- * filters (`work-limit.ts`). Should one run away nevertheless, the thread that renders it is ended
- * (`embedding/render-pool.ts`).
+ * Liquid for templates of documents and queries. Templates are user input: they cannot reach files
+ * or prototypes, and their time and memory are limited, also inside filters (`work-limit.ts`). If
+ * one still runs for too long, the thread that renders it is ended (`embedding/render-pool.ts`).
  */
 import {
   Context,
@@ -24,15 +23,18 @@ import { err, ok, type Result } from '../base/result.ts';
 import { textOf } from './value-text.ts';
 import { chargeComparison, limitFilters, WorkLimit } from './work-limit.ts';
 
-/** Characters of a template. */
+/** Maximum characters of a template. */
 const TEMPLATE_LENGTH_MAX = 1_000_000;
-/** Tags and outputs, and characters between their braces: what it costs to read a template. */
+/**
+ * Maximum number of tags and outputs, and of characters between their braces. They determine the
+ * cost of parsing.
+ */
 export const TAGS_MAX = 1000;
 const TAG_CHARACTERS_MAX = 16 * 1024;
-/** Blocks inside each other. */
+/** Maximum nesting of blocks. */
 const DEPTH_MAX = 100;
 const RENDER_MS_MAX = 500;
-/** Items and characters that tags and filters make of others. */
+/** Maximum number of items and characters that tags and filters may produce. */
 const RENDER_MEMORY_MAX = 10_000_000;
 
 const FILTERS = new Set(
@@ -55,8 +57,8 @@ const BLOCKS = 'capture|case|comment|for|if|ifchanged|raw|tablerow|unless';
 type Branches = { value: Value }[];
 
 /**
- * A condition that is nothing but a variable asks whether the variable is there. In a comparison an
- * unknown variable is a fault, as it is anywhere else.
+ * Makes a condition that is only a variable check whether the variable exists. In a comparison an
+ * unknown variable is an error, as everywhere else.
  */
 function askForPresence(branches: Branches): void {
   for (const { value } of branches) {
@@ -85,19 +87,19 @@ function askForPresence(branches: Branches): void {
   }
 }
 
-/** Places in `postfix` of the direct operands of comparisons. */
+/** The positions in `postfix` of the direct operands of comparisons. */
 function comparedOperands(postfix: Value['initial']['postfix']): Set<number> {
   const compared = new Set<number>();
-  /** Places of what is on the stack, or null for the outcome of an operator. */
+  /** Positions of the operands on the stack; null for the result of an operator. */
   const stack: (number | null)[] = [];
   for (const [at, token] of postfix.entries()) {
     if (!TypeGuards.isOperatorToken(token)) {
       stack.push(at);
       continue;
     }
-    const places = [stack.pop(), ...(token.operator === 'not' ? [] : [stack.pop()])];
+    const operands = [stack.pop(), ...(token.operator === 'not' ? [] : [stack.pop()])];
     if (!['and', 'or', 'not'].includes(token.operator)) {
-      for (const place of places) if (typeof place === 'number') compared.add(place);
+      for (const operand of operands) if (typeof operand === 'number') compared.add(operand);
     }
     stack.push(null);
   }
@@ -118,7 +120,7 @@ class PresenceUnlessTag extends UnlessTag {
   }
 }
 
-/** Writes what is inside when it differs from what it was the last time. */
+/** The tag `ifchanged`: writes its content if it differs from the last time. */
 class IfChangedTag extends Tag {
   readonly #templates: Template[] = [];
 
@@ -147,11 +149,11 @@ class IfChangedTag extends Tag {
   }
 }
 
-/** Texts, numbers and null have no properties. */
+/** A context in which texts, numbers and null have no properties. */
 class ValueContext extends Context {
   readonly work = new WorkLimit(RENDER_MS_MAX);
 
-  /** For each item that a filter looks at. */
+  /** Creates the context for an item that a filter reads. */
   override spawn(scope?: object): Context {
     this.work.tick();
     return super.spawn(scope);
@@ -165,7 +167,7 @@ class ValueContext extends Context {
   }
 }
 
-/** In a comparison `nil` and `false` are the same. */
+/** Whether both are `nil` or `false`, which are equal in a comparison. */
 function bothFalse(left: unknown, right: unknown): boolean {
   const isFalse = (value: unknown): boolean => [null, undefined, false].includes(value as null);
   return isFalse(toValue(left)) && isFalse(toValue(right));
@@ -197,7 +199,7 @@ function workOf(context: unknown): WorkLimit {
   return (context as ValueContext).work;
 }
 
-/** What a template writes, which counts as what it makes. */
+/** The output of a template, which counts towards `RENDER_MEMORY_MAX`. */
 class LimitedEmitter implements Emitter {
   buffer = '';
   readonly #context: Context;
@@ -218,7 +220,7 @@ let shared: Liquid | null = null;
 function engine(): Liquid {
   if (shared !== null) return shared;
   const liquid = new Liquid({
-    // No file system: whatever a template names is looked up here.
+    // Partials are looked up in this empty object instead of the file system.
     templates: {},
     dynamicPartials: false,
     ownPropertyOnly: true,
@@ -251,29 +253,29 @@ function engine(): Liquid {
   return liquid;
 }
 
-/** Is called when a rendering begins, and when it has ended. For the thread that renders. */
+/** Called when rendering begins and when it ends. Set by the thread that renders. */
 let onRendering: (isRendering: boolean) => void = () => {};
 
 export function watchRendering(listener: typeof onRendering): void {
   onRendering = listener;
 }
 
-/** What a template says it cannot do. */
+/** Why a template could not be rendered. */
 export interface RenderFault {
-  /** Without a stop. */
+  /** The message, without a full stop. */
   message: string;
-  /** A variable is not there. */
+  /** Whether the cause is an undefined variable. */
   missing: boolean;
 }
 
-/** A template that was parsed. */
+/** A parsed template. */
 export interface LiquidTemplate {
   readonly text: string;
-  /** @param scope own properties are the variables; objects in it as `withTexts` makes them */
+  /** @param scope its own properties are the variables; nested objects are made by `withTexts` */
   render(scope: object): Result<string, RenderFault>;
 }
 
-/** @returns the template, or why the text is none */
+/** @returns the template, or why the text is not a template */
 export function parseTemplate(text: string): Result<LiquidTemplate, string> {
   if (text.length > TEMPLATE_LENGTH_MAX) {
     return err(`it has more than ${TEMPLATE_LENGTH_MAX} characters`);
@@ -310,13 +312,13 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
   });
 }
 
-/** Why `text` is no template, or null. Variables are not looked up. */
+/** Why `text` is not a template, or null. Variables are not looked up. */
 export function templateFault(text: string): string | null {
   const parsed = parseTemplate(text);
   return parsed.ok ? null : parsed.error;
 }
 
-/** Tags and outputs of a template, and the characters between their braces. */
+/** Counts the tags and outputs of a template, and the characters between their braces. */
 export function tagsOf(text: string): { tags: number; characters: number } {
   let tags = 0;
   let characters = 0;
@@ -332,7 +334,7 @@ export function tagsOf(text: string): { tags: number; characters: number } {
   return { tags, characters };
 }
 
-/** An upper bound for blocks inside each other. */
+/** An upper bound of the nesting of blocks. */
 function depthOf(text: string): number {
   let depth = 0;
   let greatest = 0;
@@ -343,7 +345,7 @@ function depthOf(text: string): number {
   return greatest;
 }
 
-/** The library adds a place and an excerpt behind a line. */
+/** The first line of a message, without the position and the excerpt that the library adds. */
 function messageOf(error: unknown): string {
   const { message } = error as Error;
   return (message.split('\n', 1)[0] ?? '').replace(/, file:.*?(?=, line:|$)/, '');

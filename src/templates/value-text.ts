@@ -1,6 +1,6 @@
 /**
- * Values of documents as templates see them, and the text they render to: items of lists one after
- * the other, objects as each key followed by its value, null as nothing.
+ * Values of documents in templates, and the text they render to: a list as its items one after the
+ * other, an object as each key followed by its value, null as an empty text.
  */
 
 /** The text of a JSON value in a template. */
@@ -26,7 +26,7 @@ function textOfMembers(object: object): string {
   return text;
 }
 
-/** A finite number without an exponent. */
+/** Formats a finite number without an exponent. */
 function decimal(value: number): string {
   if (Object.is(value, -0)) return '-0';
   const text = String(value);
@@ -39,14 +39,14 @@ function decimal(value: number): string {
   return sign + digits.padEnd(exponent + 1, '0');
 }
 
-/** An object of a document inside a template. What a filter turns into text is its text. */
+/** An object of a document inside a template. Filters that need a text get its text. */
 class ScopeObject {
   toString(): string {
     return textOf(this);
   }
 }
 
-/** Gives all objects of a parsed JSON value a text. The value itself is changed. */
+/** Replaces all objects in a parsed JSON value by `ScopeObject`s. Changes the value itself. */
 export function withTexts(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) value.forEach(withTexts);
@@ -57,12 +57,9 @@ export function withTexts(value: unknown): unknown {
   return value;
 }
 
-/**
- * The longest beginning of `text` that has at most `bytesMax` bytes in UTF-8 and ends between
- * characters.
- */
+/** The longest prefix of `text` with at most `bytesMax` bytes in UTF-8 that cuts no character. */
 export function cutText(text: string, bytesMax: number): string {
-  // A UTF-16 unit has at most three bytes.
+  // A UTF-16 unit takes at most three bytes.
   if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
   const bytes = Buffer.from(text);
   let end = bytesMax;

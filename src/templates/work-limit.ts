@@ -1,57 +1,54 @@
 /**
- * What one rendering may cost. Every filter, comparison and output is charged by the size of what
- * it touches before it runs, so none of them runs for longer than some hundred milliseconds, and
- * the clock is read in between.
+ * Limits the work of one rendering. Every filter, comparison and output is charged by the size of
+ * its operands before it runs, so that none runs for longer than some hundred milliseconds, and the
+ * clock is read in between.
  */
 import { type FilterImplOptions, type Liquid, toValue } from 'liquidjs';
 
 type FilterHandler = Extract<FilterImplOptions, (...given: never[]) => unknown>;
 
-/** A character costs one unit, about a nanosecond. */
+/** Maximum units of one rendering. A character costs one unit, about a nanosecond. */
 export const WORK_MAX = 100_000_000;
-/** An item that is copied, and one that is looked up, compared or hashed. */
+/** Cost of copying an item, and of looking up, comparing or hashing one. */
 const ITEM = 10;
 const COMPARED_ITEM = 100;
-/** A character of a text that is cut into pieces. */
+/** Cost per character of cutting a text into pieces. */
 const PIECE = 3;
-/** One conversion of a date format. */
+/** Cost of one conversion of a date format. */
 const CONVERSION = 500;
-/**
- * Characters that a search for a text compares in the time of a unit; at worst it compares all
- * pairs.
- */
+/** Characters that a text search compares per unit. In the worst case it compares all pairs. */
 const COMPARED_CHARACTERS = 16;
-/** A number or a truth value as a text. */
+/** Cost of converting a number or boolean to a text. */
 const SCALAR = 10;
-/** Steps between two looks at the clock. */
+/** Steps between two reads of the clock. */
 const TICKS = 256;
 
-/** What is left for one rendering. */
+/** The remaining units and time of one rendering. */
 export class WorkLimit {
   #left = WORK_MAX;
   #ticks = 0;
   readonly #deadline: number;
 
-  /** @param msMax from now on */
+  /** @param msMax maximum time from now */
   constructor(msMax: number) {
     this.#deadline = performance.now() + msMax;
   }
 
   charge(units: number): void {
-    // Not less: NaN is too much.
+    // Written so that NaN counts as too much.
     if (!(units <= this.#left)) throw new Error('the template takes too much work');
     this.#left -= units;
     this.#checkClock();
   }
 
-  /** A step inside a filter that walks a list. */
+  /** Counts a step of a filter that iterates a list. */
   tick(): void {
     if (++this.#ticks % TICKS === 0) this.#checkClock();
   }
 
   /**
-   * Charges for the text of a value, and the walk through it.
-   * @returns what was charged
+   * Charges for converting a value to a text.
+   * @returns the units charged
    */
   chargeText(value: unknown): number {
     if (typeof value === 'string') {
@@ -92,12 +89,10 @@ export class WorkLimit {
   }
 }
 
-/** Charges for a call with these values; `input` is what stands before the bar. */
+/** Charges for a call of a filter; `input` is the value before the bar. */
 type Cost = (work: WorkLimit, input: unknown, args: readonly unknown[]) => void;
 
-/**
- * Reads input and arguments as texts; `factor`: how many characters the result may have for each.
- */
+/** Reads input and arguments as texts; `factor`: maximum characters of the result per character. */
 const text =
   (factor = 1): Cost =>
   (work, input, args) => {
@@ -112,13 +107,13 @@ const search: Cost = (work, input, args) => {
   work.charge((length * sought) / COMPARED_CHARACTERS);
 };
 
-/** Cuts the input wherever the first argument is. */
+/** Splits the input at each occurrence of the first argument. */
 const cut: Cost = (work, input, args) => {
   search(work, input, args);
   work.charge(lengthOf(input) * PIECE);
 };
 
-/** Copies a list, or the lists that are arguments too. */
+/** Copies a list and any arguments that are lists. */
 const items: Cost = (work, input, args) => {
   for (const value of [input, ...args]) {
     work.charge(Array.isArray(value) ? value.length * ITEM : lengthOf(value));
@@ -157,7 +152,7 @@ const COSTS: Readonly<Record<string, Cost>> = {
     work.charge(work.chargeText(input) + lengthOf(input) * work.chargeText(args[0] ?? ' '));
   },
   split: cut,
-  // The library charges for the result, which it knows before it makes it.
+  // The library charges for the result before it builds it.
   replace: cut,
   replace_first: search,
   remove: cut,
@@ -176,12 +171,12 @@ const COSTS: Readonly<Record<string, Cost>> = {
   },
 };
 
-/** Of a list or a text; 0 for anything else. */
+/** The length of a list or a text; else 0. */
 function lengthOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
 }
 
-/** Makes every filter of the library charge `workOf` its context before it runs. */
+/** Makes every filter of the library charge the work limit of its context before it runs. */
 export function limitFilters(liquid: Liquid, workOf: (context: unknown) => WorkLimit): void {
   for (const [name, filter] of Object.entries(liquid.filters)) {
     const cost = COSTS[name] ?? text();

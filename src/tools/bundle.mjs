@@ -1,25 +1,25 @@
 #!/usr/bin/env node
-// Writes the server as one file, dist/main.cjs, and one for each kind of thread: reading hundreds
-// of modules took Node longer than all else that a start does.
+// Bundles the server to dist/main.cjs and one file for each kind of thread, because loading
+// hundreds of modules took Node longer than everything else at start-up.
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
-/** Which commit is built: told by the environment, else by git, else unknown. */
+/** The commit that is built: from the environment, else from git, else unknown. */
 function commit(variable, format) {
   if (process.env[variable] !== undefined) return process.env[variable];
   try {
-    const told = execFileSync('git', ['show', '-s', `--format=${format}`, 'HEAD'], {
+    const version = execFileSync('git', ['show', '-s', `--format=${format}`, 'HEAD'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return told.trim();
+    return version.trim();
   } catch {
     return 'unknown';
   }
 }
 
-/** Folders of the packages that went into a bundle: whoever passes it on owes their licences. */
+/** Folders of the bundled packages, whose licences a distribution must include. */
 const packages = new Set();
 function noteInputs({ inputs }) {
   for (const input of Object.keys(inputs)) {
@@ -28,7 +28,7 @@ function noteInputs({ inputs }) {
   }
 }
 
-/** A part of the page as text that can stand inside its document. */
+/** Bundles a part of the page as text that can be embedded in its document. */
 async function pagePart(entryPoint) {
   const { outputFiles, metafile } = await build({
     metafile: true,
@@ -53,7 +53,7 @@ async function pagePart(entryPoint) {
 rmSync('dist', { recursive: true, force: true });
 const { metafile } = await build({
   metafile: true,
-  // What runs in threads of its own is a file of its own.
+  // Each thread has its own file.
   entryPoints: {
     main: 'src/main.ts',
     'edit-process': 'src/rhai/script-main.ts',
@@ -68,7 +68,7 @@ const { metafile } = await build({
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // Scripts are ready sooner than modules.
+  // CommonJS scripts load faster than modules.
   format: 'cjs',
   define: {
     'import.meta.url': 'mainUrl',
@@ -78,7 +78,7 @@ const { metafile } = await build({
     'process.env.GANNET_COMMIT_DATE': JSON.stringify(commit('GANNET_COMMIT_DATE', '%cI')),
   },
   banner: { js: `const mainUrl = require('node:url').pathToFileURL(__filename).href;` },
-  // They find their binaries beside themselves.
+  // These packages load binaries from their own folders.
   external: ['lmdb', '@uwsjs/*'],
   logLevel: 'warning',
 });

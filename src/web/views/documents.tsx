@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { FileFault, faultText } from '../../records/file-fault.ts';
 import { delimiterOf, parseDelimiter } from '../../records/csv-records.ts';
 import { type Client, Fault, pathOf, type TaskReceipt } from '../client.ts';
-import { count, counted, indentJson, parseJson, percent, size } from '../format.ts';
+import { counted, indentJson, parseJson, percent, size } from '../format.ts';
 import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';

@@ -334,7 +334,7 @@ void Put(std::string& out, Number number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Answers a chunk of documents as src/embedding/chunk-answer.ts says.
+// Answers a chunk of documents as src/embedding/chunk-result.ts says.
 std::string AnswerTo(const std::string& chunk) {
   std::string out;
   const json::Value documents = json::Value::Parse(chunk);

@@ -190,15 +190,15 @@ describe('The thread that renders', () => {
     assert.deepEqual(kinds, ['unparsable', 'failed', 'failed']);
   });
 
-  it('renders the documents of an answer in the order that is asked for, as one text that ends somewhere', async () => {
-    const answer = Buffer.from(
+  it('renders the documents of a result in the order that is asked for, as one text that ends somewhere', async () => {
+    const result = Buffer.from(
       JSON.stringify({ results: [1, 2, 3].map((id) => ({ id, text: 'é'.repeat(id) })) }),
     );
     const request = {
       template: '{{ doc.id }}{{ doc.text }}',
       bytesMax: 4,
       searchable: null,
-      answer,
+      result,
       member: 'results' as const,
     };
     const order = { primaryKey: 'id', ids: ['3', '9', '1'] };
@@ -211,20 +211,20 @@ describe('The thread that renders', () => {
     );
     const outcome = await pool.texts('a', {
       ...{ template: '{{ doc.t }}', bytesMax: 1e9, searchable: null },
-      ...{ answer: long, member: 'hits', order: null },
+      ...{ result: long, member: 'hits', order: null },
     });
     assert.ok(outcome.kind === 'rendered');
     assert.ok(Buffer.byteLength(outcome.value) <= 256 * 1024);
     assert.ok(outcome.value.length > 100_000 && !outcome.value.includes('\ufffd'));
   });
 
-  it('reads what an answer lists, as far as it is handed on', async () => {
-    const answer = (hits: object[]): Buffer => Buffer.from(JSON.stringify({ hits }));
-    const some = await pool.hits('a', answer([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
+  it('reads what a result lists, as far as it is handed on', async () => {
+    const result = (hits: object[]): Buffer => Buffer.from(JSON.stringify({ hits }));
+    const some = await pool.hits('a', result([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
     assert.deepEqual(some, { ids: ['7', 'b'], documents: ['{"id":7,"t":"é"}', '{"id":"b"}'] });
-    assert.equal((await pool.hits('a', answer([{ t: 1 }]), 'id')).ids, null);
-    assert.equal((await pool.hits('a', answer([{ id: 1 }]), null)).ids, null);
-    const long = answer(Array.from({ length: 9 }, (_, id) => ({ id, t: 'x'.repeat(2 ** 17) })));
+    assert.equal((await pool.hits('a', result([{ t: 1 }]), 'id')).ids, null);
+    assert.equal((await pool.hits('a', result([{ id: 1 }]), null)).ids, null);
+    const long = result(Array.from({ length: 9 }, (_, id) => ({ id, t: 'x'.repeat(2 ** 17) })));
     const { ids, documents } = await pool.hits('a', long, 'id');
     assert.deepEqual([ids!.length, documents.length], [9, 7]);
   });
@@ -233,7 +233,7 @@ describe('The thread that renders', () => {
     let ms = 0;
     const request = {
       ...{ template: '{{ doc.t }}', bytesMax: 10, searchable: null, member: 'hits' as const },
-      ...{ answer: Buffer.from('{"hits":[{"t":1},{"t":2},{"t":3}]}'), order: null },
+      ...{ result: Buffer.from('{"hits":[{"t":1},{"t":2},{"t":3}]}'), order: null },
     };
     assert.equal(textsForRequest(request, () => (ms += 1000)).kind, 'rendered');
     const outcome = textsForRequest(request, () => (ms += 2000));

@@ -3,7 +3,7 @@ import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { RemoteClient } from '../../../src/network/remote-client.ts';
 import { KnownRemotes } from '../../../src/network/known-remotes.ts';
-import type { OutboundAnswer, OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import type { OutboundResponse, OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbound-error.ts';
 
 const remote = { url: 'http://secret.example/base/' };
@@ -15,7 +15,7 @@ function clientOf(...responses: (number | OutboundFailure)[]): {
 } {
   const urls: string[] = [];
   const outbound = {
-    fetch: ({ url }: { url: string }): Promise<OutboundAnswer> => {
+    fetch: ({ url }: { url: string }): Promise<OutboundResponse> => {
       urls.push(url);
       const next = responses.length > 1 ? responses.shift()! : responses[0]!;
       if (typeof next === 'string') throw new OutboundError(next, `secret.example ${next}`);

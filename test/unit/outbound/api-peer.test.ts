@@ -52,7 +52,7 @@ describe('Requests to another server of the interface', () => {
     assert.deepEqual(seen, ['/below/x', 'Bearer key', 'application/json']);
     const signal = new AbortController().signal;
     const peer = new ApiPeer({ url, apiKey: null, client, signal, retriesMsMax: 0 });
-    assert.equal(peer.place, url.replace('user:secret@', '').replace(/\/$/, ''));
+    assert.equal(peer.address, url.replace('user:secret@', '').replace(/\/$/, ''));
   });
 
   it('are sent again when the server says so, in seconds or by a date, or after a time of their own', async () => {

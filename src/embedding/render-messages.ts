@@ -1,4 +1,4 @@
-/** What goes to and fro between the event loop and the thread that renders. */
+/** Messages between the event loop and a render thread. */
 import type { RenderSpec, SearchScope } from './render.ts';
 import type { RequestInput, RequestTemplate, TextsRequest } from './render-request.ts';
 
@@ -15,9 +15,9 @@ export type RenderRequest =
   | { kind: 'tokens'; job: number; text: string; tokensMax: number }
   | { kind: 'request'; job: number; template: RequestTemplate; input: RequestInput | null }
   | { kind: 'texts'; job: number; request: TextsRequest }
-  | { kind: 'hits'; job: number; answer: Uint8Array; primaryKey: string | null };
+  | { kind: 'hits'; job: number; result: Uint8Array; primaryKey: string | null };
 
-export type RenderAnswer = { job: number; value: unknown } | { job: number; fault: string };
+export type RenderResponse = { job: number; value: unknown } | { job: number; fault: string };
 
-/** The first message of the thread: it has loaded what it needs. */
+/** The first message of the thread, sent once it has loaded its modules. */
 export const READY = 'ready';

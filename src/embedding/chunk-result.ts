@@ -1,15 +1,21 @@
 /**
- * What the engine gets for a chunk of documents. Little-endian. For each document and want of the
- * chunk: u8 1 when rows follow, 0 when nothing changes; then u16 number of rows; for each row u8 1
- * when the stored embedding of the fragment stays, else 0; u8 fragment, u64 hash of the text; and
- * unless it stays u32 dimensions and so many float32.
+ * Serializes the embeddings of a chunk of documents for the engine. Little-endian.
+ *
+ * For each document and each of its wants:
+ * - u8: 1 if rows follow, 0 if nothing changes
+ * - u16: number of rows
+ * - for each row:
+ *   - u8: 1 if the stored embedding of the fragment is kept, else 0
+ *   - u8: fragment
+ *   - u64: hash of the text
+ *   - unless the embedding is kept: u32 dimensions, then the embedding as float32 values
  */
 import type { RenderedRow } from './render.ts';
 
 const ROW_BYTES = 10;
 
-/** @param embeddings of the rows with an input, in order */
-export function chunkAnswer(
+/** @param embeddings the embeddings of the rows with an input, in order */
+export function chunkResult(
   rows: readonly (readonly RenderedRow[] | null)[][],
   embeddings: readonly Float32Array[],
 ): Buffer {
@@ -30,7 +36,7 @@ export function chunkAnswer(
       if (input === null) continue;
       const embedding = embeddings[next++]!;
       at = buffer.writeUInt32LE(embedding.length, at);
-      // Machines that Node runs on store numbers little-endian.
+      // All machines that Node supports here are little-endian.
       at += Buffer.from(embedding.buffer, embedding.byteOffset, embedding.byteLength).copy(
         buffer,
         at,
