@@ -58,7 +58,7 @@ describe('The page, for administrators, in a browser', () => {
     assert.equal((await get('/indexes/board')).code, 'index_not_found');
   });
 
-  it('sends files, in pieces where they are large, and tells what is wrong with them', async () => {
+  it('sends files, in pieces if they are large, and reports what is wrong with them', async () => {
     await open('documents', 'Documents');
     const file = page.getByLabel('File');
     await page.getByLabel('Index to add to').fill('lines');
@@ -312,8 +312,10 @@ describe('The page, for administrators, in a browser', () => {
 
   it('draws statistics', async () => {
     await open('statistics', 'Statistics');
-    await page.getByRole('img', { name: /Number of documents since this view was opened/ }).waitFor();
-    await page.getByRole('img', { name: /Duration of the last \d+ batches/ }).waitFor();
+    await page
+      .getByRole('img', { name: /Number of documents since this view was opened/ })
+      .waitFor();
+    await page.getByRole('img', { name: /Duration of the last \d+ batch/ }).waitFor();
     await page.getByText(/^books/).click();
     await page.getByText('Documents that have a field').first().waitFor();
   });

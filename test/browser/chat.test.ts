@@ -37,7 +37,7 @@ describe('Conversations on the page, in a browser', () => {
     assert.equal((await get('/experimental-features')).chatCompletions, true);
   });
 
-  it('creates a workspace and tells what is missing', async () => {
+  it('creates a workspace and reports what is missing', async () => {
     await button('Create a workspace').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Uid', exact: true }).fill('demo');
@@ -102,7 +102,7 @@ describe('Conversations on the page, in a browser', () => {
     assert.match(page.url(), /model=quoting/);
   });
 
-  it('tells what went wrong at the provider', async () => {
+  it('shows what went wrong at the provider', async () => {
     await stage.server.call('PATCH', '/chats/gone/settings', {
       body: { source: 'vLlm', baseUrl: 'http://127.0.0.1:9/v1' },
     });

@@ -151,7 +151,7 @@ describe('The page at its limits, in a browser', () => {
     });
   });
 
-  it('shows what it could not when the server is there again', async () => {
+  it('shows what it could not when the server is reachable again', async () => {
     await inTab({}, stage.server.masterKey, async (page) => {
       const settings = /\/settings$/;
       await page.route(settings, (route) => route.abort('connectionrefused'));
@@ -177,7 +177,8 @@ describe('The page at its limits, in a browser', () => {
       await page.goto(server.url);
       await page.getByLabel('API key').fill(json.key);
       await page.getByRole('button', { name: 'Open' }).click();
-      if (views.length === 0) await page.getByRole('alert').getByText('gives access to nothing').waitFor();
+      if (views.length === 0)
+        await page.getByRole('alert').getByText('gives access to nothing').waitFor();
       else await page.getByRole('heading', { level: 1, name: views[0] }).waitFor();
       const links = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
       assert.deepEqual(await links.allTextContents(), views);

@@ -34,7 +34,7 @@ describe('Published front ends, in a browser', () => {
         bundle: true,
         write: false,
         format: 'iife',
-        // Its templates are made by a package beside it, which has to find the same preact.
+        // Its templates come from another package, which must resolve to the same preact.
         alias: { preact: dirname(ofInstantSearch.resolve('preact/package.json')) },
         define: { 'process.env.NODE_ENV': '"production"' },
         logLevel: 'error',
@@ -66,7 +66,7 @@ describe('Published front ends, in a browser', () => {
     });
     const { port } = shop.address() as AddressInfo;
     await page.goto(`http://127.0.0.1:${port}/${name}`);
-    // What the script failed with says more than what did not come.
+    // The error of the script says more than a missing element.
     await work(page).catch((error: unknown) => {
       throw faults.length === 0 ? error : new Error(faults.join('\n'), { cause: error });
     });
@@ -133,7 +133,7 @@ describe('Published front ends, in a browser', () => {
     });
   });
 
-  it('Autocomplete suggests while one types, and tells when there is nothing', async () => {
+  it('Autocomplete suggests while you type, and says when there is nothing', async () => {
     await visit('autocomplete', async (page) => {
       const field = page.getByPlaceholder('Books');
       await field.click();
@@ -143,7 +143,7 @@ describe('Published front ends, in a browser', () => {
         .filter({ hasText: 'Midnight’s Children' })
         .or(options.filter({ hasText: "Midnight's Children" }))
         .waitFor();
-      // Each answer takes the selection back, so the one to the last letter must have come.
+      // Each response resets the selection, so wait for the one to the last letter.
       await options.first().locator('mark', { hasText: /^ch$/i }).waitFor();
       await page.keyboard.press('ArrowDown');
       await page.locator('[role=option][aria-selected=true]').waitFor();

@@ -66,7 +66,7 @@ describe('The network on the page, in a browser', () => {
     await row('far').getByText('search, write').waitFor();
   });
 
-  it('tells who answers, with how many documents, and why somebody does not', async () => {
+  it('shows which servers respond, with how many documents, and why one does not', async () => {
     await far.call('PATCH', '/experimental-features', { body: { network: true } });
     // What a server holds before the others are there.
     await stage.server.call('PATCH', '/network', { body: { sharding: false } });
@@ -84,7 +84,7 @@ describe('The network on the page, in a browser', () => {
     await row('far').getByText('0 %').waitFor();
   });
 
-  it('moves documents to where they belong, and tells of the move', async () => {
+  it('moves documents to their servers, and shows the move', async () => {
     const { remotes } = await network();
     await far.call('PATCH', '/network', { body: { self: 'far', sharding: true, remotes } });
     await button('Move documents').click();
@@ -104,7 +104,7 @@ describe('The network on the page, in a browser', () => {
     await page.getByText(`${COUNT} documents on 2 servers`).waitFor();
   });
 
-  it('tells of a server that is gone, and takes it out with its name typed', async () => {
+  it('shows that a server is unreachable, and removes it with its name typed', async () => {
     await far.close();
     await row('far').getByText('fails').waitFor();
     await button('Remove far').click();

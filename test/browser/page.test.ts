@@ -10,7 +10,7 @@ describe('The page in a browser', () => {
   });
   after(() => stage?.close());
 
-  it('asks one thing of the server at the first visit, before it asks for a key', async () => {
+  it('sends one request at the first visit, before it asks for a key', async () => {
     const tab = await stage.tab();
     const asked: string[] = [];
     tab.page.on('response', (answer) => {
@@ -26,7 +26,7 @@ describe('The page in a browser', () => {
     await tab.close();
   });
 
-  it('asks for a key, tells of a wrong one, and forgets it with the tab', async () => {
+  it('asks for a key, reports a wrong one, and forgets it with the tab', async () => {
     const tab = await stage.tab();
     const { page } = tab;
     await page.goto(stage.server.url);
@@ -104,7 +104,7 @@ describe('The page in a browser', () => {
     await tab.close();
   });
 
-  it('tells why a document is here, and shows it as JSON', async () => {
+  it('explains why a document is here, and shows it as JSON', async () => {
     const tab = await stage.tab();
     const { page } = tab;
     await enter(tab, stage.server, stage.server.masterKey, '#/search/books?q=dune');

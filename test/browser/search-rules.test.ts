@@ -46,10 +46,7 @@ describe('Search rules on the page, in a browser', () => {
     await first.getByLabel('Index').selectOption('books');
     await first.getByLabel('Document id').fill('1');
     await button('Add a document').click();
-    await dialog()
-      .getByRole('group', { name: 'Document 2' })
-      .getByLabel('Document id')
-      .fill('2');
+    await dialog().getByRole('group', { name: 'Document 2' }).getByLabel('Document id').fill('2');
     await dialog().getByRole('group', { name: 'Document 2' }).getByLabel('Position').fill('4');
     await dialog().getByRole('button', { name: 'Create' }).click();
     await page.getByText(/^Done in /).waitFor();
@@ -106,7 +103,7 @@ describe('Search rules on the page, in a browser', () => {
     assert.deepEqual(changed.actions, []);
   });
 
-  it('tells why the server refuses a rule', async () => {
+  it('shows why the server refuses a rule', async () => {
     await button('Create a rule').click();
     await dialog().getByLabel('Uid').fill('never');
     await dialog().getByLabel('The query', { exact: true }).selectOption('is empty');

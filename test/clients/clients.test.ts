@@ -1,7 +1,8 @@
 /**
- * One small program for each published client whose toolchain is here: makes an index, fills it,
- * searches it; where the client knows of networks, another one asks two servers as one. A client
- * that cannot be fetched, or whose language is not installed, is skipped with a word.
+ * Runs a small program with each published client whose toolchain is installed: it creates an
+ * index, adds documents and searches them. If the client supports networks, another program
+ * searches two servers as one. A client that cannot be fetched, or whose language is not installed,
+ * is skipped with a message.
  */
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
@@ -10,7 +11,7 @@ import { join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
-/** What is built and fetched is kept there. */
+/** Folder of fetched packages and builds, which is kept. */
 const WORK = resolve('build/clients');
 const FOLDER = 'test/clients';
 const EXPECTED = '1 hits: Crime and Punishment';
@@ -22,16 +23,16 @@ interface Step {
 }
 
 interface Client {
-  /** What must be there; each is asked for its version. */
+  /** Required tools. */
   tools: readonly string[];
-  /** What fails where a registry is not reached; then the client is skipped. */
+  /** Commands that fetch packages. If one fails, the client is skipped. */
   fetch: readonly Step[];
   build?: Step;
-  /** Gets the address and the key as its last arguments. */
+  /** The program; address and key are appended to its arguments. */
   run: Step;
-  /** Gets the address of another server with the same key as well. */
+  /** The network program, which also gets the address of another server with the same key. */
   network?: Step;
-  /** Takes half a minute or more: tried with `npm run test:clients` alone. */
+  /** Takes half a minute or more, so it runs only with `npm run test:clients`. */
   slow?: true;
 }
 
@@ -96,8 +97,8 @@ const CLIENTS: Record<string, Client> = {
 };
 
 /**
- * Packagist and RubyGems are not among the registries that this runs with, and Debian has no
- * package of these clients.
+ * Clients on registries that are not used here (Packagist, RubyGems), of which Debian has no
+ * packages.
  */
 const NOT_PACKAGED = ['PHP meilisearch-php', 'Ruby meilisearch-ruby'];
 
@@ -111,7 +112,7 @@ describe('Published clients', function () {
   let other: BuiltServer;
   before(async () => {
     mkdirSync(WORK, { recursive: true });
-    // Files that tools write beside their sources stand outside of the repository.
+    // Keeps files that tools write next to their sources out of the repository.
     spawnSync('cp', [`${FOLDER}/go/go.mod`, join(WORK, 'go.mod')]);
     spawnSync('cp', ['-rT', `${FOLDER}/rust`, rustSource]);
     [server, other] = await Promise.all([startBuiltServer(), startBuiltServer()]);
@@ -143,7 +144,7 @@ describe('Published clients', function () {
         command === 'mvn' ? [...rest, `-Dexec.args='${last[0]}' '${last[1]}'`] : [...rest, ...last];
       const ended = spawnSync(command, argv, { encoding: 'utf8' });
       assert.equal(ended.status, 0, ended.stdout + ended.stderr);
-      // Maven resets the colours at the end, of whatever it writes to.
+      // Maven writes a colour reset at the end, even to a pipe.
       const printed = stripVTControlCharacters(ended.stdout).trim();
       assert.equal(printed.split('\n').at(-1), EXPECTED);
       if (network === undefined) return;

@@ -1,7 +1,8 @@
 /**
  * Random damage to the files of a data folder, one change at a time: whatever is changed, the
- * server ends with a message, answers as before, or refuses with an error. It never dies of it,
- * never gives a wrong answer with 200, and `gannet verify` finds what has changed an answer.
+ * server exits with a message, responds as before, or responds with an error. It never crashes,
+ * never sends a wrong result with status 200, and `gannet verify` finds every change that affects a
+ * response.
  */
 import {
   cpSync,
@@ -26,22 +27,22 @@ export interface CampaignOptions {
 }
 
 export interface CampaignResult {
-  /** Ended at start, with a message. */
+  /** Number of changes after which the server exited at start with a message. */
   refused: number;
-  /** Ran, with some answers that are errors. */
+  /** Number of changes after which some responses were errors. */
   errors: number;
-  /** Answered as before. */
+  /** Number of changes after which all responses were as before. */
   harmless: number;
-  /** What must not be: one line for each. */
+  /** Faults, one line each. */
   faults: string[];
 }
 
-/** Files that hold nothing at rest. */
+/** Files without content while the server is stopped. */
 const PASSING = /(^|\/)(lock|lock\.mdb|index\.mdb-lock)$/;
 
 const VERIFIED_SOUND = 0;
 
-/** How often it is told how far the campaign is. */
+/** Number of changes between two progress messages. */
 const PROGRESS_CHANGES = 25;
 
 export async function runCampaign({
@@ -86,15 +87,15 @@ export async function runCampaign({
   return result;
 }
 
-/** A data folder, and what a server answers from it. */
+/** A data folder with its expected responses. */
 interface Sound {
   dir: string;
   exchanges: readonly Exchange[];
 }
 
 /**
- * Copies the data folder of a format to `dir`, brings it up to date and asks it what is known of
- * it.
+ * Copies the data folder of a format to `dir`, upgrades it and records the responses to its
+ * requests.
  */
 async function prepare(format: string, dir: string, port: number): Promise<Sound> {
   cpSync(join(format, 'data'), dir, { recursive: true });

@@ -1,4 +1,7 @@
-/** Damage by command: `npm run test:damage -- --changes 2000 [--seed N] [--port N]` */
+/**
+ * Runs a damage campaign from the command line: `npm run test:damage -- --changes 2000 [--seed N]
+ * [--port N]`
+ */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
 import { freePort } from '../support/free-port.ts';

@@ -6,7 +6,7 @@ import { SETTINGS } from './examples.ts';
 import { startSummariser, type Summariser, turnOf } from './summariser.ts';
 
 const DOCUMENT = 'docs/chat.md';
-/** Blocks of the document that hold what was said, and what was sent. */
+/** Numbers of the documentation's blocks with the conversation and with the events. */
 const [SAID, SENT] = [0, 1];
 
 describe('The conversation of the demonstration', function () {

@@ -1,11 +1,10 @@
 /**
- * The conversation that the demonstration shows (`npm run demo -- --chat`), which stands in
- * docs/chat.md as well: questions about the books to a provider that quotes, through the client of
- * OpenAI.
+ * The conversation of the demonstration (`npm run demo -- --chat`), which docs/chat.md also shows:
+ * questions about the books to a provider that quotes, through OpenAI's client.
  */
 import OpenAI from 'openai';
 
-/** So that the model may search the books. */
+/** Settings that allow the model to search the books. */
 export const CHAT_SETTINGS = {
   description: 'Books of all times: title, author, year and what each is about.',
   documentTemplate: '{{ doc.title }}, by {{ doc.author }} ({{ doc.year }}): {{ doc.summary }}',
@@ -18,10 +17,7 @@ export const QUESTIONS = [
   'Which books explain quantum computers?',
 ];
 
-/**
- * Marker tools: the server tells of the searches that it makes for the model, and of what they
- * find.
- */
+/** Marker tools, which make the server report the searches of the model and their results. */
 const TOOLS = ['_meiliSearchProgress', '_meiliSearchSources'].map((name) => ({
   type: 'function' as const,
   function: { name, parameters: {} },
@@ -29,14 +25,14 @@ const TOOLS = ['_meiliSearchProgress', '_meiliSearchSources'].map((name) => ({
 
 type Call = (method: string, route: string, body?: unknown) => Promise<unknown>;
 
-/** @param finish the same as `call`, then waits for the task */
+/** @param finish like `call`, but also waits for the task */
 export async function setUpChat(call: Call, finish: Call, provider: string): Promise<void> {
   await call('PATCH', '/experimental-features', { chatCompletions: true });
   await finish('PATCH', '/indexes/books/settings', { chat: CHAT_SETTINGS });
   await call('PATCH', '/chats/demo/settings', { source: 'vLlm', baseUrl: provider });
 }
 
-/** The lines of the conversation, as they come. */
+/** Yields the lines of the conversation as they arrive. */
 export async function* conversation(url: string, key: string): AsyncGenerator<string> {
   const client = new OpenAI({ apiKey: key, baseURL: `${url}/chats/demo`, maxRetries: 0 });
   const messages: OpenAI.ChatCompletionMessageParam[] = [];

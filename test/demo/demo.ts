@@ -26,8 +26,8 @@ const POLL_MS = 20;
 const server = spawn(
   process.execPath,
   [path('../../dist/main.cjs'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
-  // In a process group of its own: Ctrl-C reaches this process alone, which then stops the server
-  // in order.
+  // A separate process group, so that Ctrl-C reaches only this process, which then stops the server
+  // cleanly.
   { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
 );
 let stopping = false;
@@ -115,7 +115,9 @@ async function showSearches(): Promise<void> {
   }
 }
 
-/** The provider quotes what the searches find: no model, no account. */
+/**
+ * Runs the conversation with a provider that quotes search results, without a model or an account.
+ */
 async function showConversation(): Promise<void> {
   const provider = await startSummariser();
   const sent = (method: string, route: string, body: unknown): Promise<any> =>

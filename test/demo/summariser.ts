@@ -1,14 +1,14 @@
 /**
- * A chat provider without a model: it speaks the interface of OpenAI on loopback, and answers by
- * quoting. From the last question it takes the words that mean something, asks for a search with
- * them (and with a filter, where the question names values that the tool's description lists), and
- * quotes of the results the lines that hold most of these words.
+ * A chat provider without a model, with OpenAI's API on loopback, that answers by quoting. It takes
+ * the significant words of the last question, requests a search for them (with a filter if the
+ * question contains values listed in the tool's description), and quotes the lines of the results
+ * that contain most of these words.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Summariser {
-  /** For `baseUrl` of a workspace. */
+  /** The URL for `baseUrl` of a workspace. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -33,13 +33,13 @@ interface Request {
   tools?: Tool[];
 }
 
-/** What is said, and the arguments of a search, if one is asked for. */
+/** The text, and the arguments of a search if one is requested. */
 interface Turn {
   text: string;
   search: { index_uid: string; q: string; filter: string } | null;
 }
 
-/** Lines that are quoted. */
+/** Maximum number of quoted lines. */
 const QUOTES_MAX = 3;
 
 const SMALL_WORDS = new Set(
@@ -92,7 +92,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end('data: [DONE]\n\n');
 }
 
-/** What follows on the messages so far. */
+/** The next step of the conversation. */
 export function turnOf({ messages, tools }: Request): Turn {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const question = messages[last]?.content ?? '';
@@ -117,10 +117,7 @@ export function turnOf({ messages, tools }: Request): Turn {
   return { text, search: null };
 }
 
-/**
- * Values of facets that stand in the question, by the lines `facet: value, value.` of the
- * description.
- */
+/** Facet values in the question, found by the lines `facet: value, value.` of the description. */
 function namedValues(question: string, description: string): { facet: string; value: string }[] {
   const found: { facet: string; value: string }[] = [];
   for (const [, facet, values] of description.matchAll(/^(\w+): (.*)\.$/gm)) {
@@ -137,7 +134,7 @@ function without(text: string, value: string): string {
   return plain(text).replaceAll(plain(value), ' ');
 }
 
-/** Lines that hold at least half of the words, those with most of them first. */
+/** Lines with at least half of the words, those with most of them first. */
 function quotesOf(text: string, words: readonly string[]): string[] {
   const stems = [...new Set(words.map(stem))];
   return text
@@ -156,12 +153,12 @@ function wordsOf(text: string): string[] {
   return (plain(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !SMALL_WORDS.has(word));
 }
 
-/** So much of a word that endings and most spellings do not matter. */
+/** The beginning of a word, so that endings and most spellings do not matter. */
 function stem(word: string): string {
   return word.slice(0, 5);
 }
 
-/** Lower case, without accents. */
+/** Converts to lower case without accents. */
 function plain(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

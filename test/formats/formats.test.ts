@@ -1,5 +1,5 @@
 /**
- * Data folders of every released format are verified and opened, and answer as they did. See
+ * Data folders of every released format are verified and opened, and respond as before. See
  * README.md.
  */
 import assert from 'node:assert/strict';
@@ -88,7 +88,7 @@ describe('a data folder of format', function () {
         assert.equal(status, 0, stdout);
       });
 
-      it('answers as the version did that wrote it', async () => {
+      it('responds like the version that wrote it', async () => {
         server = await ServerProcess.start({
           dir,
           port: PORT,
@@ -99,7 +99,7 @@ describe('a data folder of format', function () {
         server = null;
       });
 
-      it('is written on: tasks that waited in it run, and it is sound afterwards', async () => {
+      it('can be written: its waiting tasks run, and it is valid afterwards', async () => {
         server = await ServerProcess.start({ dir, port: PORT });
         await settle(server.client);
         const tasks = await tasksFrom(server.client, expected.waiting[0]!);

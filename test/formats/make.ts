@@ -1,4 +1,4 @@
-/** Makes the data folder of the present format. See README.md. */
+/** Makes the data folder of the current format. See README.md. */
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ function book(id: number, edition: number): Record<string, unknown> {
   };
 }
 
-/** One or two embeddings, or none, and a name that is no embedder. */
+/** One, two or no embeddings, and a name that is not an embedder. */
 function embedded(id: number): Record<string, unknown> {
   const row = (size: number): number[] =>
     Array.from({ length: size }, (_, i) => (((id + 3) * (i + 7) * 31) % 100) / 16 - 3);
@@ -43,14 +43,14 @@ function embedded(id: number): Record<string, unknown> {
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, n) => from + n);
 
-/** Words whose stored form is another one than that which was sent; more than 16 KiB of JSON. */
+/** Words whose stored form differs from the one sent; more than 16 KiB of JSON. */
 const LONG_STOP_WORDS = range(0, 1400).map((n) => `wörter-${n}`);
 const LONG_SYNONYMS = Object.fromEntries(
   range(0, 700).map((n) => [`from-"${n}`, [`into ${n}`, `\u{1d11e}`]]),
 );
 const LONG_DICTIONARY = range(0, 4000).map((n) => `J. R. ${n}`);
 
-/** What the folder is asked: by the maker for the answers, by the test to compare. */
+/** Requests whose responses are stored with the folder and compared by the test. */
 const REQUESTS: Omit<Exchange, 'answer'>[] = [
   { method: 'GET', path: '/version' },
   { method: 'GET', path: '/indexes' },
@@ -95,7 +95,7 @@ const REQUESTS: Omit<Exchange, 'answer'>[] = [
   })),
 ];
 
-/** What it is asked once the tasks that wait in it have run. */
+/** Requests for after the waiting tasks have run. */
 const REQUESTS_AFTER: Omit<Exchange, 'answer'>[] = [
   { method: 'GET', path: '/indexes/long/settings' },
   { method: 'GET', path: '/indexes/long/documents' },
@@ -136,7 +136,7 @@ async function make(name: string): Promise<void> {
     '/indexes/books/documents?primaryKey=id',
     range(0, BOOKS).map((id) => book(id, 1)),
   );
-  // Columns of what was not filterable when the segment was written.
+  // Columns of attributes that were not filterable when the segment was written.
   await run('PATCH', '/indexes/books/settings', {
     filterableAttributes: ['genres', 'year', 'price', 'author', '_geo', 'tags'],
   });
@@ -187,7 +187,7 @@ async function make(name: string): Promise<void> {
   await run('DELETE', '/tasks?uids=0');
   await server.stop();
 
-  // Tasks that wait, one of them canceled, and one with a payload too large for the store.
+  // Waiting tasks, one of them canceled and one with a payload too large for the store.
   server = await ServerProcess.start({ dir: data, port: PORT, args: RUN_NOTHING });
   const waiting: number[] = [];
   const enqueue = async (
@@ -217,7 +217,7 @@ async function make(name: string): Promise<void> {
   rmSync(target, { recursive: true, force: true });
   cpSync(data, join(target, 'data'), { recursive: true });
   for (const file of readdirSync(target, { recursive: true, encoding: 'utf8' })) {
-    // Locks, which are made anew.
+    // Lock files, which are created again.
     if (/lock\.mdb$|\.mdb-lock$/.test(file)) rmSync(join(target, file));
   }
   server = await ServerProcess.start({ dir: data, port: PORT });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../http/kill/support/client.ts';
 
-/** A request that a data folder is asked with, and its answer. */
+/** A request to a data folder, and its response. */
 export interface Exchange {
   method: string;
   path: string;
@@ -11,19 +11,19 @@ export interface Exchange {
 
 export interface Expected {
   exchanges: Exchange[];
-  /** Uids of the tasks that wait, and the documents of `books` once they have run. */
+  /** Uids of the waiting tasks, and the documents of `books` once they have run. */
   waiting: number[];
   documentsAfter: number;
-  /** What is asked then. Folders of before long settings have none. */
+  /** Requests for after that. Folders from before long settings have none. */
   after?: Exchange[];
 }
 
 export const FORMATS = fileURLToPath(new URL('.', import.meta.url));
 
-/** Tasks are accepted and wait. */
+/** Accepts tasks but does not run them. */
 export const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
 
-/** What differs from run to run. */
+/** Values that differ between runs. */
 const VOLATILE = new Set([
   'processingTimeMs',
   'requestUid',
@@ -44,14 +44,14 @@ export async function ask(
   return { status: answer.status, body: stable(JSON.parse(answer.text)) };
 }
 
-/** What later versions tell besides: features that have come since, moments to the microsecond. */
+/** Differences of later versions: new features, times to the microsecond. */
 export function asRecorded(
   { path }: { path: string },
   answer: unknown,
   recorded: unknown,
 ): unknown {
   if (path === '/version') {
-    // Once its own version was what `pkgVersion` says.
+    // `pkgVersion` was once the version of the program.
     const { status, body } = answer as { status: number; body: { serverVersion?: string } };
     return { status, body: { pkgVersion: body.serverVersion } };
   }

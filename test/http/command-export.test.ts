@@ -149,6 +149,6 @@ describe('gannet export, tasks and health', function () {
     });
     const ended = await run('export', '--index', 'hiding', '--quiet');
     assert.deepEqual([ended.status, ended.output], [0, '{"id":1,"seen":1,"secret":2}\n']);
-    assert.equal(ended.complaints, '1 documents\n');
+    assert.equal(ended.complaints, '1 document\n');
   });
 });

@@ -148,7 +148,7 @@ describe('gannet import', function () {
     assert.equal(failed.status, 1);
     assert.match(
       failed.complaints,
-      /\(invalid_document_id\); it is of .*ids\.ndjson, lines 1 to 2\n/,
+      /\(invalid_document_id\); it contains .*ids\.ndjson, lines 1 to 2\n/,
     );
   });
 

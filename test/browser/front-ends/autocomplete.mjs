@@ -14,7 +14,7 @@ document.body.append(element);
 autocomplete({
   container: element,
   placeholder: 'Books',
-  // Without its style sheet it would take every screen for a small one.
+  // Without its style sheet it would treat every screen as small.
   detachedMediaQuery: 'none',
   getSources: ({ query }) => [
     {

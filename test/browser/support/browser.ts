@@ -14,7 +14,7 @@ const PROGRAMS = [
   '/usr/bin/google-chrome',
 ];
 
-/** For what a user would see at once: tests tell that it comes, and not how soon. */
+/** A generous limit, because tests check that something appears, not how soon. */
 const WAIT_MS_MAX = 120_000;
 
 export interface Stage {

@@ -1,12 +1,12 @@
 /**
- * Asks GET /health without a pause, and notes the longest wait: a thread of its own, so that
- * nothing here holds it up.
+ * Sends GET /health continuously and records the longest wait, on a thread of its own so that
+ * nothing else delays it.
  */
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { url, waits } = workerData as { url: string; waits: SharedArrayBuffer };
-/** Microseconds, until somebody takes them. */
+/** Longest wait in microseconds since it was last read. */
 const longest = new Int32Array(waits);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 

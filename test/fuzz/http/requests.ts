@@ -24,7 +24,7 @@ export interface Description {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** They would talk to other servers, or fill the disk. */
+/** Excluded routes, which would connect to other servers or fill the disk. */
 const LEFT_OUT = [
   /^\/export$/,
   /^\/chats/,
@@ -104,7 +104,7 @@ const ODD: unknown[] = [
   ...[[[]], [null], { a: 1 }, [1, 'a', {}], 'null', '0', '*', [[['deep']]]],
 ];
 
-/** The server takes heads of 64 KiB. */
+/** The server accepts heads of at most 64 KiB. */
 const PATH_UNITS_MAX = 60_000;
 
 export class Requests {
@@ -216,7 +216,7 @@ export class Requests {
     );
   }
 
-  /** Something long in the place of the first value. */
+  /** Replaces the first value by something long. */
   #huge(text: string): string {
     const size = 10 ** (3 + Math.floor(this.#random() * 4));
     const long = this.#pick([

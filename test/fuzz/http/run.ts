@@ -3,10 +3,10 @@
  *
  *   node --import=tsx test/fuzz/http/run.ts [--minutes 1] [--seed N] [--hold-ms 50]
  *
- * A fault is a crash, an answer with status 500, an answer that says JSON and is none, none at all
- * within a minute, and a request that makes GET /health wait longer than --hold-ms each of three
- * times. Exit status: 0 when there was none. The seed that is printed repeats a run. GANNET_ADDON
- * names another build of the engine, such as one with sanitizers.
+ * A fault is a crash, a response with status 500, a response declared as JSON that is not JSON, no
+ * response within a minute, or a request that makes GET /health wait longer than --hold-ms in three
+ * of three attempts. Exit status: 0 if there were no faults. The printed seed repeats a run.
+ * GANNET_ADDON selects another build of the engine, such as one with sanitizers.
  */
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -29,9 +29,9 @@ const { values } = parseArgs({
 
 interface Seen {
   status: number;
-  /** What is wrong with the answer, or null. */
+  /** The fault of the response, or null. */
   fault: string | null;
-  /** The longest wait of GET /health meanwhile, ms. */
+  /** The longest wait of GET /health meanwhile, in ms. */
   heldMs: number;
 }
 
@@ -50,7 +50,7 @@ class Run {
     return this.#longest;
   }
 
-  /** Begins to ask GET /health. */
+  /** Starts sending GET /health. */
   async watch(): Promise<Worker> {
     const entry = JSON.stringify(new URL('./probe.ts', import.meta.url).href);
     const script = `import('tsx/esm/api').then(({ register }) => (register(), import(${entry})));`;
@@ -92,7 +92,8 @@ class Run {
       else if (json) JSON.parse(text);
     } catch (error) {
       const cause = String((error as Error).cause ?? '');
-      // So much is refused from its head on, and who sends on then may miss the answer.
+      // A body of this size is refused after its head, and a client that keeps sending may miss the
+      // response.
       const isRefusedUnread =
         Buffer.byteLength(body ?? '') > BODY_BYTES_MAX && /EPIPE|ECONNRESET/.test(cause);
       if (!isRefusedUnread) fault = `no answer: ${String(error)} ${cause}`;

@@ -177,7 +177,7 @@ describe('Recording searches and events', () => {
     assert.equal(rows[1]![9], 1, 'the event that was not stored does not count');
   });
 
-  it('drops the oldest searches, and counts them, when the disk takes none', async () => {
+  it('drops the oldest searches, and counts them, when the disk accepts none', async () => {
     const append = store.append.bind(store);
     store.append = () => Promise.reject(new Error('full'));
     for (let n = 0; n < WAITING_ROWS_MAX + 40; n++) search({ query: `q${n}` });
@@ -225,7 +225,7 @@ describe('The store of searches and events', () => {
     rmSync(dir, { recursive: true });
   });
 
-  it('finds the rows of a time, through appends of all sizes and a reopening', async () => {
+  it('finds the rows of a time range, after appends of all sizes and a reopening', async () => {
     const bounds = { bytesMax: 64 * MIB, retentionMs: Infinity };
     store = new AnalyticsStore(dir, bounds);
     let at = 1000;
@@ -262,7 +262,7 @@ describe('The store of searches and events', () => {
     );
   });
 
-  it('keeps the rows of one moment apart from those of others', async () => {
+  it('separates the rows of one time from those of others', async () => {
     store = new AnalyticsStore(dir, { bytesMax: 64 * MIB, retentionMs: Infinity });
     await store.append(
       Array.from({ length: 3 * CHUNK_ROWS }, () => row(5000)),
@@ -284,7 +284,7 @@ describe('The store of searches and events', () => {
     assert.deepEqual([...new Set(rowsFrom(0, Infinity))], [19 * DAY_MS], 'the last chunk stays');
   });
 
-  it('does not outgrow its bound: the oldest goes', async () => {
+  it('drops the oldest rows beyond its limit', async () => {
     store = new AnalyticsStore(dir, { bytesMax: MIB, retentionMs: Infinity });
     for (let n = 0; n < 100; n++) {
       await store.append(

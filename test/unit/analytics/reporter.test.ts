@@ -6,7 +6,7 @@ import type { AnalyticsStore } from '../../../src/store/analytics-store.ts';
 import { SEARCH_ROW } from '../../../src/contract/analytics.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-describe('Reports that are asked for at once', () => {
+describe('Concurrent requests for reports', () => {
   const spec: ReportSpec = {
     ...{ kind: 'summary', from: 0, to: Infinity, indexUids: null, patterns: null },
     ...{ format: 'json', groupBy: [], finalQueries: false, page: null },
@@ -32,7 +32,7 @@ describe('Reports that are asked for at once', () => {
     flush();
     const { results } = JSON.parse(await first) as { results: { searches: number }[] };
     assert.equal(results[0]!.searches, 0);
-    // Nothing is made for a client that has gone away.
+    // No report is computed for a client that has disconnected.
     assert.ok((await left).every(({ status }) => status === 'rejected'));
     assert.deepEqual(
       gone,
@@ -44,7 +44,7 @@ describe('Reports that are asked for at once', () => {
   it('are refused when they need too much memory, and the next one is made', async () => {
     const recorder = { flushed: async () => {} } as Recorder;
     let chunks = 1000;
-    // Queries that are longer than recorded ones reach the bound sooner.
+    // Queries longer than recorded ones reach the limit sooner.
     function* longQueries(): Generator<string> {
       for (; chunks > 0; chunks--) {
         const rows = Array.from({ length: 400 }, (_, n) => {

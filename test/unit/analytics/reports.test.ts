@@ -30,7 +30,7 @@ function search(
   return [SEARCH_ROW, at, 0, 'books', query, null, hits, duration, 'user'];
 }
 
-/** Searches and events as they come: an event speaks of a search before it. */
+/** Random searches and events; an event refers to an earlier search. */
 function randomRows(random: () => number, count: number): AnalyticsRow[] {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const rows: AnalyticsRow[] = [];
@@ -77,7 +77,7 @@ const share = (part: number, whole: number): number | null =>
 const close = (a: number | null, b: number | null): boolean =>
   a === b || (a !== null && b !== null && Math.abs(a - b) <= 1.0001e-4);
 
-/** The same numbers, each counted by a pass of its own. */
+/** The reference model: computes each number in a separate pass. */
 function naive(rows: readonly AnalyticsRow[]): Record<string, number | null> {
   const searches = rows.filter((row): row is SearchRow => row[0] === SEARCH_ROW);
   const clicks = rows.filter((row): row is EventRow => row[0] === CLICK_ROW);
@@ -107,7 +107,7 @@ function assertSame(row: object, rows: readonly AnalyticsRow[], where: string): 
 }
 
 describe('Reports on searches', () => {
-  it('say what separate counts say, for random searches and events', () => {
+  it('agree with the reference model for random searches and events', () => {
     const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 1e6);
     const random = mulberry(seed);
     for (let round = 0; round < 60; round++) {
@@ -168,7 +168,7 @@ describe('Reports on searches', () => {
     assert.deepEqual(queries('withoutClicks'), ['ignored']);
   });
 
-  it('leave out what is typed on the way, if they are asked to', () => {
+  it('skip queries of a user who is still typing, if requested', () => {
     const typed = (at: number, query: string, user = 'a', id = at): SearchRow => [
       ...([SEARCH_ROW, at, id, 'books', query, null, 2, 9, user] as const),
     ];

@@ -79,7 +79,7 @@ describe('archives', () => {
     assert.deepEqual(readdirSync(join(dir, 'sub')), ['a.tar.gz']);
   });
 
-  it('have their name only once they are complete', async () => {
+  it('get their name only once they are complete', async () => {
     const archive = await ArchiveWriter.create(file, { level: 1 });
     await archive.add('a', 'b');
     assert.equal(existsSync(file), false);
@@ -87,21 +87,21 @@ describe('archives', () => {
     assert.deepEqual(readdirSync(join(dir, 'sub')), []);
   });
 
-  it('refuse an entry that has another size than was said', async () => {
+  it('refuse an entry whose size differs from the declared one', async () => {
     const archive = await ArchiveWriter.create(file, { level: 1 });
     await assert.rejects(archive.addStream('a', 3, [Buffer.from('ab')]), /a has 2 bytes where 3/);
     await archive.abort();
     assert.equal(existsSync(file), false);
   });
 
-  it('are skipped where they are not read', async () => {
+  it('are skipped if they are not read', async () => {
     await write();
     const paths: string[] = [];
     for await (const { path } of readArchive(file)) paths.push(path.slice(0, 8));
     assert.deepEqual(paths, ['metadata', 'empty', 'folder/f', 'copied']);
   });
 
-  it('are refused when cut off or damaged at whatever place, which is told', async () => {
+  it('are refused when truncated or damaged at any position, which is reported', async () => {
     await write();
     const bytes = readFileSync(file);
     const broken = join(dir, 'broken');
@@ -113,7 +113,7 @@ describe('archives', () => {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 0x55;
       writeFileSync(broken, changed);
-      // Of the same letter over and over, another copy is the same.
+      // In a run of one letter, a shifted copy is identical.
       if (isSame(changed, bytes)) continue;
       await assert.rejects(contents(broken), ArchiveError, `changed at ${at}`);
     }
@@ -201,7 +201,7 @@ describe('JSON values as lines', () => {
     }
   });
 
-  it('are not read into memory without end', async () => {
+  it('are not read into memory without limit', async () => {
     const endless = async function* (): AsyncGenerator<Buffer, undefined> {
       for (;;) yield Buffer.alloc(1000, 'x');
     };

@@ -11,7 +11,7 @@ import { mulberry } from '../../support/random.ts';
 
 const SEED = Number(process.env['GANNET_SEED'] ?? 1);
 
-/** The chunk, or why it is none. */
+/** The chunk, or why the value is not a chunk. */
 function read(chunk: object): ProviderChunk | string {
   const outcome = readChunk(chunk as Record<string, unknown>);
   return outcome.ok ? outcome.value : outcome.error;
@@ -20,7 +20,7 @@ function read(chunk: object): ProviderChunk | string {
 const ofDelta = (delta: unknown): object => ({ choices: [{ index: 0, delta }] });
 const ofPieces = (pieces: unknown): object => ofDelta({ tool_calls: pieces });
 
-/** What the provider gets back for chunks with these lists of pieces. */
+/** The calls sent back to the provider for chunks with these lists of pieces. */
 function calls(...chunks: unknown[][]): any[] {
   const collector = new CallCollector();
   for (const pieces of chunks) {
@@ -83,7 +83,7 @@ describe('A chunk of a chat provider', () => {
     });
   }
 
-  it('hands on no member of another type, and no usage that is none', () => {
+  it('forwards no member of another type, and no invalid usage', () => {
     const usages = [
       '7',
       7,
@@ -252,7 +252,7 @@ describe('Calls of a chat provider', () => {
     assert.deepEqual(JSON.parse(call.function.arguments), args);
   });
 
-  it('keep what only the provider knows', () => {
+  it('keep members that only the provider knows', () => {
     const extra = { google: { thought_signature: 'c2ln' } };
     const [call] = calls(
       [{ index: 0, id: 'a', type: 'function', extra_content: extra, function: { name: 'f' } }],
@@ -269,7 +269,7 @@ describe('Calls of a chat provider', () => {
     );
   });
 
-  it('are bounded, and so is what only the provider knows', () => {
+  it('are limited, as are members that only the provider knows', () => {
     const add = (pieces: unknown[]): string | null => {
       const chunk = read(ofPieces(pieces));
       assert.ok(typeof chunk !== 'string');
@@ -284,7 +284,7 @@ describe('Calls of a chat provider', () => {
     assert.match(add([{ id: 'a', extra_content: long }])!, size);
     assert.match(add([{ id: 'a', function: { more: { x: long } } }])!, size);
     assert.match(add([{ id: 'a', [long]: 1 }])!, size);
-    // A value that replaces another one counts too.
+    // A value that replaces another one also counts.
     const half = 'x'.repeat(CALLS_LENGTH_MAX / 2);
     assert.match(add([{ id: 'a', extra: half }, { extra: half }])!, size);
   });

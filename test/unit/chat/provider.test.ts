@@ -87,7 +87,7 @@ describe('A chat provider', () => {
     }
   });
 
-  it('of OpenAI gets the prompt as its models know it; all others as `system`', () => {
+  it('of OpenAI gets the prompt in the role its models support; all others as `system`', () => {
     const roles: Record<string, string[]> = {
       system: [
         ...['gpt-3.5', 'gpt-3.5-turbo', 'gpt-4', 'gpt-4-0613', 'gpt-4.1', 'gpt-4.1-mini'],
@@ -107,7 +107,7 @@ describe('A chat provider', () => {
     }
   });
 
-  it('is asked for a stream, and for the usage where it knows the option', () => {
+  it('is asked for a stream, and for the usage if it supports the option', () => {
     const body = { model: 'm', stream: false, stream_options: { x: 1 }, temperature: 0.5 };
     for (const source of ['openAi', 'azureOpenAi'] as const) {
       assert.deepEqual(JSON.parse(requestBody(workspace({ source }), body)), {
@@ -271,7 +271,7 @@ describe('A chat provider', () => {
       });
     }
 
-    it('by leaving: before an answer, or in the middle of one', async () => {
+    it('by leaving: before a response, or in the middle of one', async () => {
       answer = (response) => response.destroy();
       assert.equal(((await error()) as { type: string }).type, 'transport_error');
       answer = (response) => {
@@ -281,7 +281,7 @@ describe('A chat provider', () => {
       assert.equal(((await error()) as { type: string }).type, 'transport_error');
     });
 
-    it('too late for a client that has gone: its connection is closed', async () => {
+    it('too late for a client that has disconnected: its connection is closed', async () => {
       const ending = new AbortController();
       let closed = (): void => {};
       const left = new Promise<void>((resolve) => (closed = resolve));

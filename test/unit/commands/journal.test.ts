@@ -28,7 +28,7 @@ describe('The journal of an import', () => {
     await journal.close();
   }
 
-  it('tells what was taken, each batch as often as it was', async () => {
+  it('returns each accepted batch as often as it was accepted', async () => {
     await written(['a', 1], ['b', 2]);
     await written(['a', 3]);
     const journal = await Journal.open(path, name);
@@ -42,7 +42,7 @@ describe('The journal of an import', () => {
     assert.equal(existsSync(path), false);
   });
 
-  it('does without the line that is torn, wherever it is', async () => {
+  it('ignores an incomplete line, wherever it is cut', async () => {
     await written(['a', 1], ['b', 2]);
     const whole = readFileSync(path);
     for (let bytes = 0; bytes < whole.length; bytes++) {

@@ -11,7 +11,7 @@ import { mulberry } from '../../support/random.ts';
 const ROUNDS = 300;
 const seed = Math.floor(Math.random() * 2 ** 32);
 
-/** The bytes in pieces of random lengths. */
+/** Yields the bytes in pieces of random lengths. */
 function pieces(bytes: Buffer, random: () => number): Readable {
   const list: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -45,12 +45,12 @@ describe('Documents of files', () => {
   before(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-records-'))));
   after(() => rmSync(dir, { recursive: true }));
 
-  it(`are the records of CSV that were written, however they come (seed ${seed})`, async () => {
+  it(`are the records of CSV that were written, however they are split (seed ${seed})`, async () => {
     const texts = ['a', '', '1.5', 'é', 'x y', 'a"b', '"', '""', ',', '\n', '\r\n', ';'];
     for (let round = 0; round < ROUNDS; round++) {
       const delimiter = pick([',', ';', '\t']);
       const newline = pick(['\n', '\r\n', '\r']);
-      // The naive twin: records are known before they are joined.
+      // The reference model: records are known before they are joined.
       const written = Array.from({ length: Math.floor(random() * 6) }, () => {
         const values = Array.from({ length: 3 }, () => {
           const text = pick(texts) + pick(texts);
@@ -73,7 +73,7 @@ describe('Documents of files', () => {
     }
   });
 
-  it('are of the form that the name or the first byte says', async () => {
+  it('have the format given by the name or the first byte', async () => {
     const from = async (text: string): Promise<Format> =>
       (await recordsOf(Readable.from([Buffer.from(text)], { objectMode: false }))).format;
     assert.equal(await from(' \n[{"id":1}]'), 'json');
@@ -111,7 +111,7 @@ describe('Documents of files', () => {
     assert.deepEqual((await recordsOf(input)).records, ['{"id":1}\n', '{"id":2}\n']);
   });
 
-  it('are refused when the file is cut off', async () => {
+  it('are refused when the file is truncated', async () => {
     const whole = gzipSync('{"id":1}\n'.repeat(1000));
     const reads = (bytes: Buffer): Promise<unknown> =>
       recordsOf(Readable.from([bytes], { objectMode: false }));
@@ -133,7 +133,7 @@ describe('Documents of files', () => {
     }
   });
 
-  it(`are put into the same batches however they come, none too large (seed ${seed})`, async () => {
+  it(`are grouped into the same batches however they are split, none too large (seed ${seed})`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const records = Array.from({ length: Math.floor(random() * 30) }, (_, id) => ({
         bytes: Buffer.from(`${id}${'x'.repeat(Math.floor(random() * 20))}\n`),
@@ -155,7 +155,7 @@ describe('Documents of files', () => {
           assert.ok(text.startsWith(header.toString()));
           assert.ok(batch.bytes.length <= bytesMax || batch.documents === 1);
           batches.push(text.slice(header.length));
-          // Halves hold the same, down to single records with their lines.
+          // Halves contain the same records, down to single records with their lines.
           const singles = singlesOf(batch);
           assert.equal(
             singles.map((one) => one.records.toString()).join(''),

@@ -24,7 +24,7 @@ function contents(files: Record<string, unknown>): ReturnType<typeof readContent
 describe('contents of a dump', () => {
   const metadata = { dumpVersion: 'V6', dbVersion: '1.0.0' };
 
-  it('are refused with the place of the fault', () => {
+  it('are refused with the position of the fault', () => {
     assert.throws(() => contents({}), /no metadata\.json, so it is no dump/);
     assert.throws(() => contents({ 'metadata.json': '{' }), /metadata\.json is not JSON/);
     assert.throws(
@@ -54,7 +54,7 @@ describe('contents of a dump', () => {
     );
   });
 
-  it('hold nothing where files are absent', () => {
+  it('are empty where files are absent', () => {
     const { indexes, keys, features, network, webhooks, chats } = contents({
       'metadata.json': metadata,
     });
@@ -148,7 +148,7 @@ describe('tasks of dumps', () => {
     assert.equal(readTask(line, 'line 1')!.batchUid, 19);
   });
 
-  it('that are damaged are refused with the place', () => {
+  it('that are damaged are refused with the position', () => {
     const read = (line: object): unknown => readTask({ uid: 1, enqueuedAt, ...line }, 'line 3');
     assert.throws(() => read({ uid: -1 }), /line 3: `uid` is no number/);
     assert.throws(() => read({ status: 'gone' }), /line 3: `status` is "gone"/);
@@ -159,7 +159,7 @@ describe('tasks of dumps', () => {
     assert.equal(read({ status: 'enqueued', type: { futureKind: {} } }), null);
   });
 
-  it('of a dump that is being made are done, and wait when it has not begun', () => {
+  it('of the dump itself are finished if it had begun, and otherwise wait', () => {
     const dump = (...events: object[]): unknown =>
       legacyTask(5, { id: 1, content: { Dump: { uid: 'd' } }, events }, null, 0)!.line.status;
     const created = { Created: enqueuedAt };
@@ -180,7 +180,7 @@ describe('embedders of a dump', () => {
     assert.deepEqual(dimensionsIn('{"_vectors":"toto"}'), {});
   });
 
-  it('are known as batches leave them', () => {
+  it('are known as a batch would store them', () => {
     const embedders = {
       a: { source: 'rest' },
       b: { source: 'userProvided', dimensions: 3 },

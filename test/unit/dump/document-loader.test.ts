@@ -40,7 +40,7 @@ describe('documents of a dump', () => {
     }
   }
 
-  it(`are all in the index, however they are cut (seed ${seed})`, async () => {
+  it(`are all in the index, however they are split (seed ${seed})`, async () => {
     const random = mulberry(seed);
     for (let round = 0; round < 40; round++) {
       const entry = await newIndex();
@@ -69,7 +69,7 @@ describe('documents of a dump', () => {
     assert.deepEqual(readdirSync(join(dir, 'spool')), []);
   });
 
-  it('that an index refuses end the import, with their place', async () => {
+  it('that an index refuses end the import, with their position', async () => {
     const entry = await newIndex();
     const lines = Array.from({ length: 50 }, (_, id) =>
       id === 30 ? '{"x":1}\n' : `{"id":${id}}\n`,

@@ -18,7 +18,7 @@ const addition: Extract<TaskRequest, { type: 'documentAdditionOrUpdate' }> = {
 };
 const onTasks = { filter: {}, originalFilter: '?uids=0', visible: null };
 
-/** Requests, and the name of what a dump writes for them. */
+/** Requests, and their type in a dump. */
 const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
   ['documentImport', addition],
   [
@@ -71,7 +71,7 @@ const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
   ['dsrClear', { type: 'dsrClear' }],
 ];
 
-/** A line of a dump, as JSON brings it back. */
+/** A line of a dump after a round trip through JSON. */
 function lineOf(request: TaskRequest): Record<string, unknown> {
   const nameOf = (index: number): string => INDEXES[index]!;
   const task = newTask(request, null, { matching: () => MATCHED });
@@ -105,7 +105,7 @@ describe('tasks in a dump', () => {
       const read = readTask(line, 'line 1')!;
       assert.deepEqual(read.request, request);
       assert.deepEqual(read.matched, 'visible' in request ? MATCHED : []);
-      // How many documents an edition changed is part of its outcome, which this task has none of.
+      // The number of changed documents is part of the outcome, which this task does not have.
       const counts = taskTypeEntry(request.type).counts === true && name !== 'documentEdition';
       assert.equal(read.result, counts ? 1 : null);
     });

@@ -1,4 +1,4 @@
-/** Embeddings of queries: who is asked, how often, and until when. */
+/** Embeddings of queries: which provider is called, how often, and until when. */
 import assert from 'node:assert/strict';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { EmbeddingService } from '../../../src/embedding/embedding-service.ts';
@@ -49,7 +49,7 @@ describe('The embedding of a query', () => {
     });
   const embedding = (q: string): Float32Array => Float32Array.from(wordEmbedding(q, 4));
 
-  it('is that of the text as it is', async () => {
+  it('is that of the unchanged text', async () => {
     assert.deepEqual(await ask('red  Apple'), embedding('red  Apple'));
     assert.deepEqual(
       provider.take().map(({ body }) => body),
@@ -57,7 +57,7 @@ describe('The embedding of a query', () => {
     );
   });
 
-  it('is asked for once by equal queries at the same time, and again later', async () => {
+  it('is requested once for equal concurrent queries, and again later', async () => {
     const all = await Promise.all([ask('red'), ask('red'), ask('green'), ask('red')]);
     assert.deepEqual(all[3], embedding('red'));
     assert.equal(provider.take().length, 2);
@@ -65,7 +65,7 @@ describe('The embedding of a query', () => {
     assert.equal(provider.take().length, 1);
   });
 
-  it('is kept where a cache is asked for, by embedder, the one used last for longest', async () => {
+  it('is cached by embedder if a cache is configured, the most recently used for longest', async () => {
     await service.close();
     service = open(2);
     await ask('red');
@@ -93,7 +93,7 @@ describe('The embedding of a query', () => {
     assert.ok(performance.now() - begin < 4_000);
   });
 
-  it('that has failed is asked for again by the next query', async () => {
+  it('that has failed is requested again by the next query', async () => {
     provider.next.push({ status: 400 });
     await assert.rejects(ask('red'), EmbeddingError);
     assert.deepEqual(await ask('red'), embedding('red'));

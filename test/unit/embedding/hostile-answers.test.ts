@@ -1,7 +1,4 @@
-/**
- * Answers of embedding providers that are not what was asked for: every one is an error of
- * embedding, or embeddings.
- */
+/** Invalid responses of embedding providers: each gives an embedding error or valid embeddings. */
 import assert from 'node:assert/strict';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { learnDimensions } from '../../../src/embedding/provider.ts';
@@ -17,7 +14,7 @@ const RIGHT = [0.5, -1, 0, 2e-3];
 type Embedder = Record<string, unknown>;
 
 const url = 'http://127.0.0.1:9/x';
-/** Of each protocol: an embedder, and the answer for embeddings. */
+/** For each protocol: an embedder, and the response for embeddings. */
 const PROTOCOLS: [name: string, embedder: Embedder, answer: (embeddings: unknown[]) => unknown][] =
   [
     [
@@ -61,7 +58,7 @@ const PROTOCOLS: [name: string, embedder: Embedder, answer: (embeddings: unknown
     ],
   ];
 
-/** What an embedder makes of one text when the provider answers this. */
+/** The outcome of embedding a text when the provider sends this response. */
 async function embedded(
   embedder: Embedder,
   text: string,
@@ -101,7 +98,7 @@ async function refused(work: Promise<unknown>, about: string): Promise<string> {
 const deep = (levels: number, open: string, close: string): string =>
   open.repeat(levels) + close.repeat(levels);
 
-describe('Of the hostile answers of an embedding provider', () => {
+describe('Hostile responses of an embedding provider', () => {
   const wrong: [name: string, embedding: unknown][] = [
     ['null', null],
     ['a text', 'AACAPwAAAEA='],
@@ -122,9 +119,9 @@ describe('Of the hostile answers of an embedding provider', () => {
     ['Booleans', [true, false, true, false]],
   ];
   for (const [protocol, embedder, answer] of PROTOCOLS) {
-    it(`${protocol}: the right one is taken`, async () => {
+    it(`${protocol}: a valid one is accepted`, async () => {
       const text = JSON.stringify(answer([RIGHT]));
-      // Of models of OpenAI they are known.
+      // The dimensions of OpenAI's models are known.
       for (const dimensions of embedder['source'] === 'openAi' ? [4] : [4, null]) {
         const [embedding, ...more] = await embedded(embedder, text, dimensions);
         assert.deepEqual([embedding, more], [Float32Array.from(RIGHT), []]);
@@ -152,7 +149,7 @@ describe('Of the hostile answers of an embedding provider', () => {
       assert.match(await refused(embedded(embedder, text, null), 'long'), /65537 dimensions/);
     });
 
-    it(`${protocol}: one changed anywhere is refused, or gives what fits (seed ${SEED})`, async () => {
+    it(`${protocol}: one changed anywhere is refused, or gives valid embeddings (seed ${SEED})`, async () => {
       const random = mulberry(SEED);
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
       const values = [

@@ -64,7 +64,7 @@ describe('A model that runs here', () => {
     assert.ok(cosine(other!, embeddings[1]!) < 0.99);
   });
 
-  it('answers queries before documents that wait', async function () {
+  it('embeds queries before waiting documents', async function () {
     if (!installed || !existsSync(MODEL)) this.skip();
     const provider = models.open({ source: 'huggingFace', model: MODEL, pooling: 'useModel' });
     const order: string[] = [];
@@ -75,7 +75,7 @@ describe('A model that runs here', () => {
     assert.deepEqual(order, ['document 1', 'query', 'document 2']);
   });
 
-  it('that is not there is told with what is missing', async () => {
+  it('that does not exist is reported with what is missing', async () => {
     const cases: [string, RegExp][] = [
       [folder, /has no `config\.json`/],
       ['../nowhere', /has no `config\.json`/],
@@ -94,7 +94,7 @@ describe('A model that runs here', () => {
     }
   });
 
-  it('listens to the signal of a batch no longer than for its texts', async () => {
+  it('listens to the signal of a batch only while its texts are embedded', async () => {
     for (const name of ['config.json', 'tokenizer.json', 'model.onnx']) {
       writeFileSync(join(folder, name), '{}');
     }
@@ -114,7 +114,7 @@ describe('A model that runs here', () => {
     await assert.rejects(late, /was busy for too long/);
   });
 
-  it('is downloaded once, and again when that was cut off', async () => {
+  it('is downloaded once, and again if the download was incomplete', async () => {
     const files: Record<string, string> = {
       'config.json': '{}',
       'tokenizer.json': '{}',
@@ -149,7 +149,7 @@ describe('A model that runs here', () => {
     hub.close();
   });
 
-  it('makes one embedding out of those of its tokens in five ways', () => {
+  it('combines the embeddings of tokens in five ways', () => {
     const tokens = Float32Array.from([1, -2, 3, 4, 5, 0, 7, 2]);
     const expected = {
       cls: [1, -2],

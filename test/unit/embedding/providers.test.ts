@@ -1,4 +1,4 @@
-/** Providers against a server on loopback: protocols, attempts, what of an answer is believed. */
+/** Providers against a server on loopback: protocols, retries, validation of responses. */
 import assert from 'node:assert/strict';
 import { EmbedderRequests } from '../../../src/embedding/embedder-requests.ts';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
@@ -98,7 +98,7 @@ describe('A provider of embeddings', () => {
     assert.deepEqual(inputsSent().toSorted(), texts(3));
   });
 
-  it('gets as many texts and bytes as the embedder says', async () => {
+  it('gets as many texts and bytes as the embedder specifies', async () => {
     await open(rest({ maxBatchTexts: 7 })).embed(texts(14), call());
     assert.deepEqual(
       inputsSent().map((input) => (input as string[]).length),
@@ -193,7 +193,7 @@ describe('A provider of embeddings', () => {
     ['302', { status: 302 }],
     ['a broken connection', 'down'],
     ['an answer that is cut off', 'cut'],
-    ['what is not JSON', { status: 200, text: 'not JSON' }],
+    ['a body that is not JSON', { status: 200, text: 'not JSON' }],
   ];
   for (const [name, how] of RETRIED) {
     it(`is asked again after ${name}`, async () => {
@@ -210,7 +210,7 @@ describe('A provider of embeddings', () => {
     assert.deepEqual(await open(rest(), { timeoutMs: 100 }).embed(['x'], call()), expected(['x']));
   });
 
-  it('is asked eleven times at most', async () => {
+  it('is called at most eleven times', async () => {
     server.always = () => ({ status: 500, body: { message: 'never' } });
     const requests = new EmbedderRequests();
     await fails(open(rest()).embed(['x'], call({ requests })), /500.*never/);
@@ -248,7 +248,7 @@ describe('A provider of embeddings', () => {
     ['null', null, /is not an object/],
   ];
   for (const [name, body, message] of UNFIT) {
-    it(`is not believed, and not asked again, when it answers ${name}`, async () => {
+    it(`is refused, and not called again, when it sends ${name}`, async () => {
       server.next.push({ status: 200, text: JSON.stringify(body) });
       const requests = new EmbedderRequests();
       await fails(open(rest()).embed(['x'], call({ requests })), message);
@@ -266,14 +266,14 @@ describe('A provider of embeddings', () => {
     assert.ok(server.take().some(({ body }) => (body as { input: string[] }).input.length === 1));
   });
 
-  it('waits as long as the provider asks for, up to the limit', async () => {
+  it('waits as long as the provider requests, up to the limit', async () => {
     server.next.push({ status: 429, headers: { 'retry-after': '1' } });
     const begin = performance.now();
     await open(rest(), { waitMsMax: 60 }).embed(['x'], call());
     assert.ok(performance.now() - begin >= 59);
   });
 
-  it('is asked no more once the deadline is too near', async () => {
+  it('is not called once the deadline is too near', async () => {
     server.always = () => ({ status: 500 });
     const deadline = Date.now() + 150;
     const provider = open(rest(), { waitMsMax: 60_000 });
@@ -281,7 +281,7 @@ describe('A provider of embeddings', () => {
     assert.ok(server.take().length < 5);
   });
 
-  it('can be canceled while it is asked and while it is waited for', async () => {
+  it('can be canceled during a request and during a wait', async () => {
     for (const how of ['silent', { status: 503 }] as const) {
       const cancel = new AbortController();
       server.always = () => {
@@ -294,7 +294,7 @@ describe('A provider of embeddings', () => {
     }
   });
 
-  it('is asked for no more when one of the requests has failed', async () => {
+  it('is not called again when one of the requests has failed', async () => {
     server.next.push({ status: 401 });
     await fails(open(single()).embed(texts(50), call({ limit: new ConcurrencyLimit(1) })), /401/);
     assert.ok(server.take().length <= 2);
@@ -310,7 +310,7 @@ describe('A provider of embeddings', () => {
     assert.ok(!error.message.includes(key));
   });
 
-  it('that nobody may connect to is refused at once', async () => {
+  it('with a forbidden address is refused at once', async () => {
     await client.close();
     client = new OutboundClient({ denyPrivate: true, allow: [] });
     await fails(open(rest()).embed(['x'], call()), /not allowed/);

@@ -23,7 +23,7 @@ describe('The thread that renders', () => {
   });
   afterEach(() => pool.close());
 
-  it('tells what is to be embedded and what stays', async () => {
+  it('returns what is to be embedded and what is kept', async () => {
     const renderer = pool.prepare(spec('{{ doc.title }}'));
     const wants = (always: 0 | 1, ...hashes: string[]): unknown => [
       [0, always, hashes.map((hash) => [0, hash])],
@@ -64,7 +64,7 @@ describe('The thread that renders', () => {
     assert.deepEqual(ignored.rows, [[[]]]);
   });
 
-  it('is ended when a job takes too long, and goes on with the next', async () => {
+  it('is ended when a job takes too long, and continues with the next', async () => {
     pool = new RenderPool({ jobMsMax: 1_500 });
     // Each rendering is limited, but not their number.
     const slow = '{% for i in (1..1000000) %}{% endfor %}{% for i in (1..1000000) %}{% endfor %}';
@@ -82,7 +82,7 @@ describe('The thread that renders', () => {
     '{% for i in (1..9999999) %}{% for j in (1..9999999) %}{% endfor %}{% endfor %}',
   );
 
-  it('lets requesters take turns, and keeps a thread for the others', async () => {
+  it('interleaves requesters, and keeps a thread for the others', async () => {
     const pool = new RenderPool({ threads: 2 });
     try {
       const ended: string[] = [];
@@ -106,7 +106,7 @@ describe('The thread that renders', () => {
   });
 
   it('ends a template that runs away, and only that', async () => {
-    // The limits that the template has itself come later.
+    // The template's own limits take effect later.
     const pool = new RenderPool({ threads: 2, templateMsMax: 200 });
     try {
       const renderer = pool.prepare(spec('{{ doc.title }}'));
@@ -155,7 +155,7 @@ describe('The thread that renders', () => {
     assert.deepEqual(await pool.firstTokens('a', '<|endoftext|>', 3), [27, 91, 8862]);
   });
 
-  it('renders one template for a request, and tells what is wrong with it', async () => {
+  it('renders one template for a request, and reports its fault', async () => {
     const text = (template: string, bytesMax = Infinity) =>
       ({ kind: 'text', text: template, bytesMax }) as const;
     const document = { kind: 'inlineDocument', document: { a: 'née' } } as const;
@@ -190,7 +190,7 @@ describe('The thread that renders', () => {
     assert.deepEqual(kinds, ['unparsable', 'failed', 'failed']);
   });
 
-  it('renders the documents of a result in the order that is asked for, as one text that ends somewhere', async () => {
+  it('renders the documents of a result in the requested order, as one text of limited size', async () => {
     const result = Buffer.from(
       JSON.stringify({ results: [1, 2, 3].map((id) => ({ id, text: 'é'.repeat(id) })) }),
     );
@@ -218,7 +218,7 @@ describe('The thread that renders', () => {
     assert.ok(outcome.value.length > 100_000 && !outcome.value.includes('\ufffd'));
   });
 
-  it('reads what a result lists, as far as it is handed on', async () => {
+  it('reads the hits of a result, up to the limit', async () => {
     const result = (hits: object[]): Buffer => Buffer.from(JSON.stringify({ hits }));
     const some = await pool.hits('a', result([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
     assert.deepEqual(some, { ids: ['7', 'b'], documents: ['{"id":7,"t":"é"}', '{"id":"b"}'] });
@@ -229,7 +229,7 @@ describe('The thread that renders', () => {
     assert.deepEqual([ids!.length, documents.length], [9, 7]);
   });
 
-  it('gives up the documents of a request when they take too long together', () => {
+  it('stops rendering the documents of a request when they take too long together', () => {
     let ms = 0;
     const request = {
       ...{ template: '{{ doc.t }}', bytesMax: 10, searchable: null, member: 'hits' as const },

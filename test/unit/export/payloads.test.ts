@@ -4,7 +4,7 @@ import { payloadsOf } from '../../../src/export/payloads.ts';
 import { optionsOf, payloadBytesOf } from '../../../src/export/run-export.ts';
 import { mulberry } from '../../support/random.ts';
 
-/** What `payloadsOf` does, line by line. */
+/** The reference model of `payloadsOf`, line by line. */
 function simplePayloads(lines: readonly string[], bytesMax: number): string[] {
   const payloads: string[] = [];
   let current = '';
@@ -19,7 +19,7 @@ function simplePayloads(lines: readonly string[], bytesMax: number): string[] {
 }
 
 describe('payloads of an export', () => {
-  it('have the size that was asked for, within what may be held', () => {
+  it('have the requested size, within the limit', () => {
     assert.equal(payloadBytesOf(null), 50 * 2 ** 20);
     assert.equal(payloadBytesOf(4096), 4096);
     assert.equal(payloadBytesOf(2 ** 40), 256 * 2 ** 20);
@@ -27,7 +27,7 @@ describe('payloads of an export', () => {
 
   const seed = Math.floor(Math.random() * 2 ** 32);
 
-  it(`hold as many documents as fit, and each one once (seed ${seed})`, async () => {
+  it(`contain as many documents as fit, and each one once (seed ${seed})`, async () => {
     const random = mulberry(seed);
     for (let round = 0; round < 300; round++) {
       const lines = Array.from(

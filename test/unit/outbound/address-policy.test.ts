@@ -55,7 +55,7 @@ describe('The address policy', () => {
     '2002:808:808::1',
   ];
 
-  it('never allows link-local and metadata addresses, in whatever form', () => {
+  it('never allows link-local and metadata addresses, in any form', () => {
     const any = new AddressPolicy({ denyPrivate: true, allow: ['any'] });
     const named = new AddressPolicy({ denyPrivate: true, allow: ['0.0.0.0/0', '::/0'] });
     for (const address of NEVER) {
@@ -79,7 +79,7 @@ describe('The address policy', () => {
     }
   });
 
-  it('allows what is listed although private addresses are denied', () => {
+  it('allows listed addresses although private ones are denied', () => {
     const policy = new AddressPolicy({
       denyPrivate: true,
       allow: ['10.0.0.0/8', '::1', 'fd12::/16'],
@@ -93,7 +93,7 @@ describe('The address policy', () => {
     assert.equal(any.allows('127.0.0.1'), true);
   });
 
-  it('tells what is no network', () => {
+  it('reports an invalid network', () => {
     for (const text of [
       '10.0.0.0/33',
       'x',

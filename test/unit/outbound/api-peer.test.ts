@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { ApiPeer, jsonBody, RefusedRequest } from '../../../src/outbound/api-peer.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 
-describe('Requests to another server of the interface', () => {
+describe('Requests to another server with the same API', () => {
   let server: Server;
   let client: OutboundClient;
   let url: string;
@@ -30,7 +30,7 @@ describe('Requests to another server of the interface', () => {
   });
   afterEach(() => client.close());
 
-  /** Sends one request. Waits are not waited for. @returns them, ms */
+  /** Sends one request without really waiting. @returns the waits in ms */
   async function waits(retriesMsMax: number): Promise<number[]> {
     const asked: number[] = [];
     const peer = new ApiPeer({
@@ -55,7 +55,7 @@ describe('Requests to another server of the interface', () => {
     assert.equal(peer.address, url.replace('user:secret@', '').replace(/\/$/, ''));
   });
 
-  it('are sent again when the server says so, in seconds or by a date, or after a time of their own', async () => {
+  it('are repeated when the server says so, in seconds or by a date, or after a wait of their own', async () => {
     const cases: [string | null, least: number, most: number][] = [
       ['7', 7000, 7000],
       [new Date(Date.now() + 3_600_000).toUTCString(), 3_500_000, 3_600_000],
@@ -77,7 +77,7 @@ describe('Requests to another server of the interface', () => {
     }
   });
 
-  it('are not sent again when the server asks for more time than there is', async () => {
+  it('are not repeated when the server requests a longer wait than allowed', async () => {
     answer = (_, response) => response.writeHead(503, { 'retry-after': '2' }).end('{"code":"c"}');
     await assert.rejects(waits(1000), (error: RefusedRequest) => {
       assert.deepEqual([error.status, error.body, error.retryAfterMs], [503, { code: 'c' }, 2000]);
@@ -86,7 +86,7 @@ describe('Requests to another server of the interface', () => {
     assert.equal(requests, 1);
   });
 
-  it('are not sent again when they would fail alike', async () => {
+  it('are not repeated when they would fail again', async () => {
     for (const status of [301, 400, 401, 403, 404, 413, 501]) {
       requests = 0;
       answer = (_, response) => response.writeHead(status).end('not JSON');
@@ -97,7 +97,7 @@ describe('Requests to another server of the interface', () => {
     await assert.rejects(waits(1e9), { name: 'OutboundError', failure: 'responseTooLarge' });
   });
 
-  it('are sent again when the connection breaks, before or within the answer', async () => {
+  it('are repeated when the connection is lost, before or during the response', async () => {
     answer = ({ socket }, response) => {
       if (requests === 1) socket.destroy();
       else if (requests === 2) {

@@ -23,7 +23,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Name resolution that always answers so. */
+/** Name resolution that always returns these addresses. */
 function resolvesTo(...addresses: readonly string[]): typeof lookup {
   const answer = (_: string, __: unknown, callback: (...args: unknown[]) => void): void =>
     callback(
@@ -75,7 +75,7 @@ describe('The outbound client', () => {
     return error;
   }
 
-  it('sends the request as given and answers status, headers and body', async () => {
+  it('sends the request as given and returns status, headers and body', async () => {
     let seen: unknown;
     handle = (request, response) => {
       void readAll(request).then((body) => {
@@ -103,7 +103,7 @@ describe('The outbound client', () => {
     handle = (_, response) => response.end('x'.repeat(100_000));
     const client = open();
     for (let i = 0; i < 9; i++) await client.fetch({ ...POST, url: base, body: 'x' });
-    // The first may still be on its way back when the second request comes.
+    // The first connection may not be free yet when the second request arrives.
     assert.ok(connections <= 2, `${connections} connections`);
   });
 
@@ -149,7 +149,7 @@ describe('The outbound client', () => {
     }
   });
 
-  it('hands over the beginning of an answer before its end', async () => {
+  it('returns the beginning of a response before its end', async () => {
     let finish = (): void => {};
     handle = (_, response) => {
       response.write('first');
@@ -169,7 +169,7 @@ describe('The outbound client', () => {
       for (;;) {
         produced++;
         yield Buffer.alloc(1 << 20);
-        // A turn of the event loop, so that the time limit is seen.
+        // Yields to the event loop, so that the time limit is noticed.
         await new Promise(setImmediate);
       }
     }
@@ -225,7 +225,7 @@ describe('The outbound client', () => {
     await fails(readAll(answer.body), 'timeout');
   });
 
-  it('frees the connection of a stream that is given up', async () => {
+  it('frees the connection of a discarded stream', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     handle = (request, response) => {
       closed = new Promise((resolve) => request.socket.on('close', resolve));
@@ -237,14 +237,14 @@ describe('The outbound client', () => {
     await closed;
   });
 
-  it('refuses an answer that is too large', async () => {
+  it('refuses a response that is too large', async () => {
     handle = (_, response) => response.end('x'.repeat(101));
     const client = open();
     await fails(client.fetch({ ...POST, url: base }, { bytesMax: 100 }), 'responseTooLarge');
     assert.equal((await client.fetch({ ...POST, url: base }, { bytesMax: 101 })).body.length, 101);
   });
 
-  it('drops an answer of any size that nobody asks for', async () => {
+  it('discards a response of any size if it is not needed', async () => {
     handle = (_, response) => {
       response.writeHead(202).write('x'.repeat(300_000));
       response.end('x'.repeat(300_000));
@@ -254,7 +254,7 @@ describe('The outbound client', () => {
     assert.equal(answer.body.length, 0);
   });
 
-  it('tells a broken connection from one that never was', async () => {
+  it('distinguishes a lost connection from one that was never made', async () => {
     handle = (_, response) => {
       response.writeHead(200, { 'content-length': 100 }).write('half');
       setImmediate(() => response.destroy());
@@ -271,7 +271,7 @@ describe('The outbound client', () => {
     await fails(open().fetch({ ...POST, url: `http://127.0.0.1:${port}` }), 'unreachable');
   });
 
-  it('takes what is not HTTP for broken', async () => {
+  it('treats a response that is not HTTP as a broken connection', async () => {
     const rude = createTcpServer((socket: Socket) => void socket.end('hello\r\n\r\n'));
     await new Promise<void>((resolve) => {
       rude.listen(0, '127.0.0.1', resolve);
@@ -313,7 +313,7 @@ describe('The outbound client', () => {
     assert.equal(connections, 0);
   });
 
-  it('connects to what of a name is allowed, and to nothing else', async () => {
+  it('connects only to the allowed addresses of a name', async () => {
     handle = (_, response) => response.end('here');
     const { port } = new URL(base);
     const url = `http://inside.test:${port}/`;
@@ -326,7 +326,7 @@ describe('The outbound client', () => {
     assert.equal((await listed.fetch({ ...POST, url })).body.toString(), 'here');
   });
 
-  it('asks the name once per connection: a second answer cannot lead elsewhere', async () => {
+  it('resolves a name once per connection, so a second lookup cannot change the address', async () => {
     handle = (_, response) => response.end('here');
     const { port } = new URL(base);
     let asked = 0;
@@ -340,7 +340,7 @@ describe('The outbound client', () => {
     assert.equal(asked, 1);
   });
 
-  it('tells no secret in its errors', async () => {
+  it('shows no secret in its errors', async () => {
     const secret = 'sesame-open';
     const request: OutboundRequest = {
       ...{ method: 'POST', timeoutMs: 50, body: secret },
@@ -359,7 +359,7 @@ describe('The outbound client', () => {
     for (const error of errors) assert.ok(!inspect(error).includes(secret), inspect(error));
   });
 
-  it('breaks off what is under way when it is closed, and sends nothing afterwards', async () => {
+  it('aborts running requests when it is closed, and sends nothing afterwards', async () => {
     const client = open();
     handle = () => void client.close();
     await fails(client.fetch({ ...POST, url: base }), 'canceled');

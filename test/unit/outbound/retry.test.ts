@@ -5,7 +5,7 @@ import { withRetries } from '../../../src/outbound/retry.ts';
 describe('withRetries', () => {
   const policy = { attemptsMax: 4, waitMs: (_: unknown, retry: number) => 10 ** retry };
 
-  it('waits as the policy says and answers what the first success answers', async () => {
+  it('waits as the policy says and returns the first successful result', async () => {
     const waits: number[] = [];
     const wait = async (ms: number): Promise<void> => void waits.push(ms);
     const attempt = async (retry: number): Promise<string> => {
@@ -25,7 +25,7 @@ describe('withRetries', () => {
     assert.equal(attempts, 4);
   });
 
-  it('takes a final error for final', async () => {
+  it('does not retry a final error', async () => {
     let attempts = 0;
     const attempt = async (): Promise<never> => {
       attempts++;
@@ -35,7 +35,7 @@ describe('withRetries', () => {
     assert.equal(attempts, 1);
   });
 
-  it('ends its waiting with the signal', async () => {
+  it('stops waiting when the signal is aborted', async () => {
     const ending = new AbortController();
     const attempt = async (): Promise<never> => {
       setImmediate(() => ending.abort(new Error('enough')));
@@ -47,7 +47,7 @@ describe('withRetries', () => {
 });
 
 describe('ConcurrencyLimit', () => {
-  it('runs so many at once, in their order, and lets waiting ones give up', async () => {
+  it('runs a limited number at a time, in order, and lets waiting ones give up', async () => {
     const limit = new ConcurrencyLimit(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
@@ -74,7 +74,7 @@ describe('ConcurrencyLimit', () => {
     assert.equal(limit.waiting, 0);
   });
 
-  it('gives its permit back when the work fails', async () => {
+  it('returns its permit when the work fails', async () => {
     const limit = new ConcurrencyLimit(1);
     await assert.rejects(limit.run(() => Promise.reject(new Error('no'))));
     assert.equal(await limit.run(async () => 'yes'), 'yes');

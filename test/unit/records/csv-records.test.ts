@@ -18,7 +18,7 @@ interface Rec {
   line: number;
 }
 
-/** The records, whatever pieces the text comes in; blank ones are left out. */
+/** The records of a text split into random pieces, without blank ones. */
 function recordsOf(bytes: Buffer, delimiter: string, pieceMax: () => number): Rec[] {
   const splitter = new CsvSplitter(delimiter);
   const ends: { end: number; line: number }[] = [];
@@ -62,7 +62,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     tuning: {},
   });
 
-  /** What the server reads, one line a record. */
+  /** The records as the server reads them, one per line. */
   async function read(csv: string, delimiter: string): Promise<string[]> {
     const { documents, ndjson } = await native.checkPayload(Buffer.from(csv), 'csv', delimiter, '');
     const lines = (ndjson ?? Buffer.alloc(0)).toString().split('\n').slice(0, -1);
@@ -70,7 +70,9 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     return lines;
   }
 
-  /** A value as people and programs write them, odd ones included; an open quote never stays so. */
+  /**
+   * A random value as people and programs write them, including odd ones; all quotes are closed.
+   */
   function value(delimiter: string): string {
     const others = [',', ';', '\t', '|'].filter((one) => one !== delimiter);
     const plain = ['a', 'é', ' ', '1', ...others];
@@ -85,7 +87,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     }
   }
 
-  it('end where the server ends them, whatever pieces they come in', async () => {
+  it('end where the server ends them, however they are split', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const delimiter = pick([',', ';', '\t', '|', ':']);
       const columns = 1 + below(3);
@@ -105,7 +107,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
       for (const [n, record] of records.entries()) {
         assert.deepEqual(await read(head!.text + record.text, delimiter), [whole[n]], shown);
       }
-      // The naive twin of lines.
+      // The reference model for line numbers.
       let at = 0;
       for (const { text: record, line } of [head!, ...records]) {
         at = csv.indexOf(record, at);
@@ -115,7 +117,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     }
   });
 
-  it('end where the server ends them in any text that it takes', async () => {
+  it('end where the server ends them in any text that it accepts', async () => {
     let taken = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const csv = `h\n${text(['"', '"', '\n', '\r', 'a', ' ', 'é'], 14)}`;
@@ -124,7 +126,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
         records = recordsOf(Buffer.from(csv), ',', () => 1 + below(4));
       } catch (error) {
         assert.ok(error instanceof FileFault);
-        // The server reads a quote that stays open to the end of the text.
+        // The server reads an unclosed quote up to the end of the text.
         assert.equal((await read(csv, ',')).at(-1), (await read(`${csv}"`, ',')).at(-1));
         continue;
       }
@@ -156,7 +158,7 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     assert.equal(recordsOf(Buffer.from('a"b\n1"\n'), ',', () => 9).length, 2);
   });
 
-  it('know a delimiter, and suspect another one', () => {
+  it('know a delimiter, and suggest another one', () => {
     assert.deepEqual(['tab', '\\t', '\t', ';'].map(parseDelimiter), ['\t', '\t', '\t', ';']);
     assert.deepEqual(['', 'ab', '"', '\n', 'é'].map(parseDelimiter), Array(5).fill(null));
     const header = Buffer.from('id;"a,b";c\n');
@@ -173,7 +175,7 @@ describe('The encoding of a file', () => {
     utf8.end();
   };
 
-  it('is UTF-8, else its name or its line is told', () => {
+  it('is UTF-8, otherwise the encoding or the line is reported', () => {
     for (const encoded of [
       Buffer.from('\ufeffid,a\n', 'utf16le'),
       Buffer.from('id,a\n', 'utf16le'),

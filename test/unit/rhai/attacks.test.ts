@@ -3,13 +3,13 @@ import { loadAddon } from '../../../src/engine/addon.ts';
 import { ScriptProcessError, ScriptProcesses } from '../../../src/rhai/script-process.ts';
 import { ATTACKS } from './attacks.ts';
 
-describe('functions that want too much', function () {
+describe('functions that exceed limits', function () {
   this.timeout(120_000);
 
   const scripts = new ScriptProcesses((pid, bytes) => loadAddon().limitProcess(pid, bytes));
   after(() => scripts.close());
 
-  /** @returns why a function fails for a document, null when it does not */
+  /** @returns why a function fails for a document; null: it succeeds */
   async function failureOf(functionText: string): Promise<string | null> {
     const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
     try {
@@ -31,7 +31,7 @@ describe('functions that want too much', function () {
     });
   }
 
-  it('are compiled elsewhere, however long they are', async () => {
+  it('are compiled in another process, however long they are', async () => {
     const long = 'doc.a = 1; '.repeat(9000);
     assert.equal(await scripts.check(long, false), null);
     assert.match((await scripts.check(`${long}let x = ;`, false))!, /line 1, position 99009/);
@@ -41,7 +41,7 @@ describe('functions that want too much', function () {
     for (const fault of bad) assert.match(fault!, /is expected/);
   });
 
-  it('wait until what they made is written', async () => {
+  it('wait until their results are written', async () => {
     const functionText = 'let s = "a"; for i in 0..22 { s += s; } doc.s = s;';
     const session = await scripts.open({ functionText, context: null, primaryKey: 'id' });
     const results = Array.from({ length: 6 }, (_, id) => ({ id }));

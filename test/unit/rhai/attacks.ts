@@ -1,6 +1,6 @@
 /**
- * Functions that want too much: what each ends with. `null`: it succeeds. None ends the server, nor
- * takes it much memory.
+ * Functions that exceed limits, with the expected outcome. `null`: it succeeds. None may end the
+ * server or use much of its memory.
  */
 
 const DOUBLED = (length: number, piece = 'a'): string =>
@@ -17,7 +17,7 @@ const TIME = /ran for more than 5 s/;
 
 export const ATTACKS: readonly (readonly [name: string, script: string, failure: RegExp | null])[] =
   [
-    // What ended the process.
+    // These once ended the process.
     [
       'a replacement in 268 MB',
       'let s="a"; for i in 0..28 { s += s; } s.replace("a","b");',
@@ -227,7 +227,7 @@ export const ATTACKS: readonly (readonly [name: string, script: string, failure:
     ['a document that is as long as can be', `${HALF} for i in 0..5 { doc["k" + i] = s; }`, null],
     ['a document in itself', 'loop { doc.d = doc; }', OPERATIONS],
     ['a long id', `${BIG} doc.id = s;`, /primary key was changed/],
-    // What the language does not reach.
+    // Things that the language cannot reach.
     ['the platform', 'doc.x = process.exit(0);', /no variable `process`/],
     ['a constructor', 'doc.x = doc.constructor; doc.y = [].constructor;', /no property/],
     ['a prototype', 'let m = #{}; m["__proto__"] = 1; doc.p = m["toString"];', null],

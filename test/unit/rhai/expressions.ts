@@ -1,4 +1,4 @@
-/** What expressions give: script, JSON text of its value. From the Rhai book. */
+/** Expressions with the JSON text of their values. From the Rhai book. */
 export const EXPRESSIONS: readonly (readonly [script: string, json: string])[] = [
   // Literals.
   ['1', '1'],

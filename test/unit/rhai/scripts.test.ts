@@ -4,15 +4,15 @@ import { DocumentEditor, type EditedDocuments } from '../../../src/rhai/edit.ts'
 import { ScriptError, ScriptSyntaxError } from '../../../src/rhai/errors.ts';
 import { EXPRESSIONS } from './expressions.ts';
 
-/** JSON text of what a script leaves in `doc.r`. */
+/** The JSON text that a script leaves in `doc.r`. */
 function valueOf(script: string): string {
   const functions = /^fn |\sfn /.test(script);
-  // Functions are defined at the top level only; the value is that of the last statement.
+  // Functions must be at the top level; the value is that of the last statement.
   const text = functions ? withResult(script) : `doc.r = { ${script}\n };`;
   return left(text, '{"id":1}').replace(/^\{"id":1,"r":(.*)\}$/, '$1');
 }
 
-/** The last expression behind the functions becomes the value. */
+/** The last expression after the functions becomes the value. */
 function withResult(script: string): string {
   const functions: string[] = [];
   let rest = script;
@@ -31,7 +31,7 @@ function withResult(script: string): string {
   return `${functions.join(' ')} doc.r = { ${rest} };`;
 }
 
-/** All parts of what becomes of a page. */
+/** All edited parts of a page. */
 function edited(editor: DocumentEditor, page: string): EditedDocuments {
   const all: EditedDocuments = { ndjson: '', edited: 0, deleted: [] };
   for (const part of editor.parts(page)) {
@@ -42,7 +42,7 @@ function edited(editor: DocumentEditor, page: string): EditedDocuments {
   return all;
 }
 
-/** The document that a script leaves. */
+/** The document as a script leaves it. */
 function left(script: string, document: string, context: string | null = null): string {
   const editor = new DocumentEditor(script, context, 'id');
   const { ndjson } = edited(editor, `{"results":[${document}]}`);
@@ -169,7 +169,7 @@ describe('edited documents', () => {
     assert.equal(left('doc.title = 1;', book).includes('"big":18446744073709551615'), true);
   });
 
-  it('tell integers from floats', () => {
+  it('distinguish integers from floats', () => {
     assert.equal(left('doc.price = 1.0;', '{"id":7,"price":1}'), '{"id":7,"price":1.0}');
   });
 
@@ -203,7 +203,7 @@ describe('edited documents', () => {
     );
   });
 
-  it('have vectors only where they had some or the function gave some', () => {
+  it('have vectors only if they had some or the function added some', () => {
     assert.equal(left('doc.a = 1;', '{"id":1,"_vectors":{}}'), '{"id":1,"a":1}');
     assert.equal(left('let x = 1;', '{"id":1,"_vectors":{}}'), '');
     assert.equal(
@@ -212,7 +212,7 @@ describe('edited documents', () => {
     );
   });
 
-  it('name the document and the place of a failure', () => {
+  it('name the document and the position of a failure', () => {
     assert.throws(() => left('\n doc.x = 1 / 0;', book), /document `7`.*line 2, position 12/);
   });
 });

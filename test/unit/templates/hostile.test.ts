@@ -1,13 +1,13 @@
 /**
- * Templates that want too much ask for it in every way that the language has. Each ends by its own
- * limits, in no more CPU time than a loop that is ended by the clock; what is legitimate on large
- * documents still renders.
+ * Templates that exceed limits in every way that the language offers. Each is stopped by its own
+ * limits, in no more CPU time than a loop that is stopped by the clock. Legitimate templates still
+ * render large documents.
  */
 import assert from 'node:assert/strict';
 import { parseTemplate } from '../../../src/templates/liquid.ts';
 import { withTexts } from '../../../src/templates/value-text.ts';
 
-/** Characters of a text. The clock ends a rendering: what is to render leaves it much room. */
+/** Characters of a text. Templates that must render stay far below the time limit. */
 const HOSTILE_SIZE = 1_000_000;
 const LARGE_SIZE = 200_000;
 
@@ -108,7 +108,7 @@ const HOSTILE: readonly string[] = [
   loop('{{ doc.spaces | strip | rstrip | lstrip | size }}'),
 ];
 
-/** They cost something, and end. */
+/** Expensive templates that must render. */
 const LARGE: readonly string[] = [
   '{{ doc.html | strip_html | truncatewords: 100 }}',
   '{% if doc.html contains "nothing" %}{% else %}x{% endif %}',
@@ -127,7 +127,7 @@ const LARGE: readonly string[] = [
   '{{ doc.a | truncate: 999999999, doc.a | size }}',
 ];
 
-describe('A template that wants too much', function () {
+describe('A template that exceeds limits', function () {
   this.timeout(120_000);
 
   function outcome(text: string, size: number): { fault: string | null; text: string; ms: number } {
@@ -148,7 +148,7 @@ describe('A template that wants too much', function () {
     it(text.slice(0, 100), () => {
       const { fault, ms } = outcome(text, HOSTILE_SIZE);
       assert.match(fault ?? 'none', /too much work|limit exceeded/);
-      // The collection of garbage counts as well, on all threads that it uses.
+      // Garbage collection counts too, on all threads that it uses.
       assert.ok(ms < 4 * endless, `${ms} ms, an endless loop ${endless} ms`);
     });
   }

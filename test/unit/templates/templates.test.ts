@@ -126,7 +126,7 @@ describe('A document template', () => {
         Object.fromEntries(Array.from({ length: random.below(4) }, (_, i) => [`k${i}`, piece(1)])),
     ];
     const piece = (depth = 0): unknown => pieces[random.below(depth === 0 ? 6 : 4)]!();
-    // With a difference that does not show, so that the library renders it.
+    // With an invisible difference, so that the library renders it.
     const slow = DEFAULT_DOCUMENT_TEMPLATE.replace('{{ field.name }}', '{{field.name}}');
     for (let round = 0; round < 2_000; round++) {
       const names = Array.from({ length: random.below(7) }, (_, i) => `f${i}`);
@@ -142,7 +142,7 @@ describe('A document template', () => {
     }
   });
 
-  it('keeps whole numbers exact and turns those beyond into strings', () => {
+  it('keeps whole numbers exact and converts greater ones to strings', () => {
     const json =
       '{"a":9007199254740993,"b":"1234567890123456789\\"9007199254740993","c":1234567890123456,"d":1e16,"e":-92233720368547758089}';
     const document = parseTemplateJson(json) as Json;
@@ -185,7 +185,7 @@ describe('A template as hostile input', () => {
     }
   });
 
-  it('is stopped when it loops without end or wants too much', () => {
+  it('is stopped when it loops endlessly or exceeds limits', () => {
     const hostile = [
       '{% for i in (1..100000000) %}{% endfor %}',
       '{% for i in (1..100000) %}{% for j in (1..100000) %}{{ j }}{% endfor %}{% endfor %}',
@@ -251,7 +251,7 @@ describe('A fragment', () => {
     }
   });
 
-  it('tells where a template in it does not parse', () => {
+  it('reports where a template in it does not parse', () => {
     const fragment = parseFragment({ a: [{ b: '{{ x' }] });
     assert.ok(!fragment.ok);
     assert.match(fragment.error, /`\.a\[0\]\.b`/);

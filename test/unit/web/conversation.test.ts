@@ -27,7 +27,7 @@ const roles = (turns: readonly Turn[]): unknown[] =>
   (completionRequest('m', turns).messages as { role: string }[]).map(({ role }) => role);
 
 describe('A conversation of the page', () => {
-  it('joins what is said, and keeps searches where they came', () => {
+  it('joins texts, and keeps searches in their position', () => {
     const turn = after([
       text('I look '),
       text('for it.'),
@@ -67,12 +67,12 @@ describe('A conversation of the page', () => {
     assert.deepEqual(messages.at(-1), { role: 'assistant', content: 'Nothing.' });
   });
 
-  it('leaves out a call that got no answer', () => {
+  it('leaves out a call without a result', () => {
     const stopped = after([text('I look.'), ...search('a', '{}')]);
     assert.deepEqual(roles([stopped, newTurn('And now?')]), ['user', 'assistant', 'user']);
   });
 
-  it('tells errors, and goes on', () => {
+  it('shows errors, and continues', () => {
     const turn = after([{ error: { message: 'the provider is tired' } }, text('Still here.')]);
     assert.deepEqual(turn.errors, ['the provider is tired']);
     assert.deepEqual(turn.parts, [{ kind: 'text', text: 'Still here.' }]);

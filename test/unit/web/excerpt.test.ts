@@ -5,7 +5,7 @@ const plain = (text: string): TextPart => ({ text, marked: false });
 const marked = (text: string): TextPart => ({ text, marked: true });
 
 describe('An excerpt of a long text', () => {
-  it('is the text where that is short', () => {
+  it('is the whole text if it is short', () => {
     const parts = [plain('a '), marked('b'), plain(' c')];
     assert.deepEqual(excerpt(parts, 5), parts);
     assert.deepEqual(excerpt([], 5), []);
@@ -23,7 +23,7 @@ describe('An excerpt of a long text', () => {
     assert.equal(excerpt(early, 1000)[0]!.text.length, 400);
   });
 
-  it('holds no half of a character', () => {
+  it('contains no half of a character', () => {
     const [part] = excerpt([plain(`a${'😀'.repeat(10)}`)], 4);
     assert.equal(part!.text, 'a😀');
   });

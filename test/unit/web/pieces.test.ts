@@ -32,7 +32,7 @@ describe('Pieces of a file', () => {
       const lines = Array.from({ length: 1 + below(20) }, () => {
         const word = 'é'.repeat(below(12));
         const end = csv && below(3) === 0 ? '\r' : '\n';
-        // A file of blank lines alone holds no documents.
+        // A file of blank lines contains no documents.
         if (!csv) return `w${word}${end}`;
         return below(3) === 0 ? `"${word}\n""\n${word}"${end}` : `a"${word}${end}`;
       });
@@ -56,7 +56,7 @@ describe('Pieces of a file', () => {
     }
   });
 
-  it('are cut at ends of records alone, and know the lines in which they begin', async () => {
+  it('are cut only at ends of records, and know the lines in which they begin', async () => {
     const csv = 'id,t\r1,in 5" and more\r2,"a\rb"\r\r3,c"\r4,"d, ""\r"';
     const cut = await piecesOf(new Blob([csv]), 'text/csv', 8, ',');
     assert.deepEqual(await Promise.all(cut.map(({ blob }) => blob.text())), [
@@ -71,7 +71,7 @@ describe('Pieces of a file', () => {
     );
   });
 
-  it('are not made of a file that is not what it seems', async () => {
+  it('are not made of a file whose content does not match its type', async () => {
     const cases: [string | Buffer, RegExp, number | null][] = [
       ['id,t\n1,"x\n2,y\n', /never closed/, 2],
       ['id;t\n1;x\n', /has no `,`, but `;`/, 1],
@@ -92,7 +92,7 @@ describe('Pieces of a file', () => {
     assert.equal((await piecesOf(new Blob(['']), 'text/csv', 3, ',')).length, 1);
   });
 
-  it('are of the type that the name of the file tells', () => {
+  it('have the type given by the name of the file', () => {
     assert.equal(fileType('A.NDJSON'), 'application/x-ndjson');
     assert.equal(fileType('a.b.jsonl'), 'application/x-ndjson');
     assert.equal(fileType('a.csv'), 'text/csv');

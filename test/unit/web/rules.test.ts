@@ -27,7 +27,7 @@ describe('Search rules of the page', () => {
     }
   });
 
-  it('lose what was emptied', () => {
+  it('lose emptied fields', () => {
     const draft = {
       ...draftOf(RULE),
       ...{ description: '', precedence: '', start: '', end: '', words: '', values: ' ' },
@@ -37,13 +37,13 @@ describe('Search rules of the page', () => {
     });
   });
 
-  it('refuse values that are no object', () => {
+  it('refuse values that are not an object', () => {
     const draft = draftOf(null);
     assert.throws(() => ruleChange(null, { ...draft, values: '[1]' }), /must be a JSON object/);
     assert.throws(() => ruleChange(null, { ...draft, values: '{"a"' }), /not valid JSON/);
   });
 
-  it('are told in words', () => {
+  it('are described in words', () => {
     assert.deepEqual(
       conditionWords(RULE, (moment) => moment.slice(0, 4)),
       [

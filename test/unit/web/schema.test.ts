@@ -6,7 +6,7 @@ const change = (name: string, before: unknown, after: unknown): unknown =>
   settingChange(SETTINGS_SCHEMA.properties![name], before, after);
 
 describe('The change of a setting', () => {
-  it('holds what differs of objects whose members can be null, at any depth', () => {
+  it('contains the differences of objects whose members can be null, at any depth', () => {
     const before = {
       a: { source: 'openAi', apiKey: 'sec...', model: 'm' },
       b: { source: 'userProvided', dimensions: 3 },
@@ -26,7 +26,7 @@ describe('The change of a setting', () => {
     );
   });
 
-  it('is the whole value of what is replaced', () => {
+  it('is the whole value of a replaced object', () => {
     assert.deepEqual(change('synonyms', { a: ['b'], c: ['d'] }, { a: ['b'] }), { a: ['b'] });
     assert.deepEqual(change('stopWords', ['a'], ['b']), ['b']);
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { scoreReasons } from '../../../src/web/score-words.ts';
 
 describe('The words for a ranking score', () => {
-  it('come in the order in which the rules decided, with the part of each', () => {
+  it('come in the order in which the rules were applied, with the score of each', () => {
     const reasons = scoreReasons({
       exactness: { order: 4, matchType: 'exactMatch', score: 1 },
       words: { order: 0, matchingWords: 1, maxMatchingWords: 2, score: 0.5 },

@@ -10,7 +10,7 @@ import {
 
 const OPTIONS = { marks: { begin: '<', end: '>' }, explain: false, facets: true };
 
-describe('What the search view asks', () => {
+describe('The queries of the search view', () => {
   it('counts the values of a chosen facet without that choice', () => {
     const state = stateFrom({ q: 'x', facets: '{"a":["1","2\\""],"b":["3"],"c":[]}' });
     const [search, a, b, ...more] = searchQueries('i', state, OPTIONS);
@@ -55,7 +55,7 @@ describe('What the search view asks', () => {
     assert.equal(circleFrom('1,2,0'), null);
   });
 
-  it('stands in the address, whatever stands there', () => {
+  it('round-trips through the address, whatever it contains', () => {
     const query = {
       q: 'a b',
       page: '3',
