@@ -260,7 +260,7 @@ function ServerRow({ name, remote, isSelf, reached, total, onOpen }: RowProps): 
             Edit<span class="unseen"> {name}</span>
           </button>
           <button type="button" class="danger" onClick={() => onOpen({ kind: 'remove', name })}>
-            Take out<span class="unseen"> {name}</span>
+            Remove<span class="unseen"> {name}</span>
           </button>
         </span>
       </td>
