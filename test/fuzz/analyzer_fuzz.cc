@@ -21,7 +21,7 @@ static void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Input: lines. The first byte of a line gives the kind of the rest (d, s, n, w, l); the last line is
+// Input: lines. The first byte of a line says what the rest is (d, s, n, w, l); the last line is
 // the text.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
