@@ -261,7 +261,7 @@ describe('Every view of the page, in a browser', () => {
       const embedders = page.getByLabel('Embedder');
       // A vector of one's own cannot be typed.
       assert.deepEqual(await embedders.getByRole('option').allTextContents(), [
-        'none: words alone',
+        'none: search by words only',
         'words',
       ]);
       await embedders.selectOption('words');
