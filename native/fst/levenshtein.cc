@@ -214,10 +214,10 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
                     ? State{}
                     : Step(child.state, query.Matches(c, child.chars), child.chars, child.cap);
   ++child.chars;
-  const uint8_t at_least = MinErrors(child.state);
+  const uint8_t min_errors = MinErrors(child.state);
   if (!query.prefix_) {
     child.exact = ExactPositions(child);
-    return at_least != kNone;
+    return min_errors != kNone;
   }
   if (const uint8_t end = DistanceAtEnd(child.state, child.chars);
       end != kNone && NoneNearer(child.state, end)) {
@@ -225,7 +225,7 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
     child.settled = true;
   }
   child.exact = ExactPositions(child);
-  return child.best != kNone || at_least != kNone;
+  return child.best != kNone || min_errors != kNone;
 }
 
 // Sets `child`, except its node, to the state after one byte. False: no word below can match.

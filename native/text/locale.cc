@@ -11,7 +11,7 @@ struct Codes {
   std::string_view two;  // empty: none
 };
 
-// In the order of the enumerators, from 1.
+// Ordered as the enumerators, beginning with 1.
 constexpr Codes kCodes[] = {
     {"afr", "af"}, {"aka", "ak"}, {"amh", "am"}, {"ara", "ar"}, {"aze", "az"}, {"bel", "be"},
     {"ben", "bn"}, {"bul", "bg"}, {"cat", "ca"}, {"ces", "cs"}, {"cmn", ""},   {"dan", "da"},

@@ -20,7 +20,7 @@ namespace gannet::text {
 
 // Groups of characters that are cut and normalised alike. gen-unicode.mjs depends on the order.
 enum class Script : uint8_t {
-  kOther,  // digits, punctuation, most symbols: joins the group it stands in
+  kOther,  // digits, punctuation, most symbols: joins the group around it
   kLatin,
   kCyrillic,
   kArabic,
