@@ -9,6 +9,8 @@
 
 #include "test_seed.h"
 
+#include "base/ids.h"
+
 namespace gannet {
 
 // Ascending and distinct.
