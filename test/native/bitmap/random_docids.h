@@ -7,9 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "test_seed.h"
-
 #include "base/ids.h"
+#include "test_seed.h"
 
 namespace gannet {
 
