@@ -1,8 +1,8 @@
 /**
- * Whether a caller may do what a route does, and on which indexes.
+ * Decides whether a caller may use a route, and on which indexes.
  *
- * Order: header, master key, tenant token, key, index in the path, action and expiry. What a token stands for is
- * remembered until its key changes; expiry is checked on every request.
+ * Order: header, master key, tenant token, key, index in the path, action and expiry. The meaning
+ * of a token is cached until its key changes; expiry is checked on every request.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { rfc3339, type Clock } from '../base/clock.ts';
@@ -20,19 +20,19 @@ import { RememberedPrincipals } from './remembered-principals.ts';
 import { Throttle } from './throttle.ts';
 import { decodeTenantToken, isSignedWith, ruleFor, type TenantToken } from './tenant-token.ts';
 
-/** Patterns that a refusal lists. */
+/** Maximum number of patterns that a refusal lists. */
 const PATTERNS_SHOWN = 100;
 
 /** The headers that may carry a credential; undefined when absent. */
 export interface Credentials {
   authorization: string | undefined;
-  /** Older clients; read only when there is no `Authorization`. */
+  /** For older clients; read only when there is no `Authorization`. */
   legacyKey: string | undefined;
 }
 
-/** What an authorized caller may touch. */
+/** What an authorized caller may access. */
 export interface Access {
-  /** Who it is, for whatever its requests take turns for: the uid of a key. */
+  /** The caller, for fair sharing of resources among callers: the uid of a key. */
   readonly holder: string;
   /** null: every index. */
   readonly visible: IndexVisibility;
@@ -43,7 +43,7 @@ export interface Access {
   mayCreate(uid: string): boolean;
   /** Filter of the caller's tenant token for an index, null for none. */
   tenantFilter(uid: string): unknown;
-  /** Limits of the key; null: there are none. A tenant token has those of its key. */
+  /** Limits of the key; null: none. A tenant token has those of its key. */
   readonly throttle: Throttle | null;
   /** The 403 for an index that `mayAccess` refuses. */
   refusal(uid: string): ApiError;
@@ -60,9 +60,9 @@ const FULL_ACCESS: Access = {
   refusal: (uid) => new ApiError('invalid_api_key', `The index \`${uid}\` may not be accessed.`),
 };
 
-/** A key, or a tenant token of a key, with everything worked out that does not change. */
+/** A key, or a tenant token of a key, with all derived data that does not change. */
 class Principal implements Access {
-  /** As it is stored: another object once the key has changed. */
+  /** The stored record: another object once the key has changed. */
   readonly record: KeyRecord;
   readonly holder: string;
   readonly token: TenantToken | null;
@@ -157,7 +157,7 @@ function expired(exp: number, now: number): ApiError {
   );
 }
 
-/** The action of a route; null: no authorization at all. */
+/** The action of a route; null: no authorization. */
 export type RouteAction = Action;
 
 const TENANT_ACTIONS: readonly RouteAction[] = ['search', 'chatCompletions'];
@@ -175,9 +175,9 @@ export class Authorizer {
   readonly #keyPrincipals = new RememberedPrincipals<Principal>();
   /** By the tenant token. */
   readonly #tokenPrincipals = new RememberedPrincipals<Principal>();
-  /** Of the keys that have limits, by uid. */
+  /** Throttles of the keys that have limits, by uid. */
   readonly #throttles = new Map<string, Throttle>();
-  /** Of keys without one of their own. */
+  /** Limits of keys without limits of their own. */
   readonly #rateLimit: RateLimit | null;
 
   constructor(
@@ -271,12 +271,12 @@ export class Authorizer {
     return text === '' ? err(refused(GENERIC)) : ok(text);
   }
 
-  /** Equal length for every text, so that comparing takes the same time for each. */
+  /** Equal length for every text, so that comparisons take the same time. */
   #digest(text: string): Buffer {
     return createHmac('sha256', this.#salt).update(text).digest();
   }
 
-  /** What is remembered of a credential, unless its key has changed since. */
+  /** The cached principal of a credential, unless its key has changed since. */
   #known(remembered: RememberedPrincipals<Principal>, text: string): Principal | undefined {
     const known = remembered.get(text);
     if (known === undefined || this.#keys.get(known.record.uid) === known.record) return known;
@@ -284,7 +284,9 @@ export class Authorizer {
     return undefined;
   }
 
-  /** The same one as before the keys changed: a change of another key gives this one nothing. */
+  /**
+   * The same object as before the keys changed: a change of another key does not reset this one.
+   */
   #throttleOf({ uid, rateLimit }: KeyRecord): Throttle | null {
     const limit = rateLimit ?? this.#rateLimit;
     if (limit === null) return null;

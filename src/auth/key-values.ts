@@ -10,9 +10,10 @@ export function keyValue(masterKey: string, uid: string): string {
 const VALUE = /^[0-9a-f]{64}$/;
 
 /**
- * The values of the stored keys. A value is derived once, when its key is created or loaded, and found by its HMAC under
- * a random key of this process: nobody can choose texts whose lookups tell how much of a value they share, and a wrong
- * text costs the same however many keys there are.
+ * The values of the stored keys. A value is derived once, when its key is created or loaded, and
+ * found by its HMAC under a random key of this process: nobody can choose texts whose look-ups
+ * reveal how much of a value they share, and a wrong text costs the same however many keys there
+ * are.
  */
 export class KeyValues {
   readonly #masterKey: string;
@@ -28,7 +29,7 @@ export class KeyValues {
     keys.onChange((uid) => this.#update(uid));
   }
 
-  /** Derived where no key has the uid, so that the time does not tell which uids exist. */
+  /** Derived even if no key has the uid, so that the time does not reveal which uids exist. */
   of(uid: string): string {
     return this.#values.get(uid) ?? keyValue(this.#masterKey, uid);
   }

@@ -1,4 +1,4 @@
-/** API keys as the API knows them: secret values, defaults, creation and change. */
+/** API keys as the API shows them: secret values, defaults, creation and changes. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { rfc3339 } from '../base/clock.ts';
@@ -15,7 +15,7 @@ import { rateLimitOf } from '../contract/rate-limits.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { KeyValues } from './key-values.ts';
 
-/** Least length of a master key in production, bytes. */
+/** Minimum length of a master key in production, bytes. */
 export const MASTER_KEY_BYTES_MIN = 16;
 
 /** 32 random bytes as URL-safe base64 without padding, 43 characters. */
@@ -23,7 +23,7 @@ export function generateMasterKey(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Creation order: a list shows the newest first, so the search key comes on top. */
+/** In creation order: a list shows the newest first, so the search key comes first. */
 const DEFAULT_KEYS: readonly Pick<KeyRecord, 'name' | 'description' | 'actions'>[] = [
   {
     name: 'Default Chat API Key',
@@ -65,7 +65,7 @@ export async function createDefaultKeys(store: KeyStore, clock: Clock): Promise<
   }
 }
 
-/** @param value of the key */
+/** @param value secret value of the key */
 export function keyView(record: KeyRecord, value: string): KeyView {
   return {
     name: record.name,
@@ -81,7 +81,7 @@ export function keyView(record: KeyRecord, value: string): KeyView {
   };
 }
 
-/** The record of a valid request, not yet stored. */
+/** The record for a valid request, not yet stored. */
 export function newKey(
   request: CreateKeyRequest,
   store: KeyStore,
@@ -136,7 +136,7 @@ export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Cl
   };
 }
 
-/** The key of a path segment: a uid when it reads as a UUID, else a key value. */
+/** The key of a path segment: by uid if it is a UUID, else by value. */
 export function findKey(
   segment: string,
   store: KeyStore,

@@ -1,8 +1,10 @@
-/** `movies` matches itself, `mov*` every uid that begins with `mov`, `*` every uid. Case-sensitive. */
+/**
+ * `movies` matches itself, `mov*` every uid that begins with `mov`, `*` every uid. Case-sensitive.
+ */
 export class IndexPatterns {
   readonly #exact = new Set<string>();
   readonly #prefixes = new Set<string>();
-  /** Of the prefixes, the longest first. */
+  /** Lengths of the prefixes, the longest first. */
   readonly #lengths: readonly number[];
 
   constructor(patterns: Iterable<string>) {
@@ -19,8 +21,8 @@ export class IndexPatterns {
   }
 
   /**
-   * The uid itself, or the longest pattern that matches it; undefined: none does. The cost depends on the length of the
-   * uid, not on the number of patterns.
+   * The uid itself, or the longest pattern that matches it; undefined: none does. The cost depends
+   * on the length of the uid, not on the number of patterns.
    */
   best(uid: string): string | undefined {
     if (this.#exact.has(uid)) return uid;

@@ -1,9 +1,12 @@
-/** Credentials remembered at once. */
+/** Maximum number of cached credentials. */
 const COUNT_MAX = 4096;
-/** Characters of all of them: what is worked out from a tenant token takes some times as many bytes. */
+/**
+ * Maximum characters of all of them: the data derived from a tenant token takes several times as
+ * many bytes.
+ */
 const CHARACTERS_MAX = 2 ** 20;
 
-/** What was worked out for credentials that were presented; the oldest are forgotten first. */
+/** A cache of the principals of credentials; the oldest are evicted first. */
 export class RememberedPrincipals<P> {
   readonly #principals = new Map<string, P>();
   #characters = 0;

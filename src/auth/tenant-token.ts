@@ -1,6 +1,6 @@
 /**
- * Tenant tokens: JSON Web Tokens (RFC 7519) that a client signs with the value of an API key to narrow it
- * down to some indexes and filters. The server stores nothing about them.
+ * Tenant tokens: JSON Web Tokens (RFC 7519) that a client signs with the value of an API key to
+ * restrict it to some indexes and filters. The server stores nothing about them.
  */
 import { createSecretKey } from 'node:crypto';
 import jwt from 'jsonwebtoken';
@@ -10,11 +10,11 @@ import { isIndexPattern, normalizeUuid } from '../contract/formats.ts';
 import { IndexPatterns } from './patterns.ts';
 
 export interface TenantToken {
-  /** Uid of the key whose value signs. */
+  /** Uid of the key whose value signs the token. */
   apiKeyUid: string;
   /** Index pattern to filter; null: no filter. */
   searchRules: ReadonlyMap<string, unknown>;
-  /** Of `searchRules`. */
+  /** The patterns of `searchRules`. */
   patterns: IndexPatterns;
   /** Unix seconds; null: no end. */
   exp: number | null;
@@ -25,8 +25,9 @@ export interface TenantToken {
 const ALGORITHMS: jwt.Algorithm[] = ['HS256', 'HS384', 'HS512'];
 
 /**
- * Reads a token without checking its signature.
- * @returns undefined when the text does not have the form of a JWT; else the claims, or what is wrong
+ * Parses a token without checking its signature.
+ * @returns undefined when the text does not have the form of a JWT; else the claims, or what is
+ *   wrong
  */
 export function decodeTenantToken(text: string): Result<TenantToken, string> | undefined {
   const parts = partsOf(text);
@@ -64,7 +65,7 @@ function partsOf(text: string): jwt.Jwt | null {
   }
 }
 
-/** What is nested too deeply could not be written again, in a filter or in a message. */
+/** A value nested too deeply could not be written again, in a filter or in a message. */
 function excessOf(text: string): string | null {
   const parts = text.split('.').map((part) => excessIn(Buffer.from(part, 'base64url')));
   return parts.find((excess) => excess !== null) ?? null;
@@ -102,9 +103,9 @@ function parseRules(claim: unknown): Result<Map<string, unknown>, string> {
   return ok(rules);
 }
 
-/** Whether the token is signed with that key value. Its dates are not looked at. */
+/** Whether the token is signed with that key value. Does not check its dates. */
 export function isSignedWith({ text }: TenantToken, keyValueText: string): boolean {
-  // The library first tries to read a text as a public key, which takes 300 microseconds.
+  // Given a text, the library first tries to parse a public key, which takes 300 microseconds.
   const key = createSecretKey(Buffer.from(keyValueText));
   try {
     jwt.verify(text, key, {
@@ -119,7 +120,7 @@ export function isSignedWith({ text }: TenantToken, keyValueText: string): boole
 }
 
 /**
- * The one rule that counts for an index: an exact uid before patterns, then the longest pattern.
+ * The one rule that applies to an index: an exact uid before patterns, then the longest pattern.
  * @returns undefined when no pattern matches, else the filter or null
  */
 export function ruleFor({ patterns, searchRules }: TenantToken, uid: string): unknown {
@@ -135,7 +136,10 @@ export function combineFilters(request: unknown, rule: unknown): unknown {
   return [...asArray(request), ...asArray(rule)];
 }
 
-/** The text of a filter is not read again: it becomes one of the elements that must all hold, or they come behind its own. */
+/**
+ * The text of a filter is not parsed again: it becomes one of the elements that must all hold, or
+ * the rule is appended to its elements.
+ */
 function withRule({ bytes }: RawJson, rule: unknown): RawJson {
   const own = bytes[0] === OPEN_BRACKET ? bytes.subarray(1, -1) : bytes;
   const rules = asArray(rule).map((element) => JSON.stringify(element));

@@ -2,28 +2,31 @@ import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { RateLimit } from '../contract/rate-limits.ts';
 
-/** What became of a request: it may pass, or why not; and what its answer tells of the limits. */
+/**
+ * The outcome for a request: it may pass, or why not; and what its response says about the limits.
+ */
 export interface Passage {
   refusal: ApiError | null;
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** What the sum of many small fillings may be short of. */
+/** Tolerance for the sum of many small additions. */
 const ROUNDING = 1e-9;
 
-/** How long a search is thought to take, for whoever has too many under way, seconds. */
+/** Assumed duration of a search, for callers with too many concurrent ones, seconds. */
 const SEARCH_SECONDS = 1;
 
 /**
- * Keeps one key to its limits. A token bucket that holds one second's worth of requests is filled evenly, so a second's worth
- * may come at once and the rate holds over any longer time. A request needs one token to pass. A multi-search then takes
- * one for each of its searches, and each search of a conversation takes one: the bucket may go below zero, and the next
- * request waits until it is filled again. Searches under way are counted in the same way.
+ * Enforces the limits of one key. A token bucket that holds one second's worth of requests is
+ * filled evenly, so a second's worth may come at once and the rate holds over any longer time. A
+ * request needs one token to pass. A multi-search then takes one for each of its searches, and each
+ * search of a conversation takes one: the bucket may go below zero, and the next request waits
+ * until it is filled again. Concurrent searches are counted in the same way.
  */
 export class Throttle {
   readonly #clock: Clock;
   #limit: RateLimit;
-  /** Tokens, negative after a request of many searches, and the moment at which that was so. */
+  /** Tokens, negative after a request of many searches, and the moment of that count. */
   #left: number;
   #at: number;
   #searches = 0;
@@ -39,7 +42,7 @@ export class Throttle {
     return this.#limit;
   }
 
-  /** What has been used up stays used up. */
+  /** Tokens already used stay used. */
   set limit(limit: RateLimit) {
     this.#refill();
     const before = this.#limit.requestsPerSecond;
@@ -48,7 +51,7 @@ export class Throttle {
     this.#limit = limit;
   }
 
-  /** A request comes. One that passes as a search ends with `searchesEnded(1)`. */
+  /** Called for each request. If it passes as a search, `searchesEnded(1)` must follow. */
   enter(isSearch: boolean): Passage {
     const { requestsPerSecond, concurrentSearches } = this.#limit;
     if (requestsPerSecond !== null) {
@@ -70,7 +73,7 @@ export class Throttle {
     return { refusal: null, headers };
   }
 
-  /** A request that has passed runs so many searches more. Each ends with `searchesEnded`. */
+  /** A request that has passed runs `count` more searches. `searchesEnded` must follow for each. */
   searchesBegin(count: number): void {
     this.#searches += count;
     if (this.#limit.requestsPerSecond === null) return;
@@ -82,7 +85,7 @@ export class Throttle {
     this.#searches -= count;
   }
 
-  /** What a response says about the limits at this moment. */
+  /** The headers that describe the limits at this moment. */
   headers(): [name: string, value: string][] {
     const { requestsPerSecond } = this.#limit;
     if (requestsPerSecond === null) return [];

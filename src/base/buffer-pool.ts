@@ -1,30 +1,30 @@
 /**
- * Buffers for bytes that live shortly, used again instead of being left to the garbage collector.
+ * Buffers for short-lived bytes, reused instead of being left to the garbage collector.
  *
- * V8 counts the memory of buffers towards its next full collection, and with a small heap a few megabytes of them are
- * enough: answers of 11 KB left to it cost ten full collections a second under load, each stopping the main thread for
- * two to five milliseconds (`docs/performance.md`).
+ * V8 counts the memory of buffers towards its next full collection, and with a small heap a few
+ * megabytes are enough: responses of 11 KB left to it cost ten full collections a second under
+ * load, each stopping the main thread for two to five milliseconds (`docs/performance.md`).
  *
- * Invariant: memory is either free, in one list, or belongs to one taken buffer. What is taken and never given back is
- * collected like any other buffer.
+ * Invariant: memory is either free, in one list, or belongs to one taken buffer. A buffer that is
+ * never given back is collected like any other.
  */
 
-/** Size of the memory behind a pooled buffer; larger ones are made as they are asked for. */
+/** Size of the memory of a pooled buffer; larger ones are allocated on request. */
 export const POOLED_BYTES_MAX = 64 * 1024;
 
-/** More are never kept: 4 MiB. */
+/** Maximum number of free buffers: 4 MiB. */
 const FREE_MAX = 64;
 
 export class BufferPool {
   readonly #free: ArrayBuffer[] = [];
   readonly #taken = new WeakSet<Buffer>();
 
-  /** Memory that waits to be used again. */
+  /** Number of free buffers. */
   get free(): number {
     return this.#free.length;
   }
 
-  /** The contents are whatever was there before: the caller overwrites all of it. */
+  /** Returns a buffer with arbitrary content: the caller overwrites all of it. */
   take(bytes: number): Buffer {
     if (bytes > POOLED_BYTES_MAX) return Buffer.allocUnsafeSlow(bytes);
     const buffer = Buffer.from(this.#free.pop() ?? new ArrayBuffer(POOLED_BYTES_MAX), 0, bytes);
@@ -33,8 +33,8 @@ export class BufferPool {
   }
 
   /**
-   * REQUIRES: nobody reads `buffer` any more, nor any view of its memory. Buffers of other origin, and those given back
-   * already, are left alone.
+   * REQUIRES: nobody reads `buffer` any more, nor any view of its memory. Ignores buffers of other
+   * origin and those already given back.
    */
   giveBack(buffer: Buffer): void {
     if (!this.#taken.delete(buffer)) return;

@@ -1,6 +1,6 @@
 /**
- * Where the build has put a file that runs as a thread or a process of its own: beside the program, and a program
- * that is run from its sources takes the same file.
+ * Where the build puts a file that runs as a thread or process of its own: next to the program. A
+ * program run from its sources uses the same file.
  */
 export function builtFile(name: string): URL {
   const folder = import.meta.url.endsWith('.ts') ? '../../dist/' : './';

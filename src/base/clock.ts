@@ -1,22 +1,26 @@
-/** The present as milliseconds since 1970 (UTC). Everything that asks for the time gets one of these. */
+/**
+ * The current time in milliseconds since 1970 (UTC). All code that needs the time takes one of
+ * these.
+ */
 export interface Clock {
   now(): number;
-  /** Milliseconds that have passed since some moment, whatever is done to the clock. Absent: not known. */
+  /** Milliseconds since some fixed moment, whatever happens to the clock. Absent: unknown. */
   elapsed?(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
 
 /**
- * Moments that never go back nor repeat, milliseconds with microseconds as fraction. While the clock is behind the last
- * one, because it was ahead before, they go on at the pace at which time passes: so durations stay true.
+ * Strictly increasing moments, in milliseconds with microseconds as fraction. While the clock is
+ * behind the last one, because it was ahead before, they advance at the pace of elapsed time: so
+ * durations stay correct.
  */
 export class Moments {
   readonly #clock: Clock;
   #last: number;
   #elapsed: number;
 
-  /** @param last a moment that was given out before; 0: none */
+  /** @param last the last moment returned before; 0: none */
   constructor(clock: Clock, last: number) {
     this.#clock = clock;
     this.#last = last;
@@ -34,7 +38,7 @@ export class Moments {
   }
 }
 
-/** RFC 3339 in UTC with six digits of a second, always: moments sort as texts. */
+/** RFC 3339 in UTC, always with six digits of a second: moments sort as texts. */
 export function rfc3339(ms: number): string {
   const micros = Math.round(ms * 1000);
   const whole = Math.floor(micros / 1000);

@@ -1,11 +1,14 @@
 /**
- * Dates with nanoseconds, as other servers write them. Where numbers are enough, dates are milliseconds with microseconds
- * as fraction (`Clock`).
+ * Dates with nanoseconds, as other servers write them. Where numbers suffice, dates are
+ * milliseconds with microseconds as fraction (`Clock`).
  */
 
 const UTC_DATE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
-/** Nanoseconds since 1970 of a date of RFC 3339 in UTC with up to nine digits of a second; null: it is none. */
+/**
+ * Nanoseconds since 1970 of an RFC 3339 date in UTC with up to nine digits of a second; null: not
+ * such a date.
+ */
 export function nanosOf(text: string): bigint | null {
   const match = UTC_DATE.exec(text);
   const ms = match === null ? NaN : Date.parse(`${match[1]}Z`);
@@ -13,7 +16,7 @@ export function nanosOf(text: string): bigint | null {
   return BigInt(ms) * 1_000_000n + BigInt((match![2] ?? '').padEnd(9, '0'));
 }
 
-/** The opposite: six digits of a second, or as many more as there are. */
+/** The inverse: six digits of a second, or more if needed. */
 export function dateOfNanos(nanos: bigint): string {
   const rest = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const date = new Date(Number((nanos - rest) / 1_000_000n)).toISOString().slice(0, -5);

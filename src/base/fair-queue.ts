@@ -1,6 +1,9 @@
-/** What waits, of several requesters who take turns: each gets one item before another gets its second. */
+/**
+ * Waiting items of several requesters, served round robin: each requester gets one item before
+ * another gets its second.
+ */
 export class FairQueue<T> {
-  /** In the order of their turns. */
+  /** In the order in which they are served. */
   readonly #waiting = new Map<string, T[]>();
   #size = 0;
 
@@ -16,8 +19,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * The oldest item of the requester whose turn it is.
-   * @param may whether it can be the turn of a requester now
+   * Removes the oldest item of the next requester.
+   * @param may whether a requester can be served now
    */
   take(may: (requester: string) => boolean): T | undefined {
     for (const [requester, items] of this.#waiting) {

@@ -1,6 +1,7 @@
 /**
- * Reads JSON bytes member by member without making values: for answers of which little is needed and most is passed on
- * as it is. What is skipped is checked, so that bytes passed on are JSON.
+ * Reads JSON bytes member by member without creating values: for responses of which little is
+ * needed and most is passed on unchanged. Skipped parts are validated, so that bytes passed on are
+ * JSON.
  */
 import { setImmediate } from 'node:timers/promises';
 
@@ -21,7 +22,7 @@ const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)
 /** Documents may be nested deeper than bodies of requests. */
 const DEPTH_MAX = 1100;
 const SCALAR_BYTES_MAX = 400;
-/** Bytes that are read in one turn of the event loop. */
+/** Bytes read in one iteration of the event loop. */
 const SLICE_BYTES = 512 * 1024;
 
 /** REQUIRES: the bytes are valid UTF-8. All methods throw `MalformedJson`. */
@@ -35,7 +36,7 @@ export class JsonScanner {
     this.at = at;
   }
 
-  /** The byte behind white space. */
+  /** The next byte after white space. */
   peek(): number {
     for (;;) {
       const byte = this.bytes[this.at];
@@ -44,7 +45,10 @@ export class JsonScanner {
     }
   }
 
-  /** Reads an object. `visit` stands at the value of a member; what it does not read is skipped. */
+  /**
+   * Reads an object. `visit` is called at the value of each member; a value that it does not read
+   * is skipped.
+   */
   object(visit: (name: string) => void): void {
     this.#open(OPEN_OBJECT);
     if (this.#closes(CLOSE_OBJECT)) return;
@@ -56,7 +60,7 @@ export class JsonScanner {
     } while (this.#goesOn(CLOSE_OBJECT));
   }
 
-  /** Reads an array; the same. */
+  /** Reads an array in the same way. */
   array(visit: () => void): void {
     this.#open(OPEN_ARRAY);
     if (this.#closes(CLOSE_ARRAY)) return;
@@ -68,7 +72,7 @@ export class JsonScanner {
     } while (this.#goesOn(CLOSE_ARRAY));
   }
 
-  /** Like `object`, with visits that may take turns of the event loop. */
+  /** Like `object`, but `visit` may yield to the event loop. */
   async objectInSlices(visit: (name: string) => Promise<void>): Promise<void> {
     this.#open(OPEN_OBJECT);
     if (this.#closes(CLOSE_OBJECT)) return;
@@ -80,7 +84,7 @@ export class JsonScanner {
     } while (this.#goesOn(CLOSE_OBJECT));
   }
 
-  /** Like `array`; other work comes between elements when there is much to read. */
+  /** Like `array`, but yields to the event loop between elements when there is much to read. */
   async arrayInSlices(visit: () => void): Promise<void> {
     this.#open(OPEN_ARRAY);
     if (this.#closes(CLOSE_ARRAY)) return;
@@ -97,7 +101,7 @@ export class JsonScanner {
     } while (this.#goesOn(CLOSE_ARRAY));
   }
 
-  /** The value that follows. Not for what is passed on. */
+  /** The value that follows. Not for values that are passed on. */
   value(): unknown {
     const start = this.at;
     this.skip();
@@ -108,7 +112,7 @@ export class JsonScanner {
     }
   }
 
-  /** Passes over one value. */
+  /** Skips one value. */
   skip(): void {
     const byte = this.peek();
     if (byte === QUOTE) this.#string();
@@ -117,7 +121,7 @@ export class JsonScanner {
     else this.#scalar();
   }
 
-  /** Throws when more than white space follows. */
+  /** Throws when anything but white space follows. */
   end(): void {
     if (this.peek() !== -1) throw this.#malformed();
   }
@@ -141,7 +145,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** Of a member; stands at its value afterwards. */
+  /** Reads the name of a member; stops at its value. */
   #name(): string {
     if (this.peek() !== QUOTE) throw this.#malformed();
     const start = this.at;

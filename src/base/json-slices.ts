@@ -1,11 +1,14 @@
-/** JSON of values that are too large for one turn of the event loop. */
+/** JSON of values that are too large for one iteration of the event loop. */
 import { setImmediate } from 'node:timers/promises';
 import { jsonString, RawJson } from './json.ts';
 
-/** What is made of JSON in one turn, UTF-16 units or so: about a millisecond. */
+/** JSON written in one iteration, UTF-16 units: about a millisecond. */
 const SLICE_UNITS = 128 * 1024;
 
-/** No more than `JSON.stringify` has to write, but at most `most`, UTF-16 units. What is there as JSON counts as `most`. */
+/**
+ * A lower bound of what `JSON.stringify` has to write, but at most `limit`, UTF-16 units. `RawJson`
+ * counts as `limit`.
+ */
 export function weightOf(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 1;
@@ -24,14 +27,14 @@ export function weightOf(value: unknown, limit: number): number {
   return weight;
 }
 
-/** So many characters of a text count as one more value. */
+/** This many characters of a text count as one more value. */
 export const CHARACTERS_OF_VALUE = 128;
 
 function countOfText(text: string): number {
   return 1 + Math.floor(text.length / CHARACTERS_OF_VALUE);
 }
 
-/** How many values a value is made of. At most `most` are counted, or a few more. A part that stays text counts as many. */
+/** Number of values in a value. Stops counting soon after `limit`. `RawJson` counts as `limit`. */
 export function countValues(value: unknown, limit: number): number {
   if (value instanceof RawJson) return limit;
   if (typeof value === 'string') return countOfText(value);
@@ -49,8 +52,9 @@ export function countValues(value: unknown, limit: number): number {
 }
 
 /**
- * What `jsonString` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
- * then. REQUIRES: JSON can hold the value, and no large part of it but `RawJson` has a `toJSON`
+ * The output of `jsonString` as UTF-8; yields to the event loop meanwhile. The value must not
+ * change until then. REQUIRES: JSON can represent the value, and no large part of it but `RawJson`
+ * has a `toJSON`
  */
 export async function jsonInSlices(value: unknown): Promise<Buffer> {
   const parts: Uint8Array[] = [];
@@ -73,10 +77,10 @@ export async function jsonInSlices(value: unknown): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Longer JSON is made in turns of the event loop, UTF-16 units. */
+/** Longer JSON is written in slices, UTF-16 units. */
 const AT_ONCE_UNITS_MAX = 64 * 1024;
 
-/** The JSON of a value as `jsonInTurns` makes it; at once where it is short. */
+/** The JSON of a value, made by `jsonInSlices` unless it is short. */
 export function jsonText(value: unknown): string | Promise<Buffer> {
   return weightOf(value, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
     ? jsonString(value)
@@ -95,7 +99,7 @@ function* piecesOfText(text: string): Generator<string, void> {
   yield '"';
   for (let start = 0; start < text.length;) {
     let end = Math.min(start + SLICE_UNITS, text.length);
-    // Both halves of a character stay together.
+    // Keep both halves of a surrogate pair together.
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--;
     yield JSON.stringify(text.slice(start, end)).slice(1, -1);
     start = end;

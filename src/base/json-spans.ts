@@ -1,6 +1,6 @@
 /**
- * Where values stand in a text that is known to be JSON, without making them. Places are those of UTF-16 units; an end is
- * behind the last one.
+ * Positions of values in a text that is known to be JSON, without creating the values. Positions
+ * are UTF-16 units; ends are exclusive.
  */
 
 export interface Span {
@@ -10,7 +10,7 @@ export interface Span {
 
 export interface Member extends Span {
   name: string;
-  /** Of the opening quote of the name; `begin` is that of the value. */
+  /** Position of the opening quote of the name; `begin` is that of the value. */
   from: number;
 }
 
@@ -33,7 +33,7 @@ function behindString(text: string, begin: number): number {
   throw notJson(begin);
 }
 
-/** Next of what opens, closes or hides brackets. */
+/** The next character that opens, closes or hides brackets. */
 const BRACKET = /["[\]{}]/g;
 const SCALAR = /[^,\]}\s]+/y;
 

@@ -1,6 +1,6 @@
 /**
- * JSON text to values without losing anything that a check or an id needs: the nesting limit, the position of a fault,
- * and how a number was written.
+ * Parses JSON without losing anything that a check or an id needs: the nesting limit, the position
+ * of a fault, and how a number was written.
  */
 import { isUtf8 } from 'node:buffer';
 import { err, ok, type Result } from './result.ts';
@@ -8,16 +8,16 @@ import { err, ok, type Result } from './result.ts';
 /** Deepest nesting of arrays and objects. */
 export const JSON_DEPTH_MAX = 128;
 
-/** Values in one text: what they take of memory is many times their text. */
+/** Values in one text: they take many times the memory of the text. */
 export const JSON_VALUES_MAX = 2_000_000;
 
 /**
- * The greatest double below 2^64. Greater integers of 64 bits would be rounded up to 2^64, and an answer that tells them
- * again would hold a number that is none of 64 bits.
+ * The greatest double below 2^64. Greater 64-bit integers would be rounded up to 2^64, and a
+ * response that repeats them would contain a number beyond 64 bits.
  */
 export const INTEGER_DOUBLE_MAX = 18_446_744_073_709_549_568;
 
-/** A number that is written in a way that its value does not tell: `2.0`, `1e3`, `18446744073709551616`. */
+/** A number whose value does not show how it was written: `2.0`, `1e3`, `18446744073709551616`. */
 export class JsonNumber {
   readonly text: string;
 
@@ -29,7 +29,7 @@ export class JsonNumber {
     return Math.min(Number(this.text), this.isInteger ? INTEGER_DOUBLE_MAX : Infinity);
   }
 
-  /** Integer fields take nothing else, number fields take all. */
+  /** Integer fields accept nothing else, number fields accept all. */
   get isInteger(): boolean {
     return isInteger64(this.text);
   }
@@ -39,12 +39,12 @@ export class JsonNumber {
   }
 }
 
-/** A value that is only passed on, as its JSON. Where it is stored: see `long-values.ts`. */
+/** A value that is only passed on, as JSON. For its storage see `long-values.ts`. */
 export class RawJson {
   #bytes: Buffer | null;
   #text: string | null;
 
-  /** @param json the text, or its UTF-8 */
+  /** @param json a text, or its UTF-8 */
   constructor(json: Buffer | string) {
     this.#bytes = typeof json === 'string' ? null : json;
     this.#text = typeof json === 'string' ? json : null;
@@ -64,13 +64,19 @@ export class RawJson {
   }
 }
 
-/** The JSON of a number in a field of fractions: a whole one has a fraction too, which typed clients rely on. */
+/**
+ * The JSON of a number in a field of fractions: whole numbers get a fraction too, which typed
+ * clients rely on.
+ */
 export function floatText(value: number): string {
   const text = JSON.stringify(value === 0 ? 0 : value);
   return /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** A number of a field of fractions, in a value that leaves this process: `jsonString` writes it as `floatText` does. */
+/**
+ * A number of a field of fractions, in a value that leaves this process: `jsonString` writes it as
+ * `floatText` does.
+ */
 export class JsonFloat {
   readonly value: number;
 
@@ -83,7 +89,7 @@ export class JsonFloat {
   }
 }
 
-/** While `jsonString` calls `JSON.stringify`: whether that has met a part with a text of its own. */
+/** Set while `jsonString` calls `JSON.stringify`: whether it has met a part with its own text. */
 let writing: { hasParts: boolean } | null = null;
 
 function leavesOut(): boolean {
@@ -93,8 +99,9 @@ function leavesOut(): boolean {
 }
 
 /**
- * Like `JSON.stringify`, with parts that are {@link RawJson} as they are, and {@link JsonFloat}s as floats.
- * REQUIRES: JSON can hold the value, and nothing that has such parts has a `toJSON`
+ * Like `JSON.stringify`, but {@link RawJson} parts are inserted as they are, and {@link JsonFloat}s
+ * are written as floats. REQUIRES: JSON can represent the value, and nothing that has such parts
+ * has a `toJSON`
  */
 export function jsonString(value: unknown): string {
   if (value instanceof RawJson) return value.text;
@@ -118,26 +125,31 @@ export function jsonString(value: unknown): string {
 }
 
 /**
- * A text or member whose number `JSON.parse` would turn into an integer although it is not written as one.
- * Array elements are left out on purpose: vectors are long. Who needs them exactly says so.
+ * Matches a text or member whose number `JSON.parse` would turn into an integer although it is not
+ * written as one. Array elements are excluded on purpose: vectors are long. Callers that need them
+ * exactly set `exact`.
  */
 const DISGUISED_INTEGER = /(?:^|:)\s*-?\d+(?:\.0+(?![0-9])|\.?\d*[eE]|(?<=\d{16}))/;
 
 export interface JsonOptions {
-  /** Every number that its value does not tell is a {@link JsonNumber}, also in arrays. */
+  /**
+   * Every number whose value does not show how it was written is a {@link JsonNumber}, also in
+   * arrays.
+   */
   exact?: boolean;
 }
 
 /**
- * Parses a whole text. Numbers that are not written as integers of 64 bits, though their value may be integral, become
- * {@link JsonNumber}s. The error is the reason with line and column, without a final full stop.
+ * Parses a whole text. Numbers that are not written as 64-bit integers, though their value may be
+ * integral, become {@link JsonNumber}s. The error is the reason with line and column, without a
+ * final full stop.
  */
 export function parseJson(
   bytes: Buffer,
   { exact = false }: JsonOptions = {},
 ): Result<unknown, string> {
   if (!isUtf8(bytes)) return err('the text is not valid UTF-8');
-  // A text too short for that many brackets cannot be too deep.
+  // A text too short for that many brackets cannot be nested too deeply.
   if (bytes.length > 2 * JSON_DEPTH_MAX) {
     const { depth, values } = shapeOf(bytes);
     if (depth > JSON_DEPTH_MAX) return err(`it is nested deeper than ${JSON_DEPTH_MAX} levels`);
@@ -153,10 +165,16 @@ export function parseJson(
   return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
-/** Objects and arrays in a text that is not a request: each takes up to thirty times the memory of its two brackets. */
+/**
+ * Objects and arrays in a text that is not a request: each takes up to thirty times the memory of
+ * its two brackets.
+ */
 export const JSON_CONTAINERS_MAX = 2_000_000;
 
-/** Why a text is not to be parsed: it would take many times its bytes, or be nested too deeply. Null: it may be. */
+/**
+ * Why a text must not be parsed: it would take many times its bytes, or is nested too deeply. Null:
+ * it may be parsed.
+ */
 export function excessIn(bytes: Buffer): string | null {
   if (bytes.length <= 2 * JSON_DEPTH_MAX) return null;
   const { depth, containers } = shapeOf(bytes);
@@ -167,7 +185,7 @@ export function excessIn(bytes: Buffer): string | null {
   return null;
 }
 
-/** Another server has answered with JSON that is not parsed. */
+/** Another server has sent JSON that must not be parsed. */
 export class ExcessiveJson extends Error {
   override readonly name = 'ExcessiveJson';
 }
@@ -175,14 +193,17 @@ export class ExcessiveJson extends Error {
 /** Shorter responses are parsed whatever they contain. */
 const RESPONSE_BYTES_FREE = 1024 * 1024;
 
-/** Parses a response of another server. Throws `ExcessiveJson` or a `SyntaxError`. */
+/** Parses the response of another server. Throws `ExcessiveJson` or a `SyntaxError`. */
 export function parseResponse(bytes: Buffer): unknown {
   const excess = bytes.length > RESPONSE_BYTES_FREE ? excessIn(bytes) : null;
   if (excess !== null) throw new ExcessiveJson(excess);
   return JSON.parse(bytes.toString());
 }
 
-/** The deepest nesting, no less than the number of values, the number of objects and arrays. */
+/**
+ * The deepest nesting, an upper bound of the number of values, and the number of objects and
+ * arrays.
+ */
 function shapeOf(bytes: Buffer): { depth: number; values: number; containers: number } {
   let containers = 0;
   let depth = 0;
@@ -221,7 +242,10 @@ function reasonOf(error: Error, text: string): string {
   return `${what} at line ${line}, column ${at - lineStart + 1}`;
 }
 
-/** Where a text stops being JSON, for the faults of which `JSON.parse` shows the surroundings only. */
+/**
+ * The position at which a text stops being JSON, for faults where `JSON.parse` shows only the
+ * context.
+ */
 function faultAt(text: string): number {
   try {
     new LosslessReader(text).read();
@@ -246,7 +270,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** Reads a text of JSON into values and {@link JsonNumber}s. Linear in its length. */
+/** Parses JSON into values and {@link JsonNumber}s. Linear in its length. */
 class LosslessReader {
   readonly #text: string;
   #at = 0;
@@ -255,7 +279,7 @@ class LosslessReader {
     this.#text = text;
   }
 
-  /** Throws `Unexpected` where something else stands than may stand there. */
+  /** Throws `Unexpected` at a character that is not allowed there. */
   read(): unknown {
     const value = this.#value();
     this.#skip();
@@ -263,7 +287,7 @@ class LosslessReader {
     return value;
   }
 
-  /** Behind white space; NaN at the end. */
+  /** Skips white space; NaN at the end. */
   #skip(): number {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at);
@@ -319,7 +343,7 @@ class LosslessReader {
     }
   }
 
-  /** Behind a member or element: whether it was the last one. */
+  /** After a member or element: whether it was the last one. */
   #endsWith(close: number): boolean {
     const code = this.#skip();
     if (code !== close && code !== COMMA) throw new Unexpected(this.#at);
@@ -357,13 +381,14 @@ function scalar(token: string): unknown {
   if (token === 'false') return false;
   if (token === 'null') return null;
   const number = Number(token);
-  // A plain integer is told by its value, and a fraction is no integer however it is written.
+  // The value of a plain integer shows how it was written, and a fraction is no integer in any
+  // form.
   if (/^-?\d{1,15}$/.test(token) || (token.includes('.') && !Number.isInteger(number)))
     return number;
   return new JsonNumber(token);
 }
 
-/** The same value with plain numbers, changed in place. */
+/** Replaces each `JsonNumber` by a plain number, in place. */
 export function plainNumbers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof JsonNumber) return value.value;
@@ -381,7 +406,9 @@ export function plainNumbers(value: unknown): unknown {
   return value;
 }
 
-/** The JSON of a value with numbers as they were written: what `parseJson` with `exact` has read. */
+/**
+ * The JSON of a value with numbers as they were written: for values from `parseJson` with `exact`.
+ */
 export function losslessText(value: unknown): string {
   if (value instanceof JsonNumber) return value.text;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -392,13 +419,16 @@ export function losslessText(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** What an id says: a string as it is, anything else as its JSON text. */
+/** The text of an id: a string as it is, anything else as its JSON text. */
 export function exactText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value instanceof JsonNumber ? value.text : JSON.stringify(value);
 }
 
-/** Whether the text of a JSON number is an integer from -2^63 to 2^64 - 1, without fraction or exponent. */
+/**
+ * Whether the text of a JSON number is an integer from -2^63 to 2^64 - 1, without fraction or
+ * exponent.
+ */
 export function isInteger64(integer: string): boolean {
   if (/[.eE]/.test(integer)) return false;
   if (integer.length < 18) return true;
@@ -412,7 +442,7 @@ export function shortJson(value: unknown): string {
   return text.length <= 100 ? text : `${text.slice(0, 97)}...`;
 }
 
-/** Code unit order of UTF-8 bytes equals code point order; JavaScript's `<` is not that beyond the BMP. */
+/** Compares in code point order, as UTF-8 bytes would; JavaScript's `<` differs beyond the BMP. */
 export function compareUtf8(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -422,7 +452,7 @@ export function compareUtf8(a: string, b: string): number {
     if (x !== y) {
       const xHigh = x >= 0xd800 && x <= 0xdfff;
       const yHigh = y >= 0xd800 && y <= 0xdfff;
-      // A surrogate stands for a code point above every other code unit.
+      // A surrogate represents a code point above every other code unit.
       if (xHigh !== yHigh) return xHigh ? 1 : -1;
       return x - y;
     }
@@ -432,7 +462,7 @@ export function compareUtf8(a: string, b: string): number {
 
 /** Sorts texts by `compareUtf8`, in place. */
 export function sortUtf8(texts: string[]): string[] {
-  // Without surrogates it is the order of the language itself, which compares many times as fast.
+  // Without surrogates this is JavaScript's own order, whose comparison is many times as fast.
   return texts.some((text) => /[\ud800-\uffff]/.test(text))
     ? texts.sort(compareUtf8)
     : // oxlint-disable-next-line unicorn/require-array-sort-compare -- the order of code units

@@ -20,7 +20,7 @@ const LEVEL_VALUES: Readonly<Record<LogLevel, number>> = {
 
 export type LogMode = 'human' | 'json';
 
-/** Which events pass: by module, and for the modules not named. */
+/** The events to log: by module, and for all other modules. */
 export interface LogFilter {
   readonly modules: ReadonlyMap<string, LogLevel>;
   readonly others: LogLevel;
@@ -31,7 +31,7 @@ export function isLogLevel(text: string): text is LogLevel {
 }
 
 /**
- * `module=level` items and at most one bare level, separated by commas. An item without a known level
+ * Comma-separated `module=level` items and at most one bare level. An item without a known level
  * after `=` names a module that is then silent; unknown modules are accepted.
  */
 export function parseLogFilter(text: string): Result<LogFilter, string> {
@@ -68,7 +68,7 @@ function mostVerbose({ modules, others }: LogFilter): number {
   return Math.min(...[others, ...modules.values()].map((level) => LEVEL_VALUES[level]));
 }
 
-/** What happened, as it is told in the mode `json`. */
+/** An event as logged in the mode `json`. */
 interface LogEvent {
   timestamp: string;
   level: string;
@@ -81,7 +81,10 @@ interface Sink {
   write(event: LogEvent): void;
 }
 
-/** What is logged of an error: other members may hold anything, such as a request with its headers. */
+/**
+ * The logged fields of an error: other members may hold anything, such as a request with its
+ * headers.
+ */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? withoutSecrets(error) : error;
   const { name, message, stack = '', code, cause } = error as Error & { code?: unknown };
@@ -92,11 +95,11 @@ function errorFields(error: unknown): unknown {
   };
 }
 
-/** Where secrets may stand in what is logged. */
+/** Paths that may hold secrets in logged values. */
 const SECRETS = ['masterKey', 'apiKey', '*.apiKey', 'headers.authorization', '*.authorization'];
 
 /**
- * The log of the process: to standard error, and to at most one client that listens. Each module logs
+ * The log of the process: to standard error, and to at most one listening client. Each module logs
  * under its name, the field `target`.
  */
 export class Logs {
@@ -106,7 +109,7 @@ export class Logs {
   #stream: (Sink & { end(): void }) | null = null;
   #writer: StderrWriter | null = null;
 
-  /** @param tty colours when people look at it */
+  /** @param tty use colours, for a terminal */
   constructor(level: LogLevel, mode: LogMode, tty: boolean) {
     this.#stderr = {
       filter: { modules: new Map(), others: level },
@@ -136,8 +139,8 @@ export class Logs {
   }
 
   /**
-   * For what happens thousands of times a second: some 3 us, and nothing while nobody looks. `fields` holds no secret;
-   * nothing is redacted.
+   * For events that happen thousands of times a second: takes about 3 us, and nothing when nobody
+   * listens. `fields` must hold no secret; nothing is redacted.
    */
   often(level: LogLevel, target: string, fields: LogEvent['fields']): void {
     const value = LEVEL_VALUES[level];
@@ -145,7 +148,10 @@ export class Logs {
     this.#emit({ timestamp: new Date().toISOString(), level, fields, target }, value);
   }
 
-  /** Resolves when what was told so far is written to standard error, at the latest after `timeoutMs`. */
+  /**
+   * Resolves when everything logged so far is written to standard error, after `timeoutMs` at the
+   * latest.
+   */
   async written(timeoutMs: number): Promise<void> {
     await this.#writer?.written(timeoutMs);
   }
@@ -156,8 +162,8 @@ export class Logs {
   }
 
   /**
-   * Null: somebody listens already. `write` gets whole lines.
-   * @returns ends this stream, and no later one
+   * Null: another client is listening. `write` gets whole lines.
+   * @returns a function that ends this stream, and no later one
    */
   openStream(
     filter: LogFilter,
@@ -169,7 +175,7 @@ export class Logs {
     const stream = { filter, write: writer(mode, false, write), end };
     this.#stream = stream;
     this.#applyLevel();
-    // A first line lets the client know at once that it is connected.
+    // The first line shows the client at once that it is connected.
     const timestamp = new Date().toISOString();
     stream.write({
       timestamp,
@@ -235,7 +241,7 @@ function writer(
     : (event) => write(humanLine(event, colours));
 }
 
-/** ANSI colours of levels. */
+/** ANSI colours of the levels. */
 const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33, info: 32 };
 
 /** One line for people: date, level, module, text, fields. */
@@ -254,7 +260,7 @@ function humanLine({ timestamp, level, fields, target }: LogEvent, colours: bool
 /** Needs no quotes. */
 const PLAIN = /^[\w.:/{}-]+$/;
 
-/** Control characters neither begin a line nor colour it. */
+/** Control characters must not start a line or colour it. */
 function oneLine(text: string): string {
   // eslint-disable-next-line no-control-regex
   return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;

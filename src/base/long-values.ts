@@ -1,6 +1,7 @@
 /**
- * Long values are stored apart: what is passed on as its JSON ({@link RawJson}) gets a key of its own, and nobody reads
- * its bytes with the rest. In its place the object has null, and the member `long`, the first, names it with its bytes:
+ * Long values are stored separately: a value that is only passed on as JSON ({@link RawJson}) gets
+ * a key of its own, and reading the rest does not read its bytes. The object has null instead of
+ * it, and its first member `long` names it with its size in bytes:
  * `{"long":{"settings/synonyms":52031},"type":"settingsUpdate","settings":{"synonyms":null}}`.
  */
 import { RawJson } from './json.ts';
@@ -17,7 +18,10 @@ export interface Apart {
   readonly long: ReadonlyMap<string, RawJson>;
 }
 
-/** Long values are members of the object, or of one of these. REQUIRES: no member is called `long` */
+/**
+ * Separates the long values, which are members of the object or of one of these. REQUIRES: no
+ * member is called `long`
+ */
 export function longApart(whole: Members): Apart {
   const long = new Map<string, RawJson>();
   for (const [name, value] of Object.entries(whole)) {
@@ -36,7 +40,7 @@ export function longApart(whole: Members): Apart {
   return { rest, long };
 }
 
-/** The object of which `longApart` has made `rest`. */
+/** The object from which `longApart` made `rest`. */
 export function longTogether(rest: Members, bytesOf: (path: string) => Buffer): Members {
   if (rest.long === undefined) return rest;
   const { long, ...whole } = rest;

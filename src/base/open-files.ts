@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** How many files this process may have open at a time; Infinity where that cannot be told. */
+/** How many files this process may have open; Infinity where that is unknown. */
 export function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

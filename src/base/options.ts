@@ -1,4 +1,6 @@
-/** Options of a program: declared once, read from flags and the environment, told by --help. */
+/**
+ * Options of a program: declared once, read from flags and the environment, documented by --help.
+ */
 import { parseArgs } from 'node:util';
 import { err, ok, type Result } from './result.ts';
 import { parseSize } from './size.ts';
@@ -11,11 +13,16 @@ export interface Option {
   help: string;
   /** As shown by --help. */
   initial?: string;
-  /** The reference has no such option. */
+  /** Meilisearch has no such option. */
   ours?: true;
-  /** A name of earlier versions of the reference for the option named here. --help leaves it out. */
+  /**
+   * A name of earlier versions of the reference for the option named here. --help leaves it out.
+   */
   means?: string;
-  /** Accepted from start scripts of the reference and without effect; --help leaves it out, and `help` is the reason that is logged. */
+  /**
+   * Accepted from start scripts of the reference and without effect; --help leaves it out, and
+   * `help` is the reason that is logged.
+   */
   ignored?: true;
 }
 
@@ -23,10 +30,10 @@ export type Options = Readonly<Record<string, Option>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type OptionName<O extends Options> = keyof O & string;
 type Value = string | number | boolean;
-/** As they were given: not yet checked. */
+/** The values as given: not yet checked. */
 export type Values<O extends Options> = Partial<Record<OptionName<O>, Value>>;
 
-/** What was given cannot be meant. Its message is for the person who gave it. */
+/** An option has an invalid value. The message is for the person who gave it. */
 export class BadOption extends Error {
   override readonly name = 'BadOption';
 }
@@ -42,11 +49,11 @@ export function isOptionOf<O extends Options>(options: O, name: string): name is
 
 export interface Flags<O extends Options> {
   values: Values<O>;
-  /** What stands on the command line beside options. */
+  /** Arguments that are not options. */
   operands: string[];
 }
 
-/** @param takesOperands otherwise they are refused */
+/** @param takesOperands whether operands are allowed */
 export function readFlags<O extends Options>(
   options: O,
   argv: readonly string[],
@@ -124,7 +131,7 @@ export function variableName(name: string): string {
   return `GANNET_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The values given, by kind. What is given in a wrong form throws `BadOption`. */
+/** The given values, by type. Throws `BadOption` for a malformed one. */
 export class GivenOptions<O extends Options> {
   readonly #values: Values<O>;
 
@@ -178,12 +185,12 @@ export class GivenOptions<O extends Options> {
   }
 }
 
-/** Whether people are told of an option. */
+/** Whether --help lists an option. */
 export function isShown({ means, ignored }: Option): boolean {
   return means === undefined && ignored !== true;
 }
 
-/** What --help says of the options, one paragraph each. */
+/** The --help text of the options, one paragraph each. */
 export function optionsHelp(options: Options): string {
   const values = { flag: '', optionalCount: ' [N]', text: ' TEXT', size: ' SIZE', count: ' N' };
   return Object.entries(options)

@@ -1,4 +1,7 @@
-/** A member of a record whose names clients choose. What every object has, such as `constructor`, is none. */
+/**
+ * A member of a record whose names clients choose. Inherited members such as `constructor` do not
+ * count.
+ */
 export function own<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -2,7 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 const SLICE_MS = 5;
 
-/** @returns a function that lets other work of the thread go on when the slice is used up, and tells whether it did */
+/**
+ * @returns a function that yields to other work of the thread when the time slice is used up, and
+ *   returns whether it did
+ */
 export function pauser(): () => Promise<boolean> | false {
   let until = performance.now() + SLICE_MS;
   return () => {

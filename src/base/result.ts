@@ -1,4 +1,6 @@
-/** An expected outcome as a value: failures that the caller has to handle are returned, not thrown. */
+/**
+ * An expected outcome as a value: failures that the caller has to handle are returned, not thrown.
+ */
 export type Result<T, E = Error> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
@@ -10,7 +12,7 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error };
 }
 
-/** The value, or the error thrown. For places where a failure ends the request anyway. */
+/** The value; throws the error. For code where a failure ends the request anyway. */
 export function unwrap<T>(result: Result<T, Error>): T {
   if (result.ok) return result.value;
   throw result.error;

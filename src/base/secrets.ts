@@ -1,9 +1,10 @@
 /**
- * What is shown of values that can be credentials: API keys, headers, user info and query of URLs. The only place that
- * decides this. A masked value that comes back stands for the stored one (`unmasked...`).
+ * How values that can be credentials are shown: API keys, headers, user info and query of URLs. The
+ * only file that decides this. A masked value that comes back represents the stored one
+ * (`unmasked...`).
  *
- * A name or a value decides whether a header or a parameter can be a credential: short values under harmless names, such
- * as `X-Team: search` or `?v=2`, are shown as they are.
+ * The name or the value decides whether a header or a parameter can be a credential: short values
+ * under harmless names, such as `X-Team: search` or `?v=2`, are shown as they are.
  */
 
 type Texts = Readonly<Record<string, string>>;
@@ -14,7 +15,7 @@ const CREDENTIAL_BYTES_MIN = 8;
 const SECRET_NAME =
   /auth|key|token|secret|passw|pwd|passphrase|credential|signature|session|cookie|jwt|bearer|^sig$|^pass$/i;
 
-/** Headers and parameters whose values are known to be none, whatever their length. */
+/** Headers and parameters whose values are never credentials, whatever their length. */
 const HARMLESS_NAMES = new Set([
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'connection', 'host'],
   ...['content-encoding', 'content-length', 'content-type', 'user-agent', 'origin'],
@@ -29,11 +30,11 @@ function canBeCredential(name: string, value: string): boolean {
   return SECRET_NAME.test(name) || Buffer.byteLength(value) >= CREDENTIAL_BYTES_MIN;
 }
 
-// --- Views ------------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
 /**
- * The number of bytes kept depends on the length of the secret; the cut moves forward to a character boundary. What is
- * masked already stays so.
+ * The number of bytes kept depends on the length of the secret; the cut moves forward to a
+ * character boundary. A masked text stays unchanged.
  */
 export function masked(secret: string): string {
   if (isMasked(secret)) return secret;
@@ -46,7 +47,7 @@ export function masked(secret: string): string {
   return bytes.toString('utf8', 0, cut) + mask;
 }
 
-/** Whether a text is one that {@link masked} makes. */
+/** Whether a text could be the output of {@link masked}. */
 export function isMasked(text: string): boolean {
   return /^.{0,5}?X{3,6}\.\.\.$/su.test(text);
 }
@@ -63,7 +64,10 @@ function maskedHeader(name: string, value: string): string {
   return scheme + masked(value.slice(scheme.length));
 }
 
-/** As it is, unless it holds something to mask. Of a text that is no URL nothing is shown that could be a credential. */
+/**
+ * Unchanged unless it contains something to mask. For a text that is no URL, nothing that could be
+ * a credential is shown.
+ */
 export function maskedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -112,12 +116,12 @@ function pairOf(pair: string): { name: string | null; value: string } {
     : { name: pair.slice(0, at), value: pair.slice(at + 1) };
 }
 
-/** A name or value of a query. */
+/** A decoded name or value of a query. */
 function decoded(text: string): string {
   return unescaped(text.replaceAll('+', ' '));
 }
 
-/** Without `%` escapes; as it is where these are none. */
+/** Decodes `%` escapes; returns the text unchanged if they are malformed. */
 export function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -126,7 +130,7 @@ export function unescaped(text: string): string {
   }
 }
 
-/** JSON in which texts under names of credentials are masked, at any depth. */
+/** JSON in which texts under credential names are masked, at any depth. */
 export function maskedMembers(value: unknown): unknown {
   return mapMembers(value, (name, text) => (isSecretMember(name, text) ? masked(text) : text));
 }
@@ -136,7 +140,7 @@ function isSecretMember(name: string, text: string): boolean {
   return SECRET_MEMBER.test(name) && !text.includes('{{') && text !== '';
 }
 
-/** Names in a request, where `max_tokens` or `keywords` are no credentials. */
+/** Credential names in a request, where `max_tokens` or `keywords` are no credentials. */
 const SECRET_MEMBER =
   /^(?:.*[-_])?(?:api[-_]?key|key|token|secret|password|passwd|pwd|authorization|auth|credentials?|signature|bearer|jwt|session|cookie)$|(?:Key|Token|Secret|Password|Credentials?)$/i;
 
@@ -151,7 +155,7 @@ function mapMembers(value: unknown, map: (name: string, text: string) => string)
   );
 }
 
-/** A text of our own, such as the message of an error: URLs and credentials behind their scheme are masked. */
+/** A text of our own, such as an error message: masks URLs, and credentials after their scheme. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(URLS, (url) => maskedUrl(url))
@@ -161,9 +165,9 @@ export function withoutSecrets(text: string): string {
 const URLS = /\bhttps?:\/\/[^\s"'`<>\\]+/gi;
 const CREDENTIALS = /\b((?:Bearer|Basic|Token|ApiKey) +)([\w.~+/=-]{8,})/gi;
 
-// --- Values that come back --------------------------------------------------------------------------
+// --- Values that come back -----------------------------------------------------------------------
 
-/** @returns `stored` where `given` is what is shown of it */
+/** @returns `stored` when `given` is its masked form */
 export function unmasked(given: string, stored: unknown): string {
   return typeof stored === 'string' && given === masked(stored) ? stored : given;
 }
@@ -185,8 +189,8 @@ export function unmaskedHeaders<V extends string | null>(
 }
 
 /**
- * The whole URL as it was shown, or parts of it: of the same server each masked part stands for the stored one, so that a
- * path can be changed without the credentials. Another server never gets them.
+ * Restores a masked URL, whole or in parts: for the same server each masked part becomes the stored
+ * one, so that a path can be changed without the credentials. Another server never gets them.
  */
 export function unmaskedUrl(given: string, stored: unknown): string {
   if (typeof stored !== 'string') return given;
@@ -221,7 +225,7 @@ export function unmaskedUrl(given: string, stored: unknown): string {
   return changed ? url.href : given;
 }
 
-/** JSON as {@link maskedMembers} showed it. */
+/** Restores JSON that {@link maskedMembers} has masked. */
 export function unmaskedMembers(given: unknown, stored: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given;
   if (Array.isArray(given)) {
@@ -242,19 +246,19 @@ export function unmaskedMembers(given: unknown, stored: unknown): unknown {
   );
 }
 
-// --- Texts of others --------------------------------------------------------------------------------
+// --- Texts of others -----------------------------------------------------------------------------
 
-/** Characters of a text of another server that are looked at; the rest is cut off. */
+/** Characters of another server's text that are examined; the rest is cut off. */
 const TEXT_LENGTH_MAX = 16 * 1024;
-/** Of a longer secret each piece of this length is hidden, so that the half of a secret is hidden as well. */
+/** Pieces of this length of a longer secret are hidden, so that half a secret is hidden as well. */
 const PIECE_LENGTH = 8;
-/** Characters of all secrets of a request that are looked for. */
+/** Total length of the secrets of a request that are searched for, characters. */
 const SECRETS_LENGTH_MAX = 8 * 1024;
-/** Shorter secrets are not looked for: they would be found in any text. */
+/** Shorter secrets are not searched for: they would be found in any text. */
 const SECRET_LENGTH_MIN = 4;
 const HIDDEN = '***';
 
-/** What a request sends that can be a credential. */
+/** The parts of a request that can be credentials. */
 export interface SentSecrets {
   url: URL;
   headers: Texts;
@@ -263,8 +267,8 @@ export interface SentSecrets {
 }
 
 /**
- * Takes what a request sent out of texts that its receiver answers: as it was sent, escaped for URLs, JSON and HTML, in
- * base64 and in hexadecimal, in any case of letters, and pieces of it.
+ * Removes what a request sent from the response texts of its receiver: as sent, escaped for URLs,
+ * JSON and HTML, in base64 and in hexadecimal, in any letter case, and in pieces.
  */
 export class SecretFilter {
   readonly #pieces = new Set<string>();
@@ -315,7 +319,7 @@ function endOfRun(flags: Uint8Array, from: number): number {
   return end < 0 ? flags.length : end;
 }
 
-/** Letters of ASCII alone: the length stays. */
+/** Lower-cases ASCII letters only: the length stays. */
 function lower(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -352,7 +356,7 @@ function* secretsInHeaders(headers: Texts): Generator<string> {
   }
 }
 
-/** Of settings, and of templates of requests. */
+/** Secrets in settings and in templates of requests. */
 function* secretsInBody(value: unknown): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {
@@ -398,8 +402,8 @@ function htmlEscaped(text: string): string {
 }
 
 /**
- * As the secret stands in the base64 form of a longer text, of which `shift` bytes come before it: without characters that
- * neighbours have a part in.
+ * The secret inside the base64 form of a longer text, with `shift` bytes in front of it: without
+ * characters that also depend on neighbours.
  */
 function base64Forms(bytes: Buffer, shift: number): string[] {
   if (bytes.length < SECRET_LENGTH_MIN) return [];

@@ -1,25 +1,28 @@
 /**
- * What systemd is told of the process (sd_notify(3)): that it is ready, that it stops, what it does, and again and again that
- * it is alive. Messages are datagrams to the unix socket that `NOTIFY_SOCKET` names; Node has no such sockets, so
- * `systemd-notify` sends them, which is there wherever systemd is. A unit needs `Type=notify` and `NotifyAccess=all`, as the
- * sender is a child of the process.
+ * Notifies systemd of the state of the process (sd_notify(3)): ready, stopping, a status text, and
+ * regular signs of life. Messages are datagrams to the unix socket named by `NOTIFY_SOCKET`; Node
+ * has no such sockets, so `systemd-notify` sends them, which exists wherever systemd does. A unit
+ * needs `Type=notify` and `NotifyAccess=all`, as the sender is a child of the process.
  */
 import { execFile } from 'node:child_process';
 
-/** How long one message may take. */
+/** Time limit for one message. */
 const SEND_MS_MAX = 10_000;
-/** Messages that wait for the one under way; older ones are not worth sending. */
+/** Messages that may wait; older ones are dropped. */
 const WAITING_MAX = 8;
 
 export interface ServiceManagerOptions {
-  /** `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` are read and removed: they are not meant for children. */
+  /**
+   * `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` are read and removed: they are not meant
+   * for children.
+   */
   env: NodeJS.ProcessEnv;
-  /** Told once when messages cannot be sent. */
+  /** Called once when messages cannot be sent. */
   warn: (message: string) => void;
   program?: string;
 }
 
-/** Without effect where no `NOTIFY_SOCKET` is set. */
+/** Does nothing when `NOTIFY_SOCKET` is not set. */
 export class ServiceManager {
   readonly #socket: string | null;
   readonly #env: NodeJS.ProcessEnv;
@@ -43,14 +46,14 @@ export class ServiceManager {
   }
 
   /**
-   * While a start takes long.
-   * @param alive ms after which the manager may give the process up unless it hears more
+   * During a long start.
+   * @param alive time after which the manager may stop the process unless it hears more, ms
    */
   starting(status: string, aliveMs: number): void {
     this.#send(`STATUS=${status}`, `EXTEND_TIMEOUT_USEC=${aliveMs * 1000}`);
   }
 
-  /** @param isAlive asked before each message of the watchdog; false or a throw keeps the message back */
+  /** @param isAlive called before each watchdog message; false or a throw holds the message back */
   ready(status: string, isAlive: () => boolean): void {
     this.#send('READY=1', `STATUS=${status}`);
     if (this.#watchdogMs === null) return;
@@ -62,7 +65,7 @@ export class ServiceManager {
       }
     };
     tell();
-    // Half of the time, as sd_watchdog_enabled(3) recommends.
+    // Half of the interval, as sd_watchdog_enabled(3) recommends.
     this.#timer = setInterval(tell, this.#watchdogMs / 2);
     this.#timer.unref();
   }
@@ -73,7 +76,7 @@ export class ServiceManager {
     this.#send('STOPPING=1', 'STATUS=stopping', `EXTEND_TIMEOUT_USEC=${timeoutMs * 1000}`);
   }
 
-  /** Resolves when everything is sent. */
+  /** Resolves when all messages are sent. */
   async sent(): Promise<void> {
     while (this.#sending !== null) await this.#sending;
   }
@@ -85,7 +88,7 @@ export class ServiceManager {
     this.#sending ??= this.#sendAll().finally(() => (this.#sending = null));
   }
 
-  /** One after another: their order counts. */
+  /** Sends one after another: the order matters. */
   async #sendAll(): Promise<void> {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       await this.#sendOne(next);
@@ -107,7 +110,7 @@ export class ServiceManager {
   }
 }
 
-/** null: no watchdog, or that of another process. */
+/** null: no watchdog, or one for another process. */
 function watchdogMs(env: NodeJS.ProcessEnv): number | null {
   const pid = env['WATCHDOG_PID'];
   if (pid !== undefined && pid !== String(process.pid)) return null;

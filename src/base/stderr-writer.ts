@@ -1,15 +1,19 @@
 /**
- * Writes lines to standard error by another thread, many at once. Whoever reads them slowly, or not at all, and a disk that is
- * full, hold neither the server up nor its end; libraries that do this try again for ever at the end of the process.
+ * Writes lines to standard error in another thread, many at once. A slow reader, no reader or a
+ * full disk delays neither the server nor its end; common libraries retry for ever when the process
+ * ends.
  */
 import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** Bytes (as UTF-16 units) of lines that wait; further ones are dropped. */
+/** Bytes (as UTF-16 units) of waiting lines; further ones are dropped. */
 const WAITING_LENGTH_MAX = 4 * 2 ** 20;
-/** Lines are written so many at once, or after so long: a write of its own for each would cost more than the line. */
+/**
+ * Lines are written when this many bytes are waiting, or after a delay: a separate write for each
+ * would cost more than the line.
+ */
 const WRITE_LENGTH = 16 * 1024;
 const WRITE_AFTER_MS = 50;
-/** Pause after a write that the reader had no room for. */
+/** Pause after a write that the reader could not take. */
 const RETRY_MS = 20;
 
 export class StderrWriter {
@@ -32,7 +36,7 @@ export class StderrWriter {
     else this.#timer ??= setTimeout(() => this.#flush(), WRITE_AFTER_MS).unref();
   }
 
-  /** Resolves when everything so far is written or given up, at the latest after `timeoutMs`. */
+  /** Resolves when everything so far is written or dropped, after `timeoutMs` at the latest. */
   async written(timeoutMs: number): Promise<void> {
     this.#flush();
     if (this.#writing === null) return;
@@ -60,7 +64,7 @@ export class StderrWriter {
     return text;
   }
 
-  /** Gives the bytes up when they can never be written. */
+  /** Drops the bytes when they can never be written. */
   #writeAll(bytes: Buffer): Promise<void> {
     return new Promise((resolve) => {
       const next = (from: number): void => {
@@ -74,20 +78,20 @@ export class StderrWriter {
     });
   }
 
-  /** At the end of the process, without waiting for anybody. What a write is under way for may be lost. */
+  /** Called at the end of the process; does not wait. A write in progress may be lost. */
   #writeRest(): void {
     if (this.#writing !== null || this.#waiting.length === 0) return;
     try {
       writeSync(this.#fd, this.#take());
     } catch {
-      // Nobody takes it.
+      // Nobody reads it.
     }
   }
 }
 
 /**
- * A pipe opened once more, so that writing to it never blocks: a thread that is blocked would hold up the end of the process.
- * Anything else as it is.
+ * Opens a pipe again so that writes to it never block: a blocked thread would delay the end of the
+ * process. Returns any other file as it is.
  */
 function nonBlocking(fd: number): number {
   try {
@@ -96,7 +100,7 @@ function nonBlocking(fd: number): number {
     if (fstatSync(own).isFIFO()) return own;
     closeSync(own);
   } catch {
-    // No such file system, or no right to open it.
+    // No such file system, or no permission to open it.
   }
   return fd;
 }

@@ -1,4 +1,4 @@
-/** Greatest distance at which a name is still suggested, by the byte length of what was received. */
+/** Greatest edit distance of a suggestion, by the byte length of the received name. */
 function distanceMax(bytes: number): number {
   if (bytes <= 3) return 0;
   if (bytes <= 7) return 1;
@@ -8,7 +8,9 @@ function distanceMax(bytes: number): number {
   return 5;
 }
 
-/** Damerau-Levenshtein distance (adjacent transpositions count one, no substring is edited twice). */
+/**
+ * Damerau-Levenshtein distance (adjacent transpositions count one, no substring is edited twice).
+ */
 export function editDistance(a: string, b: string): number {
   const from = [...a];
   const to = [...b];
@@ -30,7 +32,7 @@ export function editDistance(a: string, b: string): number {
   return last[to.length]!;
 }
 
-/** The nearest accepted name, the first on a tie, or undefined when none is near enough. */
+/** The nearest accepted name, the first of equals, or undefined when none is near enough. */
 export function suggest(received: string, accepted: readonly string[]): string | undefined {
   const limit = distanceMax(Buffer.byteLength(received));
   if (limit === 0) return undefined;

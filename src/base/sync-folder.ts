@@ -1,6 +1,8 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Makes the names in a folder durable: of files made, renamed or removed, and of folders made. */
+/**
+ * Makes the entries of a folder durable: files created, renamed or removed, and folders created.
+ */
 export function syncFolder(dir: string): void {
   const fd = openSync(dir, 'r');
   try {

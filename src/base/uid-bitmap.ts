@@ -1,11 +1,11 @@
 /**
- * Sets of task uids as dumps hold them: a list of bytes, which are a bitmap in the portable format of Roaring
- * (RoaringFormatSpec).
+ * Sets of task uids as stored in dumps: a list of bytes that form a bitmap in the portable format
+ * of Roaring (RoaringFormatSpec).
  */
 
 const NO_RUNS = 12_346;
 const WITH_RUNS = 12_347;
-/** With fewer containers a bitmap with runs has no offsets. */
+/** A bitmap with runs and fewer containers has no offsets. */
 const OFFSETS_MIN = 4;
 /** Larger containers are bits, not numbers. */
 const ARRAY_MAX = 4096;
@@ -45,7 +45,7 @@ function containerBytes(low: readonly number[]): Buffer {
   return bytes;
 }
 
-/** Ascending. Null: no such bitmap. */
+/** Ascending. Null: not a valid bitmap. */
 export function decodeUids(list: unknown): number[] | null {
   if (!Array.isArray(list) || !list.every((byte) => Number.isInteger(byte))) return null;
   try {

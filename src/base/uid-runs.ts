@@ -15,7 +15,7 @@ export function* fromRuns(runs: readonly number[]): Generator<number> {
   }
 }
 
-/** The first uids, at most `most`, and the runs of the others. */
+/** The first uids, at most `limit`, and the runs of the others. */
 export function takeFromRuns(runs: readonly number[], limit: number): [number[], number[]] {
   const taken: number[] = [];
   const left = [...runs];

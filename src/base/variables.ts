@@ -1,4 +1,7 @@
-/** Environment variables: those of the program, those of the servers whose start scripts it replaces, and names that are nearly one of them. */
+/**
+ * Environment variables: those of the program, those of the servers whose start scripts it
+ * replaces, and near misses.
+ */
 import {
   type Environment,
   type OptionName,
@@ -11,9 +14,9 @@ import { suggest } from './suggest.ts';
 
 const OWN = 'GANNET_';
 const REFERENCE = 'MEILI_';
-/** Prefixes that people write; the first two are right. */
+/** Prefixes that people write; the first two are correct. */
 const PREFIXES = [OWN, REFERENCE, 'MEILISEARCH_'];
-/** What Kubernetes sets for a service named after the program. */
+/** Variables that Kubernetes sets for a service named after the program. */
 const OF_KUBERNETES = /^[A-Z]+_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_|$)/;
 
 /** A variable under our prefix, else under that of the reference. @param name without a prefix */
@@ -39,13 +42,13 @@ function referenceName<O extends Options>(options: O, name: OptionName<O>): stri
 
 export interface KnownVariables {
   options: Options;
-  /** Further ones that both prefixes have, without a prefix. */
+  /** Further names valid with both prefixes, without a prefix. */
   shared: readonly string[];
-  /** Whole names of further ones. */
+  /** Full names of further variables. */
   others: readonly string[];
 }
 
-/** What to say about the environment, without values: names that were taken for ours, and names that nobody reads. */
+/** Notices about the environment, without values: misspelled names, and names that nobody reads. */
 export function variableNotices(
   { options, shared, others }: KnownVariables,
   env: Environment,
@@ -76,7 +79,7 @@ export function variableNotices(
   return { taken, warnings };
 }
 
-/** Null: the variable is none of ours. */
+/** Null: the variable does not concern us. */
 function unreadWarning(name: string, known: ReadonlySet<string>): string | null {
   const upper = name.toUpperCase().replaceAll('-', '_');
   const prefix = PREFIXES.find((one) => upper.startsWith(one));
@@ -85,12 +88,12 @@ function unreadWarning(name: string, known: ReadonlySet<string>): string | null 
   const rest = upper.slice(prefix.length);
   const exact = [OWN + rest, REFERENCE + rest].find((one) => known.has(one));
   const near = exact ?? nearest(OWN + rest, known);
-  // Clients have variables of that prefix, too.
+  // Clients use variables with that prefix, too.
   if (prefix !== OWN && prefix !== REFERENCE && exact === undefined) return null;
   return `Nobody reads the variable ${name}${near === undefined ? '.' : `: did you mean ${near}?`}`;
 }
 
-/** `GANET_DB_PATH`: a prefix that is nearly right, before what is. */
+/** `GANET_DB_PATH`: a prefix that is nearly right, in front of a known name. */
 function nearlyPrefixed(name: string, known: ReadonlySet<string>): string | null {
   const mark = name.indexOf('_') + 1;
   const near = mark === 0 ? undefined : suggest(name.slice(0, mark), [OWN, REFERENCE]);

@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do. */
+/** The actions that an API key may allow. */
 
 /** Every accepted name, in the order in which a message lists them. */
 export const ACTIONS = [
@@ -68,7 +68,7 @@ export function isAction(name: string): name is Action {
   return (ACTIONS as readonly string[]).includes(name);
 }
 
-/** What `*.get` stands for. It holds neither `keys.get` nor `chatCompletions`. */
+/** The actions that `*.get` includes: neither `keys.get` nor `chatCompletions`. */
 const READ_ACTIONS: readonly Action[] = [
   'search',
   'documents.get',
@@ -102,7 +102,7 @@ const GLOBAL_PREFIXES = [
   'dynamicSearchRules.',
 ];
 
-/** Actions on the instance as a whole; the indexes of a key mean nothing for them. */
+/** Actions on the instance as a whole; the indexes of a key do not matter for them. */
 export function isGlobalAction(action: Action): boolean {
   return (
     action === 'version' ||
@@ -112,7 +112,7 @@ export function isGlobalAction(action: Action): boolean {
   );
 }
 
-/** The actions that `name` grants, itself included. */
+/** The actions that `name` grants, including itself. */
 export function expandAction(name: string): readonly Action[] {
   if (name === '*') return ACTIONS;
   if (name === '*.get') return ['*.get', ...READ_ACTIONS];

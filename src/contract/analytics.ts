@@ -1,4 +1,4 @@
-/** Usage events, what is recorded of searches, and the queries of the reports on both. */
+/** Usage events, the recorded data of searches, and the queries of the reports on both. */
 import { ApiError } from './errors.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
@@ -10,20 +10,20 @@ export interface UsageEvent {
   eventType: EventType;
   eventName: string;
   indexUid: string;
-  /** The primary key of the document; both spellings, and the number or the text of it. */
+  /** The primary key of the document, as a number or a text; both spellings are accepted. */
   objectId?: string | number | null;
   objectID?: string | number | null;
   objectName?: string | null;
-  /** In the results, as the front end counts. */
+  /** Position in the results, as the front end counts. */
   position?: number | null;
-  /** Where the header `X-SVC-USER-ID` is not sent. */
+  /** Used when the header `X-SVC-USER-ID` is absent. */
   userId?: string | null;
-  /** `metadata.queryUid` of the answer that was clicked in. */
+  /** `metadata.queryUid` of the response that the user clicked in. */
   queryUid?: string | null;
 }
 
 const POSITION_MAX = 2 ** 32 - 1;
-/** Of event names and ids. */
+/** Characters of event names and ids. */
 const EVENT_TEXT_MAX = 512;
 const ID: Schema = { type: ['string', 'integer', 'null'], maxLength: EVENT_TEXT_MAX };
 const TEXT: Schema = { type: ['string', 'null'], maxLength: EVENT_TEXT_MAX };
@@ -45,7 +45,7 @@ export const USAGE_EVENT: Schema = {
   additionalProperties: false,
 };
 
-/** What is wrong with an event beyond its schema. */
+/** Returns what is wrong with an event beyond its schema. */
 export function usageEventFault(event: UsageEvent): ApiError | null {
   const { objectId = null, objectID = null } = event;
   if (objectId !== null && objectID !== null && String(objectId) !== String(objectID)) {
@@ -57,14 +57,14 @@ export function usageEventFault(event: UsageEvent): ApiError | null {
   return null;
 }
 
-/** Rows of one report, at most. */
+/** Maximum number of rows in one report. */
 const REPORT_ROWS_MAX = 1000;
 
 export interface ReportQuery {
   indexUids?: string[];
-  /** Milliseconds since the epoch, included. */
+  /** Milliseconds since the epoch, inclusive. */
   from?: number;
-  /** Not included. */
+  /** Milliseconds since the epoch, exclusive. */
   to?: number;
   format?: 'json' | 'csv';
 }
@@ -76,14 +76,14 @@ const RANGE: Record<string, Schema> = {
     'x-query': 'star-list',
     'x-code': 'invalid_index_uid',
   },
-  // A plain date means its beginning, and as an end its end.
+  // A plain date means its start; as an end it means its end.
   from: { type: 'string', 'x-query': 'date-before' },
   to: { type: 'string', 'x-query': 'date-after' },
   format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
 };
 
 export interface QueryReportQuery extends ReportQuery {
-  /** Leave out what a user typed on the way to a longer query. */
+  /** Leave out the partial queries that a user typed before a longer one. */
   finalQueries?: boolean;
   offset?: number;
   limit?: number;
@@ -126,7 +126,7 @@ export const SUMMARY_QUERY: Schema = {
   additionalProperties: false,
 };
 
-/** One search, as it is stored. The order of the values is that of `docs/format.md`. */
+/** One search as stored. The order of the values is that of `docs/format.md`. */
 export type SearchRow = [
   kind: typeof SEARCH_ROW,
   at: number,
@@ -135,7 +135,7 @@ export type SearchRow = [
   query: string,
   /** JSON, or null. */
   filter: string | null,
-  /** Hits in total; -1: not known. */
+  /** Total hits; -1: unknown. */
   hits: number,
   /** Microseconds. */
   duration: number,
@@ -146,14 +146,14 @@ export type SearchRow = [
 export type EventRow = [
   kind: typeof CLICK_ROW | typeof CONVERSION_ROW,
   at: number,
-  /** Id of the search that it belongs to; -1: none. */
+  /** Id of the search that the event belongs to; -1: none. */
   search: number,
   indexUid: string,
-  /** Of that search. */
+  /** The query of that search. */
   query: string | null,
   name: string,
   objectId: string | null,
-  /** -1: not told. */
+  /** -1: not given. */
   position: number,
   user: string,
   /** 1: the first of its kind for its search. */
@@ -170,7 +170,7 @@ export function isSearchRow(row: AnalyticsRow): row is SearchRow {
   return row[0] === SEARCH_ROW;
 }
 
-/** @param text JSON texts of rows with commas between, as they are stored */
+/** @param text JSON texts of rows, separated by commas, as stored */
 export function parseRows(text: string): AnalyticsRow[] {
   return JSON.parse(`[${text}]`) as AnalyticsRow[];
 }

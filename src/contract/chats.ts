@@ -1,4 +1,4 @@
-/** Chat workspaces and conversations: their bodies, defaults and how a change merges. */
+/** Chat workspaces and conversations: bodies, defaults and merging of changes. */
 import { err, ok, type Result } from '../base/result.ts';
 import { masked, maskedUrl, unmasked, unmaskedUrl } from '../base/secrets.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
@@ -15,7 +15,7 @@ export interface ChatPrompts {
   searchIndexUidParam: string;
 }
 
-/** The settings of a workspace. null: none. Prompts that are absent are those of {@link DEFAULT_PROMPTS}. */
+/** The settings of a workspace. null: none. Absent prompts default to {@link DEFAULT_PROMPTS}. */
 export interface ChatWorkspace {
   uid: string;
   source: ChatSource;
@@ -69,7 +69,10 @@ const PROMPT_CODES: Record<keyof ChatPrompts, ErrorCode> = {
 };
 
 export const CHAT_WORKSPACES_MAX = 1_000;
-/** Characters of a prompt, which goes out with every request; and of any other text of a workspace. */
+/**
+ * Maximum characters of a prompt, which is sent with every request, and of any other text of a
+ * workspace.
+ */
 const PROMPT_LENGTH_MAX = 65_536;
 const TEXT_LENGTH_MAX = 4_096;
 
@@ -118,13 +121,13 @@ export function newWorkspace(uid: string): ChatWorkspace {
   };
 }
 
-/** null resets; what is absent stays. */
+/** Applies a change: null resets, absent members stay. */
 export function changedWorkspace(
   workspace: ChatWorkspace,
   { source, prompts, ...texts }: ChatSettingsChange,
 ): Result<ChatWorkspace, ApiError> {
   const changed: ChatWorkspace = { ...workspace, ...texts, prompts: { ...workspace.prompts } };
-  // What is shown of a secret stands for it.
+  // A masked secret that comes back means the stored one.
   if (typeof texts.apiKey === 'string') changed.apiKey = unmasked(texts.apiKey, workspace.apiKey);
   if (typeof texts.baseUrl === 'string')
     changed.baseUrl = unmaskedUrl(texts.baseUrl, workspace.baseUrl);
@@ -154,7 +157,7 @@ export function promptsOf({ prompts }: ChatWorkspace): ChatPrompts {
   return { ...DEFAULT_PROMPTS, ...prompts };
 }
 
-/** As the API shows it: without credentials. */
+/** The workspace as the API shows it: without credentials. */
 export function workspaceView(workspace: ChatWorkspace): Record<string, unknown> {
   const { uid: _, apiKey, baseUrl, prompts: __, ...texts } = workspace;
   return {
@@ -175,7 +178,7 @@ export interface ChatMessage {
   [field: string]: unknown;
 }
 
-/** The body of a completion. Fields that are not here are passed on to the provider. */
+/** The body of a completion. Other fields are passed on to the provider. */
 export interface ChatCompletionRequest {
   model: string;
   messages: ChatMessage[];

@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts';
 
 export type PayloadFormatName = 'json' | 'ndjson' | 'csv';
 
-/** All fields present; the form that the engine gets. */
+/** All fields present; the form passed to the engine. */
 export interface FetchRequest {
   offset: number;
   limit: number;
@@ -205,7 +205,7 @@ export const DELETE_BY_FILTER: Schema = {
   additionalProperties: false,
 };
 
-/** Elements of any kind; each stands for the id that its text is. */
+/** Elements of any type; the text of each is an id. */
 export const DELETE_BATCH: Schema = { type: 'array', items: {}, 'x-exact': true };
 
 export interface EditDocumentsBody {

@@ -1,8 +1,8 @@
 import { err, type Result } from '../base/result.ts';
 
 /**
- * The only catalogue of error codes: what may appear in `code`, with its type and its HTTP status.
- * Codes that nothing sends any more stay listed and are never given another meaning.
+ * The only catalogue of error codes: the possible values of `code`, each with its type and HTTP
+ * status. Codes that are no longer sent stay listed and never change their meaning.
  */
 
 export type ErrorType = 'invalid_request' | 'internal' | 'auth' | 'system';
@@ -322,10 +322,13 @@ export const ERROR_CATALOGUE: ReadonlyMap<ErrorCode, CodeEntry> = new Map<ErrorC
   ...PLAIN.map((code): [ErrorCode, CodeEntry] => [code, INVALID_REQUEST]),
 ]);
 
-/** Where `link` leads; the anchor is the code. */
+/** Base of `link`; the anchor is the code. */
 export const DOCUMENTATION_BASE = 'https://docs.meilisearch.com';
 
-/** The error object of the API: in responses, in failed tasks, in `remoteErrors`. Keys in this order. */
+/**
+ * The error object of the API: in responses, in failed tasks, in `remoteErrors`. Keys in this
+ * order.
+ */
 export interface ErrorBody {
   message: string;
   code: string;
@@ -333,46 +336,49 @@ export interface ErrorBody {
   link: string;
 }
 
-/** Longest message of an error, UTF-16 units. */
+/** Maximum length of an error message, UTF-16 units. */
 export const MESSAGE_UNITS_MAX = 8192;
 
-/** What is kept of the end of a longer message: what is expected stands there. */
+/** Length kept of the end of a longer message: the end says what is expected. */
 const MESSAGE_END_UNITS = 2048;
 
-/** A copy, where it is shorter: a part of a string keeps the whole in memory. */
+/** Copies a shortened text: a substring would keep the whole string in memory. */
 function shortened(message: string): string {
   if (message.length <= MESSAGE_UNITS_MAX) return message;
   const begin = message.slice(0, MESSAGE_UNITS_MAX - MESSAGE_END_UNITS - 3);
   return Buffer.from(`${begin}...${message.slice(-MESSAGE_END_UNITS)}`).toString();
 }
 
-/** What of a request an error is about. */
+/** The part of a request that an error is about. */
 export interface ErrorLocation {
-  /** Position of one of several queries. */
+  /** Index of one of several queries. */
   query?: number;
   /** Another part of the request, such as `federation.facetsByIndex`. */
   path?: string;
   index?: string;
 }
 
-/** The message of an error: its text, with its place in front. */
+/** The message of an error: its text, preceded by its location. */
 function rendered(text: string, { query, path, index }: ErrorLocation): string {
   const part = query === undefined ? path : `queries[${query}]`;
   const inside = part === undefined ? '' : `Inside \`.${part}\`: `;
   return `${inside}${index === undefined ? '' : `Index \`${index}\`: `}${text}`;
 }
 
-/** A failure that the client is told. Anything else that is thrown is a bug and answered as `internal`. */
+/** A failure reported to the client. Any other thrown error is a bug and reported as `internal`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly type: ErrorType;
-  /** HTTP status; follows from the code except where the place decides (index_not_found in multi-search). */
+  /**
+   * HTTP status; follows from the code except where the location decides (index_not_found in
+   * multi-search).
+   */
   readonly status: number;
-  /** The message without the place. */
+  /** The message without the location. */
   readonly text: string;
   readonly at: ErrorLocation;
 
-  /** @param text what it quotes of a long request is cut */
+  /** @param text quotations of long requests are cut */
   constructor(code: ErrorCode, text: string, status?: number, at: ErrorLocation = {}) {
     const kept = shortened(text);
     super(shortened(rendered(kept, at)));
@@ -385,18 +391,18 @@ export class ApiError extends Error {
     this.status = status ?? entry.status;
   }
 
-  /** The same error at another place; what `at` does not name stays. */
+  /** The same error at another location; members absent in `at` stay. */
   locatedAt(at: ErrorLocation): ApiError {
     return new ApiError(this.code, this.text, this.status, { ...this.at, ...at });
   }
 
-  /** The same error of the only query of a request. */
+  /** The same error, for the only query of a request. */
   ofWhole(): ApiError {
     const { query: _, ...at } = this.at;
     return new ApiError(this.code, this.text, this.status, at);
   }
 
-  /** What clients are shown: no path of the machine, which stands in the log only. */
+  /** The error for clients: without paths of this machine, which only the log contains. */
   toJSON(): ErrorBody {
     const ofMachine = this.type === 'internal' || this.type === 'system';
     const message = ofMachine ? withoutFolders(this.message) : this.message;
@@ -404,11 +410,11 @@ export class ApiError extends Error {
   }
 }
 
-/** Absolute paths in quotation marks of any kind, which may hold spaces, and bare ones. */
+/** Absolute paths, either in any kind of quotes, where they may contain spaces, or bare. */
 const PATHS =
   /(?<=(['"`]))\/[^'"`\n]*\/([^'"`/\n]+)(?=\1)|(?<![\w.:/])\/(?:[^\s/'"`]+\/)+([^\s/'"`]+)/g;
 
-/** Of each absolute path its last name is left. */
+/** Reduces each absolute path to its last name. */
 export function withoutFolders(message: string): string {
   return message.replace(PATHS, (_, _quote, quoted: string, bare: string) => quoted ?? bare);
 }
@@ -426,7 +432,10 @@ export function fail(code: ErrorCode, message: string): Result<never, ApiError> 
   return err(new ApiError(code, message));
 }
 
-/** Whatever was thrown, as an error the client may see. Native errors carry a code of the catalogue. */
+/**
+ * Converts any thrown value to an error for the client. Native errors carry a code of the
+ * catalogue.
+ */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const code = (thrown as { code?: unknown } | null)?.code;
@@ -465,7 +474,7 @@ export function documentNotFound(id: string): ApiError {
 }
 
 /** `action`: what was attempted, as the beginning of a sentence ("Setting the `chat` setting"). */
-/** The target of an export answers with it when it is the server that exports. */
+/** The response of an export's target when it is the exporting server itself. */
 export function exportToItself(): ApiError {
   return new ApiError(
     'invalid_export_url',

@@ -1,7 +1,7 @@
 /** Body of an export. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
-/** Patterns of indexes in one export, and values of their filters together. */
+/** Maximum number of index patterns in one export, and of values in their filters together. */
 const EXPORTED_PATTERNS_MAX = 1_000;
 const EXPORT_VALUES_MAX = 20_000;
 

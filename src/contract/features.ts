@@ -1,6 +1,8 @@
 import type { Schema } from './schema.ts';
 
-/** In the order of the answer. What is stored of a feature that unlocks nothing has no effect. */
+/**
+ * In the order of the response. A stored value for a feature that unlocks nothing has no effect.
+ */
 export const FEATURES = [
   'metrics',
   'logsRoute',

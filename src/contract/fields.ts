@@ -1,4 +1,4 @@
-/** `POST /indexes/{uid}/fields`: what the settings say about each field of an index. */
+/** `POST /indexes/{uid}/fields`: what the settings define for each field of an index. */
 import { own } from '../base/own.ts';
 import type { FilterableRule } from './settings/filterable-attributes.ts';
 import type { Schema } from './schema.ts';
@@ -77,13 +77,13 @@ export function covers(entry: string, field: string): boolean {
   return entry === field || field.startsWith(`${entry}.`);
 }
 
-/** Names with a star at the end, at the beginning, or at both; others match themselves alone. */
+/** Names with a star at the end, at the start, or at both; others match only themselves. */
 function matchesPattern(pattern: string, field: string): boolean {
   if (pattern === '*') return true;
   const open = pattern.startsWith('*');
   const close = pattern.endsWith('*');
   const inner = pattern.slice(open ? 1 : 0, close ? -1 : undefined);
-  // A star inside stands for itself.
+  // A star inside a name is an ordinary character.
   if (open && close) return field.includes(inner);
   if (open) return field.endsWith(inner);
   return close ? field.startsWith(inner) : field === pattern;
@@ -93,7 +93,7 @@ function isReserved(field: string): boolean {
   return /^_(?:vectors|geo|geojson)(?:\.|$)/.test(field);
 }
 
-/** Whether a list of attributes, null for all, has the field or something above it. */
+/** Whether a list of attributes (null: all) contains the field or one of its parents. */
 export function listed(list: readonly string[] | null, field: string): boolean {
   return list === null || list.includes('*') || list.some((entry) => covers(entry, field));
 }
@@ -103,7 +103,7 @@ const NO_FEATURES: FilterableRule['features'] = {
   filter: { equality: false, comparison: false },
 };
 
-/** Of the first entry that matches. */
+/** The features of the first entry that matches. */
 function filterFeatures(
   rules: readonly (string | FilterableRule)[],
   field: string,

@@ -1,8 +1,11 @@
-/** The JSON kinds of a filter; its syntax is the engine's. */
+/** The JSON types of a filter; the engine parses its syntax. */
 import { RawJson, shortJson } from '../base/json.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 
-/** A string, or an array of strings and of arrays of strings. null is none. Of a long one the engine tells it. */
+/**
+ * A string, or an array of strings and of arrays of strings; null is no filter. The engine reports
+ * faults of long ones.
+ */
 export function filterKindFault(filter: unknown, code: ErrorCode): ApiError | null {
   if (filter === null || filter === undefined || typeof filter === 'string') return null;
   if (filter instanceof RawJson) return null;
@@ -27,10 +30,10 @@ function wrongKind(code: ErrorCode, value: unknown, expected: string): ApiError 
   );
 }
 
-/** Whether a filter of the right kind restricts nothing. */
+/** Whether a filter of valid type restricts nothing. */
 export function isEmptyFilter(filter: unknown): boolean {
   if (filter === null || filter === undefined) return true;
-  // A long one is not empty; whether it restricts anything is the engine's to say.
+  // A long filter is not empty; the engine decides whether it restricts anything.
   if (filter instanceof RawJson) return false;
   if (typeof filter === 'string') return filter.trim() === '';
   return (filter as unknown[]).every(isEmptyFilter);

@@ -1,6 +1,7 @@
 /**
- * Which fields hold fractions follows from their declaration: those of type `number`. A whole number in them is written
- * `2.0` in answers, as other servers of this API write it: typed clients tell it from an integer.
+ * The declared schema determines which fields hold fractions: those of type `number`. Responses
+ * write whole numbers in them as `2.0`, as other servers of this API do: typed clients distinguish
+ * them from integers.
  */
 import { floatText, JsonFloat, RawJson } from '../base/json.ts';
 import type { Schema } from './schema.ts';
@@ -9,7 +10,10 @@ export type FloatMarker = <T>(value: T) => T;
 
 type Mark = (value: unknown) => unknown;
 
-/** What marks the floats of a value that the schema describes; the value stays as it is, what has floats is copied. */
+/**
+ * Returns a function that marks the floats of a value with this schema; it copies the parts with
+ * floats and leaves the value unchanged.
+ */
 export function floatsOf(schema: Schema): FloatMarker {
   return (marker(schema) ?? ((value: unknown) => value)) as FloatMarker;
 }

@@ -1,6 +1,6 @@
 /**
- * The forms that texts in requests must have. Each check returns the rule that is broken, as the end of
- * a sentence about the value, or null.
+ * Formats of texts in requests. Each check returns the violated rule, as the end of a sentence
+ * about the value, or null.
  */
 import { parseSize } from '../base/size.ts';
 
@@ -34,14 +34,14 @@ export function isIndexPattern(text: string): boolean {
   return isIndexUid(text.endsWith('*') ? text.slice(0, -1) : text);
 }
 
-/** Characters of a header name and of a header value (RFC 9110, 5.1 and 5.5). */
+/** Characters allowed in a header name and a header value (RFC 9110, 5.1 and 5.5). */
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const UUID =
   /^(?:urn:uuid:)?(?:([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})|([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}))$/i;
 
-/** Hyphenated lower case of a UUID in any of its text forms; undefined when it is none. */
+/** The hyphenated lower-case form of a UUID in any of its text forms; undefined when it is none. */
 export function normalizeUuid(text: string): string | undefined {
   const bare = text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text;
   const match = UUID.exec(bare);
@@ -93,7 +93,10 @@ function parseDateTime(text: string, offsetRequired: boolean): number | undefine
   return match[7] === undefined ? whole : (whole * 1000 + microseconds(match[7])) / 1000;
 }
 
-/** Of the digits of a second. Finer ones make half a microsecond: it lies between what two tasks can have. */
+/**
+ * Converts the digits of a fraction of a second. Finer digits become half a microsecond: a value
+ * between those of any two tasks.
+ */
 function microseconds(fraction: string): number {
   const finer = /[1-9]/.test(fraction.slice(7));
   return Number(fraction.slice(1, 7).padEnd(6, '0')) + (finer ? 0.5 : 0);
@@ -125,7 +128,7 @@ export function canonicalKeyDate(text: string): string {
 export const KEY_DATE_RULE =
   'accepted are RFC 3339 (`2042-05-23T12:00:00Z`), `YYYY-MM-DDTHH:MM:SS`, `YYYY-MM-DD HH:MM:SS` and `YYYY-MM-DD`';
 
-/** Those that the engine declares, in the files of `native/search/ranking/rules/`, and settings may name. */
+/** The rules declared by the engine, in `native/search/ranking/rules/`, that settings may name. */
 export const RANKING_RULES = [
   'words',
   'typo',
@@ -172,7 +175,8 @@ export const FORMATS: Readonly<Record<FormatName, (text: string) => string | nul
   'ranking-rule': rankingRuleFault,
   'csv-delimiter': csvDelimiterFault,
   size: (text) => (parseSize(text) === undefined ? 'a size is for instance `20 MiB`' : null),
-  // Faults of these are told once all fields of the request are right, with words that depend on the place.
+  // Faults of these are reported after all fields of the request are valid, with a text that
+  // depends on the parameter.
   'sort-criterion': () => null,
   moment: () => null,
   'rule-uid': () => null,
@@ -180,7 +184,7 @@ export const FORMATS: Readonly<Record<FormatName, (text: string) => string | nul
   'header-value': () => null,
 };
 
-/** What the published description says of a form: a regular expression, or a format that JSON Schema knows. */
+/** The form as published: a regular expression, or a format known to JSON Schema. */
 export interface PublishedForm {
   readonly pattern?: string;
   readonly format?: 'uuid' | 'uri';
@@ -195,7 +199,10 @@ const OFFSET = '(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
 /** A day, or a moment with an offset. */
 export const DATE_PATTERN = `^(?:${DAY}(?:[Tt]${TIME}${OFFSET})?)$`;
 
-/** What each form is for those who only read the description: as strict as {@link FORMATS}, a uuid a little stricter. */
+/**
+ * Each form for readers of the published description: as strict as {@link FORMATS}, except that a
+ * uuid is a little stricter.
+ */
 export const PUBLISHED_FORMS: Readonly<Record<FormatName, PublishedForm>> = {
   'index-uid': { pattern: INDEX_UID.source },
   'index-pattern': { pattern: '^(?:\\*|[A-Za-z0-9_-]{1,400}\\*?)$' },

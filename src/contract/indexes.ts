@@ -8,7 +8,7 @@ export interface IndexInfo {
   primaryKey: string | null;
 }
 
-/** Keys in this order in answers. */
+/** Keys in this order in responses. */
 export interface IndexStats {
   numberOfDocuments: number;
   /** Bytes. */
@@ -29,7 +29,7 @@ export interface InstanceStats {
   indexes: Record<string, IndexStats>;
 }
 
-/** Characters: no name of an attribute is longer. */
+/** Characters: no attribute name is longer. */
 const PRIMARY_KEY_MAX = 65_536;
 
 const PRIMARY_KEY: Schema = {
@@ -74,7 +74,7 @@ export interface SwapElement {
   rename?: boolean;
 }
 
-/** Pairs of one request. */
+/** Maximum number of pairs in one request. */
 const SWAPS_MAX = 1_000;
 
 export const SWAP_INDEXES: Schema = {

@@ -1,10 +1,10 @@
-/** API keys: the stored record, the shown object, bodies. */
+/** API keys: stored records, shown objects, bodies. */
 import { ACTIONS } from './actions.ts';
 import { paginationQuery } from './indexes.ts';
 import { RATE_LIMIT, type RateLimit } from './rate-limits.ts';
 import type { Schema } from './schema.ts';
 
-/** What is stored of a key. Its secret value follows from the master key and the uid. */
+/** The stored part of a key. Its secret value is derived from the master key and the uid. */
 export interface KeyRecord {
   /** Hyphenated lower case. */
   uid: string;
@@ -17,7 +17,7 @@ export interface KeyRecord {
   expiresAt: string | null;
   createdAt: string;
   updatedAt: string;
-  /** Absent: that of all keys. */
+  /** Absent: the limit for all keys. */
   rateLimit?: RateLimit;
 }
 
@@ -32,7 +32,7 @@ export interface KeyView {
   expiresAt: string | null;
   createdAt: string;
   updatedAt: string;
-  /** Shown where the key has one of its own. */
+  /** Present when the key has a limit of its own. */
   rateLimit?: RateLimit;
 }
 
@@ -46,7 +46,7 @@ export interface CreateKeyRequest {
   rateLimit?: Partial<RateLimit> | null;
 }
 
-/** Characters of a text of a key, and names in its lists: many keys are shown at once. */
+/** Maximum characters of a text of a key, and names in its lists: many keys are listed at once. */
 const KEY_TEXT_MAX = 10_000;
 const KEY_NAMES_MAX = 10_000;
 

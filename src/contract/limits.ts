@@ -1,14 +1,15 @@
 /**
- * What one request may ask for, where the launch options decide it. Bounds without an option stand beside what they
- * bound; `docs/limits.md` lists all of them.
+ * Limits of one request that launch options determine. Limits without an option are declared next
+ * to what they bound; `docs/limits.md` lists all of them.
  */
 import { limitText } from '../base/size.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import type { MultiSearchRequest, SearchRequest } from './search.ts';
 
 /**
- * What a body holds, which decides how large it may be: `payload` documents or ids of documents, `search` what is only
- * read, `settings` those of an index, `other` anything else.
+ * The content of a body, which determines its maximum size: `payload`: documents or ids of
+ * documents; `search`: read-only requests; `settings`: settings of an index; `other`: anything
+ * else.
  */
 export type BodyKind = 'payload' | 'search' | 'settings' | 'other';
 
@@ -17,15 +18,15 @@ const SETTINGS_BODY_MAX = 4_000_000;
 const OTHER_BODY_MAX = 1_000_000;
 
 export interface RequestLimits {
-  /** Bytes of a body after decoding, of any route; see `bodyBytesMax`. */
+  /** Maximum body of any route after decoding, bytes; see `bodyBytesMax`. */
   payloadBytes: number;
-  /** Bytes of the body of a route that only reads: searches, documents/fetch. */
+  /** Maximum body of a read-only route (searches, documents/fetch), bytes. */
   searchPayloadBytes: number;
-  /** Bytes of the answer of a search, before compression. */
+  /** Maximum response of a search before compression, bytes. */
   responseBytes: number;
-  /** Searches in one multi-search. */
+  /** Maximum number of searches in one multi-search. */
   queries: number;
-  /** Bytes of each highlight tag and of a crop marker. */
+  /** Maximum size of each highlight tag and of a crop marker, bytes. */
   tagBytes: number;
 }
 
@@ -37,7 +38,7 @@ export const DEFAULT_LIMITS: Readonly<RequestLimits> = {
   tagBytes: 4096,
 };
 
-/** Bytes of a body after decoding. */
+/** Maximum size of a body after decoding, bytes. */
 export function bodyBytesMax(
   kind: BodyKind,
   { payloadBytes, searchPayloadBytes }: RequestLimits,
@@ -57,7 +58,7 @@ const TAGS = [
   ['cropMarker', 'invalid_search_crop_marker'],
 ] as const satisfies readonly (readonly [keyof SearchRequest, ErrorCode])[];
 
-/** A tag or marker that is too long, or null. */
+/** The fault of a tag or marker that is too long, or null. */
 export function tagFault(request: SearchRequest, { tagBytes }: RequestLimits): ApiError | null {
   for (const [name, code] of TAGS) {
     const tag = request[name];
@@ -70,7 +71,7 @@ export function tagFault(request: SearchRequest, { tagBytes }: RequestLimits): A
   return null;
 }
 
-/** Too many queries, or a tag of one of them that is too long, or null. */
+/** The fault of too many queries, or of a tag of one that is too long, or null. */
 export function multiSearchLimitFault(
   { queries }: MultiSearchRequest,
   limits: RequestLimits,
@@ -88,7 +89,7 @@ export function multiSearchLimitFault(
   return null;
 }
 
-/** An answer that would be larger than `responseBytes`. */
+/** Beginning of the message about a response larger than `responseBytes`. */
 const RESPONSE_TOO_LARGE = 'The answer would be larger than the limit of';
 
 export function responseTooLarge({
@@ -100,7 +101,7 @@ export function responseTooLarge({
   );
 }
 
-/** Whether an error is that of `responseTooLarge`, or of the engine with the bytes that it may answer with. */
+/** Whether an error is that of `responseTooLarge`, or the engine's error for the same limit. */
 export function isResponseTooLarge(error: unknown): boolean {
   return error instanceof ApiError && error.text.startsWith(RESPONSE_TOO_LARGE);
 }

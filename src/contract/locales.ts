@@ -1,4 +1,4 @@
-/** Two-letter codes (ISO 639-1) and the three-letter code (ISO 639-3) that each is stored as. */
+/** Two-letter codes (ISO 639-1) with the three-letter codes (ISO 639-3) stored for them. */
 export const TWO_LETTER_LOCALES: Readonly<Record<string, string>> = {
   af: 'afr',
   ak: 'aka',

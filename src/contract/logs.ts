@@ -1,7 +1,7 @@
 /** Bodies of the routes on logs. */
 import type { Schema } from './schema.ts';
 
-/** Of lines of the log. */
+/** Target of lines of the log. */
 const TARGET: Schema = {
   type: ['string', 'null'],
   minLength: 1,

@@ -1,11 +1,13 @@
-/** What a multi-search may not combine, apart from what concerns the indexes themselves. */
+/**
+ * Combinations that a multi-search refuses, apart from those that concern the indexes themselves.
+ */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { type Network, NO_NETWORK } from './network.ts';
 import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
 import { isGiven } from './settings/setting.ts';
 
-/** The first query at fault decides. Messages begin with its place. */
+/** Reports the first invalid query. Messages begin with its location. */
 export function multiSearchFault(
   { federation, queries }: MultiSearchRequest,
   features: FeatureSet,
@@ -78,7 +80,7 @@ function federatedFault(
   return remoteFault(query, position, features, network);
 }
 
-/** Of what a query of a federated search says of other servers. */
+/** Checks what a query of a federated search says about other servers. */
 function remoteFault(
   query: MultiSearchQuery,
   position: number,
@@ -98,7 +100,7 @@ function remoteFault(
         query: position,
       });
     }
-    // This server knows its own name without an entry in `remotes`.
+    // This server knows its own name even without an entry in `remotes`.
     if (remote !== self && !Object.hasOwn(remotes, remote!)) {
       return new ApiError(
         'invalid_multi_search_remote',
@@ -114,7 +116,7 @@ function remoteFault(
   return null;
 }
 
-/** Parameters of a single search that need a feature. */
+/** Checks parameters of a single search that need a feature. */
 export function searchGate(
   {
     useNetwork,

@@ -1,4 +1,6 @@
-/** The network of instances: what `PATCH /network` takes, and how it merges with what is stored. */
+/**
+ * The network of instances: the body of `PATCH /network`, and merging it with the stored network.
+ */
 import { err, ok, type Result } from '../base/result.ts';
 import { maskedUrl, unmaskedUrl } from '../base/secrets.ts';
 import { ApiError } from './errors.ts';
@@ -15,24 +17,24 @@ export interface Remote {
 export interface Network {
   /** Name of this instance. */
   self: string | null;
-  /** By name, this instance included. */
+  /** By name, including this instance. */
   remotes: Record<string, Remote>;
   sharding: boolean;
 }
 
-/** Each search of the whole network asks all of them. */
+/** Each search of the whole network queries all of them. */
 const REMOTES_MAX = 128;
 
 export const NO_NETWORK: Network = { self: null, remotes: {}, sharding: false };
 
-/** Absent leaves, null resets; of a remote, null removes it. */
+/** Absent members stay, null resets; a null remote is removed. */
 export interface NetworkPatch {
   self?: string | null;
   remotes?: Record<string, Partial<Record<keyof Remote, string | null>> | null> | null;
   sharding?: boolean | null;
 }
 
-/** Remotes that one request changes or removes. */
+/** Maximum number of remotes that one request changes or removes. */
 const CHANGED_REMOTES_MAX = 1_000;
 
 const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
@@ -57,7 +59,7 @@ export const PATCH_NETWORK: Schema = {
       'x-key-code': 'invalid_network_remotes',
     },
     sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
-    // Clients send these although they set nothing; null stands for absent.
+    // Clients send these although they set nothing; null means absent.
     leader: { type: 'null', 'x-code': 'invalid_network_leader' },
     shards: {
       type: ['object', 'null'],
@@ -104,7 +106,10 @@ export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Netwo
   });
 }
 
-/** As the API shows it. Whoever may read the network gets the keys of its remotes: clients send the object back. */
+/**
+ * The network as the API shows it. Callers who may read the network get the keys of its remotes:
+ * clients send the object back.
+ */
 export function networkView(network: Network): Network {
   const remotes = Object.entries(network.remotes).map(([name, remote]) => [
     name,

@@ -1,4 +1,4 @@
-/** What stands in the place of a parameter of a path. */
+/** Schemas of path parameters. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 import { TASK_UID_MAX } from './tasks.ts';
 
@@ -10,9 +10,9 @@ export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
   task_uid: UID,
   batch_uid: UID,
   key_or_uid: { type: 'string', minLength: 1 },
-  /** Of a webhook. */
+  /** Uuid of a webhook. */
   uuid: { type: 'string', format: 'uuid' },
-  /** Of a dynamic search rule. */
+  /** Uid of a dynamic search rule. */
   uid: { type: 'string', format: 'rule-uid' },
   workspace: INDEX_UID_SCHEMA,
 };

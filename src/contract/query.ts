@@ -1,11 +1,14 @@
 /**
- * Query strings: the same schemas as bodies, with texts turned into the declared types.
+ * Query strings: the same schemas as bodies, with texts converted to the declared types.
  *
- * How a parameter is written follows from its type (integer, number, boolean, string) or from `x-query`:
+ * The syntax of a parameter follows from its type (integer, number, boolean, string) or from
+ * `x-query`:
  * - `comma-list`: split at commas, empty pieces dropped, pieces not trimmed
- * - `star-list`: the same, and a piece `*` removes the restriction; the other pieces are still checked
- * - `sort-list`: split at commas outside parentheses, pieces trimmed, one pair of double quotes removed
- * - `json-or-text`: the value of the text as JSON, or the text itself when it is not JSON
+ * - `star-list`: the same, and a piece `*` removes the restriction; the other pieces are still
+ *   checked
+ * - `sort-list`: split at commas outside parentheses, pieces trimmed, one pair of double quotes
+ *   removed
+ * - `json-or-text`: the text parsed as JSON, or the text itself when it is not JSON
  * - `date-after`, `date-before`: a moment in milliseconds; `*` removes the restriction
  */
 import { excessIn, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
@@ -36,7 +39,7 @@ export function queryParser<T>(schema: Schema): QueryParser<T> {
     parse(raw) {
       const result: Record<string, unknown> = {};
       if (raw !== '') {
-        // Of a parameter that is given twice the last value counts, and only that one is read.
+        // The last value of a repeated parameter counts; only that one is parsed.
         for (const [name, text] of new Map(formPairs(raw))) {
           const read = readers.get(name);
           if (read === undefined) return err(unknownParameter(name, accepted));
@@ -79,7 +82,7 @@ function formDecode(text: string): string {
   return percentDecode(spaced);
 }
 
-/** Percent-decodes; sequences that are not valid stay as replacement characters or as they are. */
+/** Percent-decodes; invalid sequences become replacement characters or stay as they are. */
 export function percentDecode(text: string): string {
   if (!text.includes('%')) return text;
   try {
@@ -119,7 +122,10 @@ function reader(schema: Schema): Read {
   }
 }
 
-/** What is nested too deeply is a text: as JSON it could not be written again, in a message for instance. */
+/**
+ * A value nested too deeply stays a text: as JSON it could not be written again, for instance in a
+ * message.
+ */
 function jsonReader(text: string): { value: unknown } {
   if (excessIn(Buffer.from(text)) !== null) return { value: text };
   try {
@@ -176,7 +182,7 @@ export function splitSort(text: string): string[] {
     if (char === '(') depth++;
     else if (char === ')') depth--;
     else if (char === undefined || (char === ',' && depth <= 0)) {
-      // An empty element stays: it is a fault of syntax, not the absence of a sort.
+      // An empty element stays: it is a syntax error, not the absence of a sort.
       elements.push(bare.slice(start, i).trim());
       start = i + 1;
     }

@@ -1,13 +1,13 @@
 import type { Schema } from './schema.ts';
 
-/** What a key may ask for; null: as much as it likes. */
+/** Limits of a key; null: unlimited. */
 export interface RateLimit {
   requestsPerSecond: number | null;
-  /** Searches under way at once. */
+  /** Concurrent searches. */
   concurrentSearches: number | null;
 }
 
-/** Of either number. */
+/** Maximum of either number. */
 export const RATE_LIMIT_MAX = 1_000_000;
 
 const COUNT: Schema = {
@@ -17,7 +17,7 @@ const COUNT: Schema = {
   default: null,
 };
 
-/** In the body of a key. null: what holds for all keys. */
+/** In the body of a key. null: the limits for all keys. */
 export const RATE_LIMIT: Schema = {
   type: ['object', 'null'],
   properties: { requestsPerSecond: COUNT, concurrentSearches: COUNT },
@@ -27,7 +27,7 @@ export const RATE_LIMIT: Schema = {
   'x-key-code': 'invalid_api_key_rate_limit',
 };
 
-/** What is sent, complete; null where it is absent. */
+/** The complete limits; null for absent members. */
 export function rateLimitOf(sent: Partial<RateLimit> | null | undefined): RateLimit | null {
   if (sent === null || sent === undefined) return null;
   const { requestsPerSecond = null, concurrentSearches = null } = sent;

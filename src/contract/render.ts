@@ -1,4 +1,6 @@
-/** `POST /render-template`: which template, which input, and what each kind of them needs and forbids. */
+/**
+ * `POST /render-template`: templates, inputs, and the fields that each kind requires and forbids.
+ */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { Feature, FeatureSet } from './features.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
@@ -119,7 +121,7 @@ export const RENDER: Schema = {
   additionalProperties: false,
 };
 
-/** A request in which null stands for an absent field. Clients send every field that they know. */
+/** The request without the fields whose value is null. Clients send every field that they know. */
 export function withoutNulls({ template, input }: RenderRequest): RenderRequest {
   return {
     template: givenFields(template),
@@ -131,7 +133,7 @@ function givenFields<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as T;
 }
 
-/** What is wrong with the parameters of the template; then with those of the input. */
+/** Checks the parameters of the template, then those of the input. */
 export function templateFault({ template }: RenderRequest, features: FeatureSet): ApiError | null {
   const code = 'invalid_render_template';
   const fault = parameterFault(

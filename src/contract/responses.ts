@@ -1,4 +1,4 @@
-/** What answers hold: published in the description, and what tells which of their numbers are floats. */
+/** Schemas of responses: published in the description, and used to find their floats. */
 import { ACTIONS } from './actions.ts';
 import { FEATURES } from './features.ts';
 import { floatsOf } from './floats.ts';
@@ -11,7 +11,7 @@ const NUMBER: Schema = { type: 'number' };
 const COUNT: Schema = { type: 'integer', minimum: 0 };
 const FLAG: Schema = { type: 'boolean' };
 const OBJECT: Schema = { type: 'object' };
-/** As the user or another server wrote it. */
+/** Content of the user or of another server. */
 const ANY: Schema = {};
 
 function orNull(schema: Schema): Schema {
@@ -26,7 +26,7 @@ function mapOf(additionalProperties: Schema): Schema {
   return { type: 'object', additionalProperties };
 }
 
-/** Exactly these members; those after them may be absent. */
+/** Exactly these members; `optional` ones may be absent. */
 function object(required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema {
   return {
     type: 'object',
@@ -40,10 +40,10 @@ function pageOf(results: Schema): Schema {
   return object({ results: listOf(results), offset: COUNT, limit: COUNT, total: COUNT });
 }
 
-// --- Searches ---------------------------------------------------------------------------------------
+// --- Searches ------------------------------------------------------------------------------------
 
 const QUERY_VECTOR = listOf(NUMBER);
-/** By position of the query. */
+/** By index of the query. */
 const QUERY_VECTORS = mapOf(QUERY_VECTOR);
 const FACET_STATS = mapOf(object({ min: NUMBER, max: NUMBER }));
 const FACET_DISTRIBUTION = mapOf(mapOf(COUNT));
@@ -53,7 +53,7 @@ const FEDERATION_OF_HIT = object(
   { remote: orNull(TEXT), weightedScoreValues: ANY, documentKey: ANY, distinctKeys: ANY },
 );
 
-/** A document with what the search tells of it; the fields of the document are its own. */
+/** A document with what the search adds to it; the document determines its other fields. */
 const HIT: Schema = {
   type: 'object',
   properties: {
@@ -124,7 +124,7 @@ export const FACET_SEARCH_RESPONSE = object(
   { remoteErrors: OBJECT },
 );
 
-// --- Documents, indexes -----------------------------------------------------------------------------
+// --- Documents, indexes --------------------------------------------------------------------------
 
 export const DOCUMENT: Schema = OBJECT;
 
@@ -167,7 +167,7 @@ export const STATS = object({
 
 export const FIELDS_RESPONSE = pageOf(OBJECT);
 
-// --- Tasks ------------------------------------------------------------------------------------------
+// --- Tasks ---------------------------------------------------------------------------------------
 
 const TYPE: Schema = { type: 'string', enum: TASK_TYPES };
 const STATUS: Schema = { type: 'string', enum: TASK_STATUSES };
@@ -243,7 +243,7 @@ export const TASKS = uidPageOf(TASK);
 export const BATCHES = uidPageOf(BATCH);
 export const COMPACTION = object({ preSize: TEXT, postSize: TEXT, status: TEXT });
 
-// --- The server -------------------------------------------------------------------------------------
+// --- The server ----------------------------------------------------------------------------------
 
 export const HEALTH = object({ status: TEXT });
 export const VERSION: Schema = {

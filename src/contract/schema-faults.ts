@@ -1,4 +1,6 @@
-/** The one fault that a refused value is answered with: its code, where it is, and what was expected. */
+/**
+ * Finds the one fault to report for a refused value: its code, its location, and what was expected.
+ */
 import { CHARACTERS_OF_VALUE, countValues } from '../base/json-slices.ts';
 import { JsonNumber, shortJson } from '../base/json.ts';
 import { maskedUrl } from '../base/secrets.ts';
@@ -8,10 +10,13 @@ import { FORMATS } from './formats.ts';
 import { typesOf, type Rule, type RuleFault } from './schema-rules.ts';
 import type { JsonType, Schema } from './schema.ts';
 
-/** The message of a fault. `at`: its place with a leading blank, such as " at `.limit`", or nothing at the top. */
+/**
+ * The message of a fault. `at`: its location with a leading space, such as " at `.limit`", or empty
+ * at the top.
+ */
 type Describe = (at: string) => string;
 
-/** A fault on its way up: each level puts its own step before the path. */
+/** A fault that is being propagated: each level prepends its own step to the path. */
 export class Fault {
   readonly code: ErrorCode;
   path = '';
@@ -32,7 +37,7 @@ export class Fault {
   }
 }
 
-/** @param whole the value that was refused, which the fault lies in */
+/** @param whole the refused value, which contains the fault */
 export function faultOf(refusal: RuleFault, whole: unknown): Fault {
   const { keyword, data, instancePath, propertyName } = refusal;
   const { declared, codes } = refusal.parentSchema as Rule;
@@ -44,7 +49,7 @@ export function faultOf(refusal: RuleFault, whole: unknown): Fault {
   return fault.under(pathIn(whole, instancePath));
 }
 
-/** A JSON pointer as messages write it: `.tags[1]`. */
+/** A JSON pointer in the syntax of messages: `.tags[1]`. */
 function pathIn(whole: unknown, pointer: string): string {
   let path = '';
   let value = whole;
@@ -56,7 +61,7 @@ function pathIn(whole: unknown, pointer: string): string {
   return path;
 }
 
-/** What a keyword says of a value that it refuses. */
+/** The message of a keyword about a value that it refuses. */
 function describeValue(keyword: string, declared: Schema, value: unknown): Describe {
   switch (keyword) {
     case 'kind':
@@ -121,7 +126,7 @@ function wrongKind(types: readonly JsonType[], value: unknown, secret: boolean):
     `Invalid value type${at}: expected ${expected}, but found ${kindOf(value)}${shown}.`;
 }
 
-/** What `x-values-max` says of a value. */
+/** The message of `x-values-max`. */
 export function tooManyValues(value: unknown, max: number, code: ErrorCode): Fault | null {
   return countValues(value, max + 1) <= max ? null : new Fault(code, tooLong(max));
 }
@@ -178,9 +183,9 @@ function descends(declared: Schema, value: Record<string, number>): Describe {
     `\`${lower}\` must not be greater than \`${upper}\`, but they are ${value[lower]} and ${value[upper]}.`;
 }
 
-// --- Members ------------------------------------------------------------------------------------------
+// --- Members -------------------------------------------------------------------------------------
 
-/** Names a client may give, in the order of the schema. */
+/** Names that a client may give, in the order of the schema. */
 export function acceptedNames(schema: Schema): string[] {
   return Object.entries(schema.properties ?? {})
     .filter(([, property]) => property['x-immutable-code'] === undefined)

@@ -1,9 +1,10 @@
 /**
- * Schemas compiled by ajv, which alone decides what a body may be. It stops at the first fault (without `allErrors` the
- * code of `cxt.error()` returns), and that one must be the first in the order of the payload. The keyword `properties` of
- * ajv asks in the order of the schema, so ours takes its place and that of all keywords of members: it walks the payload,
- * and looks for required members last. Ours as well are keywords that meet numbers, which may be a `JsonNumber`. The rest
- * (`items`, lengths, formats) is ajv's.
+ * Schemas compiled by ajv, which alone decides whether a body is valid. It stops at the first fault
+ * (without `allErrors` the code of `cxt.error()` returns), and that must be the first fault in the
+ * order of the payload. The keyword `properties` of ajv uses the order of the schema, so our
+ * version replaces it and all keywords about members: it iterates over the payload, and checks
+ * required members last. Keywords that apply to numbers, which may be a `JsonNumber`, are ours as
+ * well. The rest (`items`, lengths, formats) is ajv's.
  */
 import {
   _,
@@ -20,20 +21,23 @@ import type { ErrorCode } from './errors.ts';
 import { FORMATS } from './formats.ts';
 import type { JsonType, Schema } from './schema.ts';
 
-/** Codes of faults where a schema stands: its own or inherited. */
+/** Codes of faults at a schema: its own or inherited. */
 export interface Codes {
   value: ErrorCode;
   key: ErrorCode;
 }
 
-/** A schema as ajv gets it: `type` is `kind`, and it knows what messages are made of. */
+/** A schema in the form for ajv: `type` is called `kind`, and it includes what messages need. */
 export interface Rule {
   readonly declared: Schema;
   readonly codes: Codes;
   readonly [keyword: string]: unknown;
 }
 
-/** What is wrong with the members of an object; `inside` one that is compiled by itself. */
+/**
+ * What is wrong with the members of an object; `inside`: a fault inside a member that is compiled
+ * separately.
+ */
 export type MemberFault = 'unknown' | 'immutable' | 'missing' | 'excess' | 'inside';
 
 const IS_OF_TYPE: Record<JsonType, (value: unknown) => boolean> = {
@@ -69,7 +73,9 @@ function numberIn(value: unknown): number {
   return value instanceof JsonNumber ? value.value : typeof value === 'number' ? value : NaN;
 }
 
-/** Keywords that a function decides. In the order in which they are asked, before those of ajv. */
+/**
+ * Keywords implemented by a function. In the order in which they are checked, before those of ajv.
+ */
 const TESTS: Record<string, (schema: never) => (value: unknown) => boolean> = {
   kind: ofTypes,
   'x-values-max': (max: number) => (value) => countValues(value, max + 1) <= max,
@@ -81,7 +87,7 @@ const TESTS: Record<string, (schema: never) => (value: unknown) => boolean> = {
   maximum: (max: number) => (value) => !(numberIn(value) > max),
 };
 
-/** Asked once all members are right. */
+/** Checked after all members are valid. */
 function ascends([lower, upper]: readonly [string, string]): (value: unknown) => boolean {
   return (value) => {
     const object = value as Record<string, unknown>;
@@ -102,7 +108,7 @@ function test(
   };
 }
 
-/** The one alternative that takes the kind of the value. */
+/** The one alternative that accepts the type of the value. */
 const ONE_OF: CodeKeywordDefinition = {
   keyword: 'oneOf',
   code(cxt) {
@@ -123,7 +129,9 @@ const ONE_OF: CodeKeywordDefinition = {
   },
 };
 
-/** Members in the order of the payload, then those that are missing. Stands for all keywords of members. */
+/**
+ * Members in the order of the payload, then the missing ones. Replaces all keywords about members.
+ */
 const PROPERTIES: CodeKeywordDefinition = {
   keyword: 'properties',
   type: 'object',
@@ -185,9 +193,9 @@ function fail(cxt: KeywordCxt, fault: MemberFault, name: string | Name, inside?:
 }
 
 const ajv = new Ajv({
-  // What a fault carries: the rule and the value.
+  // Faults include the rule and the value.
   verbose: true,
-  // To compile takes a third less, and what is compiled is as fast.
+  // Compiling takes a third less time, and the compiled code is as fast.
   code: { optimize: false },
   messages: false,
   strict: false,
@@ -217,7 +225,7 @@ export type RuleFault = ErrorObject<
   { fault: MemberFault; name: string; inside: RuleFault | null }
 >;
 
-/** What is wrong with a value; null: nothing. Compiled when a value comes. */
+/** Returns what is wrong with a value; null: nothing. Compiled at first use. */
 export function compileRules(schema: Schema, codes: Codes): (value: unknown) => RuleFault | null {
   let validate: ValidateFunction | null = null;
   return (value) => {
@@ -226,7 +234,10 @@ export function compileRules(schema: Schema, codes: Codes): (value: unknown) => 
   };
 }
 
-/** Members that have members are compiled by themselves: many requests do without them. */
+/**
+ * Members with many members of their own are compiled separately: many requests do not contain
+ * them.
+ */
 function isLarge({ properties, additionalProperties, items, oneOf }: Schema): boolean {
   return (
     properties !== undefined ||

@@ -1,4 +1,4 @@
-/** What a search by meaning needs of its index. */
+/** What a semantic search requires of its index. */
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { AnyFields } from './embedders/fields.ts';
 import type { FeatureSet } from './features.ts';
@@ -6,12 +6,12 @@ import type { SearchRequest } from './search.ts';
 import type { SettingsObject } from './settings.ts';
 import { isGiven } from './settings/setting.ts';
 
-/** What decides about the order: words (or nothing), vectors, or both. */
+/** What determines the order: words (or nothing), vectors, or both. */
 export type SearchKind = 'words' | 'semantic' | 'hybrid';
 
 export const SEMANTIC_RATIO_DEFAULT = 0.5;
 
-/** Of a request whose `vectorFault` is null. */
+/** For a request whose `vectorFault` is null. */
 export function searchKind({ q, vector, media, hybrid }: VectorRequest): SearchKind {
   if (!isGiven(hybrid)) return 'words';
   const { semanticRatio = SEMANTIC_RATIO_DEFAULT } = hybrid!;
@@ -22,7 +22,9 @@ export function searchKind({ q, vector, media, hybrid }: VectorRequest): SearchK
 
 export type VectorRequest = Pick<SearchRequest, 'q' | 'vector' | 'media' | 'hybrid'>;
 
-/** Faults of `vector`, `media` and `hybrid`; the embedder is looked up only when it would be used. */
+/**
+ * Faults of `vector`, `media` and `hybrid`; the embedder is looked up only when it would be used.
+ */
 export function vectorFault(
   request: VectorRequest,
   settings: SettingsObject,

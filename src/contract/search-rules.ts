@@ -1,4 +1,7 @@
-/** Dynamic search rules: documents that stand at fixed places of answers while conditions hold. */
+/**
+ * Dynamic search rules: they put documents at fixed positions of search results while conditions
+ * hold.
+ */
 import { ApiError } from './errors.ts';
 import { isIndexUid } from './formats.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
@@ -14,7 +17,7 @@ export interface RuleAction {
   action: { type: 'pin'; position: number };
 }
 
-/** As stored and, but for `createdAt`, shown. Moments are RFC 3339. */
+/** As stored and, except for `createdAt`, shown. Moments are RFC 3339. */
 export interface SearchRule {
   uid: string;
   description?: string;
@@ -39,7 +42,7 @@ export interface SearchRulePatch {
   actions?: RuleAction[] | null;
 }
 
-/** The patch as tasks show it: what it takes away from conditions is absent, a filter has values. */
+/** The patch as tasks show it: conditions that it removes are absent, a filter has values. */
 export function shownRulePatch(patch: SearchRulePatch): object {
   if (!patch.conditions) return patch;
   const { filter } = patch.conditions;
@@ -50,7 +53,7 @@ export function shownRulePatch(patch: SearchRulePatch): object {
   return { ...patch, conditions: withoutNulls(conditions, 1) };
 }
 
-/** The members that are not null, and theirs `depth` levels down. */
+/** The object without null members, `depth` levels down. */
 function withoutNulls(object: object, depth: number): object {
   const kept = Object.entries(object).filter(([, value]) => value !== null);
   if (depth === 0) return Object.fromEntries(kept);
@@ -64,18 +67,18 @@ const CONDITIONS = 'invalid_dynamic_search_rule_conditions';
 const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;
 
-/** Rules that are stored, actions of one. */
+/** Maximum number of stored rules, and of actions of one. */
 export const RULES_MAX = 10_000;
 const RULE_ACTIONS_MAX = 1_000;
 
-/** Bytes of one rule as JSON, and of all together. */
+/** Maximum JSON size of one rule, and of all together, bytes. */
 export const RULE_BYTES_MAX = 1024 * 1024;
 export const RULES_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Rules in one page of the list. */
+/** Maximum number of rules in one page of the list. */
 export const LISTED_RULES_MAX = 1_000;
 
-/** Every fault inside has the code of the whole. */
+/** Uses one code for every fault inside. */
 function coded(code: string, schema: Schema): Schema {
   const inner: Schema = {
     ...schema,
@@ -208,7 +211,7 @@ export function momentOf(text: string): number {
   return RFC3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : NaN;
 }
 
-/** What is wrong with a body beyond the kinds of its values, with the index uids in it. */
+/** Returns what is wrong with a body beyond the types of its values, including its index uids. */
 export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiError | null {
   const { start, end } = conditions?.time ?? {};
   for (const [name, text] of Object.entries({ start, end })) {
@@ -236,7 +239,7 @@ export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiErr
   return null;
 }
 
-/** The rule with a change applied: what is absent stays, null resets. */
+/** The rule with a change applied: absent members stay, null resets. */
 export function changedRule(
   uid: string,
   rule: SearchRule | undefined,
@@ -266,7 +269,7 @@ function completeAction({ selector, action }: RuleAction): RuleAction {
   return { selector: named, action: { type, position } };
 }
 
-/** The parts that are there, in the order in which they are shown. */
+/** The parts that are present, in the order in which they are shown. */
 function present(conditions: SearchRulePatch['conditions']): RuleConditions {
   const shown: RuleConditions = {};
   const { time, query, filter } = conditions ?? {};

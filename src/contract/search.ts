@@ -3,10 +3,12 @@ import { DIMENSIONS_MAX } from './embedders/fields.ts';
 import { LOCALES } from './locales.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
-/** Sort criteria of one search or listing: ties are broken by one rule inside the other (docs/limits.md). */
+/**
+ * Maximum sort criteria of one search or listing: ties are broken by nested rules (docs/limits.md).
+ */
 export const SORT_CRITERIA_MAX = 256;
 
-/** Characters of one criterion, and of a whole `sort` that is one text. */
+/** Maximum characters of one criterion, and of a whole `sort` given as one text. */
 const SORT_CRITERION_MAX = 65_536;
 export const SORT_TEXT_MAX = 1_000_000;
 
@@ -17,10 +19,10 @@ export const SORT_CRITERION: Schema = {
   maxLength: SORT_CRITERION_MAX,
 };
 
-/** Indexes whose facets one federated search may ask for. */
+/** Maximum indexes whose facets one federated search may request. */
 const FACETED_INDEXES_MAX = 1_000;
 
-/** A string, or an array of strings and arrays of strings; syntax is the engine's. */
+/** A string, or an array of strings and arrays of strings; the engine parses it. */
 export type Filter = unknown;
 
 export type MatchingStrategy = 'last' | 'all' | 'frequency';
@@ -28,7 +30,7 @@ export type MatchingStrategy = 'last' | 'all' | 'frequency';
 export interface HybridQuery {
   embedder: string;
   semanticRatio?: number;
-  /** Documents that only vectors have found are left out below this score. */
+  /** Documents found only by vectors are omitted below this score. */
   minScore?: number | null;
 }
 
@@ -66,18 +68,18 @@ export interface SearchRequest {
   personalize?: { userContext: string } | null;
 }
 
-/** Locales that one request may name: more than there are. */
+/** Maximum locales in one request: more than exist. */
 const LOCALES_MAX = 256;
 
 const strings: Schema = { type: 'string' };
 
-/** Names of attributes that one list of a request may have: more than any documents have. */
+/** Maximum attribute names in one list of a request: more than any documents have. */
 export const ATTRIBUTE_NAMES_MAX = 65_536;
 
-/** A text of 10 MB is as many. */
+/** Enough for a text of 10 MB. */
 const MEDIA_VALUES_MAX = 100_000;
 
-/** Characters of the name of an attribute where a request gives one: more than any document has. */
+/** Maximum characters of an attribute name in a request: more than any document has. */
 const ATTRIBUTE_NAME_MAX = 65_536;
 
 function stringList(code: NonNullable<Schema['x-code']>): Schema {
@@ -247,7 +249,7 @@ export const SEARCH: Schema = {
   additionalProperties: false,
 };
 
-/** A parameter of a GET search: never null, and lists are written with commas. */
+/** A parameter of a GET search: never null; lists are written with commas. */
 function asParameter(schema: Schema): Schema {
   const type = Array.isArray(schema.type)
     ? schema.type.find((name) => name !== 'null')!
@@ -430,7 +432,7 @@ export interface FacetSearchRequest extends Pick<
   exhaustiveFacetCount?: boolean | null;
 }
 
-/** Other keys of a search body may stand in it and are ignored. */
+/** Other keys of a search body are accepted and ignored. */
 export const FACET_SEARCH: Schema = {
   type: 'object',
   properties: {
@@ -461,7 +463,7 @@ export const FACET_SEARCH: Schema = {
   additionalProperties: true,
 };
 
-/** Without the keys that are ignored: further on they would have a meaning. */
+/** Removes the ignored keys: later stages would interpret them. */
 export function withoutIgnored(request: FacetSearchRequest): FacetSearchRequest {
   const known = Object.entries(request).filter(([name]) =>
     Object.hasOwn(FACET_SEARCH.properties!, name),
@@ -470,7 +472,7 @@ export function withoutIgnored(request: FacetSearchRequest): FacetSearchRequest 
 }
 
 export interface SimilarRequest {
-  /** As sent, an integer as its text. */
+  /** As sent, or the text of an integer. */
   id: string;
   embedder: string;
   offset?: number;

@@ -1,9 +1,10 @@
 /**
- * What requests do to the settings of an index: checking, the canonical form (which is what task details show), merging
- * with the stored settings, the form of GET. All of it follows from the entries of `settings/registry.ts`.
+ * Handling of index settings in requests: checks, the canonical form (which task details show),
+ * merging with the stored settings, and the form of GET. All of it follows from the entries of
+ * `settings/registry.ts`.
  *
- * Three states of a field in a request: absent leaves it, null resets it, a value is stored. The stored settings are
- * complete and hold secrets in clear.
+ * A field of a request has three states: absent keeps the setting, null resets it, a value is
+ * stored. The stored settings are complete and hold secrets in clear.
  */
 import { RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
@@ -23,16 +24,21 @@ export type SettingsObject = {
   [Entry in (typeof SETTINGS)[number] as Entry['name']]: ReturnType<Entry['initial']>;
 };
 
-/** What a request holds, in canonical form: details of tasks show it after `renderPartialSettings`. */
+/**
+ * The settings of a request in canonical form: details of tasks show them after
+ * `renderPartialSettings`.
+ */
 export type PartialSettings = Partial<Record<SettingName, unknown>>;
 
-/** The entries without the types of their values. In the order of GET. */
+/** The entries without the types of their values, in the order of GET. */
 export const SETTING_ENTRIES = SETTINGS as unknown as readonly Setting<SettingName>[];
 
-/** Values of a setting that is no long one: see `Setting.mayBeLong`. */
+/** Maximum number of values in a setting that may not be long: see `Setting.mayBeLong`. */
 export const SETTING_VALUES_MAX = 20_000;
 
-/** The value of one setting: what it is, what changing it costs, its code for every fault inside. */
+/**
+ * The schema of one setting: its meaning, what changing it costs, its code for every fault inside.
+ */
 function described(schema: Schema, { code, explanation, touches, mayBeLong }: Setting): Schema {
   return {
     ...schema,
@@ -64,44 +70,44 @@ function entryOf(name: SettingName): Setting<SettingName> {
   return SETTING_ENTRIES.find((entry) => entry.name === name)!;
 }
 
-/** Those that this program knows; dumps may hold others. */
+/** The settings that this program knows; dumps may contain others. */
 export function knownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
   return Object.fromEntries(known.map(({ name }) => [name, given[name]]));
 }
 
-/** Body of PATCH /settings to canonical form: keys in the order of GET. */
+/** Converts a body of PATCH /settings to canonical form: keys in the order of GET. */
 export function parseSettings(body: unknown): Result<PartialSettings, ApiError> {
   const checked = WHOLE.validate(body);
   return checked.ok ? ok(wholeSettings(checked.value)) : checked;
 }
 
-/** The canonical form of a body of PATCH /settings, which is right. */
+/** The canonical form of a valid body of PATCH /settings. */
 export function wholeSettings(body: unknown): PartialSettings {
   return canonical(body as Record<string, unknown>);
 }
 
-/** The canonical form of the one setting whose child route got `body`, which is right. */
+/** The canonical form of the one setting whose child route got the valid `body`. */
 export function childSetting(name: SettingName, body: unknown): PartialSettings {
   const { fromChildBody } = entryOf(name);
   return canonical({ [name]: fromChildBody === undefined ? body : fromChildBody(body) });
 }
 
-/** What a request changes. */
+/** The change that a request makes. */
 export interface SettingsChange {
   /** Canonical form. Long values of settings that may be long are JSON (`RawJson`). */
   settings: PartialSettings;
-  /** Of these the form that will be stored, where it is another one. */
+  /** The form to store, for those settings where it differs. */
   stored: PartialSettings;
 }
 
-/** JSON of a shorter value of a setting that may be long becomes a value, UTF-16 units. */
+/** Shorter JSON of a setting that may be long is converted to a value, UTF-16 units. */
 const LONG_SETTING_UNITS = 16 * 1024;
 
-/** JSON of all long values of an index together, UTF-16 units. */
+/** Maximum JSON of all long values of an index together, UTF-16 units. */
 const LONG_SETTINGS_UNITS_MAX = 8_000_000;
 
-/** The change that a large body makes, which is right. For a thread of its own: it may take seconds. */
+/** The change made by a large, valid body. For a separate thread: it may take seconds. */
 export function longChange(name: SettingName | 'all', body: unknown): SettingsChange {
   const settings = name === 'all' ? wholeSettings(body) : childSetting(name, body);
   const stored: PartialSettings = {};
@@ -120,8 +126,8 @@ export function longChange(name: SettingName | 'all', body: unknown): SettingsCh
 }
 
 /**
- * What a request can be refused for after its shape and before the stored settings are known: features first, then each
- * setting's own checks. Pure: `features` are those in force.
+ * Checks a valid request before the stored settings are known: features first, then each setting's
+ * own checks. Pure: `features` are the current ones.
  */
 export function checkPartialSettings(
   partial: PartialSettings,
@@ -140,7 +146,7 @@ export function checkPartialSettings(
   return null;
 }
 
-/** Every setting reset: what DELETE /settings stands for. */
+/** Every setting reset: the meaning of DELETE /settings. */
 export function resetAllSettings(features: FeatureSet): PartialSettings {
   const reset = SETTING_ENTRIES.filter(
     ({ feature, resetOnlyWithFeature }) => resetOnlyWithFeature !== true || features[feature!],
@@ -163,7 +169,7 @@ function canonical(body: Record<string, unknown>): PartialSettings {
   return partial;
 }
 
-// --- Stored settings --------------------------------------------------------------------------------
+// --- Stored settings -----------------------------------------------------------------------------
 
 export function defaultSettings(): SettingsObject {
   return Object.fromEntries(
@@ -171,14 +177,14 @@ export function defaultSettings(): SettingsObject {
   ) as SettingsObject;
 }
 
-/** The stored settings, with the defaults of those that did not exist when they were stored. */
+/** The stored settings, with the defaults of settings that did not exist when they were stored. */
 export function completeSettings(stored: Partial<SettingsObject> | null): SettingsObject {
   return { ...defaultSettings(), ...stored };
 }
 
 /**
- * The stored settings with a request applied. Checks that need the stored ones are made here; a task
- * fails with what is returned, and its index keeps the settings it had.
+ * The stored settings with a request applied. Checks that need the stored ones are made here; a
+ * task fails with the returned error, and its index keeps its settings.
  * @param stored null: never set
  * @param partial canonical form
  * @param inStoredForm see `SettingsChange.stored`
@@ -221,12 +227,15 @@ export function mergeSettings(
   return ok(merged as SettingsObject);
 }
 
-/** Marks the floats of settings that are shown. */
+/** Marks the floats of settings in responses. */
 export const withFloats: FloatMarker = floatsOf(SETTINGS_SCHEMA);
 
-// --- Views ------------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
-/** The body of GET /settings: keys in order, those of features that are off left out, no secrets. */
+/**
+ * The body of GET /settings: keys in order, without those of features that are off, without
+ * secrets.
+ */
 export function renderSettings(
   complete: SettingsObject,
   features: FeatureSet,

@@ -4,7 +4,7 @@ import { isReservedSortField } from './formats.ts';
 
 const GEO_POINT = /^_geoPoint\(([^,()]+),([^,()]+)\)$/;
 
-/** The first fault, or null. Whether the attributes are sortable is the engine's to say. */
+/** The first fault, or null. The engine decides whether the attributes are sortable. */
 export function sortFault(elements: readonly string[], code: ErrorCode): ApiError | null {
   for (const [i, element] of elements.entries()) {
     const reason = elementFault(element);

@@ -17,7 +17,7 @@ function date(kind: 'date-after' | 'date-before', code: Code): Schema {
   return { type: 'string', 'x-query': kind, 'x-code': code };
 }
 
-/** The older name of the upgrade type is understood too. */
+/** The older name of the upgrade type is accepted too. */
 const TYPE_NAMES = [...TASK_TYPES, 'upgradeDatabase'];
 
 const FILTERS: Record<string, Schema> = {
@@ -67,7 +67,7 @@ export const FILTER_TASKS_QUERY: Schema = {
   additionalProperties: false,
 };
 
-/** As parsed: a filter that was given as `*` is present and undefined. */
+/** As parsed: a filter given as `*` is present and undefined. */
 export type TaskFilterQuery = { [K in keyof TaskFilter]?: TaskFilter[K] | undefined };
 
 export interface ListTasksQuery extends TaskFilterQuery {
@@ -76,7 +76,7 @@ export interface ListTasksQuery extends TaskFilterQuery {
   reverse?: boolean;
 }
 
-/** The filters that restrict anything, without paging. */
+/** The filters that restrict something, without paging. */
 export function taskFilter(query: ListTasksQuery): TaskFilter {
   const filter: Record<string, unknown> = {};
   for (const name of Object.keys(FILTERS)) {

@@ -1,4 +1,4 @@
-/** What follows from the entries of `task-types/registry.ts`. */
+/** Definitions derived from the entries of `task-types/registry.ts`. */
 import type { ExactDates, TaskNetwork } from './task-types/fields.ts';
 import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
 import type { DumpForm } from './task-types/dump-form.ts';
@@ -17,15 +17,16 @@ type RowOfEntry<E> = E extends { draft(request: never): { row(context: never): i
   ? Row
   : never;
 
-/** Work to be appended as a task. Everything in it has been validated. */
+/** Work to be appended as a task. All of it has been validated. */
 export type TaskRequest = Known<RequestOfEntry<Entries>> & {
   customMetadata?: string;
   network?: TaskNetwork;
 };
 
 /**
- * What a task was asked to do, stored once when it is registered. Index uids are not in here but in the
- * columns, as numbers, so that a swap of two indexes moves their history by exchanging two names.
+ * The request of a task, stored once at registration. It does not contain index uids; these are in
+ * the columns, as numbers, so that a swap of two indexes moves their history by exchanging two
+ * names.
  */
 export type TaskRow = Known<RowOfEntry<Entries>> & {
   customMetadata?: string;
@@ -43,18 +44,18 @@ export function taskTypeEntry(type: TaskType): TaskTypeEntry<TaskType> {
   return BY_NAME.get(type)!;
 }
 
-/** How a task is read from a dump, by the name that the dump gives to what was asked. */
+/** How to read a task from a dump, by the name of its kind in the dump. */
 export const READ_FROM_DUMP = new Map(
   [...BY_NAME.values()].flatMap(({ dump }) => Object.entries(dump.read)),
 ) as ReadonlyMap<string, DumpForm<TaskRequest>['read'][string]>;
 
-/** The types that run before anything on an index, in the order of their turns. */
+/** The types that run before anything on an index, by priority. */
 export const TYPES_BY_PRIORITY: readonly { type: TaskType; take: 'all' | 'highest' | 'lowest' }[] =
   [...BY_NAME.values()]
     .flatMap(({ name, batching }) => ('priority' in batching ? [{ type: name, ...batching }] : []))
     .sort((a, b) => a.priority - b.priority);
 
-/** By key of the details: how a batch shows it. */
+/** How a batch shows each key of the details. */
 export const SHOWN_IN_BATCH: Readonly<Record<string, InBatch | undefined>> = Object.assign(
   {},
   ...[...BY_NAME.values()].map(({ inBatch }) => inBatch),

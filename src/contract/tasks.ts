@@ -91,7 +91,8 @@ export interface TaskPaging {
 }
 
 /**
- * ISO 8601 with days and seconds only: the fraction has the fewest of 3, 6 or 9 digits that are exact.
+ * ISO 8601 with days and seconds only: the fraction has the fewest of 3, 6 or 9 digits that are
+ * exact.
  * @returns null for a negative difference
  */
 export function isoDuration(ms: number): string | null {

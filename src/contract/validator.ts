@@ -1,7 +1,8 @@
 /**
- * What a schema says of a value: its faults, and the plain value. The members of an object are looked at in the order of
- * the payload and the first fault ends the visit; required members are looked for afterwards. ajv decides
- * (`schema-rules.ts`), and what it refuses gets a message (`schema-faults.ts`).
+ * Validates a value against a schema: finds its faults, and returns the plain value. The members of
+ * an object are visited in the order of the payload, and the first fault ends the visit; required
+ * members are checked afterwards. ajv decides (`schema-rules.ts`), and refused values get a message
+ * (`schema-faults.ts`).
  */
 import { exactText, losslessText, parseJson, plainNumbers, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
@@ -10,18 +11,18 @@ import { type Fault, faultOf } from './schema-faults.ts';
 import { compileRules } from './schema-rules.ts';
 import type { Schema } from './schema.ts';
 
-/** What is wrong with a value; null: nothing. */
+/** Returns what is wrong with a value; null: nothing. */
 export type Check = (value: unknown) => Fault | null;
 
 export interface Validator<T> {
   readonly schema: Schema;
   /** The value to check has been parsed with `exact`. */
   readonly exact: boolean;
-  /** `value`: of `parseJson`. It is changed in place to plain values, once it is right. */
+  /** `value`: from `parseJson`. A valid value is changed in place to plain values. */
   validate(value: unknown): Result<T, ApiError>;
 }
 
-/** Compiles once, at start. `T` is the type that the schema describes. */
+/** Compiles once, at start. The schema describes the type `T`. */
 export function validator<T>(schema: Schema): Validator<T> {
   const check = compile(schema);
   const whole = schema['x-exact'] === true;

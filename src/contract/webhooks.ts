@@ -16,7 +16,7 @@ export interface WebhookBody {
   headers?: Record<string, string | null> | null;
 }
 
-/** Headers that one request sets or removes. */
+/** Maximum number of headers that one request sets or removes. */
 const CHANGED_HEADERS_MAX = 1_000;
 
 const PROPERTIES: Record<string, Schema> = {

@@ -1,4 +1,7 @@
-/** What the server has found out about the embedders of an index: stored beside its settings, never shown. */
+/**
+ * What the server has learned about the embedders of an index: stored next to its settings, never
+ * shown.
+ */
 import { own } from '../base/own.ts';
 import type { Distribution } from '../contract/embedders/fields.ts';
 import {
@@ -12,17 +15,23 @@ import {
 export const EMBEDDER_STATES = 'embedderStates';
 
 export interface EmbedderState {
-  /** Of its embeddings. */
+  /** Dimensions of its embeddings. */
   dimensions: number;
-  /** Numbers of the indexing fragments: embeddings of a document are in their order. */
+  /** Numbers of the indexing fragments: the embeddings of a document are in this order. */
   fragments?: Record<string, number>;
-  /** How its similarities become scores, for the engine; null: they are the scores. `completeStates` adds it. */
+  /**
+   * How similarities become scores, for the engine; null: they are the scores. `completeStates`
+   * adds it.
+   */
   distribution?: Distribution | null;
 }
 
 export type EmbedderStates = Record<string, EmbedderState>;
 
-/** Settings to store, with what the engine must know of embedders: it knows no provider and none of their models. */
+/**
+ * Settings to store, with what the engine needs about embedders: it knows neither providers nor
+ * their models.
+ */
 export function completeStates(
   settings: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

@@ -1,9 +1,9 @@
 import { ApiError, toApiError } from '../contract/errors.ts';
 
-/** The code with which a batch ends that was asked to stop. Not a code of the API. */
+/** The error code of a canceled batch. Not a code of the API. */
 export const CANCELED = 'canceled';
 
-/** A batch stopped by `cancelBatch`: it has changed nothing. */
+/** A batch was stopped by `cancelBatch`: it has changed nothing. */
 export class BatchCanceled extends Error {
   override readonly name = 'BatchCanceled';
 
@@ -12,7 +12,7 @@ export class BatchCanceled extends Error {
   }
 }
 
-/** What the engine threw or rejected with, as the rest of the server knows errors. */
+/** Converts an error thrown by the engine. */
 export function fromEngine(thrown: unknown): Error {
   const { code } = thrown as { code?: unknown };
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -22,7 +22,7 @@ export function fromEngine(thrown: unknown): Error {
   return new ApiError('internal', `The engine failed: ${message}`);
 }
 
-/** The engine writes the query that an error is about in front of its message. */
+/** The prefix with which the engine names the query that an error is about. */
 const QUERY = /^Inside `\.queries\[(\d+)\]`: /;
 
 function withLocation(error: ApiError): ApiError {
@@ -32,7 +32,7 @@ function withLocation(error: ApiError): ApiError {
   return new ApiError(error.code, text, error.status, { query: Number(query) });
 }
 
-/** What an index answers; a failure tells which index it was. */
+/** The result of an index; adds the uid of the index to a failure. */
 export async function resultFrom<T>(uid: string, result: Promise<T>): Promise<T> {
   try {
     return await result;

@@ -18,7 +18,7 @@ import type {
 
 let lastCancelId = 0;
 
-/** Starts a search of the engine, and cancels it when nobody waits for it any more. */
+/** Starts a search of the engine, and cancels it when `signal` is canceled. */
 export function cancelable<T>(
   native: NativeAddon,
   signal: CancelSignal,
@@ -32,18 +32,18 @@ export function cancelable<T>(
 }
 
 /**
- * One open index of the engine. Errors come out as `ApiError`, or `BatchCanceled` from `applyBatch`.
+ * One open index of the engine. Errors are `ApiError`s, or `BatchCanceled` from `applyBatch`.
  *
- * `busy` counts the calls under way. A registry closes a handle to save memory only at 0.
+ * `busy` counts the calls in progress. A registry closes a handle to save memory only at 0.
  */
 export class IndexHandle {
   readonly #native: NativeAddon;
   readonly #handle: number;
   busy = 0;
-  /** Of the registry, milliseconds of a steady clock. */
+  /** For the registry, milliseconds of a steady clock. */
   lastUse = 0;
 
-  /** @param creates makes the index when there is none */
+  /** @param creates create the index if it does not exist */
   constructor(native: NativeAddon, dir: string, creates: boolean) {
     this.#native = native;
     try {
@@ -62,7 +62,10 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexState(this.#handle))) as IndexState;
   }
 
-  /** The settings as stored: the complete API object, with what is known beside them; null when they were never set. */
+  /**
+   * The settings as stored: the complete API object and `embedderStates`; null when they were never
+   * set.
+   */
   settings(): Readonly<Record<string, unknown>> | null {
     const stored = this.#sync(() => this.#native.indexSettings(this.#handle));
     if (stored === null) return null;
@@ -70,7 +73,7 @@ export class IndexHandle {
     return longTogether(rest, (name) => stored.long[name]!);
   }
 
-  /** Settings that an older version has stored get what the engine must know of embedders. */
+  /** Adds what the engine needs about embedders to settings stored by an older version. */
   completeSettings(): void {
     const { rest } = longApart(completeStates(this.settings() ?? {}));
     this.#sync(() => this.#native.replaceSettings(this.#handle, JSON.stringify(rest)));
@@ -153,8 +156,9 @@ export class IndexHandle {
   }
 
   /**
-   * @param payloads long settings are added to them
-   * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `completeEmbed`
+   * @param payloads long settings are appended to them
+   * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and
+   *   `completeEmbed`
    */
   async applyBatch(
     job: BatchJob,
@@ -205,12 +209,12 @@ export class IndexHandle {
     return this.#native.takeMergeFault(this.#handle);
   }
 
-  /** Removes files that count for nothing. */
+  /** Removes files that the index does not use. */
   sweep(): void {
     this.#sync(() => this.#native.sweepIndex(this.#handle));
   }
 
-  /** Resolves once nothing works on the index any more and its files are closed. */
+  /** Resolves when nothing uses the index any more and its files are closed. */
   close(): Promise<void> {
     return this.#native.closeIndex(this.#handle);
   }
@@ -237,14 +241,14 @@ export class IndexHandle {
 
 type SettingsStep = Extract<BatchStep, { kind: 'settings' }>;
 
-/** The step as the engine gets it: long settings are payloads. */
+/** The step in the form of the engine: long settings become payloads. */
 function settingsStep(step: SettingsStep, payloads: Buffer[]): SettingsStep {
   const { rest, long } = longApart(completeStates(step.settings));
   const numbers = [...long].map(([name, { bytes }]) => [name, payloads.push(bytes) - 1]);
   return { ...step, settings: rest, long: Object.fromEntries(numbers) };
 }
 
-/** The documents of an index as they were when it was opened. To be closed. Errors come out as `ApiError`. */
+/** The documents of an index as of its opening. Must be closed. Errors are `ApiError`s. */
 export class OpenDocuments {
   readonly #native: NativeAddon;
   readonly #stream: DocumentStream;
@@ -257,7 +261,7 @@ export class OpenDocuments {
     this.total = total;
   }
 
-  /** All lines of JSON from the first on, some at a time, of about so many bytes. */
+  /** All lines of JSON from the first on, in chunks of about `bytes` bytes. */
   async *lines(bytes: number): AsyncGenerator<Buffer, undefined> {
     this.#native.rewindDocuments(this.#stream);
     for (;;) {

@@ -10,26 +10,28 @@ import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
 
 /**
- * Indexes kept open; beyond, the one used longest ago is closed. Bounds mapped memory and open files; fewer where the
- * process may have few files open.
+ * Indexes kept open; beyond that, the least recently used one is closed. Bounds mapped memory and
+ * open files; fewer where the process may have few files open.
  */
 export const OPEN_INDEXES_MAX = 256;
 
-/** Files that an open index has at most while nothing is written. */
+/** Maximum number of files of an open index while nothing is written. */
 const INDEX_FILES = 4;
 
-/** Files that are left for all else: connections, stores, what a batch reads and writes. */
+/** Files left for everything else: connections, stores, the files of a batch. */
 const OTHER_FILES = 128;
 
-/** @param files that the process may have open, 256 at least */
+/** @param files maximum for the process, at least 256 */
 export function openIndexesMax(files: number): number {
   return Math.min(OPEN_INDEXES_MAX, Math.floor((files - OTHER_FILES) / INDEX_FILES));
 }
 
-/** So many stay open however long they are not used: a server of few indexes never waits for one. */
+/**
+ * This many stay open however long they are idle: a server with few indexes never waits for one.
+ */
 export const RESTING_INDEXES_MAX = 32;
 
-/** An index that has not been used for so long is at rest. */
+/** An index idle for this long is at rest. */
 export const REST_MS = 60_000;
 
 export interface OpenLimits {
@@ -39,7 +41,7 @@ export interface OpenLimits {
   now: () => number;
 }
 
-/** What the store knows of an index: enough for every list and statistic without opening it. */
+/** What the store knows about an index: enough for every list and statistic without opening it. */
 export interface IndexRecord {
   /** Name of its folder. */
   uuid: string;
@@ -61,14 +63,16 @@ export interface IndexSummary {
   fieldDistribution: Record<string, number>;
 }
 
-/** An index and what is known of it. The uid is not in here: it can change, and the content moves. */
+/**
+ * An index and its state. It does not include the uid, which can change while the content moves.
+ */
 export class IndexEntry {
   readonly uuid: string;
   readonly createdAt: string;
   summary: IndexSummary;
-  /** While a batch of it runs. */
+  /** A batch of the index is running. */
   isIndexing = false;
-  /** Nothing of it is on disk yet. */
+  /** The index is not on disk yet. */
   isNew = false;
   readonly #registry: IndexRegistry;
   #handle: IndexHandle | null = null;
@@ -95,7 +99,7 @@ export class IndexEntry {
     return handle;
   }
 
-  /** Bytes on disk by what they hold, for people: `main`, what changes in place, and `segments`. */
+  /** Bytes on disk by kind of data, for people: `main`, which changes in place, and `segments`. */
   partSizes(): Record<string, number> {
     return this.#registry.partSizes(this);
   }
@@ -109,7 +113,7 @@ export class IndexEntry {
     return this.#settings ?? this.#readSettings();
   }
 
-  /** What is stored as settings, with what is known beside them; null when they were never set. */
+  /** The settings as stored, with `embedderStates`; null when they were never set. */
   get storedSettings(): Readonly<Record<string, unknown>> | null {
     if (this.#settings === null) this.#readSettings();
     return this.#stored;
@@ -131,7 +135,7 @@ export class IndexEntry {
     return state;
   }
 
-  /** The same for good: the index cannot be opened again. */
+  /** Closes it permanently: the index cannot be opened again. */
   discard(): Promise<void> {
     this.#discarded = true;
     return this.close();
@@ -146,8 +150,8 @@ export class IndexEntry {
 }
 
 /**
- * The indexes by uid. Only the end of a batch changes it, after the store has committed the same change; and what is
- * published unlisted, of which the store knows nothing.
+ * The indexes by uid. Only the end of a batch changes it, after the store has committed the same
+ * change. Exception: unlisted indexes, which the store does not know.
  */
 export class IndexRegistry {
   readonly #native: NativeAddon;
@@ -196,7 +200,10 @@ export class IndexRegistry {
     return this.#sorted;
   }
 
-  /** A new, empty, open index. It has no uid until `apply`, and no one finds its folder after a crash. */
+  /**
+   * A new, empty, open index. It has no uid until `apply`, and its folder is not found after a
+   * crash.
+   */
   create(createdAt: string): IndexEntry {
     const entry = new IndexEntry(this, {
       uuid: randomUUID(),
@@ -219,7 +226,10 @@ export class IndexRegistry {
     return entry;
   }
 
-  /** Gives uids their entries; null frees a uid. Entries that have none afterwards are erased by `discard`. */
+  /**
+   * Assigns entries to uids; null frees a uid. Entries without a uid afterwards are erased by
+   * `discard`.
+   */
   apply(changes: ReadonlyMap<string, IndexEntry | null>): void {
     for (const [uid, entry] of changes) {
       if (entry === null) this.#entries.delete(uid);
@@ -228,13 +238,13 @@ export class IndexRegistry {
     this.#sorted = null;
   }
 
-  /** Lets requests find an index that no list names and no restart finds again. */
+  /** Lets requests find an index that appears in no list and is not found after a restart. */
   publishUnlisted(uid: string, entry: IndexEntry): void {
     this.#unlisted.add(uid);
     this.apply(new Map([[uid, entry]]));
   }
 
-  /** Ends what `publishUnlisted` began. The entry is to be discarded then. */
+  /** Reverts `publishUnlisted`. Discard the entry afterwards. */
   withdrawUnlisted(uid: string): void {
     this.apply(new Map([[uid, null]]));
     this.#unlisted.delete(uid);
@@ -271,7 +281,7 @@ export class IndexRegistry {
   /** For `IndexEntry` only. */
   open(entry: IndexEntry): IndexHandle {
     while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
-      // Several, when more were open because all were in use.
+      // Several, if more were open because all were in use.
     }
     const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
     try {
@@ -295,7 +305,7 @@ export class IndexRegistry {
     return this.#limits.now();
   }
 
-  /** Closes what is at rest, beyond what may stay open. To be called now and then. */
+  /** Closes indexes at rest, beyond those that may stay open. Call it regularly. */
   closeResting(): void {
     const since = this.#limits.now() - REST_MS;
     const byUse = [...this.#open].sort((a, b) => lastUse(b) - lastUse(a));
@@ -305,7 +315,7 @@ export class IndexRegistry {
     }
   }
 
-  /** What merges have failed of since this was last asked, by the folder of the index. */
+  /** Why merges have failed since the last call, by the folder of the index. */
   takeMergeFaults(): { uuid: string; fault: string }[] {
     return [...this.#open].flatMap(({ uuid, openHandle }) => {
       const fault = openHandle?.takeMergeFault() ?? null;
@@ -313,7 +323,9 @@ export class IndexRegistry {
     });
   }
 
-  /** Closes the one used longest ago of those not in use, if possible one that is not merging. */
+  /**
+   * Closes the least recently used one of those not in use, if possible one that is not merging.
+   */
   #closeOldest(): boolean {
     const closable = [...this.#open]
       .filter((entry) => !isInUse(entry))
@@ -336,8 +348,8 @@ export class IndexRegistry {
 }
 
 /**
- * Throws `ApiError` when the index is not the one that the store knows: older, as after a restore of its folder alone. It
- * may be newer, by a batch that a crash has kept the store from recording.
+ * Throws `ApiError` when the index is older than the one that the store knows, as after a restore
+ * of its folder alone. It may be newer, by a batch that a crash has kept the store from recording.
  */
 function checkAgainst({ uuid, createdAt, summary }: IndexEntry, state: IndexState): void {
   const found = Date.parse(state.updatedAt ?? createdAt);
@@ -373,7 +385,7 @@ function summaryOf(state: IndexState, createdAt: string): IndexSummary {
   };
 }
 
-/** 0 for a file that is not there, or no longer. */
+/** 0 for a file that does not exist. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -4,7 +4,7 @@ import type { EngineResult, NativeAddon, ServerFacetHits, ServerResponse } from 
 
 export type { ServerFacetHits, ServerResponse } from './native.ts';
 
-/** Reads what servers of the network have answered, and makes one answer of it. */
+/** Parses the responses of servers of the network, and merges them into one. */
 export class ResponseMerger {
   readonly #native: NativeAddon;
 
@@ -12,15 +12,18 @@ export class ResponseMerger {
     this.#native = native;
   }
 
-  /** Of a federated search. Rejects with `MalformedJson` when it is something else. */
+  /**
+   * Parses the response to a federated search. Rejects with `MalformedJson` when it is something
+   * else.
+   */
   readonly read = (bytes: Buffer): Promise<ServerResponse> =>
     understood(this.#native.readResponse(bytes));
 
-  /** Of a facet search; the same. */
+  /** The same for a facet search. */
   readonly readFacetHits = (bytes: Buffer): Promise<ServerFacetHits> =>
     understood(this.#native.readFacetHits(bytes));
 
-  /** The responses are used up. */
+  /** Consumes the responses. */
   async merge(
     request: object,
     responses: ServerResponse[],

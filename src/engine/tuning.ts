@@ -10,16 +10,17 @@ const NUMBERS = [
 const CPU_LEVELS = ['portable', 'avx2', 'avx512'] as const;
 
 /**
- * Thresholds that decide between two ways to an answer, for tests and comparisons: `native/base/tuning.h` says of each what it
- * trades. What is absent has its default; numbers are whole and above 0.
+ * Thresholds at which the engine switches between two algorithms, for tests and comparisons:
+ * `native/base/tuning.h` describes the trade-off of each. Absent ones have their defaults; numbers
+ * are whole and above 0.
  */
 export type EngineTuning = Partial<
   Record<(typeof NUMBERS)[number], number> & { cpuMax: (typeof CPU_LEVELS)[number] }
 >;
 
 /**
- * Reads thresholds that tests move, as a JSON object.
- * @returns null when it is not one, or has unknown names or values out of range
+ * Parses thresholds that tests change, as a JSON object.
+ * @returns null when it is not an object, or has unknown names or values out of range
  */
 export function parseTuning(text: string): EngineTuning | null {
   let value: unknown;

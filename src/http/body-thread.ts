@@ -1,4 +1,4 @@
-/** Large bodies are read in a thread of their own and come back piece by piece. */
+/** Large bodies are parsed in a separate thread and come back piece by piece. */
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../base/built-file.ts';
 import { RawJson } from '../base/json.ts';
@@ -8,10 +8,10 @@ import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
 import type { BodyResult, BodyRequest, Step } from './body-worker.ts';
 
-/** Heap of the thread: a text of 100 MB and what is made of it. */
+/** Heap of the thread: enough for a text of 100 MB and the values made of it. */
 const HEAP_MB_MAX = 1536;
 
-/** The thread ends when it has had nothing to do for so long. */
+/** The thread ends after it has been idle for this long. */
 const IDLE_MS = 30_000;
 
 interface Job {
@@ -27,8 +27,10 @@ export class BodyThread {
   #lastJob = 0;
 
   /**
-   * Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes the memory of the parts over.
-   * @param settings the body changes this setting, or some of all: it becomes a `SettingsChange`
+   * Like `checkedBody`, but long parts that are only passed on become {@link RawJson}. Takes
+   * ownership of the memory of the parts.
+   * @param settings the body changes this setting, or several of all settings: it becomes a
+   *   `SettingsChange`
    */
   check(
     parts: readonly Uint8Array<ArrayBuffer>[],
@@ -78,7 +80,7 @@ export class BodyThread {
     }
     for (const step of result.steps) job.assembler.take(step);
     if (result.last) this.#settle(result.job, ok(job.assembler.value));
-    // In a later turn of the loop: others are served between two pieces.
+    // In a later iteration of the event loop, so that other requests are served between two pieces.
     else {
       setImmediate(() =>
         worker.postMessage({ kind: 'more', job: result.job } satisfies BodyRequest),
@@ -106,7 +108,7 @@ export class BodyThread {
   }
 }
 
-/** Puts a value together from steps. */
+/** Builds a value from steps. */
 class Assembler {
   value: unknown;
   readonly #open: (unknown[] | Record<string, unknown>)[] = [];

@@ -1,4 +1,7 @@
-/** The thread that reads large bodies: their cost is the sender's choice, and the event loop must not pay it. */
+/**
+ * The thread that parses large bodies: the sender chooses what they cost, and the event loop must
+ * not pay for it.
+ */
 import { parentPort } from 'node:worker_threads';
 import { countValues } from '../base/json-slices.ts';
 import { RawJson } from '../base/json.ts';
@@ -23,7 +26,7 @@ export type BodyResult =
   | { job: number; fault: { code: ErrorCode; message: string } }
   | { job: number; steps: Step[]; last: boolean };
 
-/** How a value is put together again: see `Assembler`. */
+/** How to build a value again: see `Assembler`. */
 export type Step =
   | { is: 'value'; value: unknown }
   | { is: 'raw'; bytes: Uint8Array<ArrayBuffer> }
@@ -31,10 +34,10 @@ export type Step =
   | { is: 'name'; name: string }
   | { is: 'close' };
 
-/** Values in one piece: what the receiver is held up for at once is less than a millisecond. */
+/** Values in one piece: it blocks the receiver for less than a millisecond. */
 const PIECE_VALUES_MAX = 2000;
 
-/** Shorter parts that are only passed on are sent as values, bytes. */
+/** Parts shorter than this are sent as values even if they are only passed on, bytes. */
 const RAW_BYTES_MIN = 16 * 1024;
 
 const schemas = new Map<number, Schema>();
@@ -79,14 +82,14 @@ function sendPiece(job: number): void {
   parentPort!.postMessage({ job, steps, last } satisfies BodyResult, given);
 }
 
-/** In memory that belongs to it alone. */
+/** A buffer that owns its memory. */
 function ownBuffer(text: string): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return bytes;
 }
 
-/** Parts that the schema says are only passed on become their text, unless they are short. */
+/** Replaces parts that the schema marks as only passed on by their text, unless they are short. */
 function withRawParts(value: unknown, schema: Schema): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {

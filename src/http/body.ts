@@ -1,6 +1,6 @@
 /**
- * Request bodies. JSON is collected in memory; documents stay in memory while they are small and go to
- * a file when they are not, with the client made to wait for the disk, so that memory stays flat.
+ * Request bodies. JSON is collected in memory. Documents stay in memory while they are small and
+ * otherwise go to a file; the client waits for the disk, so that memory stays flat.
  */
 import { close, closeSync, createReadStream, fsync, openSync, write, writeSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
@@ -15,8 +15,9 @@ import type { Connection } from './connection.ts';
 export const UPLOAD_MEMORY_BYTES_MAX = 64 * 1024;
 
 /**
- * Of an upload that is too large so many times the limit is taken in and dropped before it is refused: many clients look for
- * an answer only when they have sent all, and the connection ends with it.
+ * An upload that is too large is received and dropped up to this many times the limit before it is
+ * refused: many clients look for a response only after they have sent everything, and the response
+ * ends the connection.
  */
 const UPLOAD_DROPPED = 4;
 
@@ -24,15 +25,15 @@ const UPLOAD_DROPPED = 4;
 const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
 
 /**
- * Bytes that may wait before the disk is written to synchronously. Pausing takes effect only when the
+ * Bytes that may wait before the disk is written synchronously. A pause takes effect only after the
  * socket has been read empty once; a client on the same machine can send a gigabyte until then.
  */
 const UPLOAD_BURST_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Bodies of JSON from here on are read beside the event loop, bytes. */
+/** JSON bodies of at least this size are parsed in another thread, bytes. */
 export const LARGE_BODY_BYTES = 256 * 1024;
 
-/** Settings are also sorted and put into another form, which takes several times as long. */
+/** The same for settings, which are also sorted and converted: that takes several times as long. */
 export const LARGE_SETTINGS_BYTES = 32 * 1024;
 
 /** One write to the disk. */
@@ -55,17 +56,19 @@ const closeAsync = promisify(close);
 
 function declaredTooLarge(connection: Connection, coding: Coding | null, limit: number): boolean {
   const { contentLength } = connection.headers;
-  // A compressed body that is already too long stays so when it grows.
+  // A compressed body that is already too long only grows when it is decompressed.
   return contentLength !== undefined && Number(contentLength) > limit && coding === null;
 }
 
-/** Bytes that come one after the other. */
+/** Bytes that arrive in order. */
 export interface Body {
   readonly parts: Buffer<ArrayBuffer>[];
   readonly size: number;
 }
 
-/** Collects bytes in memory of its own: pieces as small as a client likes cost no more than what is in them. */
+/**
+ * Collects bytes in its own memory: however small the pieces, they cost no more than their content.
+ */
 class Parts implements Body {
   readonly parts: Buffer<ArrayBuffer>[] = [];
   size = 0;
@@ -98,10 +101,11 @@ const PART_BYTES_MAX = 1024 * 1024;
 /**
  * Collects a whole body.
  * @param limit bytes after decoding
- * @param dropped of a body that is too large so many bytes are taken in and dropped before it is refused: many clients look
- *   for an answer only when they have sent all, and the connection would not live so long once it is answered
- * @param kept a body of so many bytes has parts in memory that nobody else has; a shorter one is valid during the call of
- *   `done` only
+ * @param dropped bytes of a body that is too large to receive and drop before it is refused: many
+ *   clients look for a response only after they have sent everything, and the connection would not
+ *   live that long after a response
+ * @param kept a body of at least this many bytes has parts in memory that nobody else owns; a
+ *   shorter one is valid only during the call of `done`
  * @param done called once, possibly before this returns; never after an abort
  */
 export function collectBody(
@@ -170,18 +174,19 @@ function decode(body: Body, coding: Coding, limit: number): Promise<Body> {
 export type Upload = { bytes: Buffer } | { file: string };
 
 export interface UploadFiles {
-  /** Throws when the system refuses: no room, too many open files. */
+  /** Throws when the system refuses: the disk is full, or too many files are open. */
   newPayloadFile(): { path: string };
   /** Never throws. */
   removePayloadFile(path: string): void;
 }
 
 /**
- * Takes in a body of documents. A file is complete and on disk (fsync) when the promise resolves, and
- * removed when it rejects. Rejects with an `ApiError`; never settles after an abort.
+ * Receives a body of documents. A file is complete and on disk (fsync) when the promise resolves,
+ * and removed when it rejects. Rejects with an `ApiError`; never settles after an abort.
  *
- * A compressed body is received as it is and decompressed after its end: while a fast client is read, nothing
- * that needs another thread makes progress, and what waited for it would fill the memory.
+ * A compressed body is stored as received and decompressed after its end: while a fast client is
+ * being read, nothing that needs another thread makes progress, and data waiting for that thread
+ * would fill the memory.
  * @param limit bytes after decoding
  */
 export async function receiveUpload(
@@ -275,15 +280,15 @@ async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink):
 /**
  * Collects an upload: in memory up to `UPLOAD_MEMORY_BYTES_MAX`, then in a file.
  *
- * Incoming bytes are copied into blocks that are used again once they are on disk. Fresh buffers would
- * do as well, but the garbage collector lets hundreds of megabytes of them pile up.
+ * Incoming bytes are copied into blocks that are reused after they are written. Fresh buffers would
+ * work as well, but the garbage collector lets hundreds of megabytes of them pile up.
  */
 class UploadSink {
-  /** Room again after `write` has returned false. */
+  /** Called when the sink accepts data again after `write` has returned false. */
   onDrain: () => void = () => {};
-  /** The disk failed; nothing is taken in any more. */
+  /** Called when the disk has failed; the sink then ignores further data. */
   onError: (error: unknown) => void = () => {};
-  /** The limit is passed: what is written is dropped. */
+  /** Set when the limit is exceeded: further data is dropped. */
   refusal: ApiError | null = null;
   onRefusal: () => void = () => {};
   readonly #files: UploadFiles;
@@ -296,7 +301,7 @@ class UploadSink {
   /** Filled blocks on their way to the disk, the one being filled, and those free. */
   readonly #queue: Block[] = [];
   #filling: Block | null = null;
-  /** Where the next block goes in the file. */
+  /** Offset of the next block in the file. */
   #end = 0;
   readonly #free: Buffer[] = [];
   #waiting = 0;
@@ -311,7 +316,7 @@ class UploadSink {
     this.#durable = durable;
   }
 
-  /** Copies `chunk`. false: wait for `onRoom`, although more is accepted. */
+  /** Copies `chunk`. false: wait for `onDrain`, although more is accepted. */
   write(chunk: Buffer): boolean {
     if (this.#closed) return true;
     this.#size += chunk.length;
@@ -338,12 +343,12 @@ class UploadSink {
     this.#fill(chunk);
     this.#startWriting();
     if (this.#waiting > UPLOAD_BURST_BYTES_MAX) this.#writeAtOnce();
-    // Once full, only the writer ends it: it is what calls `onRoom`, and chunks still come in meanwhile.
+    // Once full, only the writer resets it and calls `onDrain`; chunks may still arrive meanwhile.
     this.#full ||= this.#waiting > UPLOAD_WAITING_BYTES_MAX;
     return !this.#full;
   }
 
-  /** From now on everything is dropped; what was taken in goes with `discard`. */
+  /** From now on all data is dropped; `discard` removes what was received. */
   refuse(): void {
     this.#closed = true;
     this.refusal ??= payloadTooLarge(this.#limit);
@@ -351,7 +356,7 @@ class UploadSink {
     this.onRefusal();
   }
 
-  /** Resolves when all is in memory, or in the file. */
+  /** Resolves when all data is in memory or in the file. */
   async finish(): Promise<Upload> {
     this.#closed = true;
     if (this.#path === null) return { bytes: Buffer.concat(this.#memory) };
@@ -369,7 +374,7 @@ class UploadSink {
     return { file: this.#path };
   }
 
-  /** Forgets everything and removes the file. May be called twice; never rejects. */
+  /** Drops the data and removes the file. May be called twice; never rejects. */
   async discard(): Promise<void> {
     this.#closed = true;
     this.#memory = [];
@@ -405,7 +410,7 @@ class UploadSink {
     }
   }
 
-  /** While the socket is read in one go, no asynchronous write can make progress. */
+  /** While the socket is being read, no asynchronous write can make progress. */
   #writeAtOnce(): void {
     if (this.#file === null) return;
     try {
@@ -470,6 +475,6 @@ interface Block {
   bytes: Buffer;
   /** Bytes in use. */
   length: number;
-  /** In the file. */
+  /** Offset in the file. */
   position: number;
 }

@@ -1,10 +1,10 @@
 /**
- * One request and its answer, and the only place that knows uWebSockets.js.
+ * One request and its response; the only file that knows uWebSockets.js.
  *
- * Its rules, kept here so that no one else has to: what is needed of the request is copied before the
- * handler returns; the abort listener is attached first; after an answer or an abort the response is
- * never touched again; every answer goes out inside one cork; body chunks are valid during their
- * callback only.
+ * It enforces the rules of the library so that no other file has to: it copies what it needs of the
+ * request before the handler returns, attaches the abort listener first, never touches the response
+ * object after a response or an abort, sends each response inside one cork, and uses body chunks
+ * only during their callback.
  */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Socket } from './socket-types.ts';
@@ -12,7 +12,7 @@ import { Transfers, type Transfer } from './transfers.ts';
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** The request headers that anything here reads; undefined when absent. */
+/** The request headers that the server reads; undefined when absent. */
 export interface RequestHeaders {
   authorization: string | undefined;
   legacyKey: string | undefined;
@@ -29,22 +29,25 @@ export interface RequestHeaders {
   proxySearch: string | undefined;
   testSearch: string | undefined;
   requestId: string | undefined;
-  /** Whom the client searches for. */
+  /** The user for whom the client searches. */
   userId: string | undefined;
   forwardedFor: string | undefined;
   originRemote: string | undefined;
   originTaskUid: string | undefined;
   writeId: string | undefined;
-  /** Of an export: which process sends it. */
+  /** The process that sends the request as part of an export. */
   exportedBy: string | undefined;
 }
 
-/** Of the headers `Meili-Include-Metadata`, `Meili-Proxy-Search` and `X-Gannet-Test-Search`. */
+/** Whether `Meili-Include-Metadata`, `Meili-Proxy-Search` or `X-Gannet-Test-Search` is set. */
 export function asks(header: string | undefined): boolean {
   return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
 
-/** A request and the way back. As a signal it is canceled when the client goes away before the answer is complete. */
+/**
+ * A request and the means to respond to it. As a signal it is canceled when the client disconnects
+ * before the response is complete.
+ */
 export interface Connection extends CancelSignal {
   /** As sent. */
   readonly method: string;
@@ -53,55 +56,66 @@ export interface Connection extends CancelSignal {
   /** The text after `?`, still encoded; empty when there is none. */
   readonly query: string;
   readonly headers: RequestHeaders;
-  /** Of the request line and the headers. */
+  /** Bytes of the request line and the headers. */
   readonly headBytes: number;
   /**
-   * Why nobody can tell where this request ends, or null. Such a request is refused, and its connection ends with
-   * the answer: what follows on it may be the rest of a body.
+   * Why the end of this request is ambiguous, or null. Such a request is refused and its connection
+   * closed after the response: what follows may be the rest of a body.
    */
   readonly framingFault: string | null;
-  /** The connection ends with the answer. */
+  /** Whether the connection is closed after the response. */
   closes: boolean;
-  /** Of the peer, as some text; empty at a unix socket. REQUIRES: not aborted, not answered */
+  /**
+   * Address of the peer as text; empty for a unix socket. REQUIRES: not aborted, no response sent
+   */
   remoteAddress(): string;
-  /** The client has gone away; nothing can be answered any more. */
+  /** The client has disconnected; no response can be sent any more. */
   readonly aborted: boolean;
   /**
-   * Starts reading the body. Must be called before the handler of the connection returns. `chunk` is
-   * valid during the call only. The last call has `last` and may have an empty chunk.
+   * Starts reading the body. Must be called before the handler of the connection returns. `chunk`
+   * is valid during the call only. The last call has `last` set and may have an empty chunk.
    */
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void;
-  /** Asks the client to wait. Up to 5 MB that are already on their way may still arrive. */
+  /** Asks the client to wait. Up to 5 MB that are in flight may still arrive. */
   pause(): void;
   resume(): void;
   /**
-   * The whole answer. Ignored after an abort. To HEAD the body is not sent, only its length.
+   * Sends a whole response. Ignored after an abort. HEAD gets only the length of the body.
    * @param release called with the body once nobody reads it any more; not after an abort
    */
   respond(status: number, headers: HeaderList, body: ResponseBody, release?: ReleaseBody): void;
-  /** The head of an answer whose body follows in parts. REQUIRES: to HEAD nothing is written */
+  /**
+   * Sends the head of a response whose body follows in parts. REQUIRES: for HEAD, nothing is
+   * written
+   */
   stream(status: number, headers: HeaderList): ResponseStream;
 }
 
 export type ResponseBody = Buffer | string | null;
 
-/** Takes the body of an answer back. */
+/** Takes back the body of a response after use. */
 export type ReleaseBody = (body: ResponseBody) => void;
 
 export interface ResponseStream {
-  /** false: the client reads slower than this writes; wait for `onDrain`. The bytes of `chunk` must stay as they are. */
+  /**
+   * false: the client reads more slowly than this writes; wait for `onDrain`. The bytes of `chunk`
+   * must not change.
+   */
   write(chunk: string | Buffer): boolean;
-  /** Called each time that there is room again. One listener, before the first `write`. */
+  /**
+   * Sets the listener that is called each time the stream accepts data again. One listener, set
+   * before the first `write`.
+   */
   onDrain(listener: () => void): void;
   end(): void;
-  /** Drops the connection: the client sees that its answer is not whole. */
+  /** Drops the connection: the client sees that the response is incomplete. */
   abort(): void;
 }
 
 export interface Listener {
-  /** The port that is listened on; 0 for a unix socket. */
+  /** The port of the listener; 0 for a unix socket. */
   readonly port: number;
-  /** Refuses new connections; requests under way go on. */
+  /** Refuses new connections; running requests continue. */
   stopListening(): void;
   /** Drops every connection. */
   close(): void;
@@ -110,22 +124,28 @@ export interface Listener {
 export interface TlsFiles {
   certificate: string;
   key: string;
-  /** Certificates of the authorities that client certificates are checked against. Only the node adapter can. */
+  /**
+   * Certificates of the authorities that client certificates are checked against. Only in the node
+   * adapter.
+   */
   authority: string | null;
-  /** An OCSP answer in DER that is stapled. Only the node adapter can. */
+  /** File of a DER-encoded OCSP response to staple. Only in the node adapter. */
   ocsp: string | null;
-  /** Sessions are resumed: of TLS 1.2 out of a cache, of all versions by tickets. The library always does both. */
+  /**
+   * Whether sessions can be resumed: in TLS 1.2 from a cache, in all versions with tickets. The
+   * library always does both.
+   */
   resumption: boolean;
   tickets: boolean;
 }
 
-/** Where to listen: at an address, or at a unix socket, which has no port and no TLS. */
+/** Where to listen: at a host and port, or at a unix socket, which has no port and no TLS. */
 export type ListenAddress = { host: string; port: number } | { socketPath: string };
 
 export interface ListenOptions {
   address: ListenAddress;
   tls: TlsFiles | null;
-  /** Refuse clients without certificate. Only the node adapter can. */
+  /** Refuse clients without certificate. Only in the node adapter. */
   tlsRequireAuth: boolean;
   onRequest(connection: Connection): void;
 }
@@ -159,10 +179,13 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_TEXTS[status] ?? 'Unknown'}`;
 }
 
-/** Bodies above this are sent piece by piece, as fast as the client reads them. The library sends smaller ones at once. */
+/**
+ * Larger bodies are sent piece by piece, as fast as the client reads them. The library sends
+ * smaller ones at once.
+ */
 const SINGLE_WRITE_BYTES_MAX = 64 * 1024;
 
-/** What the library gets of a stream at once: what it holds of it for a slow client, at most. */
+/** Bytes of a stream given to the library at once: the most that it holds for a slow client. */
 const STREAM_PIECE_BYTES = 16 * 1024;
 
 class SocketConnection implements Connection {
@@ -177,10 +200,10 @@ class SocketConnection implements Connection {
   #done = false;
   #paused = false;
   // The whole body has arrived. From here on the socket waits for us without a limit, and it must
-  // not be resumed: that would set its idle timer again, and a slow answer would be cut off.
+  // not be resumed: that would set its idle timer again and cut off a slow response.
   #received = false;
   #receivedBytes = 0;
-  // The body while it comes in, the answer while it goes out.
+  // The body while it is received, the response while it is sent.
   #transfer: Transfer | null = null;
   closes = false;
   aborted = false;
@@ -270,7 +293,7 @@ class SocketConnection implements Connection {
   respond(status: number, headers: HeaderList, body: ResponseBody, release?: ReleaseBody): void {
     if (this.#done) return;
     this.#endTransfer();
-    // What is left of the body has to flow off before the next request.
+    // The rest of the body has to be read before the next request.
     if (this.#paused) this.#unpause();
     const res = this.#res;
     const last = this.framingFault !== null || this.closes;
@@ -281,7 +304,7 @@ class SocketConnection implements Connection {
         writeHead(res, status, headers);
         if (last) res.end(undefined, last);
         else {
-          // The library would close the connection after a length that it is given itself.
+          // The library closes the connection when it is given a length itself.
           if (status !== 204 && status !== 304) res.writeHeader('content-length', String(length));
           res.endWithoutBody();
         }
@@ -302,11 +325,11 @@ class SocketConnection implements Connection {
         else res.end(undefined, last);
       } else res.end(body, last);
     });
-    // What the socket did not take at once has been copied.
+    // The library has copied what the socket did not take at once.
     release?.(body);
   }
 
-  /** Of answers in parts; the library adds this to others itself. */
+  /** Adds the header for responses in parts; the library adds it to others itself. */
   #closing(headers: HeaderList): HeaderList {
     return this.closes ? [...headers, ['connection', 'close']] : headers;
   }
@@ -350,10 +373,10 @@ class SocketConnection implements Connection {
     if (!this.#done) {
       res.cork(() => writeHead(res, status, this.#closing(headers)));
       this.#beginTransfer({
-        // A stream may be silent for as long as nothing happens.
+        // A stream may be silent for any length of time.
         moved: () => (queue.isDrained ? null : queue.given),
         keepAlive: () => {
-          // Writing makes the library try again what the client had no room for.
+          // Writing makes the library retry what the client has not taken yet.
           if (!queue.hasCapacity && queue.holdsBytes) {
             pump(1);
             if (queue.hasCapacity) drained();
@@ -402,11 +425,14 @@ class SocketConnection implements Connection {
   }
 }
 
-/** The bytes of a stream that the library has not been given yet; it holds one piece at most that the client has not read. */
+/**
+ * The bytes of a stream that the library has not got yet; the library holds at most one piece that
+ * the client has not read.
+ */
 class StreamQueue {
   readonly #res: Socket.Response;
   readonly #waiting: Buffer[] = [];
-  /** The library would take more. */
+  /** The library accepts more data. */
   hasCapacity = true;
   given = 0;
 
@@ -426,7 +452,7 @@ class StreamQueue {
     this.#waiting.push(bytes);
   }
 
-  /** Gives the library what it has room for. */
+  /** Gives the library as much as it accepts. */
   pump(firstBytes: number): void {
     const waiting = this.#waiting;
     this.#res.cork(() => {
@@ -437,7 +463,7 @@ class StreamQueue {
       ) {
         const next = waiting.shift();
         if (next === undefined) break;
-        // One byte is held back as long as there is no room: it is what `keepAlive` tries with.
+        // One byte is held back while the library accepts no more: `keepAlive` retries with it.
         const last = waiting.length === 0 && next.length > 1 && next.length <= size;
         const end = last ? next.length - 1 : size;
         this.#give(next.subarray(0, end));
@@ -456,16 +482,19 @@ class StreamQueue {
   }
 }
 
-/** Of a request line beside method, path and query: two blanks, the question mark, the version, the end. */
+/**
+ * Bytes of a request line besides method, path and query: two spaces, the question mark, the
+ * version, the line end.
+ */
 const LINE_BYTES = '  ?HTTP/1.1\r\n'.length;
 const HEADER_EXTRA_BYTES = ': \r\n'.length;
 
-/** Whether the headers of a request tell in one way only where its body ends. */
+/** Checks that the headers of a request define the end of its body unambiguously. */
 class Framing {
   #length: string | undefined;
   #coded = false;
   #fault: string | null = null;
-  /** Of all headers. */
+  /** Bytes of all headers. */
   bytes = 0;
 
   add(name: string, value: string): void {
@@ -497,7 +526,7 @@ function writeHead(res: Socket.Response, status: number, headers: HeaderList): v
   for (const [name, value] of headers) res.writeHeader(name, value);
 }
 
-/** One pass over what was sent: an absent header and an empty one mean different things. */
+/** One pass over the headers: an absent header and an empty one mean different things. */
 function copyHeaders(req: Socket.Request, framing: Framing): RequestHeaders {
   const headers = noHeaders();
   req.forEach((name, value) => {
@@ -534,7 +563,7 @@ export function noHeaders(): RequestHeaders {
   };
 }
 
-/** Lower-case header name to the field that holds it. */
+/** Maps a lower-case header name to its field. */
 export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Object.assign(
   Object.create(null) as Record<string, keyof RequestHeaders>,
   {
@@ -565,10 +594,13 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
   } as const,
 );
 
-/** Longest path of a unix socket, bytes: `sun_path` of unix(7), on every system. The library does not look. */
+/**
+ * Longest path of a unix socket, bytes: `sun_path` of unix(7), on every system. The library does
+ * not check.
+ */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-/** Rejects when the place cannot be listened on, for instance because another server does. */
+/** Rejects when it cannot listen at the address, for instance because another server does. */
 export function listenWithLibrary(
   library: Socket.Library,
   { address, tls, onRequest }: ListenOptions,
@@ -584,7 +616,7 @@ export function listenWithLibrary(
           cert_file_name: tls.certificate,
           ...(tls.authority === null ? {} : { ca_file_name: tls.authority }),
         });
-  // Everything through one handler: the router is ours.
+  // One handler for everything: the routing is ours.
   const transfers = new Transfers();
   app.any('/*', (res, req) => onRequest(new SocketConnection(res, req, transfers)));
   return new Promise((resolve, reject) => {

@@ -24,7 +24,7 @@ import type { Services } from './services.ts';
 export interface VersionInfo {
   commitSha: string;
   commitDate: string;
-  /** Of this program. */
+  /** Version of this program. */
   serverVersion: string;
 }
 
@@ -33,7 +33,7 @@ export interface Analytics {
   reporter: Reporter;
 }
 
-/** What the routes are made of. */
+/** Everything that the routes use. */
 export interface Dependencies {
   services: Services;
   authorizer: Authorizer;
@@ -47,24 +47,27 @@ export interface Dependencies {
   knownWrites: KnownWrites;
   chatTotals: ChatTotals;
   chatLoad: ChatLoad;
-  /** `stream: false` is answered with the whole conversation instead of being refused. */
+  /** Respond to `stream: false` with the whole conversation instead of refusing it. */
   chatAllowNonStreaming: boolean;
-  /** null: nothing is recorded. */
+  /** null: analytics are off. */
   analytics: Analytics | null;
   outbound: OutboundClient;
-  /** Renders templates of requests; not those of batches, so that neither waits for the other. */
+  /**
+   * Renders the templates of requests. Batches have their own pool, so that neither waits for the
+   * other.
+   */
   renders: RenderPool;
   logs: Logs;
   metrics: HttpMetrics;
   version: VersionInfo;
-  /** A random text that no other process has, by which this one knows its own exports. */
+  /** A random text unique to this process, by which it recognizes its own exports. */
   processMark: string;
   production: boolean;
   limits: RequestLimits;
-  /** Where answers of the engine are; gets them back once they are sent. */
+  /** Buffers for responses of the engine; they are returned after sending. */
   responseBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
-  /** Why a function that edits documents does not compile; null when it does. */
+  /** Returns why a function that edits documents does not compile, or null when it does. */
   checkFunction: ScriptProcesses['check'];
   checkFilter: NativeAddon['checkFilter'];
   checkLargeFilter: NativeAddon['checkLargeFilter'];

@@ -1,4 +1,4 @@
-/** Content codings of requests and answers. */
+/** Content codings of requests and responses. */
 import {
   brotliCompress,
   brotliCompressSync,
@@ -23,7 +23,7 @@ const gzipAsync = promisify(gzip);
 const deflateAsync = promisify(deflate);
 const brotliAsync = promisify(brotliCompress);
 
-/** How a request body is coded; null: not at all, which any other value means as well. */
+/** The coding of a request body; null: none, which any unknown value means as well. */
 export function requestCoding(header: string | undefined): Coding | null {
   const name = header?.trim().toLowerCase();
   return name === 'gzip' || name === 'deflate' || name === 'br' ? name : null;
@@ -40,10 +40,10 @@ export function decoder(coding: Coding): Transform {
   }
 }
 
-/** In the order of preference between equal weights. */
+/** In order of preference for equal weights. */
 const RESPONSE_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate'];
 
-/** The coding that the client likes best (RFC 9110, 12.5.3), or null for none. */
+/** The coding that the client prefers (RFC 9110, 12.5.3), or null for none. */
 export function responseCoding(header: string | undefined): Coding | null {
   if (header === undefined || header === '') return null;
   const weights = new Map<string, number>();
@@ -64,11 +64,11 @@ export function responseCoding(header: string | undefined): Coding | null {
       bestWeight = weight;
     }
   }
-  // A client that prefers plain bytes gets them.
+  // A client that prefers uncompressed bytes gets them.
   return (weights.get('identity') ?? 0) > bestWeight ? null : best;
 }
 
-/** The fastest levels: the higher ones save 4 to 14 % of the bytes, and take up to twice as long. */
+/** The fastest levels: higher ones save 4 to 14 % of the bytes and take up to twice as long. */
 const DEFLATE = { level: 1 };
 const brotliFor = (body: Buffer) => ({
   params: {
@@ -77,7 +77,7 @@ const brotliFor = (body: Buffer) => ({
   },
 });
 
-/** By coding: on another thread, and on the event loop. */
+/** Per coding: the encoder on another thread, and the one on the event loop. */
 const ENCODERS = {
   gzip: {
     elsewhere: (body: Buffer) => gzipAsync(body, DEFLATE),
@@ -93,7 +93,7 @@ const ENCODERS = {
   },
 };
 
-/** The same for a body that comes in parts. */
+/** A stream encoder, for a body that comes in parts. */
 export function encoder(coding: Coding): Transform {
   switch (coding) {
     case 'gzip':
@@ -105,18 +105,21 @@ export function encoder(coding: Coding): Transform {
   }
 }
 
-/** Off the event loop. */
+/** Encodes on another thread. */
 export function encode(coding: Coding, body: Buffer): Promise<Buffer> {
   return ENCODERS[coding].elsewhere(body);
 }
 
-/** Short answers are compressed in hardly more time than another thread takes to wake, bytes. */
+/** Compressing responses up to this size takes hardly longer than waking another thread, bytes. */
 export const ENCODE_AT_ONCE_MAX = 16 * 1024;
 
-/** And those up to so many whoever waits. */
+/** Up to this size they are compressed at once even if other requests wait, bytes. */
 export const ENCODE_AT_ONCE_ALWAYS = 1024;
 
-/** On the event loop: for a short answer that nobody else waits behind. null: out of memory. */
+/**
+ * Encodes on the event loop, for a short response while no other request waits. null: out of
+ * memory.
+ */
 export function encodeAtOnce(coding: Coding, body: Buffer): Buffer | null {
   try {
     return ENCODERS[coding].here(body);

@@ -3,7 +3,7 @@ import { ApiError, toApiError, type ErrorCode } from '../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../contract/filters.ts';
 import type { Dependencies } from './dependencies.ts';
 
-/** Checks kind and syntax of a filter. Throws what is wrong with it under `code`, and `feature_not_enabled`. */
+/** Checks type and syntax of a filter. Throws the fault under `code`, or `feature_not_enabled`. */
 export type FilterCheck = (filter: unknown, code: ErrorCode) => void;
 
 type Needs = Pick<Dependencies, 'services' | 'checkFilter' | 'checkLargeFilter'>;
@@ -22,10 +22,10 @@ export function filterCheck({ services: { features }, checkFilter }: Needs): Fil
   };
 }
 
-/** JSON of a longer filter is checked on another thread, UTF-16 units. */
+/** Filters with longer JSON are checked on another thread, UTF-16 units. */
 const CHECKED_AT_ONCE_MAX = 64 * 1024;
 
-/** The same, with long filters on another thread. */
+/** Like `FilterCheck`, with long filters checked on another thread. */
 export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode) => Promise<void> {
   const { services, checkFilter, checkLargeFilter } = needs;
   return async (filter, code) => {
@@ -43,7 +43,7 @@ export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode)
   };
 }
 
-/** What is wrong with a filter, under the code of its place. */
+/** The fault of a filter, under the code of its field. */
 export function underCode(thrown: unknown, code: ErrorCode): ApiError {
   const error = toApiError(thrown);
   return error.code === 'invalid_search_filter' ? new ApiError(code, error.message) : error;

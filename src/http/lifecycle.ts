@@ -1,7 +1,8 @@
 /**
- * What happens to every request, in this order: length of the head, preflight, route, authorization, query parameters,
- * body (content type, size, syntax, fields), form of the index uid, handler. HEAD is GET whose body stays here. Each step
- * may answer; all errors leave through `fail`.
+ * What happens to every request, in this order: length of the head, preflight, route,
+ * authorization, query parameters, body (content type, size, syntax, fields), form of the index
+ * uid, handler. HEAD is a GET whose body is not sent. Each step may respond; all errors are sent by
+ * `fail`.
  */
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
@@ -41,18 +42,18 @@ import { Router, type Match } from './router.ts';
 
 export interface LifecycleOptions {
   routes: readonly Route[];
-  /** What handlers get. */
+  /** Passed to the handlers. */
   server: Dependencies;
   authorizer: Authorizer;
   limits: RequestLimits;
   logger: Logger;
-  /** Takes a line for each request. */
+  /** Gets a line per request. */
   logs: Pick<Logs, 'often'>;
   metrics: HttpMetrics;
   phase: Phase;
-  /** That of requests which an export of this process sends. */
+  /** The mark of requests that an export of this process sends. */
   processMark: string;
-  /** Gets the bytes of answers back. */
+  /** Gets back the buffers of responses. */
   responseBuffers: BufferPool;
 }
 
@@ -63,35 +64,41 @@ const JSON_TYPE: Header = ['content-type', 'application/json'];
 const VARY_ENCODING: Header = ['vary', 'accept-encoding'];
 const VARY_BOTH: Header = ['vary', 'accept-encoding, origin'];
 const ANY_ORIGIN: Header = ['access-control-allow-origin', '*'];
-/** Scripts of a page may read these. */
+/** Headers that scripts of a page may read. */
 const EXPOSED_LIMITS: Header = [
   'access-control-expose-headers',
   'retry-after, ratelimit-policy, ratelimit-limit, ratelimit-remaining, ratelimit-reset',
 ];
 const REQUEST_ID = 'x-request-id';
-/** In the log: the client went away before its answer; no status of HTTP. */
+/**
+ * Status in the log: the client disconnected before the response was complete. Not a status of
+ * HTTP.
+ */
 const CLIENT_CLOSED = 499;
-/** In the log: there is no such route. */
+/** Route in the log: there is no such route. */
 const NO_ROUTE = 'unknown';
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
-/** Of a route that takes none. */
+/** The query of a route that takes none. */
 const NO_QUERY = ok(undefined);
 /** Seconds that a refused client should wait. */
 const RETRY_AFTER: Header = ['retry-after', '10'];
 
-/** One request on its way. */
+/** One request in progress. */
 interface Pending {
   readonly connection: Connection;
   readonly route: Route;
   readonly id: string;
-  /** Of `performance.now()`. */
+  /** Value of `performance.now()`. */
   readonly startedAt: number;
-  /** It is told of in the log and counts in the metrics. */
+  /** Whether the request is logged and counted in the metrics. */
   readonly logged: boolean;
   open: boolean;
-  /** What the answer tells of the limits of the key. */
+  /** Headers of the response that describe the limits of the key. */
   limitHeaders: readonly Header[];
-  /** Limits of the key, null where it has none, and the searches of this request that are counted there. */
+  /**
+   * The limits of the key, null when it has none, and the searches of this request that count
+   * towards them.
+   */
   throttle: Throttle | null;
   searches: number;
 }
@@ -112,12 +119,12 @@ export class Lifecycle {
     for (const route of options.routes) this.#router.add(route.method, route.path, route);
   }
 
-  /** Requests without an answer yet. */
+  /** Number of requests without a complete response. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** Resolves when no request is under way, at the latest after `timeoutMs`. */
+  /** Resolves when no request is in progress, after `timeoutMs` at the latest. */
   drained(timeoutMs: number): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -129,7 +136,10 @@ export class Lifecycle {
     });
   }
 
-  /** @param logged whether it is told of in the log and counts in the metrics; the server's own requests are not */
+  /**
+   * @param logged whether the request is logged and counted in the metrics; the server's own
+   *   requests are not
+   */
   handle(connection: Connection, logged: boolean): void {
     try {
       this.#handle(connection, logged);
@@ -171,7 +181,8 @@ export class Lifecycle {
       this.#fail(pending, new ApiError('internal', 'The server is starting.', 503));
       return;
     }
-    // Before authorization, so that the export ends with the true reason. Only this process can send the mark.
+    // Before authorization, so that the export ends with the true reason. Only this process knows
+    // the mark.
     if (headers.exportedBy === processMark) {
       this.#fail(pending, exportToItself());
       return;
@@ -207,7 +218,7 @@ export class Lifecycle {
     if (logged) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
 
-  /** Whether the limits of the key let the request pass; else it is answered. */
+  /** Whether the limits of the key let the request pass; otherwise it is refused. */
   #passes(pending: Pending, { throttle }: Access): boolean {
     if (throttle === null) return true;
     const isSearch = pending.route.isSearch === true;
@@ -221,7 +232,7 @@ export class Lifecycle {
     return refusal === null;
   }
 
-  /** A request of several searches counts as that many. */
+  /** A request of several searches counts as several. */
   #count(pending: Pending, searches: number): void {
     const { throttle } = pending;
     if (throttle === null || searches <= 1) return;
@@ -269,7 +280,7 @@ export class Lifecycle {
     else this.#fail(pending, wrongType);
   }
 
-  /** @param run takes the body once it is checked */
+  /** @param run called with the body after it is checked */
   #readBody(pending: Pending, body: BodyParser<unknown>, run: (value: unknown) => void): void {
     const { connection } = pending;
     const { limits } = this.#options;
@@ -342,7 +353,7 @@ export class Lifecycle {
         'a request failed',
       );
     }
-    // What is left of a body that is too large is not waited for.
+    // The rest of a body that is too large is not read.
     if (error.status === 413) pending.connection.closes = true;
     this.#send(pending, {
       status: error.status,
@@ -454,12 +465,12 @@ export class Lifecycle {
     }
   }
 
-  /** The client went away before the answer was complete. */
+  /** The client disconnected before the response was complete. */
   #cancelled(pending: Pending): void {
     this.#settled(pending, CLIENT_CLOSED);
   }
 
-  /** The answer is complete. */
+  /** The response is complete. */
   #settled(pending: Pending, status: number): void {
     if (!pending.open) return;
     pending.open = false;
@@ -477,7 +488,7 @@ export class Lifecycle {
     if (this.#underWay === 0) this.#onIdle?.();
   }
 
-  /** @param route the pattern: what stands in its place may be long, or a secret */
+  /** @param route the pattern: the actual path may be long or contain a secret */
   #tell(method: string, route: string, status: number, ms: number, requestId: string): void {
     this.#options.logs.often('info', 'http', {
       message: 'request',
@@ -494,7 +505,7 @@ function isInParts(body: RouteResponse['body']): body is AsyncIterable<Buffer> {
   return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-/** Answers a request that cannot be read; false: it can. */
+/** Refuses a request that cannot be read; false: it can be read. */
 function refusedUnread(connection: Connection): boolean {
   const { framingFault } = connection;
   const error =
@@ -505,7 +516,7 @@ function refusedUnread(connection: Connection): boolean {
         : null;
   if (error === null) return false;
   if (framingFault === null) connection.closes = true;
-  // Later: the library takes no further request from a connection that waits for an answer.
+  // Deferred: the library takes no further request from a connection that waits for a response.
   setImmediate(() => connection.respond(error.status, [JSON_TYPE], JSON.stringify(error)));
   return true;
 }
@@ -556,7 +567,7 @@ export function invalidContentType(received: string, accepted: string): ApiError
   );
 }
 
-/** The error, and again as clients of OpenAI read it. */
+/** The error, with the member that OpenAI clients read. */
 function openAiError(error: ApiError): object {
   const body = error.toJSON();
   const { message, type, code } = body;

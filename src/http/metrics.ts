@@ -1,4 +1,7 @@
-/** Metrics in the Prometheus text format: the HTTP counters, and the writer of all that is asked for when it is shown. */
+/**
+ * Metrics in the Prometheus text format: the HTTP counters, and a writer for values that are read
+ * on demand.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -40,7 +43,7 @@ export class HttpMetrics {
   }
 }
 
-/** One metric in each turn of the event loop: some have thousands of lines. */
+/** Writes one metric per iteration of the event loop: some have thousands of lines. */
 async function textOf(registry: Registry): Promise<string> {
   const texts: string[] = [];
   for (const { name } of registry.getMetricsAsArray()) {
@@ -52,14 +55,14 @@ async function textOf(registry: Registry): Promise<string> {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Takes the values of one metric. */
+/** Writes the values of one metric. */
 export type MetricWriter = (labels: Labels, value: number) => void;
 
-/** Metrics that are read off the server when somebody asks. */
+/** Metrics that are read from the server on request. */
 export class MetricsText {
   readonly #registry = new Registry();
 
-  /** A metric with labels; it is shown without values too. */
+  /** A metric with labels; it is listed even without values. */
   family(
     name: string,
     kind: 'counter' | 'gauge',

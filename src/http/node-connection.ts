@@ -1,4 +1,7 @@
-/** The same connection on node:http, for platforms without a uWebSockets.js binary. About half as fast. */
+/**
+ * The same interface on node:http, for platforms without a uWebSockets.js binary. About half as
+ * fast.
+ */
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:crypto';
 import {
@@ -35,7 +38,7 @@ class NodeConnection implements Connection {
   readonly headers: RequestHeaders;
   /** The parser of node:http refuses such requests itself. */
   readonly framingFault = null;
-  /** The parser does not hand over more than it may be. */
+  /** The parser limits the size of the head itself. */
   readonly headBytes = 0;
   closes = false;
   aborted = false;
@@ -99,7 +102,7 @@ class NodeConnection implements Connection {
     if (this.closes) fields.push('connection', 'close');
     this.#res.writeHead(status, fields);
     this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => release?.(body));
-    // What is left of the body has to be read before the connection can be used again.
+    // The rest of the body has to be read before the connection can be used again.
     this.#req.resume();
   }
 
@@ -124,10 +127,10 @@ class NodeConnection implements Connection {
   }
 }
 
-/** TLS sessions that are kept to be resumed. */
+/** TLS sessions kept for resumption. */
 const SESSIONS_MAX = 256;
 
-/** Keeps the youngest sessions. */
+/** Keeps the newest sessions. */
 function resumeSessions(server: TlsServer): void {
   const sessions = new Map<string, Buffer>();
   server.on('newSession', (id: Buffer, session: Buffer, done: () => void) => {
@@ -143,7 +146,7 @@ function resumeSessions(server: TlsServer): void {
   });
 }
 
-/** Throws when the file holds no OCSP answer. */
+/** Throws when the file holds no OCSP response. */
 function ocspResponse(path: string): Buffer {
   const response = readFileSync(path);
   // DER begins with the tag of a sequence.
@@ -173,7 +176,7 @@ function tlsServer(
     },
     listener,
   );
-  // A certificate may be left out, but one that is shown must be valid.
+  // A client may omit its certificate, but one that it sends must be valid.
   server.on('secureConnection', (socket: TLSSocket) => {
     const shown = Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
     if (tls.authority !== null && shown && !socket.authorized) socket.destroy();
@@ -187,7 +190,7 @@ function tlsServer(
   return server;
 }
 
-/** Answers what the parser does not understand, and ends the connection. */
+/** Responds to a request that the parser cannot read, and closes the connection. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, isResponding: boolean): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isResponding) {
     socket.destroy();
@@ -212,7 +215,7 @@ export function listenWithNode({
   onRequest,
 }: ListenOptions): Promise<Listener> {
   const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
-  /** Connections on which an answer is due. */
+  /** Connections with a pending response. */
   const responding = new WeakSet<Duplex>();
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     responding.add(req.socket);
@@ -226,7 +229,7 @@ export function listenWithNode({
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     refuse(error, socket, responding.has(socket)),
   );
-  // Streams of logs may be silent for as long as nothing happens.
+  // Log streams may be silent for any length of time.
   server.timeout = 0;
   return new Promise((resolve, reject) => {
     server.once('error', reject);

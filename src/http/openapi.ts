@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 description, made of the same routes and schemas that serve the requests. */
+/** The OpenAPI 3.1 description, built from the routes and schemas that serve the requests. */
 import { RawJson } from '../base/json.ts';
 import { DATE_PATTERN, PUBLISHED_FORMS } from '../contract/formats.ts';
 import { PATH_PARAMETERS } from '../contract/paths.ts';
@@ -18,7 +18,7 @@ const ERROR_SCHEMA = {
   required: ['message', 'code', 'type', 'link'],
 };
 
-/** JSON to be written by `jsonString`. */
+/** The description as JSON for `jsonString`. */
 export function openApi(routes: readonly Route[], version: string): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -79,7 +79,7 @@ function success({
   };
 }
 
-/** What a request can be answered with beside its success, as far as it follows from the declaration of its route. */
+/** The statuses other than success that follow from the declaration of a route. */
 function errorsOf({ path, action, query, body }: Route): number[] {
   const hasPathParameter = path.includes(':');
   return [
@@ -133,7 +133,9 @@ function parameterForm(property: Schema): Json {
 
 const ANY = { const: '*' };
 
-/** An element of a sort in a query string: commas are between elements unless they stand in parentheses. */
+/**
+ * An element of a sort in a query string: commas separate elements unless they are in parentheses.
+ */
 const SORT_ELEMENT =
   '^(?:[^,()\\s][^,()]*|_geoPoint\\(-?[1-8]?\\d(?:\\.\\d+)?,\\s*-?(?:1[0-7]|[1-9])?\\d(?:\\.\\d+)?\\)):(?:asc|desc)$';
 
@@ -141,7 +143,7 @@ function listForm(property: Schema, items: Json): Json {
   return { style: 'form', explode: false, schema: { ...published(property), items } };
 }
 
-/** A text of its own must not be cut at a comma. */
+/** A text element must not be cut at a comma. */
 function listItem(items: Schema): Json {
   const isFree = items.type === 'string' && items.format === undefined && items.enum === undefined;
   return isFree ? { ...published(items), pattern: '^[^,]+$' } : published(items);
@@ -171,11 +173,14 @@ function requestBody(route: Route): Json {
   };
 }
 
-/** Greatest and least integers of 64 bits, which no number of JavaScript is. */
+/** Bounds of 64-bit integers, which JavaScript numbers cannot represent. */
 const INTEGER_MAX = new RawJson('18446744073709551615');
 const INTEGER_MIN = new RawJson('-9223372036854775808');
 
-/** The schema with what its validator knows besides: forms as patterns, null among the values of an enum, the bounds of integers. */
+/**
+ * The schema with what only its validator knows otherwise: formats as patterns, null among the
+ * values of an enum, the bounds of integers.
+ */
 export function published(schema: Schema): Json {
   const {
     format,
@@ -190,7 +195,7 @@ export function published(schema: Schema): Json {
   return {
     ...schema,
     ...(format === undefined ? {} : { format: undefined, ...PUBLISHED_FORMS[format] }),
-    // A parameter of a query string is absent rather than null.
+    // A query parameter is absent rather than null.
     ...(schema.default === null && types.length > 0 && !types.includes('null')
       ? { default: undefined }
       : {}),

@@ -1,6 +1,7 @@
 /**
- * The page at `/`: one document that holds its script and its style, made of `src/web/` by `tools/bundle.mjs`.
- * It asks for nothing but the routes of this server, and its policy forbids everything else.
+ * The page at `/`: one document that includes its script and style, built from `src/web/` by
+ * `tools/bundle.mjs`. It requests nothing but the routes of this server, and its policy forbids
+ * everything else.
  */
 import { createHash } from 'node:crypto';
 import type { HeaderList } from './connection.ts';
@@ -21,9 +22,9 @@ const ICON =
 
 let made: Page | null = null;
 
-/** null: this is no built server. */
+/** null: this server runs from its sources. */
 export function builtPage(): Page | null {
-  // Both are put in the place of these names when the server is built.
+  // The build replaces these names with the texts.
   const script = process.env.GANNET_PAGE_SCRIPT;
   const style = process.env.GANNET_PAGE_STYLE;
   if (script === undefined || style === undefined) return null;
@@ -31,7 +32,7 @@ export function builtPage(): Page | null {
   return made;
 }
 
-/** @param script without `</script`, `style` without `</style` */
+/** @param script without `</script`; `style` without `</style` */
 function makePage(script: string, style: string): Page {
   const html = `<!doctype html>
 <html lang="en">
@@ -72,7 +73,7 @@ function makePage(script: string, style: string): Page {
       ['referrer-policy', 'no-referrer'],
       ['cross-origin-opener-policy', 'same-origin'],
       ['permissions-policy', 'camera=(), microphone=(), payment=(), usb=()'],
-      // Kept, but asked for again each time: a new server has a new page.
+      // Cached, but revalidated each time: a new server has a new page.
       ['cache-control', 'no-cache'],
       ['etag', tag],
     ],

@@ -1,7 +1,7 @@
-/** Where a server stands between its start and its end. */
+/** The phases of a server between its start and its end. */
 export type PhaseName = 'starting' | 'ready' | 'stopping';
 
-/** Told by who starts and stops the parts, asked by requests. */
+/** Set by the code that starts and stops the parts, read by requests. */
 export class Phase {
   current: PhaseName;
 

@@ -1,10 +1,10 @@
-/** Names of requests, by which a client's answer and the lines of the log are found together. */
+/** Ids of requests, which relate a client's response to the lines of the log. */
 import { randomBytes } from 'node:crypto';
 
-/** Of this process; the number of a request follows. */
+/** Prefix of this process; the number of the request follows. */
 const PREFIX = `${randomBytes(6).toString('base64url')}-`;
 
-/** What is taken over from a client or proxy: nothing that breaks a line, and nothing long. */
+/** Ids accepted from a client or proxy: they break no line and are not long. */
 const TAKEN_OVER = /^[\w.:-]{1,64}$/;
 
 let last = 0;

@@ -1,4 +1,4 @@
-/** What a route is, and what its handler gets and gives. */
+/** The declaration of a route, and what its handler takes and returns. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
 import { jsonString } from '../base/json.ts';
 import { jsonText } from '../base/json-slices.ts';
@@ -15,7 +15,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface RouteResponse {
   status: number;
-  /** null: no body. A buffer is sent as it is, and its memory may be used again after that. */
+  /** null: no body. A buffer is sent as it is; its memory may be reused afterwards. */
   body: ResponseBody | AsyncIterable<Buffer>;
   /** Default `application/json`. */
   type?: string;
@@ -23,7 +23,9 @@ export interface RouteResponse {
 }
 
 export interface RequestContext<Q = unknown, B = unknown> {
-  /** Stands in the answer's header `X-Request-Id` and in the log; empty for a request of the server's own. */
+  /**
+   * The response's header `X-Request-Id`, also in the log; empty for a request of the server's own.
+   */
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
@@ -32,27 +34,36 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly body: B;
   readonly access: Access;
   readonly connection: Connection;
-  /** This process asks itself. */
+  /** The request comes from this process itself. */
   readonly own: boolean;
 }
 
-/** Who takes turns with others for what is scarce: a key, at an address. To be called before the handler waits. */
+/**
+ * Identifies the requester (a key at an address) that shares a scarce resource fairly with others.
+ * Call it before the handler waits.
+ */
 export function requesterOf({ access, connection }: RequestContext): string {
   return `${access.holder} ${connection.remoteAddress()}`;
 }
 
-/** A JSON body: its schema, which is published too, and how what it lets through becomes a value. */
+/**
+ * A JSON body: its schema, which is also published, and the conversion of a body that the schema
+ * accepts.
+ */
 export interface BodyParser<B> {
   readonly schema: Schema;
-  /** A request without content type and without body is fine; the value is then undefined. */
+  /** Accepts a request without content type and body; the value is then undefined. */
   readonly optional?: boolean;
   /** Default: `other`. */
   readonly kind?: BodyKind;
-  /** The body changes this setting, or some of all settings: a large one is made a `SettingsChange` beside the event loop. */
+  /**
+   * The body changes this setting, or several of all settings: a large one is made a
+   * `SettingsChange` on another thread.
+   */
   readonly settings?: SettingName | 'all';
-  /** What is wrong with a body beyond its schema. */
+  /** Returns what is wrong with a body beyond its schema. */
   fault?(checked: B): ApiError | null;
-  /** Absent: the value is taken as it is. */
+  /** Absent: the value is used as it is. */
   convert?(checked: unknown): B;
 }
 
@@ -60,9 +71,9 @@ export interface Route<Q = unknown, B = unknown> {
   readonly method: Method;
   /** `/indexes/:index_uid/search`; parameters in snake case. */
   readonly path: string;
-  /** null: no authorization at all. */
+  /** null: no authorization. */
   readonly action: RouteAction | null;
-  /** A second action that the key must have; checked with the first one. */
+  /** A second action that the key must have; checked together with the first. */
   readonly alsoNeeds?: RouteAction;
   /** One sentence for the published description. */
   readonly summary: string;
@@ -70,22 +81,22 @@ export interface Route<Q = unknown, B = unknown> {
   readonly query?: QueryParser<Q>;
   /** Absent: the body is ignored. `upload`: the handler reads it itself. */
   readonly body?: BodyParser<B> | 'upload';
-  /** A malformed uid in the path is that of no index: the handler tells so. */
+  /** A malformed uid in the path matches no index: the handler reports it. */
   readonly anyUid?: boolean;
-  /** What is wrong with the path; found after authorization, before all else. */
+  /** Returns what is wrong with the path; called after authorization, before all other checks. */
   pathFault?(params: Readonly<Record<string, string>>): ApiError | null;
   /** The body is checked before the query string. */
   readonly bodyFirst?: boolean;
-  /** Answers while the server is starting, too. */
+  /** Serves requests even while the server is starting. */
   readonly atOnce?: boolean;
-  /** It counts among the searches of its key that are under way. */
+  /** Counts towards the concurrent searches of its key. */
   readonly isSearch?: boolean;
-  /** How many searches the body asks for. Absent: one. */
+  /** Number of searches in the body. Absent: one. */
   searches?(body: B, server: Dependencies): number;
-  /** Errors also have the member that clients of OpenAI read. */
+  /** Errors also have the member that OpenAI clients read. */
   readonly openAiErrors?: boolean;
   readonly success: number;
-  /** The body of a success; absent: none. `text`: no JSON. */
+  /** The body of a success; absent: none. `text`: not JSON. */
   readonly response?: Schema | 'text';
   /** Default: `application/json`. */
   readonly responseType?: string;
@@ -97,7 +108,7 @@ export interface Route<Q = unknown, B = unknown> {
   ): RouteResponse | Promise<RouteResponse>;
 }
 
-/** Forgets the types of query and body, which the parsers of the route guarantee. */
+/** Erases the types of query and body, which the parsers of the route guarantee. */
 export function route<Q, B>(definition: Route<Q, B>): Route {
   return definition as unknown as Route;
 }
@@ -114,18 +125,18 @@ export function json(status: number, value: unknown): RouteResponse {
   return { status, body: jsonString(value) };
 }
 
-/** Status 200 and a value that may be long. */
+/** A response with status 200 and a value that may be long. */
 export function longJson(value: unknown): RouteResponse | Promise<RouteResponse> {
   const text = jsonText(value);
   return text instanceof Promise ? text.then(bytes) : { status: 200, body: text };
 }
 
-/** `body`: at once, or in parts that are made as fast as the client reads them. */
+/** `body`: a whole body, or parts that are produced as fast as the client reads them. */
 export function bytes(body: Buffer | AsyncIterable<Buffer>): RouteResponse {
   return { status: 200, body };
 }
 
-/** Registers a task and answers with its summary. */
+/** Registers a task and responds with its summary. */
 export async function registered(
   { services }: Pick<Dependencies, 'services'>,
   request: TaskRequest,
@@ -136,5 +147,5 @@ export async function registered(
 
 export const NO_CONTENT: RouteResponse = { status: 204, body: null };
 
-/** The handler has begun to answer by itself. */
+/** The handler sends the response itself. */
 export const STREAMED: RouteResponse = { status: 0, body: null };

@@ -18,9 +18,9 @@ export type Match<T> =
 const UNKNOWN = { kind: 'unknown' } as const;
 
 /**
- * Paths to targets. A path is a list of segments; empty ones do not count, so that a trailing slash and
- * repeated slashes mean nothing. A fixed segment is preferred to a parameter and is final: when the rest
- * does not match below it, the parameter is not tried.
+ * Maps paths to targets. A path is a list of segments; empty ones are ignored, so trailing and
+ * repeated slashes mean nothing. A fixed segment is preferred to a parameter and is final: if the
+ * rest does not match below it, the parameter is not tried.
  */
 export class Router<T> {
   readonly #root: Node<T> = newNode();
@@ -44,7 +44,10 @@ export class Router<T> {
     node.methods.set(method, target);
   }
 
-  /** `path` is still percent-encoded; segments are decoded after splitting. HEAD finds what GET does. */
+  /**
+   * `path` is still percent-encoded; segments are decoded after splitting. HEAD matches the routes
+   * of GET.
+   */
   match(method: string, path: string): Match<T> {
     let node = this.#root;
     const params: Record<string, string> = {};

@@ -1,4 +1,4 @@
-/** What is recorded of a search: read off its request and the head of its answer. */
+/** What analytics record of a search: taken from its request and the head of its response. */
 import type { Recorder, Sender } from '../analytics/recorder.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SearchResponse } from '../search/response.ts';
@@ -7,7 +7,7 @@ import type { RequestContext } from './route.ts';
 
 type Recorded = Pick<SearchRequest, 'q' | 'filter'>;
 
-/** Takes the answer to a query, the first one where no position is told. */
+/** Called with the response to a query, the first one when no position is given. */
 export type ResponseListener = (
   response: Omit<SearchResponse, 'bytes'>,
   durationMs: number,
@@ -15,8 +15,8 @@ export type ResponseListener = (
 ) => void;
 
 /**
- * Who takes the answer to a query, or null when nothing is recorded.
- * REQUIRES: before the filter of the caller's token is added, which is not recorded
+ * The listener for the response to a query, or null when nothing is recorded. REQUIRES: called
+ * before the filter of the caller's token is added, which is not recorded
  */
 export function recordingOf(
   recorder: Recorder | null,
@@ -26,7 +26,7 @@ export function recordingOf(
 ): ResponseListener | null {
   if (recorder === null || own) return null;
   const { proxySearch, testSearch } = connection.headers;
-  // What a server of the network asks, it has recorded itself.
+  // The server that sent the request has recorded the search itself.
   if (asks(proxySearch) || asks(testSearch)) return null;
   return ({ head, queryUids }, durationMs, position = 0) => {
     if (connection.aborted) return;
@@ -43,7 +43,7 @@ export function recordingOf(
   };
 }
 
-/** @param givenId by the body of the request */
+/** @param givenId the user id in the body of the request */
 export function senderOf(connection: Connection, givenId: string | null): Sender {
   const { userId, forwardedFor } = connection.headers;
   const id = userId ?? givenId;

@@ -1,4 +1,4 @@
-/** The HTTP side of the server: routes, lifecycle, and the socket they are served on. */
+/** The HTTP side of the server: routes, lifecycle, and the socket that serves them. */
 import type { Logger } from '../base/logger.ts';
 import type { Dependencies } from './dependencies.ts';
 import {
@@ -36,28 +36,28 @@ export interface HttpOptions {
   tls: TlsFiles | null;
   /** Refuse clients without certificate; needs the node transport. */
   tlsRequireAuth?: boolean;
-  /** uWebSockets.js; null: node:http serves. */
+  /** uWebSockets.js; null: node:http is used. */
   library: Socket.Library | null;
   logger: Logger;
-  /** A further address that takes usage events, and tells the health; absent: none. */
+  /** Another address that accepts usage events and serves the health route; absent: none. */
   events?: { host: string; port: number };
 }
 
 export interface HttpServer {
   readonly port: number;
-  /** Of the address that takes events; null: there is none. */
+  /** Port of the address for events; null: there is none. */
   readonly eventsPort: number | null;
   readonly transport: 'uWebSockets.js' | 'node:http';
   /**
-   * Serves the same routes at a unix socket as well, for this process itself: what comes there is in no metric. To be
-   * closed by who asked for it. Rejects when the path is taken or too long.
+   * Serves the same routes at a unix socket as well, for this process itself: these requests do not
+   * appear in the metrics. The caller closes it. Rejects when the path is taken or too long.
    */
   listenWithin(socketPath: string): Promise<Listener>;
-  /** Refuses new connections, waits for the answers under way, then drops what is left. */
+  /** Refuses new connections, waits for running requests, then drops the rest. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Time for answers that are written but not sent yet. */
+/** Time to send responses that are already written. */
 const FLUSH_MS = 20;
 
 function allRoutes(): Route[] {
@@ -129,7 +129,8 @@ export async function startHttp(
       eventListener?.stopListening();
       dependencies.logs.closeStream();
       await Promise.all([lifecycle.drained(graceMs), eventLifecycle.drained(graceMs)]);
-      // The last answer leaves when the loop turns; closing at once would drop it.
+      // Sending the last response takes another iteration of the event loop; closing at once would
+      // drop it.
       await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
       listener.close();
       eventListener?.close();

@@ -1,7 +1,7 @@
 /**
- * What the HTTP layer needs from the rest of the server. `tasks/` and `search/` implement it, `main.ts`
- * hands it over; nothing here knows how it is done. Failures the client is told are `ApiError`s, thrown
- * or as rejections.
+ * What the HTTP layer needs from the rest of the server. `tasks/` and `search/` implement it and
+ * `main.ts` passes it in; nothing here depends on the implementation. Failures for the client are
+ * `ApiError`s, thrown or as rejections.
  */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { FetchRequest } from '../contract/documents.ts';
@@ -53,19 +53,22 @@ export interface ForeignFilters {
 export interface TaskService {
   /**
    * Appends a task durably and resolves to its summary. A payload file belongs to the task from the
-   * call on, also when the promise rejects.
+   * call on, even when the promise rejects.
    */
   register(request: TaskRequest): Promise<TaskSummary>;
-  /** Adds to a task what became of it on other servers; durable once resolved. */
+  /** Records in a task its outcome on other servers; durable once resolved. */
   setNetwork(uid: number, network: TaskNetwork): Promise<void>;
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
-  /** Like `list`, with others served meanwhile. A page ends early when its tasks are long; `next` tells where. */
+  /**
+   * Like `list`, but yields to other requests. A page ends early when its tasks are long; `next`
+   * says where.
+   */
   page(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): Promise<TaskPage<TaskView>>;
   /** undefined: unknown, deleted, or not visible. */
   get(uid: number, visible: IndexVisibility): TaskView | undefined;
   /** `filter.uids` are task uids; `page.from` is a batch uid. */
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
-  /** Like `listBatches`, as `page` is like `list`. */
+  /** Like `listBatches`, but yields as `page` does. */
   batchPage(
     filter: TaskFilter,
     page: TaskPaging,
@@ -73,16 +76,24 @@ export interface TaskService {
   ): Promise<TaskPage<BatchView>>;
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
   countMatching(filter: TaskFilter, visible: IndexVisibility): number;
-  /** Gives back what is free in the store. Bytes of its file before and after. */
+  /**
+   * Releases the unused space of the store. Resolves to the size of its file before and after,
+   * bytes.
+   */
   compact(): Promise<{ before: number; after: number }>;
-  /** Bytes: what the task store may grow to, what is in use, and what is left before new tasks are refused. */
+  /**
+   * Bytes: the maximum size of the task store, the size in use, and what is left before new tasks
+   * are refused.
+   */
   storeSize(): { maxBytes: number; usedBytes: number; freeBytes: number };
   /**
-   * The documents of an addition that has not ended, one JSON text a line, in pieces; null: there are none. `payload`
-   * of a file is read while the pieces are taken.
+   * The documents of an addition that has not ended, one JSON text per line, in pieces; null: there
+   * are none. A `payload` in a file is read while the pieces are consumed.
    */
   documents(uid: number): AsyncIterable<Buffer> | null;
-  /** A new empty file on the filesystem of the task payloads. Handed to `register` or removed. */
+  /**
+   * A new empty file on the filesystem of the task payloads. Pass it to `register` or remove it.
+   */
   newPayloadFile(): { path: string };
   removePayloadFile(path: string): void;
 }
@@ -91,13 +102,18 @@ export interface IndexService {
   /** Ascending uid. */
   list(): IndexInfo[];
   get(uid: string): IndexInfo | undefined;
-  /** @param withParts sizes of the internal databases too */
+  /** @param withParts include the sizes of the internal databases */
   stats(uid: string, withParts?: boolean): IndexStats | undefined;
-  /** Bytes on disk by what they hold; none of an index that is missing. */
+  /** Bytes on disk by kind of data; empty for an index that is missing. */
   partSizes(uid: string): Record<string, number>;
-  /** Of every index, without its parts; the caller leaves out what may not be seen. */
+  /**
+   * Statistics of every index, without its parts; the caller removes those that may not be seen.
+   */
   allStats(): InstanceStats;
-  /** The complete object in the order of GET, secrets in clear; undefined when the index is missing. */
+  /**
+   * The complete object in the order of GET, with secrets in clear; undefined when the index is
+   * missing.
+   */
   settings(uid: string): SettingsObject | undefined;
   /** Names of the fields that the index knows, ascending; undefined when the index is missing. */
   fields(uid: string): string[] | undefined;
@@ -122,7 +138,7 @@ export interface DocumentService {
 export interface NetworkDocumentService {
   /** The response body. */
   fetch(uid: string, params: FetchRequest, signal: CancelSignal): Promise<Buffer>;
-  /** JSON text of one document, null when no server that answers has it. */
+  /** JSON text of one document, null when no reachable server has it. */
   getDocument(
     uid: string,
     id: string,
@@ -133,9 +149,9 @@ export interface NetworkDocumentService {
 
 export interface SearchService {
   /**
-   * Each resolves to the finished response body and what is known of it. `params` is validated; what the caller may see is
-   * seen to.
-   * @param hidesOrigin hits of a search of the whole network do not say where they are from
+   * Each resolves to the finished response body and its metadata. `params` is validated; the
+   * implementation enforces what the caller may see.
+   * @param hidesOrigin hits of a search of the whole network do not name the server they are from
    */
   search(
     uid: string,
@@ -143,9 +159,9 @@ export interface SearchService {
     caller: SearchCaller,
     hidesOrigin?: boolean,
   ): Promise<SearchResponse>;
-  /** The queries of a multi-search, each by itself. */
+  /** The queries of a multi-search, each with its own response. */
   separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]>;
-  /** The same, merged into one list. */
+  /** The queries of a multi-search, merged into one list. */
   federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
@@ -157,6 +173,9 @@ export interface SearchService {
     caller: SearchCaller,
   ): Promise<SearchResponse>;
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
-  /** The searches that run and that wait, how many may wait, and how many since the start their time limit has cut. */
+  /**
+   * Searches running and waiting, how many may wait, and how many were cut short by their time
+   * limit since the start.
+   */
   load(): { running: number; waiting: number; waitingMax: number; degraded: number };
 }

@@ -1,4 +1,6 @@
-/** Loads uWebSockets.js, and only a binary whose checksum is known: docs/guide/security.md says why. */
+/**
+ * Loads uWebSockets.js, and only a binary with a known checksum: docs/guide/security.md says why.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,8 +12,8 @@ import type { Socket } from './socket-types.ts';
 export const REQUEST_HEAD_BYTES_MAX = 65_536;
 
 /**
- * What the library reads of it, bytes. Beyond that it answers itself, with a text that cannot be changed and is no JSON;
- * what lies between is refused here.
+ * Bytes of it that the library reads. Beyond that it responds itself, with a fixed text that is not
+ * JSON; heads between the two limits are refused here.
  */
 const LIBRARY_HEAD_BYTES_MAX = 2 * REQUEST_HEAD_BYTES_MAX;
 
@@ -26,8 +28,8 @@ export function headTooLong(): ApiError {
 const CHECKSUMS: Readonly<Record<string, { readonly sha256: string }>> = binaries;
 
 /**
- * The library for this platform and Node major, or null where there is none.
- * Throws when the installed file is not the one that is expected.
+ * The library for this platform and Node major version, or null if there is none. Throws when the
+ * installed file is not the expected one.
  */
 export function loadSocketLibrary(): Socket.Library | null {
   const major = process.versions.node.split('.')[0];

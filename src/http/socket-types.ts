@@ -30,7 +30,7 @@ export declare namespace Socket {
     close(): App;
   }
 
-  /** Dead once the handler returns. */
+  /** Invalid after the handler returns. */
   interface Request {
     /** As sent. */
     getCaseSensitiveMethod(): string;
@@ -41,11 +41,11 @@ export declare namespace Socket {
 
   interface Response {
     onAborted(listener: () => void): Response;
-    /** 4 or 16 bytes; none at a unix socket. */
+    /** 4 or 16 bytes; empty for a unix socket. */
     getRemoteAddress(): ArrayBuffer;
     /** `chunk` is detached when the callback returns. */
     onData(listener: (chunk: ArrayBuffer, last: boolean) => void): Response;
-    /** Returns whether everything up to now has been written. `offset`: bytes sent so far. */
+    /** Returns whether everything so far has been written. `offset`: bytes sent so far. */
     onWritable(listener: (offset: number) => boolean): Response;
     pause(): void;
     resume(): void;

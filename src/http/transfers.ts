@@ -1,11 +1,15 @@
 /**
- * Bodies and answers on their way. The socket library gives a connection up when its own timer is not set again within
- * ten seconds, which an honest but slow client would not survive; so each transfer is kept alive while it lasts, and a
- * client that moves next to nothing is given up here instead.
+ * Bodies and responses in transfer. The socket library closes a connection when its own timer is
+ * not set again within ten seconds, which an honest but slow client would not survive. So each
+ * transfer is kept alive while it lasts, and a client that moves next to nothing is dropped here
+ * instead.
  */
 
 export interface Transfer {
-  /** Bytes that have moved since it began. null: it waits for this server, so its client cannot be blamed. */
+  /**
+   * Bytes moved since the transfer began. null: it waits for this server, so its client is not to
+   * blame.
+   */
   moved(): number | null;
   /** Sets the timer of the library again. */
   keepAlive(): void;
@@ -14,7 +18,10 @@ export interface Transfer {
 }
 
 export interface TransferOptions {
-  /** Less than half of the library's ten seconds, so that one late turn of the loop does no harm. */
+  /**
+   * Less than half of the library's ten seconds, so that one late iteration of the event loop does
+   * no harm.
+   */
   everyMs: number;
   /** A transfer moves at least `bytesMin` in each window of `windowMs`. */
   windowMs: number;
@@ -32,7 +39,7 @@ const OPTIONS: TransferOptions = {
 
 interface Window {
   since: number;
-  /** Bytes moved before it. */
+  /** Bytes moved before the window. */
   moved: number;
 }
 
@@ -45,7 +52,7 @@ export class Transfers {
     this.#options = { ...OPTIONS, ...options };
   }
 
-  /** Transfers under way. */
+  /** Number of transfers in progress. */
   get size(): number {
     return this.#windows.size;
   }
@@ -55,7 +62,7 @@ export class Transfers {
     this.#timer ??= setInterval(() => this.tick(), this.#options.everyMs).unref();
   }
 
-  /** Does nothing for one that is not there. */
+  /** Does nothing if the transfer is unknown. */
   remove(transfer: Transfer): void {
     this.#windows.delete(transfer);
     if (this.#windows.size > 0 || this.#timer === null) return;
@@ -63,7 +70,7 @@ export class Transfers {
     this.#timer = null;
   }
 
-  /** What the timer does. */
+  /** Called by the timer. */
   tick(): void {
     const { now, windowMs, bytesMin } = this.#options;
     const at = now();

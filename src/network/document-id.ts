@@ -1,9 +1,9 @@
-/** The id of a document that is JSON text, as the engine reads it. */
+/** The id of a document given as JSON text, by the rules of the engine. */
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { isDocumentId } from '../contract/formats.ts';
 import { isInteger64 } from '../base/json.ts';
 
-/** null: it has none that can be used. */
+/** null: the document has no usable id. */
 export function documentIdOf(document: Buffer, primaryKey: string): string | null {
   const found: string[] = [];
   try {
@@ -23,7 +23,7 @@ export function documentIdOf(document: Buffer, primaryKey: string): string | nul
   return text === '-0' ? '0' : text;
 }
 
-/** The texts of the values at a path, each of whose names may stand for several members. */
+/** The texts of the values at a path; each of its names may match several members. */
 function collect(scanner: JsonScanner, path: string, found: string[]): void {
   if (scanner.peek() !== OPEN_OBJECT) return;
   scanner.object((name) => {
@@ -39,7 +39,10 @@ function collect(scanner: JsonScanner, path: string, found: string[]): void {
 
 const OPEN_OBJECT = 0x7b;
 
-/** The attribute that the engine takes for the primary key of an index whose first document this is; null: it refuses. */
+/**
+ * The primary key that the engine infers for an index whose first document this is; null: it
+ * refuses.
+ */
 export function inferredKey(document: Buffer): string | null {
   const candidates = new Set<string>();
   try {

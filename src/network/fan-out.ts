@@ -1,11 +1,11 @@
-/** One request to each of several servers of the network, at the same time. */
+/** Sends one request to each of several servers of the network, concurrently. */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { ApiError } from '../contract/errors.ts';
 import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
 import { ResponseMemory, type HeldResponses } from './response-memory.ts';
 import type { RemoteClient } from './remote-client.ts';
 
-/** What is asked of a remote. */
+/** A request to a remote. */
 export interface RemoteQuestion {
   method: 'GET' | 'POST';
   path: string;
@@ -14,7 +14,7 @@ export interface RemoteQuestion {
   /** Which of its keys is sent. */
   key: (remote: Remote) => string | null;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Left out while the remote rests after a failure: nobody has named it. */
+  /** Skipped while the remote rests after a failure: the client has not named it. */
   isOptional: boolean;
 }
 
@@ -22,9 +22,12 @@ export interface FanOutOptions {
   /** null: the feature is off. */
   network: () => Network | null;
   client: RemoteClient;
-  /** Ms that all requests together may take. */
+  /** Time limit for all requests together, ms. */
   msMax: number;
-  /** Of an answer. Those of one request may have twice as many together, those of all requests eight times. */
+  /**
+   * Limit of one response. The responses of one request may take twice as many bytes together,
+   * those of all requests eight times as many.
+   */
   bytesMax: number;
 }
 
@@ -34,7 +37,7 @@ export interface RemoteResponses<T> {
   errors: Record<string, ApiError>;
 }
 
-/** Who asks, and what the answers to it are taken from. */
+/** The caller's signal, and the memory that counts the responses to it. */
 export interface Asker {
   signal: CancelSignal;
   held: HeldResponses;
@@ -49,7 +52,7 @@ export class FanOut {
     this.#memory = new ResponseMemory(2 * options.bytesMax, 8 * options.bytesMax);
   }
 
-  /** Answers may be held as long as `run` takes. */
+  /** Responses may be held while `run` is running. */
   holding<T>(run: (held: HeldResponses) => Promise<T>): Promise<T> {
     return this.#memory.holding(run);
   }
@@ -62,20 +65,20 @@ export class FanOut {
     return this.#options.network() ?? NO_NETWORK;
   }
 
-  /** Names of the other servers, in the order in which they are listed. */
+  /** Names of the other servers, in the listed order. */
   get others(): string[] {
     const { self, remotes } = this.network;
     return Object.keys(remotes).filter((name) => name !== self);
   }
 
-  /** Whether this server is one of those that a search of the whole network asks. */
+  /** Whether this server takes part in searches of the whole network. */
   get isMember(): boolean {
     return this.network.self !== null || this.others.length === 0;
   }
 
   /**
-   * Failures of remotes are part of the answer. Rejects with the reason of the signal, or what `read` throws besides
-   * `MalformedJson`.
+   * Failures of remotes are part of the result. Rejects with the reason of the signal, or with what
+   * `read` throws except `MalformedJson`.
    */
   async ask<T>(
     questions: ReadonlyMap<string, RemoteQuestion>,
@@ -105,7 +108,10 @@ export class FanOut {
     return { responses, errors: Object.fromEntries(errors) };
   }
 
-  /** The same, while this server answers too. A failure here is one of the request, and ends the others. */
+  /**
+   * Like `ask`, while this server runs `here`. A failure of `here` fails the request and cancels
+   * the others.
+   */
   async askConcurrently<T>(
     here: (() => Promise<T>) | null,
     questions: ReadonlyMap<string, RemoteQuestion>,

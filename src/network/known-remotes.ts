@@ -1,18 +1,18 @@
 /**
- * Which remotes have answered lately, so that searches of the whole network need not wait for one that does not answer, and
- * how many requests to each are under way.
+ * Tracks which remotes have responded recently, so that searches of the whole network need not wait
+ * for one that does not, and how many requests to each are running.
  */
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 
-/** Ms after a first failure during which a remote is left out; doubled by each further one. */
+/** A remote is skipped for this long after a first failure, ms; doubled by each further one. */
 const FIRST_REST_MS = 1000;
 const REST_MS_MAX = 30_000;
 
 interface State {
   failures: number;
-  /** Of `now`. */
+  /** Value of `now`. */
   restUntil: number;
-  /** A request finds out whether the remote is back. */
+  /** A request is testing whether the remote is back. */
   probing: boolean;
 }
 
@@ -23,7 +23,7 @@ export class KnownRemotes {
   readonly #now: () => number;
 
   /**
-   * @param atOnce requests to one remote
+   * @param atOnce concurrent requests to one remote
    * @param now ms, never going back
    */
   constructor(atOnce: number, now: () => number = () => performance.now()) {
@@ -41,8 +41,8 @@ export class KnownRemotes {
   }
 
   /**
-   * Whether a remote should be asked. After a rest one request is let through, and the others wait for what becomes of it;
-   * who is let through must call `succeeded` or `failed`.
+   * Whether to send a request to a remote. After a rest one request is let through, and the others
+   * wait for its outcome; the one let through must call `succeeded` or `failed`.
    */
   admits(url: string): boolean {
     const state = this.#states.get(url);
@@ -58,20 +58,20 @@ export class KnownRemotes {
 
   failed(url: string): void {
     const known = this.#states.get(url);
-    // Requests that were under way together fail together.
+    // Concurrent requests fail together: they count as one failure.
     if (known !== undefined && !known.probing && this.#now() < known.restUntil) return;
     const failures = (known?.failures ?? 0) + 1;
     const restMs = Math.min(REST_MS_MAX, FIRST_REST_MS * 2 ** Math.min(failures - 1, 20));
     this.#states.set(url, { failures, restUntil: this.#now() + restMs, probing: false });
   }
 
-  /** A request ended without saying anything about the remote. */
+  /** A request ended without telling anything about the remote. */
   undecided(url: string): void {
     const state = this.#states.get(url);
     if (state !== undefined) state.probing = false;
   }
 
-  /** Forgets remotes that the network has no more. */
+  /** Forgets remotes that have left the network. */
   keep(urls: ReadonlySet<string>): void {
     for (const known of [this.#states, this.#limits]) {
       for (const url of known.keys()) if (!urls.has(url)) known.delete(url);

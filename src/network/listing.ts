@@ -1,4 +1,4 @@
-/** Listings of documents of several servers, merged without making their documents. */
+/** Listings of documents of several servers, merged without parsing their documents into values. */
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { compareUtf8 } from '../base/json.ts';
@@ -32,7 +32,7 @@ export async function readListing(bytes: Buffer): Promise<ListingResponse> {
 }
 
 interface Criterion {
-  /** null: the distance of a document's place from `from`. */
+  /** null: the distance of a document's point from `from`. */
   field: string | null;
   from: { lat: number; lng: number };
   asc: boolean;
@@ -40,10 +40,10 @@ interface Criterion {
 
 const NOWHERE = { lat: 0, lng: 0 };
 
-/** What a document is ordered by, one value for each criterion. */
+/** The sort values of a document, one for each criterion. */
 export type SortKey = readonly (string | number | null)[];
 
-/** REQUIRES: the engine has accepted them. */
+/** REQUIRES: the engine has accepted the criteria. */
 export class ListingOrder {
   readonly #criteria: readonly Criterion[];
 
@@ -58,7 +58,7 @@ export class ListingOrder {
     });
   }
 
-  /** Fields that documents must have to be put in order. */
+  /** Fields that documents must have to be ordered. */
   get fields(): string[] {
     return [...new Set(this.#criteria.map(({ field }) => field ?? '_geo'))];
   }
@@ -88,7 +88,10 @@ export class ListingOrder {
   }
 }
 
-/** Scalars at a path of a document or of a part of it, through arrays; a name may hold dots itself. */
+/**
+ * Scalars at a path of a document or of a part of it, through arrays; a name may itself contain
+ * dots.
+ */
 export function valuesAt(value: unknown, path: string | null): unknown[] {
   if (Array.isArray(value)) return value.flatMap((element) => valuesAt(element, path));
   if (path === null) return typeof value === 'object' ? [] : [value];
@@ -99,7 +102,7 @@ export function valuesAt(value: unknown, path: string | null): unknown[] {
   });
 }
 
-/** Of several values the one that comes first; numbers before texts. */
+/** The value that comes first; numbers before texts. */
 function sortValue(values: readonly unknown[], asc: boolean): string | number | null {
   let best: string | number | null = null;
   for (const value of values) {
@@ -110,12 +113,12 @@ function sortValue(values: readonly unknown[], asc: boolean): string | number | 
   return best;
 }
 
-/** As the engine compares texts: trimmed, decomposed, in lower case. */
+/** The form in which the engine compares texts: trimmed, decomposed, in lower case. */
 function normalized(text: string): string {
   return text.trim().normalize('NFKD').toLowerCase();
 }
 
-/** Numbers before strings, nothing last, whatever the direction. */
+/** Numbers before strings, missing values last, whatever the direction. */
 function compareSorts(a: string | number | null, b: string | number | null, asc: boolean): number {
   const kind = kindOf(a) - kindOf(b);
   if (kind !== 0 || a === null || b === null) return kind;
@@ -136,7 +139,7 @@ function countOf(value: unknown): number {
 
 const EARTH_RADIUS_METRES = 6_371_008.7714;
 
-/** In whole metres: the engine takes places within a metre for one. */
+/** In whole metres: the engine treats points within a metre as equal. */
 function distance(from: { lat: number; lng: number }, geo: unknown): number | null {
   if (typeof geo !== 'object' || geo === null) return null;
   const lat = Number((geo as Record<string, unknown>).lat);
@@ -151,7 +154,7 @@ function distance(from: { lat: number; lng: number }, geo: unknown): number | nu
   return Math.round(2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(a))));
 }
 
-/** The document without what stands at some paths. */
+/** The document without the values at some paths. */
 export function withoutPaths(document: Buffer, paths: ReadonlySet<string>): Buffer {
   if (paths.size === 0) return document;
   const parts: Buffer[] = [];
@@ -165,7 +168,7 @@ export function withoutPaths(document: Buffer, paths: ReadonlySet<string>): Buff
       const path = prefix + name;
       if (paths.has(path)) {
         scanner.skip();
-        // A member goes with the comma before it, the first one with that behind it.
+        // A member is removed with the comma before it, the first one with the comma after it.
         const hasComma = isFirst && document[scanner.at] === COMMA;
         parts.push(document.subarray(from, previous));
         from = hasComma ? scanner.at + 1 : scanner.at;

@@ -1,10 +1,10 @@
-/** What marks a write that another server of the network passes on. */
+/** The headers of a write that another server of the network sends on. */
 import { ApiError } from '../contract/errors.ts';
 import { TASK_UID_MAX, type TaskNetwork, type TaskSummary } from '../contract/tasks.ts';
 
 export const ORIGIN_REMOTE_HEADER = 'X-Meili-Proxy-Origin-Remote';
 export const ORIGIN_TASK_HEADER = 'X-Meili-Proxy-Origin-TaskUid';
-/** The same for all attempts to pass on one write. */
+/** The same for all attempts to send one write. */
 export const WRITE_ID_HEADER = 'X-Gannet-Write-Id';
 
 export interface OriginHeaders {
@@ -46,10 +46,10 @@ function invalid(header: string): ApiError {
   );
 }
 
-/** Writes that are remembered. */
+/** Maximum number of remembered writes. */
 const WRITES_MAX = 10_000;
 
-/** Writes that were passed on lately: another attempt is answered with the task of the first. */
+/** Recently received writes: another attempt gets the task of the first as response. */
 export class KnownWrites {
   readonly #tasks = new Map<string, Promise<TaskSummary>>();
 

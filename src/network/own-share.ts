@@ -1,4 +1,4 @@
-/** Of documents to be added, those that belong to this server. */
+/** Selects the documents of an addition that belong to this server. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { pauser } from '../base/pauser.ts';
@@ -9,36 +9,39 @@ import { Owners, type Shard } from './owner.ts';
 /** Documents of one task. */
 export interface Addition {
   source: { file: string } | { bytes: Uint8Array };
-  /** Parameter of the task. */
+  /** Parameter `primaryKey` of the task. */
   primaryKey: string | null;
-  /** Where the share of a file goes. */
+  /** Path for the share of a file. */
   output: string;
 }
 
-/** What is left of it, as lines of JSON. */
+/** The share of an addition, as lines of JSON. */
 export interface Share {
-  /** As given for a source that is one; null: the file is `output`. */
+  /** Bytes, for a source of bytes; null: the file is `output`. */
   bytes: Uint8Array | null;
-  /** That the engine must be told, since the document that it would be inferred from may be gone; null: none. */
+  /**
+   * The key to pass to the engine, since the document from which it would be inferred may not be in
+   * the share; null: none.
+   */
   primaryKey: string | null;
 }
 
 /** Longest document, bytes. */
 const LINE_BYTES_MAX = 2 ** 30;
-/** Of output that is handed over at a time. */
+/** Bytes of output written at a time. */
 const PIECE_BYTES = 64 * 1024;
 const NEWLINE = Buffer.from('\n');
 
 export interface Shares {
   shares: Share[];
-  /** Of the index once these are added, for additions that follow; null: none. */
+  /** Primary key of the index once these are added, for later additions; null: none. */
   indexKey: string | null;
 }
 
 /**
- * The shares of additions to one index, in their order. A document without usable id is kept: the engine refuses its task
- * as it does on every other server.
- * @param indexKey of the index; null: it has none yet
+ * The shares of additions to one index, in their order. Documents without a usable id are kept: the
+ * engine refuses their task as on every other server.
+ * @param indexKey primary key of the index; null: it has none yet
  */
 export async function ownShares(
   shard: Shard,

@@ -1,4 +1,7 @@
-/** Which server of a network a document belongs to: rendezvous hashing over the names of its remotes. */
+/**
+ * Determines the server to which a document belongs: rendezvous hashing over the names of the
+ * remotes.
+ */
 import * as crypto from 'node:crypto';
 import { compareUtf8 } from '../base/json.ts';
 import type { Network } from '../contract/network.ts';
@@ -6,7 +9,7 @@ import type { Network } from '../contract/network.ts';
 /** The share of this server. */
 export interface Shard {
   self: string;
-  /** Of all servers, this one included. */
+  /** Names of all servers, including this one. */
   names: readonly string[];
 }
 
@@ -16,9 +19,12 @@ export function shardOf({ self, remotes, sharding }: Network): Shard | null {
   return { self, names: Object.keys(remotes) };
 }
 
-/** The name with the greatest weight for an id; of equal ones the smallest. REQUIRES: there is a name. */
+/**
+ * Finds the name with the greatest weight for an id; of equal ones the smallest. REQUIRES: at least
+ * one name
+ */
 export class Owners {
-  /** Of each name what its hashes begin with. */
+  /** For each name, the prefix of its hash input. */
   readonly #begun: readonly { name: string; bytes: Buffer }[];
 
   constructor(names: readonly string[]) {
@@ -43,11 +49,11 @@ export class Owners {
   }
 }
 
-/** In one call where this version of Node has it: several times as fast for short texts. */
+/** A single call where this version of Node has it: several times as fast for short texts. */
 const sha256: (bytes: Buffer) => Buffer =
   typeof crypto.hash === 'function'
     ? (bytes) => crypto.hash('sha256', bytes, 'buffer')
     : (bytes) => crypto.createHash('sha256').update(bytes).digest();
 
-/** Of a hash, big-endian, so that their order is that of the bytes. */
+/** Prefix of a hash that is compared, big-endian: the order of the numbers is that of the bytes. */
 const WEIGHT_BYTES = 8;

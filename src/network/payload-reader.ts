@@ -8,10 +8,10 @@ const PIECE_BYTES = 256 * 1024;
 const readAt = promisify(read);
 
 /**
- * The documents of a payload, read as often as need be. What it has opened stays readable when the file is moved or
- * removed, so it is made before the task is registered that the file then belongs to.
+ * Reads the documents of a payload, as often as needed. An open file stays readable when it is
+ * moved or removed, so create the reader before registering the task that the file then belongs to.
  *
- * Invariant: the file is closed once, when `close` was called and no read is under way.
+ * Invariant: the file is closed once, after `close` was called and no read is running.
  */
 export class PayloadReader {
   readonly #source: Buffer | number;
@@ -25,7 +25,7 @@ export class PayloadReader {
     this.#format = format;
   }
 
-  /** One JSON text a line; ends early after `close`. */
+  /** One JSON text per line; ends early after `close`. */
   lines(): AsyncIterable<Buffer> {
     const bytes = this.#bytes();
     return this.#format === 'ndjson' ? bytes : objectLines(bytes);

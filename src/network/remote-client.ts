@@ -1,4 +1,7 @@
-/** Requests to other servers of the network, for searches: attempts, time limits, and what a failure is called. */
+/**
+ * Requests to other servers of the network for searches: attempts, time limits, and the codes of
+ * failures.
+ */
 import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import type { Remote } from '../contract/network.ts';
@@ -10,28 +13,28 @@ import { KnownRemotes } from './known-remotes.ts';
 
 const ATTEMPTS_MAX = 4;
 const WAIT_MS_MAX = 100;
-/** Requests to one remote that are under way at once; more wait. */
+/** Concurrent requests to one remote; more wait. */
 const REQUESTS_AT_ONCE = 64;
-/** Requests to one remote that wait; more are refused. */
+/** Waiting requests to one remote; more are refused. */
 const WAITING_MAX = 1000;
-/** Characters of a remote's answer that a message repeats. */
+/** Characters of a remote's response that a message quotes. */
 const SHOWN_MAX = 500;
 
 export interface RemoteRequest {
   method: 'GET' | 'POST';
-  /** Below the URL of the remote, with query. */
+  /** Path below the URL of the remote, with query. */
   path: string;
   /** Sent as JSON. */
   body?: string | undefined;
   /** Null: none. */
   apiKey: string | null;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Ms since the epoch of `performance.now`. */
+  /** In the time of `performance.now`, ms. */
   deadline: number;
   signal?: AbortSignal;
-  /** Of the answer. */
+  /** Limit of the response. */
   bytesMax: number;
-  /** What the answer is taken from; absent: from nothing that others share. */
+  /** Memory that the response counts towards; absent: none that is shared. */
   held?: HeldResponses;
 }
 
@@ -62,9 +65,11 @@ export class RemoteClient {
   }
 
   /**
-   * Asks a remote, several times when that may help. Rejects with an `ApiError` of the codes for remotes, whose message has
-   * neither URL nor key of the remote, or with the reason of the signal.
-   * @param read throws `MalformedJson` when the answer is not what was asked for; another attempt follows
+   * Sends a request to a remote, with retries where they may help. Rejects with an `ApiError` with
+   * a code for remotes, whose message contains neither URL nor key of the remote, or with the
+   * reason of the signal.
+   * @param read throws `MalformedJson` when the response is not what was requested; another attempt
+   *   follows
    */
   async ask<T>(
     { url }: Pick<Remote, 'url'>,
@@ -172,7 +177,7 @@ export class RemoteClient {
   }
 }
 
-/** Codes that say that a remote is not there, or not in a state to answer. */
+/** Codes that mean that a remote is unreachable or unable to respond. */
 const UNREACHABLE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'proxy_could_not_send_request',
   'remote_timeout',
@@ -213,7 +218,7 @@ function couldNotSend(reason: string): Retryable {
   );
 }
 
-/** What a status that is no success means; null: it is one. */
+/** The error that an unsuccessful status means; null: it is a success. */
 function refusalOf({ status, body, hide }: OutboundResponse): Error | null {
   if (status >= 200 && status < 300) return null;
   if (status === 401 || status === 403) {

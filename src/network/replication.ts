@@ -1,4 +1,4 @@
-/** Writes of documents, passed on to the other servers of a network that shares documents out. */
+/** Sends writes of documents on to the other servers of a network with sharding. */
 import { randomUUID } from 'node:crypto';
 import type { Network, Remote } from '../contract/network.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
@@ -9,11 +9,11 @@ import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './ori
 import { KnownRemotes } from './known-remotes.ts';
 
 const WAITS = { firstMs: 100, factor: 2, msMax: 5000 };
-/** Bytes of an answer that are read: a task, or an error. */
+/** Bytes read of a response: a task, or an error. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
-/** Characters of a remote's answer that a task repeats. */
+/** Characters of a remote's response that a task quotes. */
 const SHOWN_MAX = 500;
-/** Writes to one remote that are under way at once. */
+/** Concurrent writes to one remote. */
 const WRITES_AT_ONCE = 16;
 
 export interface ReplicatedWrite {
@@ -22,12 +22,12 @@ export interface ReplicatedWrite {
   path: string;
   query: string;
   contentType: string | null;
-  /** Begins anew with each call; null: none. */
+  /** Starts again with each call; null: none. */
   body: (() => string | AsyncIterable<Buffer>) | null;
 }
 
 export interface ReplicationOptions {
-  /** null: nothing is passed on. */
+  /** null: nothing is sent on. */
   network: () => Network | null;
   client: OutboundClient;
   requestMsMax: number;
@@ -36,7 +36,7 @@ export interface ReplicationOptions {
   wait?: RetryOptions['wait'];
 }
 
-/** Why a remote has not taken a write. Its message goes into the task. */
+/** Why a remote has not accepted a write. Its message is stored in the task. */
 class Refusal extends Error {
   readonly isFinal: boolean;
 
@@ -54,7 +54,7 @@ export class Replication {
     this.#options = options;
   }
 
-  /** Whether writes that clients send here are passed on. */
+  /** Whether writes of clients are sent on. */
   get isActive(): boolean {
     return this.#targets() !== null;
   }
@@ -68,9 +68,10 @@ export class Replication {
   }
 
   /**
-   * Passes a write on to all other servers at once, and waits for them. Never rejects: what failed is told.
+   * Sends a write to all other servers concurrently, and waits for them. Never rejects: failures
+   * are part of the result.
    * @param taskUid of the write here
-   * @returns null: there is nobody to pass it on to any more
+   * @returns null: there is no other server any more
    */
   async send(write: ReplicatedWrite, taskUid: number): Promise<TaskNetwork | null> {
     const targets = this.#targets();
@@ -102,7 +103,8 @@ export class Replication {
   ): Promise<number> {
     const { retriesMsMax, wait } = this.#options;
     const { url } = remote;
-    // A remote that could not be reached for long is tried once, so that it does not hold up every write.
+    // A remote that has been unreachable for long gets one attempt, so that it does not delay every
+    // write.
     const until = performance.now() + (this.#health.admits(url) ? retriesMsMax : 0);
     const policy = {
       attemptsMax: Infinity,
@@ -166,12 +168,12 @@ function taskUidOf({ status, body, hide }: OutboundResponse): number {
     const { taskUid } = JSON.parse(body.toString()) as { taskUid?: unknown };
     if (typeof taskUid === 'number') return taskUid;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Refusal('The answer of the remote is not that of a write.', true);
 }
 
-/** Without the address of the remote. */
+/** The message without the address of the remote. */
 function messageOf({ failure }: OutboundError): string {
   switch (failure) {
     case 'timeout':

@@ -1,4 +1,4 @@
-/** Bytes of answers of remotes that are held until what is made of them is ready. */
+/** Limits the bytes of responses of remotes that are held until they are merged. */
 export class ResponseMemory {
   readonly #heldBytesMax: number;
   readonly #bytesMax: number;
@@ -13,7 +13,7 @@ export class ResponseMemory {
     this.#bytesMax = bytesMax;
   }
 
-  /** What `run` takes is given back when it has ended. */
+  /** `run` may take bytes; those that it has not given back are released when it ends. */
   async holding<T>(run: (held: HeldResponses) => Promise<T>): Promise<T> {
     let own = 0;
     const give = (bytes: number): void => {
@@ -36,10 +36,10 @@ export class ResponseMemory {
   }
 }
 
-/** The answers that one request holds. */
+/** The responses that one request holds. */
 export interface HeldResponses {
-  /** False: there is no room for so many more bytes, and none are taken. */
+  /** False: the bytes would exceed a limit, and none are taken. */
   take(bytes: number): boolean;
-  /** Of what was taken. */
+  /** Gives back bytes that were taken. */
   giveBack(bytes: number): void;
 }

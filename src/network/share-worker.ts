@@ -1,4 +1,7 @@
-/** A thread that finds the documents that belong to this server, so that large payloads do not hold up requests. */
+/**
+ * A thread that finds the documents that belong to this server, so that large payloads do not delay
+ * requests.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Addition, ownShares, type Shares } from './own-share.ts';
 import type { Shard } from './owner.ts';

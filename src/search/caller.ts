@@ -7,21 +7,21 @@ import { ofQuery } from './of-query.ts';
 /** What a caller may search. */
 export type SearchAccess = Pick<Access, 'mayAccess' | 'tenantFilter' | 'refusal'>;
 
-/** Who searches. */
+/** The caller of a search. */
 export interface SearchCaller {
   access: SearchAccess;
-  /** Of the request, for the log. Empty: the server's own search, which is not logged. */
+  /** Id of the request, for the log. Empty: the server's own search, which is not logged. */
   requestId: string;
   signal: CancelSignal;
-  /** Answers say what was searched. */
+  /** Responses describe what was searched. */
   includeMetadata: boolean;
-  /** Another server of the network asks: hits carry what it needs to merge them. */
+  /** Another server of the network sends the request: hits include what it needs to merge them. */
   proxied: boolean;
 }
 
 /**
- * The request as the caller may make it: with the filter of its tenant token. Throws the refusal of an index that it may not
- * search.
+ * The request with the filter of the caller's tenant token. Throws the refusal of an index that the
+ * caller may not search.
  */
 export function restricted<T extends { filter?: unknown }>(
   uid: string,
@@ -33,7 +33,7 @@ export function restricted<T extends { filter?: unknown }>(
   return rule === null ? request : { ...request, filter: combineFilters(request.filter, rule) };
 }
 
-/** Throws the refusal of the first index of several queries that the caller may not search. */
+/** Throws the refusal of the first index that the caller may not search. */
 export function checkAccess(
   uids: readonly string[],
   federation: Federation | null | undefined,

@@ -1,16 +1,16 @@
 /**
- * One search from its parameters to its answer. Its stages, each in a file of its own:
+ * One search from its parameters to its response. Its stages, each in its own file:
  *
- * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other indexes become ids
- *    (`foreign-filter.ts`);
- * 2. pin: rules of the instance put documents at fixed places (`rules-in-force.ts`);
+ * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other
+ *    indexes become ids (`foreign-filter.ts`);
+ * 2. pin: rules of the instance put documents at fixed positions (`rules-in-force.ts`);
  * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
  *    (`query-embedding.ts`) once it turns out to need a vector;
  * 4. hydrate: hits get the documents that they refer to (`hydration.ts`);
- * 5. report: the answer tells how long each stage took (`performance-details.ts`), the log which searches were slow
- *    (`report.ts`).
+ * 5. report: the response shows the time of each stage (`performance-details.ts`), the log slow
+ *    searches (`report.ts`).
  *
- * Every search passes here, whoever asks: so none escapes the tenant's rule.
+ * Every search goes through here: so none evades the tenant's rule.
  */
 import type {
   FacetSearchRequest,
@@ -34,12 +34,12 @@ export interface SearchParts {
   local: LocalSearch;
   network: NetworkSearch;
   foreign: ForeignDocuments;
-  /** Of a search, by the rules in force; empty when there are none. */
+  /** The pins of a search, by the rules in force; empty when there are none. */
   pins: (search: RuledSearch) => Pin[];
   report: SlowSearches;
 }
 
-/** What the stages look at. */
+/** The part of a query that the stages use. */
 interface Query {
   q?: string | null;
   filter?: unknown;
@@ -51,22 +51,22 @@ interface Asked<T> {
   params: T;
 }
 
-/** A search on its way. */
+/** A search in progress. */
 interface Job<T extends Query> {
   kind: 'search' | 'multi-search' | 'facet-search' | 'similar';
-  /** What the log tells of its requests. */
+  /** Describes its requests for the log. */
   describe: (requests: readonly T[]) => object;
   caller: SearchCaller;
   queries: readonly Asked<T>[];
-  /** Errors tell the position of their query. */
+  /** Errors contain the position of their query. */
   isMulti?: boolean;
   federation?: Federation;
   isPinned?: boolean;
-  /** Its answers have hits that refer to documents of other indexes. */
+  /** Its responses have hits that refer to documents of other indexes. */
   isHydrated?: boolean;
-  /** Whether performance details are shown, by answer. */
+  /** Whether performance details are shown, by response. */
   shown: readonly boolean[];
-  /** @param hitSpans heads tell where hits stand */
+  /** @param hitSpans heads include the positions of the hits */
   run: (queries: readonly T[], hitSpans: boolean) => Promise<SearchResponse[]>;
 }
 
@@ -77,7 +77,9 @@ export class SearchPipeline {
     this.#parts = parts;
   }
 
-  /** @param hidesOrigin hits of a search of the whole network do not say where they are from */
+  /**
+   * @param hidesOrigin hits of a search of the whole network do not name the server they are from
+   */
   search(
     uid: string,
     given: SearchRequest,
@@ -98,7 +100,7 @@ export class SearchPipeline {
     });
   }
 
-  /** The queries of a multi-search, each by itself. */
+  /** The queries of a multi-search, each with its own response. */
   separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
     const { local, network } = this.#parts;
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
@@ -113,7 +115,7 @@ export class SearchPipeline {
     });
   }
 
-  /** The same, merged into one list. */
+  /** The queries of a multi-search, merged into one list. */
   federated(
     queries: readonly MultiSearchQuery[],
     given: Federation,
@@ -125,7 +127,7 @@ export class SearchPipeline {
     return this.#one({
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, true), caller, federation },
       ...{ queries: queries.map(askedQuery), isMulti: true, isHydrated: true },
-      // A list that is merged with those of other servers has no places to pin to.
+      // A list to be merged with those of other servers has no fixed positions.
       isPinned: !asksOthers(queries),
       shown: [showPerformanceDetails === true],
       run: async (resolved, hitSpans) => [
@@ -197,7 +199,7 @@ export class SearchPipeline {
     });
   }
 
-  /** The requests as they are run. */
+  /** The requests in the form in which they are run. */
   async #resolve<T extends Query>(
     { caller, queries, federation, isMulti = false, isPinned = false }: Job<T>,
     uids: readonly string[],
@@ -219,7 +221,10 @@ export class SearchPipeline {
     return resolved;
   }
 
-  /** With a parameter of the engine, by the rules in force. Where several servers are asked there are no places to pin to. */
+  /**
+   * Adds the pins of the rules in force to the parameters. With several servers there are no fixed
+   * positions.
+   */
   #pinned<T extends Query>(
     indexUid: string,
     query: T,
@@ -231,7 +236,7 @@ export class SearchPipeline {
     return pins.length === 0 ? query : { ...query, pins };
   }
 
-  /** An answer for each query, or one for all of them. */
+  /** A response per query, or one for all of them. */
   #hydrate<T extends Query>(
     { caller, queries }: Job<T>,
     uids: readonly string[],

@@ -1,19 +1,23 @@
 /**
- * A filter as alternatives (OR) of conjunctions (AND) of conditions on fields: what dynamic rules compare their values with.
- * NOT has moved inward. The engine has checked the syntax; a part that cannot be read gives no alternatives.
+ * A filter as alternatives (OR) of conjunctions (AND) of conditions on fields, with which dynamic
+ * rules compare their values. NOT is moved inward. The engine has checked the syntax; a part that
+ * cannot be parsed gives no alternatives.
  */
 
 export interface FieldCondition {
   field: string;
-  /** Whether a value of a rule meets the condition. Conditions that no value can meet are never met. */
+  /** Whether a value of a rule meets the condition. */
   holds(value: unknown): boolean;
-  /** What a value must be equal to; null: the condition is another one. */
+  /** The operand of an equality; null: another kind of condition. */
   equals: string | null;
 }
 
 export type Conjunction = readonly FieldCondition[];
 
-/** A filter with more is looked at in part: no alternative of more conditions, and the first of the others. */
+/**
+ * Larger filters are examined in part: alternatives with more conditions are dropped, and of the
+ * others only the first are kept.
+ */
 const ALTERNATIVES_MAX = 100;
 const ALTERNATIVE_CONDITIONS_MAX = 100;
 const CONDITIONS_MAX = 1_000;
@@ -52,7 +56,7 @@ function disjuncts(node: Node, negated: boolean, depth: number): Conjunction[] {
   return parts.reduce(product, [[]]);
 }
 
-/** Each of the left with each of the right. */
+/** Each of the left combined with each of the right. */
 function product(left: readonly Conjunction[], right: readonly Conjunction[]): Conjunction[] {
   const both: Conjunction[] = [];
   for (const one of left) {
@@ -79,13 +83,13 @@ function conditionsOf(
 
 function condition(field: string, op: string, values: string[], negated: boolean): FieldCondition {
   const test = TESTS[op];
-  // What rules do not look at is met neither way.
+  // Conditions that rules do not support are met neither way.
   if (test === undefined) return { field, holds: () => false, equals: null };
   const equals = op === '=' && !negated ? values[0]! : null;
   return { field, holds: (value) => test(value, values) !== negated, equals };
 }
 
-/** Under which a value is found by `keysOf` of what it must be equal to. */
+/** The key by which `keysOf` of an equality operand finds a value. */
 export function keyOf(value: unknown): string {
   return typeof value === 'number' ? `n${value}` : `s${String(value).toLowerCase()}`;
 }

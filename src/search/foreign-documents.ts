@@ -1,6 +1,6 @@
 /**
- * Searches and listings with foreign keys: conditions on other indexes are resolved before the engine is asked, and hits
- * get the documents that they refer to. Without foreign keys everything passes as it is.
+ * Searches and listings with foreign keys: conditions on other indexes are resolved before the
+ * engine runs, and hits get the documents that they refer to. Without foreign keys nothing changes.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
 import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
@@ -24,7 +24,7 @@ import type { SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type LocatedHit } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
 
-/** Who reads, as far as other indexes go. */
+/** The caller, as far as other indexes are concerned. */
 export type ForeignCaller = Pick<SearchCaller, 'access' | 'signal'>;
 
 export interface ForeignServices {
@@ -33,7 +33,7 @@ export interface ForeignServices {
   primaryKey(uid: string): string | null;
   /** Throws `ApiError`. */
   checkFilter(filter: string): void;
-  /** The answer of a listing, as it is read. */
+  /** The result of a listing. */
   fetch(
     uid: string,
     request: FetchRequest,
@@ -59,12 +59,14 @@ export class ForeignDocuments {
     return (this.#services.settings(uid)?.foreignKeys ?? []) as readonly ForeignKey[];
   }
 
-  /** The filter of a search or listing of an index, ready for the engine. Rejects with `ApiError`. */
+  /**
+   * The filter of a search or listing of an index, ready for the engine. Rejects with `ApiError`.
+   */
   async filter(uid: string, filter: unknown, caller: ForeignCaller): Promise<unknown> {
     if (!hasForeign(filter)) return filter;
     const services = this.#services;
     const settings = services.settings(uid);
-    // Nothing is asked of an index that does not exist.
+    // An index that does not exist needs no look-ups.
     if (settings === undefined) return filter;
     const checkSyntax = (text: string): void => services.checkFilter(text);
     if (!services.features().foreignKeys) {
@@ -94,7 +96,10 @@ export class ForeignDocuments {
     return results.map((document) => idOf(document, primaryKey));
   }
 
-  /** The primary key of an index that the caller may search, null for none; undefined: it is not there for the caller. */
+  /**
+   * The primary key of an index that the caller may search, null for none; undefined: it does not
+   * exist for the caller.
+   */
   #readable(uid: string, caller: ForeignCaller): string | null | undefined {
     if (this.#services.settings(uid) === undefined || !caller.access.mayAccess(uid))
       return undefined;
@@ -126,8 +131,8 @@ export class ForeignDocuments {
   }
 
   /**
-   * Answers with the documents that their hits refer to, which `hitSpans` of their heads tell.
-   * @param uids of each answer: those of its queries
+   * Adds the documents that hits refer to; `hitSpans` of the heads locate the hits.
+   * @param uids for each response: those of its queries
    */
   async hydrate(
     responses: readonly SearchResponse[],
@@ -182,7 +187,7 @@ function locatedHits({ hitSpans, hitQueries }: ResultHead, uids: readonly string
   }));
 }
 
-/** Of a document that has the field: engine and listing know it as its primary key. */
+/** For a document that has the field: engine and listing treat it as its primary key. */
 function idOf({ text, members }: Listed, primaryKey: string): string {
   const { begin, end } = members.find(({ name }) => name === primaryKey)!;
   return text[begin] === '"' ? stringAt(text, { begin, end }) : text.slice(begin, end);

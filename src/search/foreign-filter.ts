@@ -1,15 +1,19 @@
 /**
- * `_foreign(field, expression)` in filters: true for documents whose field holds the id of a document of another index that
- * satisfies the expression. Each such condition becomes `field IN [ids]` before the engine sees the filter, so it combines
- * with everything else; what it may select is bounded.
+ * `_foreign(field, expression)` in filters: true for documents whose field holds the id of a
+ * document of another index that satisfies the expression. Each such condition becomes `field IN
+ * [ids]` before the engine sees the filter, so it combines with everything else; the number of
+ * selected documents is bounded.
  */
 import { RawJson } from '../base/json.ts';
 import { ApiError, featureNotEnabled, indexNotFound } from '../contract/errors.ts';
 
-/** Different foreign documents that all conditions on one index may select in one filter. */
+/**
+ * Maximum number of different foreign documents that all conditions on one index may select in one
+ * filter.
+ */
 const FOREIGN_DOCUMENTS_MAX = 100;
 
-/** Conditions of one filter: each is a search of another index. */
+/** Maximum number of conditions in one filter: each is a search of another index. */
 const FOREIGN_CONDITIONS_MAX = 100;
 
 export interface ForeignKey {
@@ -21,19 +25,19 @@ export interface ForeignResolver {
   /** The setting of the filtered index. */
   keys: readonly ForeignKey[];
   isFilterable(field: string): boolean;
-  /** Whether the index is there and the caller may search it. */
+  /** Whether the index exists and the caller may search it. */
   mayRead(indexUid: string): boolean;
   /** Throws `ApiError` when the expression does not parse. */
   checkSyntax(expression: string): void;
   /**
-   * Ids, as JSON, of the documents of an index that satisfy the expression: `max` + 1 at most. undefined: there is no such
-   * index, or the caller may not search it. Rejects with `ApiError`.
+   * Ids, as JSON, of at most `max` + 1 documents of an index that satisfy the expression.
+   * undefined: the index does not exist, or the caller may not search it. Rejects with `ApiError`.
    */
   select(indexUid: string, expression: string, max: number): Promise<string[] | undefined>;
 }
 
 interface Condition {
-  /** Places in the text: of the name, and behind the closing bracket. */
+  /** Positions in the text: of the name, and after the closing parenthesis. */
   begin: number;
   end: number;
   field: string;
@@ -57,7 +61,7 @@ export async function resolvedFilter(filter: unknown, resolver: ForeignResolver)
   return resolved(filter, resolver, selected);
 }
 
-/** The conditions of all texts of a filter. Throws `ApiError` where one is not written as it must be. */
+/** The conditions of all texts of a filter. Throws `ApiError` for a malformed one. */
 function conditionsIn(filter: unknown): Condition[] {
   if (filter instanceof RawJson) return conditionsIn(filter.toJSON());
   if (typeof filter === 'string') return conditionsOf(filter);
@@ -85,7 +89,10 @@ async function resolved(
   return text + filter.slice(at);
 }
 
-/** Checks syntax alone: for a filter that is refused for another reason afterwards. Throws `ApiError`. */
+/**
+ * Checks syntax only: for a filter that is refused for another reason afterwards. Throws
+ * `ApiError`.
+ */
 export function checkForeignSyntax(filter: unknown, checkSyntax: (text: string) => void): void {
   for (const { expression } of conditionsIn(filter)) checkSyntax(expression);
 }
@@ -116,7 +123,7 @@ async function inList(
   return `${quoted(field)} IN [${ids.map((id) => quoted(id)).join(', ')}]`;
 }
 
-/** Of a filter that would be right with the feature. */
+/** The error for a filter that would be valid with the feature. */
 export function foreignNotEnabled(): ApiError {
   return featureNotEnabled('Using `_foreign` in a filter', 'foreignKeys');
 }
@@ -129,7 +136,7 @@ function invalid(reason: string): ApiError {
   return new ApiError('invalid_search_filter', `Invalid filter: ${reason}.`);
 }
 
-/** Throws `ApiError` where one is not written as it must be. */
+/** Throws `ApiError` for a malformed condition. */
 function conditionsOf(filter: string): Condition[] {
   const conditions: Condition[] = [];
   for (let at = 0; at < filter.length; at++) {
@@ -146,7 +153,7 @@ function conditionsOf(filter: string): Condition[] {
   return conditions;
 }
 
-/** The place behind the closing quote. */
+/** The position after the closing quote. */
 function behindQuotes(filter: string, begin: number): number {
   for (let at = begin + 1; at < filter.length; at++) {
     if (filter[at] === '\\') at++;

@@ -1,7 +1,8 @@
 /**
- * Foreign keys in hits: values at the fields that the setting names are replaced by the documents of other indexes that
- * they are ids of. One pass collects the ids of a page, one request per foreign index fetches them. Hits and documents stay
- * text; only the places of ids are looked for, so nothing else of an answer changes.
+ * Foreign keys in hits: ids in the fields that the setting names are replaced by the documents of
+ * other indexes that they identify. One pass collects the ids of a page, one request per foreign
+ * index fetches them. Hits and documents stay text; only ids are located, so nothing else of a
+ * response changes.
  */
 import { elementsAt, type Member, membersAt, type Span, stringAt } from '../base/json-spans.ts';
 import { pauser } from '../base/pauser.ts';
@@ -9,32 +10,32 @@ import { indexNotFound } from '../contract/errors.ts';
 import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { ForeignKey } from './foreign-filter.ts';
 
-/** Ids that are fetched for one page and foreign index. */
+/** Maximum number of ids fetched for one page and foreign index. */
 const IDS_MAX = 10_000;
 
 export interface Hydrator {
   /** The foreign keys of an index; empty when it has none. */
   keysOf(indexUid: string): readonly ForeignKey[];
   /**
-   * The documents with these ids, as they are displayed, by id, each as JSON text. undefined: the index does not exist.
-   * null: the caller may not search it.
+   * The documents with these ids as displayed, by id, each as JSON text. undefined: the index does
+   * not exist. null: the caller may not search it.
    */
   documents(indexUid: string, ids: string[]): Promise<Map<string, string> | null | undefined>;
   limits: RequestLimits;
 }
 
-/** A body, and where its hits stand in it. */
+/** A body, and the positions of its hits. */
 export interface UnhydratedBody {
   bytes: Buffer;
   hits: readonly LocatedHit[];
 }
 
-/** A hit in the bytes of an answer. */
+/** A hit in the bytes of a response. */
 export interface LocatedHit extends Span {
   indexUid: string;
 }
 
-/** The finished bodies. Lets other work of the thread go on from time to time. */
+/** The finished bodies. Yields to other work of the thread from time to time. */
 export async function hydrated(
   responses: readonly UnhydratedBody[],
   hydrator: Hydrator,
@@ -77,10 +78,10 @@ export async function hydrated(
   return bodies;
 }
 
-/** An object of hits. */
+/** The text of a hit. */
 interface HitText extends Span {
   text: string;
-  /** By their begin: of two keys that name one place the last one counts. */
+  /** By start: if two keys name the same position, the last one counts. */
   replacements: Map<number, Replacement>;
 }
 
@@ -94,7 +95,7 @@ interface Replacement extends Span {
   document: string;
 }
 
-/** The pieces of a body with the documents in place of their ids. */
+/** The pieces of a body, with documents instead of their ids. */
 async function* replaced(
   bytes: Buffer,
   hits: readonly HitText[],
@@ -126,7 +127,7 @@ function member(members: readonly Member[], wanted: string): Member | undefined 
   return members.find(({ name }) => name === wanted);
 }
 
-/** References by foreign index; an index is there as well when no hit refers to it. */
+/** Collects references by foreign index; an index is included even if no hit refers to it. */
 function collect(
   hit: HitText,
   keys: readonly ForeignKey[],
@@ -150,7 +151,7 @@ function collect(
 
 type AddReference = (id: string, span: Span) => void;
 
-/** The ids at a path below an object: dots lead into objects, lists are followed. */
+/** The ids at a path below an object: dots lead into objects, lists are searched. */
 function collectIn(
   text: string,
   members: readonly Member[],
@@ -176,7 +177,7 @@ function collectBelow(text: string, { begin }: Span, path: string, add: AddRefer
 
 const INTEGER = /^-?\d+$/;
 
-/** Texts and integers are ids; lists are followed. */
+/** Texts and integers are ids; lists are searched. */
 function collectIds(text: string, value: Span, add: AddReference): void {
   const { begin, end } = value;
   const first = text[begin]!;

@@ -12,13 +12,13 @@ import type { ListingPart, NativeAddon } from '../engine/native.ts';
 import { withEngineText } from './plan.ts';
 import type { SearchQueue } from './search-queue.ts';
 
-/** Reading indexes: what they are, their statistics and settings, their documents. */
+/** Reads indexes: their records, statistics and settings, and their documents. */
 export class Indexes {
   readonly documents: Documents;
   readonly #registry: IndexRegistry;
   readonly #storeSize: () => { diskBytes: number; usedBytes: number };
 
-  /** @param storeSize of everything on disk that is not an index */
+  /** @param storeSize size of everything on disk that is not an index */
   constructor(
     registry: IndexRegistry,
     documents: Documents,
@@ -39,18 +39,18 @@ export class Indexes {
     return entry === undefined ? undefined : infoOf(uid, entry);
   }
 
-  /** @param withParts the sizes of what the index consists of, too */
+  /** @param withParts include the sizes of the parts of the index */
   stats(uid: string, withParts = false): IndexStats | undefined {
     const entry = this.#registry.get(uid);
     return entry === undefined ? undefined : statsOf(entry, withParts);
   }
 
-  /** Bytes on disk by what they hold. Asks the disk for each file of the index. */
+  /** Bytes on disk by kind of data. Queries the file system for each file of the index. */
   partSizes(uid: string): Record<string, number> {
     return this.#registry.get(uid)?.partSizes() ?? {};
   }
 
-  /** Of each index what `stats` shows, without its parts. */
+  /** The `stats` of every index, without its parts. */
   allStats(): InstanceStats {
     const { diskBytes, usedBytes } = this.#storeSize();
     const all = this.#registry.list();
@@ -71,7 +71,7 @@ export class Indexes {
     return this.#registry.get(uid)?.settings;
   }
 
-  /** Names of the fields that the index knows, ascending. */
+  /** Names of the fields of the index, ascending. */
   fields(uid: string): string[] | undefined {
     return this.#registry.get(uid)?.handle.fields().sort(compareUtf8);
   }
@@ -98,8 +98,8 @@ export class Documents {
   }
 
   /**
-   * The response body, in parts when it is long. Its beginning shares the search queue, unless the feature
-   * `disableDocumentsFetchQueue` is on.
+   * The response body, in parts when it is long. Its first part goes through the search queue,
+   * unless the feature `disableDocumentsFetchQueue` is on.
    */
   async fetch(
     uid: string,
@@ -125,7 +125,7 @@ export class Documents {
   }
 }
 
-/** A listing as one piece. Rejects with `ApiError` when it is larger than an answer may be. */
+/** A listing as one piece. Rejects with `ApiError` when it exceeds the size limit of responses. */
 export async function wholeListing(
   body: Buffer | AsyncIterable<Buffer>,
   limits: RequestLimits,
@@ -141,7 +141,7 @@ export async function wholeListing(
   return Buffer.concat(parts, bytes);
 }
 
-/** The parts of a listing, each made when it is asked for. To be walked once. */
+/** The parts of a listing, each produced on request. Can be iterated once. */
 class Listing implements AsyncIterable<Buffer>, AsyncIterator<Buffer> {
   readonly #native: NativeAddon;
   #next: Promise<ListingPart> | null;

@@ -1,53 +1,53 @@
-/** What the engine is told to make one answer out of those of several servers of the network. */
+/** The engine's request to merge the responses of several servers of the network into one. */
 import type { ApiError } from '../contract/errors.ts';
 import type { Federation } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 
-/** Of the index here; null: it is not here. */
+/** The setting of the index here; null: it is not here. */
 export type Faceting = SettingsObject['faceting'] | null;
 
 export interface EngineMergeRequest {
-  /** Which answer is written. */
+  /** The kind of response to write. */
   shape: 'federated' | 'search' | 'similar';
   /** In the order of the responses. */
   servers: {
-    /** As hits tell it; null: this server has none. */
+    /** As shown in hits; null: this server has no name. */
     name: string | null;
     isHere: boolean;
-    /** Of the queries that it was asked, in the request. */
+    /** Positions of its queries in the request. */
     positions: number[];
   }[];
   remoteErrors: Record<string, ApiError>;
   responseBytesMax: number;
-  /** Which part of the merged list is wanted. */
+  /** The requested part of the merged list. */
   window: Record<'offset' | 'limit' | 'page' | 'hitsPerPage', number | null | undefined>;
-  /** Values of the distinct attribute count once in the whole list, not once for each query. */
+  /** Values of the distinct attribute count once in the whole list, not once per query. */
   distinctAcrossQueries?: boolean;
-  /** By index that has facets, those of which were asked for. */
+  /** For each index with requested facets. */
   faceting?: Record<string, Faceting>;
   mergeFacets?: Federation['mergeFacets'] | undefined;
   showsMetadata?: boolean;
 
-  // Of a search.
-  /** Of the index; hits behind it are not shown. */
+  // For a search.
+  /** Limit of the index; hits after it are not shown. */
   totalMax?: number | undefined;
   /** Absent: not shown. */
   indexUid?: string | undefined;
   query?: string;
   /** The index whose facets are shown. */
   facetsOf?: string;
-  /** Hits say which server they are from. */
+  /** Hits name the server they are from. */
   showsOrigin?: boolean;
-  /** What the two halves of a hybrid search count. */
+  /** Sizes of the two halves of a hybrid search. */
   halves?: { words: number; vectors: number } | undefined;
 
-  // Of a search for similar documents.
+  // For a search for similar documents.
   target?: {
     id: string;
     offset: number;
     limit: number;
     hasEmbeddings: boolean;
-    /** Of the index. */
+    /** Limit of the index. */
     totalMax: number | undefined;
   };
   processingTimeMs?: number;

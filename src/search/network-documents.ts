@@ -1,4 +1,4 @@
-/** Documents of the whole network: listings and single ones (docs/behaviour/network.md). */
+/** Documents of the whole network: listings and single documents (docs/behaviour/network.md). */
 import type { ApiError } from '../contract/errors.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { listed } from '../contract/fields.ts';
@@ -25,11 +25,11 @@ export interface NetworkDocumentServices {
   limits: RequestLimits;
 }
 
-/** This server under a name that no other has. */
+/** This server, as a key that differs from every name. */
 const HERE = Symbol('here');
 type Server = string | typeof HERE;
 
-/** Reading documents needs more than searching: the key for writing may do it. */
+/** Reading documents needs more permission than searching: the key for writing may have it. */
 function readKey({ searchApiKey, writeApiKey }: Remote): string | null {
   return writeApiKey ?? searchApiKey;
 }
@@ -42,8 +42,9 @@ export class NetworkDocuments {
   }
 
   /**
-   * A listing of all servers: sorted into one list, or one server after the other in the order of their names. The filter
-   * is checked. Rejects with `ApiError` for faults of the request; failures of remotes are part of the answer.
+   * A listing of all servers: sorted into one list, or one server after another in the order of
+   * their names. The filter is checked. Rejects with `ApiError` for faults of the request; failures
+   * of remotes are part of the response.
    */
   fetch(uid: string, request: FetchRequest, signal: CancelSignal): Promise<Buffer> {
     return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { signal, held }));
@@ -73,7 +74,7 @@ export class NetworkDocuments {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
     const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
-    // What only the order needs is cut out again.
+    // Fields needed only for the order are removed again.
     const added = order.fields.filter((field) => !listed(fields, field));
     const asked = {
       ...request,
@@ -108,7 +109,7 @@ export class NetworkDocuments {
     return { documents: merged, total, errors };
   }
 
-  /** How many each server has is asked first, then those whose documents are in the window. */
+  /** Asks for the number of documents on each server first, then for those in the window. */
   async #byWindows(
     uid: string,
     request: FetchRequest,
@@ -135,7 +136,9 @@ export class NetworkDocuments {
     };
   }
 
-  /** All that are asked, in the order of their names, wherever the request came in. */
+  /**
+   * All servers of the request in the order of their names, whichever server received the request.
+   */
   #servers(): Server[] {
     const { network, others, isMember } = this.#services.fanOut;
     const named: [string, Server][] = others.map((name) => [name, name]);
@@ -143,7 +146,7 @@ export class NetworkDocuments {
     return named.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, server]) => server);
   }
 
-  /** @param read throws `MalformedJson` when an answer is not what was asked for */
+  /** @param read throws `MalformedJson` when a response is not what was requested */
   async #ask<T>(
     uid: string,
     requests: ReadonlyMap<Server, FetchRequest>,
@@ -167,7 +170,7 @@ export class NetworkDocuments {
     return { responses, errors: asked.errors };
   }
 
-  /** JSON text of one document, from whichever server has it; null: none that has answered. */
+  /** JSON text of one document from any server that has it; null: none that responded. */
   async getDocument(
     uid: string,
     id: string,
@@ -192,7 +195,8 @@ export class NetworkDocuments {
   }
 
   /**
-   * The embeddings of a document that passes a filter, wherever it is; undefined: it is nowhere.
+   * The embeddings of a document that passes a filter, from any server; undefined: no server has
+   * it.
    * @param filter null: any document
    */
   async embeddings(

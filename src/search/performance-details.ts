@@ -1,4 +1,4 @@
-/** How long the steps of a search took, for answers that are asked to show it. */
+/** Times of the steps of a search, for responses that show them. */
 export class Steps {
   readonly #shown: boolean;
   readonly #startedAt = performance.now();
@@ -24,7 +24,7 @@ export class Steps {
     );
   }
 
-  /** The answer, a JSON object, with the member `performanceDetails` behind the others. */
+  /** The response, a JSON object, with `performanceDetails` as last member. */
   added<T extends { bytes: Buffer }>(response: T): T {
     if (!this.#shown) return response;
     const details = Buffer.from(`,"performanceDetails":${this.#details()}}`);

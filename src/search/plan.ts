@@ -14,23 +14,23 @@ import type { EngineText } from '../engine/native.ts';
 import { segmentation } from './segmentation.ts';
 
 /**
- * From the parameters of the API to what the engine is asked. Pure, and next to nothing is done: the
- * engine knows the defaults, so most parameters pass as they came.
+ * Translates the parameters of the API to requests of the engine. Pure, and does little: the engine
+ * knows the defaults, so most parameters are passed unchanged.
  */
 
 /**
- * The vector of a query that came without one: what an embedder has made of it, `none` when it could not, or nothing
- * when it has not been asked.
+ * The vector of a query that came without one: from an embedder, `none` when the embedder could not
+ * make one, or undefined when it has not been asked.
  */
 export type QueryVector = Float32Array | 'none' | undefined;
 
 /** How a search uses vectors. All absent: it does not. */
 interface EngineVectors {
-  /** `semanticRatio` is 1 where vectors alone count. */
+  /** `semanticRatio` is 1 when only vectors count. */
   hybrid?: HybridQuery;
   /** Numbers in single precision, little endian, in base64. */
   vector?: string;
-  /** There is none: words have to do. */
+  /** There is no vector: words have to suffice. */
   withoutVector?: true;
 }
 
@@ -43,19 +43,19 @@ interface EngineFeatures {
   multimodal?: true;
 }
 
-/** What the engine gets for one search: the parameters of the API, and what only this side knows. */
+/** The engine's request of one search: the parameters of the API, and what only this side knows. */
 export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, EngineFeatures {
   /** See `segmentation`. */
   segmentation?: number[];
-  /** Ends the response. */
+  /** Written at the end of the response. */
   requestUid?: string;
-  /** Stands before everything else in the response, for one of several searches. */
+  /** Written at the start of the response, for one of several searches. */
   indexUid?: string;
   /** The response has `metadata`. */
   metadata?: SearchMetadata | undefined;
-  /** A larger response is refused. */
+  /** The search fails if the response would be larger. */
   responseBytesMax?: number;
-  /** The head tells where hits stand. */
+  /** The head includes the positions of hits. */
   hitSpans?: boolean | undefined;
 }
 
@@ -74,10 +74,13 @@ export interface EngineFederatedRequest {
   requestUid: string;
   responseBytesMax: number;
   metadata?: SearchMetadata[] | undefined;
-  /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
+  /** Indexes in `facetsByIndex` without a query; their handles follow those of the queries. */
   otherIndexes: string[];
   hitSpans?: boolean | undefined;
-  /** Hits tell what they are compared by, and which are one, with hits of other servers. */
+  /**
+   * Hits include the values for comparing them, and for recognizing equal ones, among hits of other
+   * servers.
+   */
   forMerging?: boolean | undefined;
 }
 
@@ -89,22 +92,25 @@ export interface EngineFederatedQuery extends EngineSearchRequest {
 export interface EngineFacetSearchRequest
   extends WithEngineVectors<FacetSearchRequest>, EngineFeatures {
   segmentation?: number[];
-  /** Of `facetQuery`. */
+  /** Segmentation of `facetQuery`. */
   facetSegmentation?: number[];
   responseBytesMax: number;
-  /** Where values come by count there are more of them, to be added to those of other servers. */
+  /**
+   * When values are sorted by count more of them are returned, to be added to those of other
+   * servers.
+   */
   forMerging?: boolean | undefined;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
-  /** Of the caller's tenant token; the document compared with passes it too. */
+  /** The filter of the caller's tenant token; the document compared with passes it too. */
   tenantFilter?: unknown;
   responseBytesMax: number;
 }
 
 type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
 
-/** What a request gets besides the parameters of the client. */
+/** Parts of a request beyond the parameters of the client. */
 type SearchExtras = Pick<
   EngineSearchRequest,
   'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'hitSpans'
@@ -119,7 +125,7 @@ export function planSearch(
   return planned(params, context, more, vector);
 }
 
-/** What all that ask with a query have in common. */
+/** Common to all requests with a query. */
 function planned<T extends VectorRequest, M>(
   params: T,
   context: PlanContext,
@@ -206,7 +212,9 @@ export function planSimilar(
   return request;
 }
 
-/** Asks the engine, at once where the request is short. Parts of the request may be JSON already. */
+/**
+ * Calls the engine, immediately if the request is short. Parts of the request may already be JSON.
+ */
 export function withEngineText<T>(
   request: object,
   ask: (text: EngineText) => Promise<T>,

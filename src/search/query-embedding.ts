@@ -1,4 +1,4 @@
-/** Between searches and embedders: queries that come without a vector. */
+/** Gets vectors from embedders for queries that come without one. */
 import { ApiError } from '../contract/errors.ts';
 import { EMBEDDER_STATES, type EmbedderStates } from '../engine/embedder-states.ts';
 import { EmbeddingError } from '../embedding/embedding-error.ts';

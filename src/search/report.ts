@@ -1,7 +1,8 @@
 /**
- * The log of slow searches. What is told of one: where, how long, how long of that in the engine, and what it asked for; the
- * query cut short, and of filters only that there are some, as rules of tenants stand in them. Of one that failed only its code
- * is told: what stands in it may be anything.
+ * The log of slow searches. An entry has the index, the total time and the time in the engine, and
+ * the request with its query cut short; it shows only whether there are filters, as they may
+ * contain rules of tenants. For a failed search only the code is logged: its message may contain
+ * anything.
  */
 import type { Logger } from '../base/logger.ts';
 import { toApiError } from '../contract/errors.ts';
@@ -9,21 +10,21 @@ import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../con
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 
-/** Characters of a query that are told. */
+/** Characters of a query that are logged. */
 const QUERY_LENGTH_MAX = 200;
 
-/** Tells of searches that took long, from their arrival on. */
+/** Logs searches that took long, measured from their arrival. */
 export class SlowSearches {
   readonly #thresholdMs: number;
   readonly #log: Pick<Logger, 'warn'>;
 
-  /** @param thresholdMs null: nothing is told */
+  /** @param thresholdMs null: nothing is logged */
   constructor(thresholdMs: number | null, log: Pick<Logger, 'warn'>) {
     this.#thresholdMs = thresholdMs ?? Infinity;
     this.#log = log;
   }
 
-  /** @param describe what it asked for */
+  /** @param describe returns the request for the log */
   async watched(
     kind: string,
     { requestId }: SearchCaller,
@@ -48,7 +49,7 @@ export class SlowSearches {
   }
 }
 
-/** Of several searches, of all together. */
+/** Time in the engine of all searches together. */
 function engineMsOf(responses: readonly SearchResponse[]): number {
   return responses.reduce((sum, { head }) => sum + head.processingTimeMs, 0);
 }

@@ -2,15 +2,15 @@ import type { BufferPool } from '../base/buffer-pool.ts';
 import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { EngineResult } from '../engine/native.ts';
 
-/** A response body, and what is known of it: nobody has to look into the bytes. */
+/** A response body with its metadata: callers need not parse the bytes. */
 export interface SearchResponse extends EngineResult {
-  /** By query, where metadata were asked for. */
+  /** By query, if metadata were requested. */
   queryUids?: readonly string[];
-  /** Of one of several searches: from its turn on. */
+  /** For one of several searches: measured from the start of its run. */
   durationMs?: number;
 }
 
-/** The parts as one answer. Throws `ApiError` when they are more than what an answer may have. */
+/** Concatenates the parts. Throws `ApiError` when they exceed the size limit of responses. */
 export function joined(parts: readonly (Buffer | string)[], limits: RequestLimits): Buffer {
   const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
   const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
@@ -22,7 +22,7 @@ const RESULTS_OPEN = Buffer.from('{"results":[');
 const COMMA = Buffer.from(',');
 const RESULTS_CLOSE = Buffer.from(']}');
 
-/** The answers to several searches as one. Throws like {@link joined}. */
+/** Joins the responses of several searches. Throws like {@link joined}. */
 export function joinedResults(
   responses: readonly SearchResponse[],
   limits: RequestLimits,

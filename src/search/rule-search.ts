@@ -1,16 +1,16 @@
-/** Dynamic search rules by their words, for the list of rules. */
+/** Finds dynamic search rules by their words, for the list of rules. */
 import { pauser } from '../base/pauser.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import { wordsOf } from './words.ts';
 
-/** What of a query is looked at: UTF-16 units, and different words. */
+/** Limits of a query: UTF-16 units, and different words. */
 const QUERY_LENGTH_MAX = 10_000;
 const QUERY_WORDS_MAX = 100;
 
 /**
- * Rules that hold all words of the query; when none does, without its last words. Whole words, no typos. What is found in
- * the words of the conditions comes before what only descriptions hold; the order is otherwise kept. Lets other work of
- * the thread go on from time to time.
+ * Rules that contain all words of the query; if none does, without its last words. Whole words, no
+ * typos. Matches in the words of the conditions come before matches in descriptions; otherwise the
+ * order is kept. Yields to other work of the thread.
  */
 export async function matchRules(
   rules: readonly SearchRule[],

@@ -1,4 +1,7 @@
-/** Which dynamic search rules hold for a search, and the pins that come of them. `docs/behaviour/search-rules.md`. */
+/**
+ * Determines the dynamic search rules that apply to a search, and the resulting pins.
+ * `docs/behaviour/search-rules.md`.
+ */
 import { momentOf, type SearchRule } from '../contract/search-rules.ts';
 import {
   alternativesOf,
@@ -9,11 +12,11 @@ import {
 } from './filter-alternatives.ts';
 import { wordsOf } from './words.ts';
 
-/** Rules in force and pins of one search. */
+/** Maximum number of rules in force, and of pins, for one search. */
 const RULES_IN_FORCE_MAX = 1_000;
 const PINS_MAX = 100;
 
-/** A document that stands at a fixed place. In the order of precedence. */
+/** A document at a fixed position. In the order of precedence. */
 export interface Pin {
   id: string;
   position: number;
@@ -22,11 +25,11 @@ export interface Pin {
 export interface RuledSearch {
   indexUid: string;
   q: string | null | undefined;
-  /** With the filter of the caller's token. */
+  /** Includes the filter of the caller's token. */
   filter: unknown;
 }
 
-/** @param rules in the order of precedence; another list after every change */
+/** @param rules in the order of precedence; a different list after every change */
 export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: number): Pin[] {
   const { indexUid } = search;
   const pins = new Map<string, Pin>();
@@ -45,7 +48,7 @@ export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: n
   return [...pins.values()];
 }
 
-/** Indexes whose rules are kept apart. */
+/** Maximum number of indexes with cached rules. */
 const KEPT_INDEXES_MAX = 100;
 const KEPT = new WeakMap<readonly SearchRule[], Map<string, IndexRules>>();
 
@@ -65,12 +68,15 @@ function rulesOf(rules: readonly SearchRule[], indexUid: string): IndexRules {
 }
 
 /**
- * The active rules that have an action for an index, by something that a search must have for each of them: a word, or a
- * value of a field. A search looks at few of many rules.
+ * The active rules with an action for an index, by something that a search must have for each of
+ * them: a word, or a value of a field. A search examines only few of many rules.
  */
 class IndexRules {
   readonly #rules: SearchRule[] = [];
-  /** Numbers of rules, ascending: those that any search may meet; by word; by field, and there by key of the value. */
+  /**
+   * Positions of rules, ascending: those that any search may meet; by word; by field and key of the
+   * value.
+   */
   readonly #any: number[] = [];
   readonly #byWord = new Map<string, number[]>();
   readonly #byField = new Map<string, { all: number[]; byKey: Map<string, number[]> }>();
@@ -98,7 +104,7 @@ class IndexRules {
     listAt(lists.byKey, keyOf(value)).push(number);
   }
 
-  /** Those that the search may meet, in the order of precedence. */
+  /** The rules that the search may meet, in the order of precedence. */
   *candidates(search: JudgedSearch): Generator<SearchRule> {
     if (this.#rules.length === this.#any.length) {
       yield* this.#rules;
@@ -135,20 +141,20 @@ function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
   return list;
 }
 
-/** A rule as searches are compared with it. */
+/** A rule in the form for comparison with searches. */
 interface ReadRule {
-  /** That its actions name; null: one is for any index. */
+  /** The indexes of its actions; null: one applies to any index. */
   indexes: ReadonlySet<string> | null;
-  /** Milliseconds since 1970; infinite where there is no bound. */
+  /** Milliseconds since 1970; infinite if unbounded. */
   start: number;
   end: number;
   isEmpty: boolean | undefined;
   words: readonly string[] | null;
-  /** Each is to be met by the filter. */
+  /** The filter must meet each of them. */
   values: readonly (readonly [field: string, value: unknown])[];
 }
 
-/** A rule that changes is another object. */
+/** A rule that changes is a new object. */
 const READ = new WeakMap<SearchRule, ReadRule>();
 
 function readRule(rule: SearchRule): ReadRule {
@@ -171,7 +177,7 @@ function readRule(rule: SearchRule): ReadRule {
   return read;
 }
 
-/** What conditions ask of a search; worked out when the first asks. */
+/** Data of a search that conditions use; computed on first use. */
 class JudgedSearch {
   readonly #search: RuledSearch;
   readonly #now: number;
@@ -196,7 +202,7 @@ class JudgedSearch {
     return values.length === 0 || this.#meetsFilter(values);
   }
 
-  /** Words that stand alone: no phrases, nothing excluded. */
+  /** Single words: no phrases, nothing excluded. */
   words(): ReadonlySet<string> {
     if (this.#words !== null) return this.#words;
     const text = (this.#search.q ?? '').slice(0, 10_000);

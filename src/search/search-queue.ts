@@ -2,70 +2,76 @@ import { ApiError } from '../contract/errors.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 
 /**
- * A list that would take longer to be worked off is cut, whatever its size: after an overload the server answers as
- * usual within this time and the searches that run, and nobody waits for an answer that he has given up.
+ * A queue that would take longer to be worked off is shortened, whatever its size: after an
+ * overload the server responds as usual within this time plus the running searches, and works for
+ * no client that has given up.
  */
 const DRAIN_MS_MAX = 4000;
 
-/** The average counts about so many rounds of all permits: few, so that it follows what clients send. */
+/**
+ * The average covers about this many rounds of all permits: few, so that it follows what clients
+ * send.
+ */
 const AVERAGED_ROUNDS = 4;
 
-/** Bounds of the queue; the defaults are those of the launch options. */
+/** Limits of the queue; the defaults are those of the launch options. */
 interface SearchQueueOptions {
-  /** Searches under way at once. */
+  /** Concurrent searches. */
   permits: number;
-  /** Searches that wait beyond those. */
+  /** Searches that may wait in addition. */
   waitingMax: number;
-  /** A search that has waited longer is refused instead of being run. */
+  /** A search that has waited longer is refused instead of run. */
   waitMsMax: number;
   random?: () => number;
   /** Milliseconds of a steady clock. */
   now?: () => number;
 }
 
-/** What a search gets with its permit. */
+/** Passed to a search that holds a permit. */
 export interface Permit {
   /**
-   * Gives the permit back while `work` runs, which waits for another server; then takes one again, in its turn, and is
-   * not refused. Passes on what `work` resolves to or rejects with. One call at a time.
+   * Gives the permit back while `work`, which waits for another server, is running; then waits for
+   * a permit again, and is not refused. Settles as `work` does. One call at a time.
    */
   away<T>(work: () => Promise<T>): Promise<T>;
 }
 
 type OneSearch<T> = (permit: Permit) => Promise<T>;
 
-/** What a request learns of one of its searches. */
+/** Informs a request about one of its searches. */
 interface Watcher {
-  /** It has ended; so many ms of it had a permit. */
+  /** The search has ended; it held a permit for `ms`. */
   ended(ms: number): void;
-  /** It has given its permit back for a while, 1, or is about to take one again, -1. */
+  /** The search has given its permit back for a while (1), or is about to take one again (-1). */
   away?(change: 1 | -1): void;
 }
 
-/** A request that has had no turn yet. */
+/** A request that has not had a permit yet. */
 interface Waiting {
   since: number;
-  /** It brings several searches. */
+  /** It has several searches. */
   several: boolean;
   start: () => void;
   refuse: (error: ApiError) => void;
 }
 
-/** Runs one search of a request of several when its turn comes. */
+/** Runs one search of a request of several when it gets a permit. */
 export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
 
 /**
- * Lets a bounded number of searches run at once. A freed permit goes to a random request of those that wait,
- * and a random one gives way when too many do: under overload every client has the same chance.
+ * Limits the number of concurrent searches. A freed permit goes to a random waiting request, and a
+ * random one is refused when too many wait: under overload every client has the same chance.
  *
- * A request of several searches is refused before its first search or never, and each of its searches takes a permit.
- * Those that have begun get every second permit, and no more of them begin than there are permits: so they come to an
- * end, and requests of one search get through between them.
+ * A request of several searches is refused before its first search or never, and each of its
+ * searches takes a permit. Requests that have begun get every second permit, and no more of them
+ * begin than there are permits: so they finish, and requests of one search get through between
+ * them.
  *
- * Too many are more than `waitingMax`, and more than can be run in `DRAIN_MS_MAX`: with a request taking `ms` on
- * average, a permit is freed every `ms / permits`. The average is that of the requests which ended since some wait;
- * before a round of all permits has ended, and for as many as there are permits, it decides nothing. So what was slow
- * before has no say, a first slow search neither, and a server that is not busy never refuses.
+ * Too many wait if there are more than `waitingMax`, or more than can be run in `DRAIN_MS_MAX`:
+ * with a request taking `ms` on average, a permit is freed every `ms / permits`. The average covers
+ * the requests that ended while others waited; it has no effect before a round of all permits has
+ * ended, nor on as many waiting requests as there are permits. So slow searches of the past do not
+ * count, nor does a first slow one, and a server that is not busy never refuses.
  */
 export class SearchQueue {
   readonly #options: Required<SearchQueueOptions>;
@@ -73,13 +79,13 @@ export class SearchQueue {
   /** Further searches of requests that have begun, oldest first. */
   readonly #further: (() => void)[] = [];
   #running = 0;
-  /** Searches that have given their permit back for a while; they count with the requests that wait. */
+  /** Searches that have given their permit back for a while; they count as waiting. */
   #away = 0;
-  /** Requests of several searches that have begun, but for those whose searches are all away. */
+  /** Requests of several searches that have begun, except those whose searches are all away. */
   #several = 0;
-  /** The next permit goes to a request that has had no turn yet. */
+  /** The next permit goes to a request that has not had one yet. */
   #nextIsWaiting = false;
-  /** Of the requests that ended since some wait: their number, and their average time in ms. */
+  /** Requests that ended while others waited: their number, and their average time in ms. */
   #ended = 0;
   #averageMs = 0;
 
@@ -105,7 +111,7 @@ export class SearchQueue {
 
   /**
    * Rejects with `too_many_search_requests` when overloaded.
-   * @param signal once nobody waits for the answer, the search no longer waits either
+   * @param signal removes the search from the queue when canceled
    */
   run<T>(search: OneSearch<T>, signal?: CancelSignal): Promise<T> {
     const start = () => this.#hold(search, { ended: (ms) => this.#learn(ms) });
@@ -119,7 +125,8 @@ export class SearchQueue {
 
   /**
    * The same for a request of several searches.
-   * @param request hands its searches to its argument, at least one of them before it waits for anything
+   * @param request passes its searches to its argument, at least one of them before it waits for
+   *   anything
    */
   runSeveral<T>(request: (run: RunSearch) => Promise<T>, signal?: CancelSignal): Promise<T> {
     const start = async (): Promise<T> => {
@@ -168,7 +175,7 @@ export class SearchQueue {
     });
   }
 
-  /** Takes a permit, which is free, until the search ends or is away. */
+  /** Takes a free permit until the search ends or is away. */
   async #hold<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
     const { now } = this.#options;
     let since = now();
@@ -212,7 +219,7 @@ export class SearchQueue {
     }
     await new Promise<void>((resolve) => {
       this.#further.push(() => {
-        // Counted at once: nobody else may take the permit meanwhile.
+        // Counted immediately: no other search may take the permit meanwhile.
         this.#running++;
         resolve();
       });
@@ -243,7 +250,7 @@ export class SearchQueue {
     });
   }
 
-  /** How many may wait. */
+  /** Maximum number of waiting requests. */
   #limit(): number {
     const { permits, waitingMax } = this.#options;
     if (this.#ended < permits) return waitingMax;
@@ -251,7 +258,10 @@ export class SearchQueue {
     return Math.min(waitingMax, Math.max(permits, inTime));
   }
 
-  /** A request has ended, of which searches took so long; those that can no longer be run in time are told so now. */
+  /**
+   * Updates the average after a request whose searches took `ms`; refuses waiting requests that can
+   * no longer be run in time.
+   */
   #learn(ms: number): void {
     if (this.#waiting.length === 0) {
       this.#ended = 0;
@@ -274,7 +284,7 @@ export class SearchQueue {
     }
   }
 
-  /** A random one of those that may begin and have not waited too long. */
+  /** A random request of those that may begin and have not waited too long. */
   #takeStartable(): Waiting | undefined {
     const { now, permits, waitMsMax } = this.#options;
     for (;;) {
@@ -296,7 +306,7 @@ export class SearchQueue {
 
   #take(at: number): Waiting {
     const taken = this.#waiting[at]!;
-    // Order does not matter: the last one takes the place.
+    // The order does not matter: move the last one here.
     const last = this.#waiting.pop()!;
     if (at < this.#waiting.length) this.#waiting[at] = last;
     return taken;

@@ -1,27 +1,31 @@
 /**
- * Words of a query in scripts that are written without spaces. The index holds such text by character;
- * the words decide what of the query must stand together.
+ * Segments queries in scripts without spaces into words. The index holds such text by character;
+ * the words determine which parts of the query must be adjacent.
  */
 
-/** One code unit class: these scripts lie in the BMP, and rarer Han beyond it. */
+/** A class of single code units: these scripts are in the BMP, except rare Han characters. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 const RUNS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー々〻]+/gu;
 
-/** Made when first needed: loading the dictionaries takes some milliseconds. */
+/** Created on first use: loading the dictionaries takes some milliseconds. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** The engine looks at no more of a query, UTF-16 units. */
+/** The engine reads at most this much of a query, UTF-16 units. */
 const QUERY_UNITS_MAX = 65_536;
 
-/** The engine takes so many words of a query, each of at least one unit. The platform's segmenter needs 1.6 ms for them. */
+/**
+ * The engine uses at most this many words of a query, each of at least one unit. The platform's
+ * segmenter needs 1.6 ms for them.
+ */
 const UNSPACED_UNITS_MAX = 1000;
 
 /**
- * Byte offsets (UTF-8) in `query` at which a word begins inside runs of such scripts, ascending; undefined
- * when there are no such runs, or no query. What lies behind the first {@link UNSPACED_UNITS_MAX} of them is not looked at.
+ * Byte offsets (UTF-8) in `query` at which a word begins inside runs of such scripts, ascending;
+ * undefined when there are no such runs, or no query. Text after the first {@link
+ * UNSPACED_UNITS_MAX} units of them is ignored.
  */
 export function segmentation(query: string | null | undefined): number[] | undefined {
   if (typeof query !== 'string') return undefined;

@@ -2,8 +2,8 @@ import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { NativeAddon, PendingSearch } from '../engine/native.ts';
 
 /**
- * Hybrid searches whose words are ranked, kept while their queries are embedded. Each holds memory of the engine, so only
- * so many are kept; the words of others are ranked again.
+ * Hybrid searches whose words are ranked, kept while their queries are embedded. Each holds memory
+ * of the engine, so only a limited number is kept; the words of others are ranked again.
  */
 export class SuspendedSearches {
   readonly #native: Pick<NativeAddon, 'dropSearch'>;
@@ -20,8 +20,9 @@ export class SuspendedSearches {
   }
 
   /**
-   * Runs `work`, and drops the search at once where it cannot be kept, when `work` fails, or when the client goes away.
-   * @returns the search to resume, or null where it was dropped
+   * Runs `work`, and drops the search immediately if it cannot be kept, if `work` fails, or if the
+   * client disconnects.
+   * @returns the search to resume, or null if it was dropped
    */
   async during<T>(
     search: PendingSearch,

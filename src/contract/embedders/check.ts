@@ -1,6 +1,6 @@
 /**
- * What can be refused of embedders. A request may give a part of an embedder, so first what it gives is checked, and then,
- * when it is merged with what is stored (`merge.ts`), the whole.
+ * Checks of embedders. A request may contain a part of an embedder, so its content is checked
+ * first, and then, once merged with the stored embedder (`merge.ts`), the whole.
  */
 import { compareUtf8 } from '../../base/json.ts';
 import { maskedUrl } from '../../base/secrets.ts';
@@ -24,17 +24,17 @@ import { EMBEDDING, FRAGMENT, scanTemplate, TEXT } from './rest-template.ts';
 import { type SourceName, sourceOf, SOURCES } from './sources.ts';
 
 const EMBEDDERS_MAX = 255;
-/** Of one embedder, for indexing. */
+/** Maximum number of indexing fragments per embedder. */
 const FRAGMENTS_MAX = 255;
 
-/** What a request gives of the setting `embedders`. */
+/** The setting `embedders` of a request. */
 export type GivenEmbedders = Record<string, GivenEmbedder | null>;
 
 export function fault(message: string): ApiError {
   return new ApiError('invalid_settings_embedders', message);
 }
 
-/** What can be said of a partial object before the stored one is known. Names in ascending order. */
+/** Checks a partial object before the stored one is known. Names in ascending order. */
 export function checkPartialEmbedders(
   partial: GivenEmbedders,
   features: FeatureSet,
@@ -65,7 +65,7 @@ export function tooMany(count: number): ApiError | null {
   );
 }
 
-/** Tags of its templates. */
+/** Tags of the templates of an embedder. */
 function tagsIn({ documentTemplate, ...embedder }: GivenEmbedder): number {
   return PARTS.reduce(
     (sum, part) => {
@@ -95,7 +95,9 @@ function checkFeatures(embedder: GivenEmbedder, features: FeatureSet): ApiError 
   return null;
 }
 
-/** What a request gives, apart from features. An embedder that names its source must be whole. */
+/**
+ * Checks an embedder of a request, except for features. One that names its source must be complete.
+ */
 function checkPartial(name: string, embedder: GivenEmbedder): ApiError | null {
   const isWhole = typeof embedder.source === 'string';
   return (
@@ -105,8 +107,9 @@ function checkPartial(name: string, embedder: GivenEmbedder): ApiError | null {
 }
 
 /**
- * Required fields, values and templates. The templates of a REST embedder are checked before a missing `url`.
- * @param isWhole required fields must be given
+ * Checks required fields, values and templates. The templates of a REST embedder are checked before
+ * a missing `url`.
+ * @param isWhole required fields must be present
  */
 export function checkContent(
   name: string,
@@ -121,12 +124,12 @@ export function checkContent(
   return templatesFirst ? (wrong() ?? missing()) : (missing() ?? wrong());
 }
 
-/** Before the stored fragments are known, a request without any may be for both. */
+/** Before the stored fragments are known, a request with no placeholder may suit both. */
 function placeholdersIn(embedder: GivenEmbedder): readonly string[] {
   return hasFragments(embedder) ? [FRAGMENT] : [TEXT, FRAGMENT];
 }
 
-/** The source must take each field of a request, nulls included. */
+/** The source must support each field of a request, including nulls. */
 export function checkAllowed(name: string, given: GivenEmbedder): ApiError | null {
   const source = given.source as SourceName;
   const taken = ['source', ...Object.keys(sourceOf(source).fields), ...COMMON_FIELDS];
@@ -156,8 +159,8 @@ function checkRequired(name: string, embedder: GivenEmbedder): ApiError | null {
 }
 
 /**
- * Values that can be judged without the rest of the embedder.
- * @param isWhole its parts must be whole too
+ * Checks values that do not depend on the rest of the embedder.
+ * @param isWhole its parts must be complete too
  */
 function checkValues(name: string, embedder: GivenEmbedder, isWhole: boolean): ApiError | null {
   const { source, url, documentTemplate, documentTemplateMaxBytes } = embedder;
@@ -173,7 +176,7 @@ function checkValues(name: string, embedder: GivenEmbedder, isWhole: boolean): A
     if (reason !== null) {
       return at('documentTemplate', `the template does not parse: ${reason}.`);
     }
-    // Without the template it is checked when the template is known.
+    // Without the template, this is checked when the template is known.
     if (documentTemplateMaxBytes === 0) return noBytes(name);
   }
   for (const part of PARTS) {
@@ -200,7 +203,7 @@ export function noBytes(name: string): ApiError {
   );
 }
 
-/** A part of a composite embedder as a request gives it. */
+/** Checks a part of a composite embedder in a request. */
 function checkNested(
   path: string,
   part: Part,
@@ -215,7 +218,10 @@ export function missingSource(path: string): ApiError {
   return fault(`\`.embedders.${path}\`: the field \`source\` is required.`);
 }
 
-/** What a part of a composite embedder may not be or have, whatever its source takes elsewhere. */
+/**
+ * Checks what a part of a composite embedder may not be or have, whatever its source supports
+ * elsewhere.
+ */
 export function checkPart(
   path: string,
   part: Part,
@@ -235,8 +241,8 @@ export function checkPart(
 }
 
 /**
- * `request` and `response` of a REST embedder, and what does not go with fragments.
- * @param placeholders those of which the request must hold one
+ * Checks `request` and `response` of a REST embedder, and conflicts with fragments.
+ * @param placeholders the request must contain one of these
  */
 function checkTemplates(
   name: string,
@@ -276,7 +282,7 @@ function templateError(path: string, reason: string): ApiError {
   return new ApiError('vector_embedding_error', `\`.embedders.${path}\`: ${reason}.`);
 }
 
-/** Of a whole embedder. */
+/** Checks the fragments of a complete embedder. */
 export function checkFragments(
   name: string,
   embedder: GivenEmbedder,

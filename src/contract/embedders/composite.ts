@@ -5,12 +5,12 @@ import { openAi } from './open-ai.ts';
 import { rest } from './rest.ts';
 import type { EmbedderFrom, EmbedderSource } from './source.ts';
 
-/** Sources of its parts: those that compute embeddings. */
+/** Sources allowed for its parts: those that compute embeddings. */
 const PART_SOURCES = [openAi, huggingFace, ollama, rest] as const;
 
 export type PartEmbedder = EmbedderFrom<(typeof PART_SOURCES)[number]>;
 
-/** Fields that a part cannot have, besides those that no part has. */
+/** Fields not allowed in a part, besides those that no part has. */
 export const REFUSED_IN: Readonly<Record<Part, readonly FieldName[]>> = {
   searchEmbedder: ['documentTemplate', 'documentTemplateMaxBytes', 'indexingFragments'],
   indexingEmbedder: ['searchFragments'],
@@ -20,7 +20,7 @@ const fields = { searchEmbedder: 'required', indexingEmbedder: 'required' } as c
 
 export type CompositeEmbedder = EmbedderOf<'composite', typeof fields> & Record<Part, PartEmbedder>;
 
-/** One embedder for documents, another one for queries. */
+/** One embedder for documents and another for queries. */
 export const composite: EmbedderSource<'composite', typeof fields, CompositeEmbedder> = {
   name: 'composite',
   fields,

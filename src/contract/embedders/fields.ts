@@ -1,15 +1,18 @@
 /**
- * The fields of embedders. A field means the same to every source that takes it; which source takes which is declared with
- * the source.
+ * The fields of embedders. A field has the same meaning for every source; each source declares
+ * which fields it supports.
  */
 import type { Schema } from '../schema.ts';
 
-/** Of an embedding; `kDimensionsMax` of the engine. */
+/** Maximum dimensions of an embedding; `kDimensionsMax` of the engine. */
 export const DIMENSIONS_MAX = 65_536;
 
 export type Fragments = Record<string, { value: unknown }>;
 
-/** How the similarities of a model are spread. A search shifts them so that the mean becomes a score of 0.5. */
+/**
+ * The distribution of the similarities of a model. A search shifts them so that the mean becomes a
+ * score of 0.5.
+ */
 export interface Distribution {
   mean: number;
   sigma: number;
@@ -35,21 +38,27 @@ export interface EmbedderFields {
   distribution: Distribution;
 }
 
-/** The embedders that a composite one consists of. */
+/** The embedders inside a composite one. */
 export const PARTS = ['searchEmbedder', 'indexingEmbedder'] as const;
 export type Part = (typeof PARTS)[number];
 
 export type FieldName = keyof EmbedderFields | Part;
 
-/** What a request gives, and what is merged of it: the values have been checked, but nothing must be there. */
+/**
+ * An embedder of a request, or one merged from it: the values have been checked, but all are
+ * optional.
+ */
 export type GivenEmbedder = { source?: string | null } & {
   [Name in keyof EmbedderFields]?: EmbedderFields[Name] | null;
 } & { [Name in Part]?: GivenEmbedder | null };
 
-/** Any embedder, seen as one that may have every field. */
+/** Any embedder, typed as if it might have every field. */
 export type AnyFields = Readonly<Partial<EmbedderFields>>;
 
-/** Fields that a source takes: `default` if the stored embedder always has it, because the source has a default. */
+/**
+ * Fields that a source supports: `default` if the stored embedder always has the field, because the
+ * source has a default.
+ */
 export type FieldRules = Readonly<Partial<Record<FieldName, 'required' | 'default' | 'optional'>>>;
 
 type FieldsWith<Rules, Rule> = {
@@ -65,7 +74,7 @@ export type EmbedderOf<Source extends string, Rules> = { source: Source } & {
   ]?: EmbedderFields[Name];
 };
 
-/** Every source takes them. */
+/** Supported by every source. */
 export const COMMON_FIELDS = ['distribution', 'binaryQuantized'] as const;
 type CommonField = (typeof COMMON_FIELDS)[number];
 
@@ -83,7 +92,10 @@ const FRAGMENTS: Schema = {
   },
 };
 
-/** In the order in which an embedder is shown, but for the parts, which stand before `distribution` there. */
+/**
+ * In the order in which an embedder is shown, except for the parts, which come before
+ * `distribution` there.
+ */
 const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
   model: TEXT,
   revision: TEXT,
@@ -92,7 +104,7 @@ const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
   dimensions: { ...COUNT, maximum: DIMENSIONS_MAX },
   binaryQuantized: { type: ['boolean', 'null'] },
   documentTemplate: TEXT,
-  // 0 is refused too: by the task when the template is not given with it.
+  // 0 is refused too: by the task, when the template is not given with it.
   documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
   url: SECRET_TEXT,
   maxBatchTexts: COUNT,
@@ -120,7 +132,7 @@ function embedderSchema(sources: readonly string[], more: Record<string, Schema>
   return { type: ['object', 'null'], properties, additionalProperties: false };
 }
 
-/** Of the setting `embedders`. */
+/** Schema of the setting `embedders`. */
 export function embeddersSchema(sources: readonly string[]): Schema {
   const part = embedderSchema(sources, {});
   const parts = Object.fromEntries(PARTS.map((name) => [name, part]));
@@ -134,7 +146,7 @@ const SHOWN_ORDER: readonly string[] = [
   'distribution',
 ];
 
-/** The fields of an embedder that is given or stored, in the order in which they are shown. */
+/** The fields of an embedder in the order in which they are shown. */
 export function inShownOrder<E extends object>(embedder: E): E {
   const fields = embedder as Record<string, unknown>;
   const shown = SHOWN_ORDER.filter((name) => Object.hasOwn(fields, name)).map((name) => {

@@ -1,4 +1,4 @@
-/** A request and the stored embedders become the embedders to store. */
+/** Merges a request with the stored embedders. */
 import { compareUtf8 } from '../../base/json.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import { unmasked, unmaskedHeaders, unmaskedMembers, unmaskedUrl } from '../../base/secrets.ts';
@@ -23,7 +23,7 @@ import { type GivenEmbedder, hasFragments, inShownOrder, isPart, type Part } fro
 import { FRAGMENT, TEXT } from './rest-template.ts';
 import { type Embedder, type Embedders, type SourceName, sourceOf } from './sources.ts';
 
-/** Applies a partial object to the stored one and checks the outcome. */
+/** Applies a partial object to the stored one and checks the result. */
 export function mergeEmbedders(
   stored: Embedders,
   partial: GivenEmbedders | null,
@@ -45,7 +45,7 @@ export function mergeEmbedders(
   return ok(Object.fromEntries([...merged].sort(([a], [b]) => compareUtf8(a, b))));
 }
 
-/** @param part of a composite embedder; null: an embedder of its own */
+/** @param part role in a composite embedder; null: not part of one */
 function mergeEmbedder(
   name: string,
   stored: Embedder | undefined,
@@ -54,7 +54,7 @@ function mergeEmbedder(
 ): Result<Embedder, ApiError> {
   const initial = part === null ? 'openAi' : undefined;
   const source = given.source === null ? initial : (given.source ?? stored?.source ?? initial);
-  // The embedder of searches is replaced whole.
+  // A search embedder is replaced as a whole.
   if (source === undefined || (part === 'searchEmbedder' && !isGiven(given.source))) {
     return err(missingSource(name));
   }
@@ -75,7 +75,7 @@ function mergeEmbedder(
   if (!fields.ok) return fields;
   const merged: GivenEmbedder = { ...fields.value, source };
   if (hasFragments(merged)) {
-    // They take its place.
+    // Fragments replace the document template.
     if (!isGiven(change.documentTemplate)) delete merged.documentTemplate;
     delete merged.documentTemplateMaxBytes;
   }
@@ -88,7 +88,7 @@ function mergeEmbedder(
   return found === null ? ok(complete(merged, part)) : err(found);
 }
 
-/** Field by field: null removes, parts and fragments are merged themselves. */
+/** Field by field: null removes, parts and fragments are merged recursively. */
 function mergeFields(
   name: string,
   stored: GivenEmbedder,
@@ -124,7 +124,7 @@ function mergeFragments(
   return Object.fromEntries([...merged].sort(([a], [b]) => compareUtf8(a, b)));
 }
 
-/** Writes out the defaults of the source. */
+/** Adds the defaults of the source. */
 function complete(embedder: GivenEmbedder, part: Part | null): Embedder {
   const source = sourceOf(embedder.source as SourceName);
   const defaults = source.defaults?.(embedder) ?? {};
@@ -136,7 +136,7 @@ function complete(embedder: GivenEmbedder, part: Part | null): Embedder {
   return inShownOrder({ ...defaults, ...embedder }) as Embedder;
 }
 
-/** A change in which what is shown of a stored secret is that secret. */
+/** The change, with masked secrets replaced by the stored ones. */
 function withStoredSecrets(change: GivenEmbedder, embedder: Embedder): GivenEmbedder {
   const stored: GivenEmbedder = embedder;
   const { apiKey, url, request, headers } = change;

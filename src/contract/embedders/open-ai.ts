@@ -8,7 +8,7 @@ const DEFAULT_MODEL = 'text-embedding-3-small';
 
 interface Model {
   dimensions: number;
-  /** It also makes shorter embeddings. */
+  /** The model can also produce shorter embeddings. */
   shortens: boolean;
   distribution: Distribution;
 }
@@ -45,7 +45,7 @@ export const openAi = embedderSource({
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',
   },
-  // Another URL leads to the same models.
+  // A different URL leads to the same models.
   identifiedBy: ['model', 'dimensions'],
   defaults: () => ({ model: DEFAULT_MODEL }),
   check({ model: given, dimensions }: GivenEmbedder) {
@@ -72,7 +72,7 @@ export const openAi = embedderSource({
       url,
       headers: jsonHeaders(apiKey),
       body(inputs) {
-        // Token numbers are one input of their own.
+        // An array of token numbers is a single input.
         const [first] = inputs;
         const input = inputs.length === 1 && Array.isArray(first) ? first : inputs;
         return JSON.stringify({ model, input, dimensions });

@@ -1,40 +1,47 @@
-/** Requests to a provider of embeddings and its answers, and what several protocols have in common. */
+/**
+ * Requests to a provider of embeddings and their responses, and code shared by several protocols.
+ */
 import { err, ok, type Result } from '../../base/result.ts';
 import type { AnyFields } from './fields.ts';
 
-/** Inputs of one request, unless the embedder says otherwise. */
+/** Default number of inputs per request. */
 export const INPUTS_MAX = 10;
 
 export interface Protocol {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** As of `OutboundRequest`. */
+  /** See `OutboundRequest`. */
   bodySecrets?: unknown;
-  /** Inputs of one request. */
+  /** Maximum inputs per request. */
   inputsMax: number;
-  /** Bytes of the inputs of one request, or null for any number. A larger input goes alone. */
+  /**
+   * Maximum bytes of the inputs of one request, or null for no limit. A larger input is sent alone.
+   */
   bytesMax: number | null;
   body(inputs: readonly unknown[]): string;
   embeddings(response: unknown): Result<Float32Array[], string>;
-  /** What a status means to this provider. */
+  /** What a status means for this provider. */
   explain(status: number): string | null;
-  /** A request was refused with 400: what goes instead of each of its inputs alone. null: nothing does. */
+  /**
+   * Called when a request was refused with 400: returns a shorter form of an input to retry alone.
+   * null: inputs cannot be shortened.
+   */
   shorten: ((input: unknown, signal: AbortSignal | undefined) => Promise<unknown>) | null;
 }
 
-/** What protocols are made with, besides the embedder. */
+/** What creating a protocol takes, besides the embedder. */
 export interface ProtocolContext {
   options: { openAiKey: string | null; ollamaUrl: string | null };
-  /** The text, or the first token numbers of one that is too long for OpenAI. */
+  /** The text, or its first token numbers if it is too long for OpenAI. */
   shortenText: (text: string, signal: AbortSignal | undefined) => Promise<string | number[]>;
 }
 
-/** How many inputs, and how many bytes of them, go into one request. */
+/** Maximum inputs, and bytes of inputs, per request. */
 export function sizes(
   { maxBatchTexts, maxBatchBytes }: AnyFields,
   inputsMax: number,
 ): Pick<Protocol, 'inputsMax' | 'bytesMax'> {
-  // A provider that takes one input at a time takes no more when it is asked to.
+  // A provider that takes one input at a time keeps this limit even if more are requested.
   const texts = inputsMax === 1 ? 1 : (maxBatchTexts ?? inputsMax);
   return { inputsMax: texts, bytesMax: maxBatchBytes ?? null };
 }
@@ -51,7 +58,7 @@ export function memberOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** The embeddings of a list that is the member `name` of an answer. */
+/** The embeddings of the list in the member `name` of a response. */
 export function embeddingsIn(
   response: unknown,
   name: string,
@@ -68,14 +75,14 @@ export function embeddingsIn(
   return ok(embeddings);
 }
 
-/** An embedding as it is stored, or why `value` is none. */
+/** The embedding in stored form, or why `value` is not one. */
 export function embeddingOf(value: unknown, path: string): Result<Float32Array, string> {
   if (!Array.isArray(value)) return err(`\`${path}\` is not a list of numbers`);
   if (value.length === 0) return err(`\`${path}\` is empty`);
   const embedding = new Float32Array(value.length);
   for (let i = 0; i < value.length; i++) {
     const number: unknown = value[i];
-    // Single precision is checked, not what came: 1e39 is beyond it.
+    // Check the single-precision value, not the received one: 1e39 is out of range.
     if (typeof number === 'number') embedding[i] = number;
     if (typeof number !== 'number' || !Number.isFinite(embedding[i])) {
       return err(`\`${path}[${i}]\` is not a number`);

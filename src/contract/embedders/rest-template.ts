@@ -1,6 +1,7 @@
 /**
- * The templates of a REST embedder: what a request looks like, and where its answer holds the embeddings. `scanTemplate`
- * checks their form when the setting is given; the classes rely on that.
+ * The templates of a REST embedder: the form of a request, and the location of the embeddings in
+ * its response. `scanTemplate` checks their form when the setting is given; the classes rely on
+ * that.
  */
 import { err, ok, type Result } from '../../base/result.ts';
 import { editDistance } from '../../base/suggest.ts';
@@ -15,7 +16,7 @@ const EDIT_DISTANCE_MAX = 2;
 
 type Path = readonly (string | number)[];
 
-/** Counts the value placeholders and checks where the repetition mark stands. */
+/** Counts the value placeholders and checks the position of the repetition mark. */
 export function scanTemplate(
   template: unknown,
   placeholders: readonly string[],
@@ -63,7 +64,7 @@ export function scanTemplate(
 export class RequestTemplate {
   readonly #template: unknown;
   readonly #placeholder: string;
-  /** One request takes many inputs. */
+  /** One request takes several inputs. */
   readonly repeats: boolean;
 
   /** @param placeholder `{{text}}` or `{{fragment}}` */
@@ -99,9 +100,9 @@ function findRepeat(template: unknown): boolean {
 }
 
 export class ResponseTemplate {
-  /** To the embedding, or to the list of what holds one each. */
+  /** Path to the embedding, or to the list of items that hold one each. */
   readonly #path: Path;
-  /** From an item of that list to its embedding; null: there is no list. */
+  /** Path from an item of that list to its embedding; null: there is no list. */
   readonly #itemPath: Path | null;
 
   constructor(template: unknown) {
@@ -117,7 +118,7 @@ export class ResponseTemplate {
     }
   }
 
-  /** The embeddings of an answer, or what about it does not fit. */
+  /** The embeddings of a response, or why it does not match. */
   embeddings(received: unknown): Result<Float32Array[], string> {
     const found = follow(received, this.#path, 'answer');
     if (!found.ok) return found;
@@ -153,7 +154,7 @@ function at(value: unknown, path: Path): unknown {
   return path.reduce((inner, key) => (inner as Record<string, unknown>)[key], value);
 }
 
-/** @param root place of `answer`, for the message */
+/** @param root name of the received body in messages */
 function follow(received: unknown, path: Path, root: string): Result<unknown, string> {
   let value = received;
   for (const [depth, key] of path.entries()) {

@@ -4,7 +4,7 @@ import { INPUTS_MAX, jsonHeaders, sizes } from './protocol.ts';
 import { FRAGMENT, RequestTemplate, ResponseTemplate, TEXT } from './rest-template.ts';
 import { embedderSource } from './source.ts';
 
-/** Any provider: the embedder itself says what requests and answers look like. */
+/** Any provider: the embedder itself describes its requests and responses. */
 export const rest = embedderSource({
   name: 'rest',
   fields: {

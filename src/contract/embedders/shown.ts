@@ -4,12 +4,15 @@ import { isGiven } from '../settings/setting.ts';
 import type { GivenEmbedders } from './check.ts';
 import { type GivenEmbedder, isEmbedder, PARTS } from './fields.ts';
 
-/** The embedders as settings show them: without credentials, but for `headers`, which clients send back. */
+/**
+ * The embedders as settings show them: without credentials, except in `headers`, which clients send
+ * back.
+ */
 export function shownEmbedders(embedders: GivenEmbedders): GivenEmbedders {
   return mapEmbedders(embedders, withoutKeys);
 }
 
-/** The same for details of tasks, without those in headers too. */
+/** The same for details of tasks, without credentials in headers too. */
 export function reportedEmbedders(embedders: GivenEmbedders): GivenEmbedders {
   return mapEmbedders(embedders, (embedder) => {
     const shown = withoutKeys(embedder);

@@ -1,31 +1,33 @@
 /**
- * What a source of embeddings is: one entry of `sources.ts`, in a file of its own. Validation, defaults, requests to the
- * provider, and what the engine knows of the embedder follow from it.
+ * A source of embeddings: one entry of `sources.ts`, in its own file. Validation, defaults,
+ * requests to the provider, and what the engine needs to know about the embedder follow from it.
  */
 import type { Result } from '../../base/result.ts';
 import type { Distribution, EmbedderOf, FieldName, FieldRules, GivenEmbedder } from './fields.ts';
 import type { Protocol, ProtocolContext } from './protocol.ts';
 
-/** @typeParam Embedder the stored form: all defaults are written out */
+/** @typeParam Embedder the stored form, with all defaults filled in */
 export interface EmbedderSource<
   Name extends string = string,
   Rules extends FieldRules = FieldRules,
   Embedder = EmbedderOf<Name, Rules>,
 > {
   readonly name: Name;
-  /** Which it takes besides `COMMON_FIELDS`, in the order in which messages list them. */
+  /** Supported fields besides `COMMON_FIELDS`, in the order in which messages list them. */
   readonly fields: Rules;
-  /** Values of fields that are not given. Those of a document template are the same for all sources. */
+  /** Defaults of absent fields. Those of a document template are the same for all sources. */
   defaults?(given: GivenEmbedder): GivenEmbedder;
-  /** What is wrong with values that have the right form: the field, and the rest of the sentence. */
+  /**
+   * Returns what is wrong with values of the right form: the field, and the rest of the sentence.
+   */
   check?(given: GivenEmbedder): { field: FieldName; reason: string } | null;
-  /** What decides about the embeddings themselves: when one of these changes, they are made again. */
+  /** Fields that determine the embeddings: when one of these changes, they are regenerated. */
   readonly identifiedBy: readonly FieldName[];
-  /** null: not known before the first embedding. Default: those that are given. */
+  /** null: unknown before the first embedding. Default: the given dimensions. */
   dimensions?(embedder: Embedder): number | null;
-  /** Used where the embedder gives none. null, and the default: scores are the similarities as they are. */
+  /** Used where the embedder has none. null, the default: scores are the unchanged similarities. */
   distribution?(embedder: Embedder): Distribution | null;
-  /** Of a source that is asked by HTTP: how. An error is shown to the user. */
+  /** For a source that is queried over HTTP: its protocol. An error is shown to the user. */
   protocol?(embedder: Embedder, context: ProtocolContext): Result<Protocol, string>;
 }
 

@@ -13,9 +13,9 @@ const ENTRIES = [openAi, huggingFace, ollama, userProvided, rest, composite] as 
 /** An embedder in its stored form. */
 export type Embedder = EmbedderFrom<(typeof ENTRIES)[number]>;
 export type Embedders = Record<string, Embedder>;
-/** One that has no parts. */
+/** An embedder without parts. */
 export type SimpleEmbedder = Exclude<Embedder, CompositeEmbedder>;
-/** One that makes embeddings itself. */
+/** An embedder that computes embeddings itself. */
 export type ComputedEmbedder = CompositeEmbedder | PartEmbedder;
 export type SourceName = Embedder['source'];
 
@@ -43,13 +43,13 @@ export function searchPart(embedder: Embedder): SimpleEmbedder {
   return embedder.source === 'composite' ? embedder.searchEmbedder : embedder;
 }
 
-/** How long its embeddings are; null: that is not known before the first one. */
+/** Length of its embeddings; null: unknown before the first one. */
 export function dimensionsOf(embedder: SimpleEmbedder): number | null {
   const { dimensions }: AnyFields = embedder;
   return sourceOf(embedder.source).dimensions?.(embedder) ?? dimensions ?? null;
 }
 
-/** How its similarities become scores; null: they are the scores. */
+/** How similarities become scores; null: they are the scores. */
 export function distributionOf(embedder: Embedder): Distribution | null {
   const builtIn = (part: SimpleEmbedder): Distribution | null =>
     sourceOf(part.source).distribution?.(part) ?? null;

@@ -1,6 +1,6 @@
 import { embedderSource } from './source.ts';
 
-/** Embeddings come with the documents and the queries. */
+/** Embeddings are sent with the documents and the queries. */
 export const userProvided = embedderSource({
   name: 'userProvided',
   fields: { dimensions: 'required' },

@@ -1,6 +1,6 @@
 /**
- * Which models make vectors of documents and queries. What is stored of an embedder is its effective form: the source and
- * its defaults are written out.
+ * The models that create vectors of documents and queries. Embedders are stored in their effective
+ * form: with the source and its defaults.
  */
 import { checkPartialEmbedders, type GivenEmbedders } from '../embedders/check.ts';
 import { embeddersSchema, inShownOrder } from '../embedders/fields.ts';

@@ -30,7 +30,7 @@ const RULE: Schema = {
   additionalProperties: false,
 };
 
-/** A rule with its defaults written out. */
+/** A rule with its defaults filled in. */
 function completeRule(rule: string | Partial<FilterableRule>): string | FilterableRule {
   if (typeof rule === 'string') return rule;
   const features = rule.features as Partial<FilterableRule['features']> | undefined;

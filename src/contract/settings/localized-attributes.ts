@@ -29,7 +29,7 @@ export const localizedAttributes = setting({
   schema: SCHEMA,
   touches: ['text'],
   initial: (): LocalizedRule[] => [],
-  // The value in an object that holds nothing else is accepted as well.
+  // The value wrapped in an object of one member is accepted as well.
   childSchema: {
     oneOf: [
       { ...SCHEMA },

@@ -4,7 +4,7 @@ import { setting } from './setting.ts';
 
 const CODE = 'invalid_settings_ranking_rules';
 
-/** Stored ranking rules. */
+/** Maximum number of stored ranking rules. */
 const RANKING_RULES_MAX = 100;
 
 export const DEFAULT_RANKING_RULES = [
@@ -37,7 +37,7 @@ export const rankingRules = setting({
     items: { type: 'string', format: 'ranking-rule' },
     maxItems: RANKING_RULES_MAX,
   },
-  // Of the attributes that `asc` and `desc` rules name.
+  // For the attributes that `asc` and `desc` rules name.
   touches: ['columns'],
   initial: () => [...DEFAULT_RANKING_RULES],
   check,

@@ -9,13 +9,13 @@ import { rankingRules } from './ranking-rules.ts';
 import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
 import { typoTolerance } from './typo-tolerance.ts';
 
-/** Of an index; each is looked for in every hit. */
+/** Maximum per index; each is looked for in every hit. */
 const FOREIGN_KEYS_MAX = 100;
 
 const allAttributes = (): string[] => ['*'];
 const none = (): string[] => [];
 
-/** Each name once; the star stands for all of them. */
+/** Each name once; the star replaces all of them. */
 function mergeAttributes(_current: string[], change: string[]) {
   const names = [...new Set(change)];
   return ok(names.includes('*') ? allAttributes() : names);

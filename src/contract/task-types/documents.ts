@@ -6,7 +6,7 @@ import { ALONE, FLAG, type TaskDraft, taskType } from './task-type.ts';
 
 export type DocumentMethod = 'replace' | 'update';
 
-/** Bytes in memory, or a file on the filesystem of the data folder that the task system then owns. */
+/** Bytes in memory, or a file on the filesystem of the data folder; the task system owns it. */
 export type TaskPayload = { file: string } | { bytes: Buffer };
 
 interface AdditionRequest {
@@ -108,7 +108,7 @@ export const documentEdition = taskType({
     indexUid,
     row: () => row,
   }),
-  // How many were edited and deleted is part of the outcome.
+  // The numbers of edited and deleted documents are part of the result.
   details: (row: EditionRow, { status }) => ({
     deletedDocuments: null,
     editedDocuments: status === 'failed' || status === 'canceled' ? 0 : null,
@@ -148,7 +148,7 @@ export const documentEdition = taskType({
 interface DeletionRequest {
   type: 'documentDeletion';
   indexUid: string;
-  /** `idsInPayload`: so many ids are the payload, a JSON array of strings. */
+  /** `idsInPayload`: this many ids are in the payload, a JSON array of strings. */
   by: { ids: string[] } | { idsInPayload: number } | { filter: unknown } | { all: true };
   payload?: TaskPayload | null;
 }

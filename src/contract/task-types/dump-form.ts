@@ -1,7 +1,8 @@
 /**
- * How the tasks of a type are written to a dump and read from one. A line of a dump names what was asked and its details as
- * variants: a name alone, or an object whose only key is the name and whose value is the content. What all lines have in
- * common is in `dump/write-task.ts` and `dump/read-task.ts`.
+ * How the tasks of a type are written to a dump and read from one. A line of a dump holds the
+ * request and its details as variants: a name alone, or an object whose only key is the name and
+ * whose value is the content. Code common to all lines is in `dump/write-task.ts` and
+ * `dump/read-task.ts`.
  */
 import type { RawJson } from '../../base/json.ts';
 import type { TaskDetails } from './fields.ts';
@@ -13,18 +14,18 @@ export type Variant = string | Readonly<Record<string, Json>>;
 /** Uid of an index by its number. */
 export type NameOf = (index: number) => string | null;
 
-/** A task that is written, beside its row. */
+/** A task to be written, without its row. */
 export interface WrittenTask {
   readonly indexUid: string | null;
-  /** The details that the task shows. */
+  /** The details of the task as shown. */
   readonly details: TaskDetails;
   readonly mayCreateIndex: boolean;
-  /** Of a deletion by ids that waits. */
+  /** Ids of a pending deletion by ids. */
   readonly ids: readonly string[] | RawJson;
   readonly nameOf: NameOf;
 }
 
-/** A line that is read. The contents of variants: nothing in them has been checked. */
+/** A parsed line. The contents of the variants have not been checked. */
 export interface TaskLine {
   readonly indexUid: string;
   readonly content: Json;
@@ -33,19 +34,19 @@ export interface TaskLine {
 }
 
 export interface ReadTask<Request> {
-  /** An addition has no payload in it. */
+  /** An addition without its payload. */
   readonly request: Request;
-  /** The counter that the task ended with. */
+  /** The counter with which the task ended. */
   readonly result?: number | null;
-  /** Of a cancelation or deletion of tasks: which, ascending. */
+  /** Matched tasks of a cancelation or deletion of tasks, ascending. */
   readonly matched?: number[];
-  /** Replace or add keys of the details. */
+  /** Keys that replace or extend the details. */
   readonly details?: TaskDetails;
 }
 
 export interface DumpForm<Request = unknown, Row = unknown> {
   write(row: Row, task: WrittenTask): { type: Variant; details: Variant | null };
-  /** By the name of what was asked. null: it cannot be read, and is left out like an unknown type. */
+  /** By the name of the kind. null: it cannot be read, and is omitted like an unknown type. */
   readonly read: Readonly<Record<string, (line: TaskLine) => ReadTask<Request> | null>>;
 }
 

@@ -1,4 +1,4 @@
-/** What the entries of the registry are written with. */
+/** Types that the entries of the registry share. */
 
 export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -8,19 +8,24 @@ export const TASK_UID_MAX = 4_294_967_295;
 
 export type TaskDetails = Record<string, unknown>;
 
-/** Of a write in a network: what became of it elsewhere, or where it comes from. */
+/** For a write in a network: its outcome on other servers, or its origin. */
 export type TaskNetwork =
   | { remotes: Record<string, { task_uid: number } | { error: string }> }
   | { origin: { remoteName: string; taskUid: number } };
 
-/** Dates of an import that milliseconds cannot hold exactly: RFC 3339 in UTC, with nanoseconds. */
+/**
+ * Dates of an import that milliseconds cannot represent exactly: RFC 3339 in UTC, with nanoseconds.
+ */
 export interface ExactDates {
   enqueuedAt?: string;
   startedAt?: string;
   finishedAt?: string;
 }
 
-/** Absent: no condition. An empty list matches nothing. Conditions are joined by AND, list elements by OR. */
+/**
+ * Absent: no condition. An empty list matches nothing. Conditions are joined by AND, list elements
+ * by OR.
+ */
 export interface FilterOfTasks<Type extends string> {
   uids?: number[];
   batchUids?: number[];
@@ -38,7 +43,7 @@ export interface FilterOfTasks<Type extends string> {
 }
 
 /**
- * `null` when the caller may see every index; otherwise whether it may see the index of that uid.
+ * `null` when the caller may see every index; otherwise whether it may see the index with that uid.
  * Global tasks are shown only to callers whose visibility is null (an indexSwap also when all its
  * indexes are visible).
  */

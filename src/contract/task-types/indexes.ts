@@ -218,7 +218,7 @@ export const indexCompaction = taskType({
   code: 15,
   batching: { priority: 4, take: 'lowest' },
   draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),
-  // The sizes are part of the outcome.
+  // The sizes are part of the result.
   details: (): TaskDetails => ({}),
   dump: {
     write: (_row: Omit<CompactionRequest, 'indexUid'>, { indexUid, details }) => ({

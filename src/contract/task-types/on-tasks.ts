@@ -21,7 +21,7 @@ interface OnTasksRow<Name> {
   matched: number[];
 }
 
-/** Which tasks match is decided when all before it are registered. */
+/** The matching tasks are determined once all earlier tasks are registered. */
 function onTasks<Name extends string>({
   type,
   filter,

@@ -4,7 +4,7 @@ import type { TaskDetails } from './fields.ts';
 import { numberOf, type ReadTask, textOf } from './dump-form.ts';
 import { ALONE, taskType } from './task-type.ts';
 
-/** The index that tasks on dynamic search rules show. Its uid is none that a user could choose. */
+/** The index that tasks on dynamic search rules show. Users cannot choose this uid. */
 export const RULES_INDEX_UID = '.meili_dsr';
 
 interface RuleUpdateRequest {

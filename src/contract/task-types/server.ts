@@ -1,4 +1,4 @@
-/** Types of tasks on all that the server holds. */
+/** Types of tasks on the whole server. */
 import { shortSize } from '../../base/size.ts';
 import { masked, maskedUrl } from '../../base/secrets.ts';
 import type { TaskDetails } from './fields.ts';
@@ -18,7 +18,7 @@ export const dumpCreation = taskType({
     indexUid: null,
     row: () => ({ type }),
   }),
-  // The uid is part of the outcome.
+  // The uid is part of the result.
   details: (_row: DumpCreation) => ({ dumpUid: null }),
   dump: {
     write: (_row: DumpCreation, { details }) => ({
@@ -86,7 +86,7 @@ export const networkTopologyChange = taskType({
   },
 });
 
-/** What an export is asked to do; stored as it is. */
+/** The request of an export; stored unchanged. */
 export interface ExportRequest {
   type: 'export';
   url: string;

@@ -57,7 +57,7 @@ export const settingsUpdate = taskType({
   },
 });
 
-/** Those that this program knows, in canonical form where they can be brought into it. */
+/** The settings that this program knows, in canonical form where possible. */
 function canonicalSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const settings = knownSettings(given);
   const parsed = parseSettings(settings);

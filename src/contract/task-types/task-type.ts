@@ -1,14 +1,14 @@
 /**
- * What a type of task is: one entry of the registry. What is stored of a task, its details, which tasks it runs with,
- * which indexes it concerns, how dumps hold it, and how cancelation treats it follow from it. What a batch does is in
- * `tasks/runners.ts`.
+ * The declaration of a type of task: one entry of the registry. The stored row of a task, its
+ * details, its batching, the indexes it concerns, its form in dumps, and its cancelation follow
+ * from it. What a batch does is in `tasks/runners.ts`.
  */
 import type { FilterOfTasks, IndexVisibility, TaskDetails, TaskStatus } from './fields.ts';
 import type { DumpForm, NameOf } from './dump-form.ts';
 
 /**
- * Bits that the columns of a task hold beside its row, so that tasks can be batched without reading rows. Stored
- * numbers: never changed, never given another meaning.
+ * Bits in the columns of a task, so that tasks can be batched without reading rows. Stored numbers:
+ * never changed, never given another meaning.
  */
 export const FLAG = {
   mayCreateIndex: 1,
@@ -20,11 +20,11 @@ export const FLAG = {
   all: 16,
   /** The payload is a file, otherwise a row of the store. */
   payloadFile: 32,
-  /** Of an addition: documents are merged, not replaced. */
+  /** For an addition: documents are merged, not replaced. */
   update: 64,
 } as const;
 
-/** How the tasks on one index are told apart by the rules that merge them into batches (`tasks/batcher.ts`). */
+/** Kinds of tasks on one index, for the rules that merge them into batches (`tasks/batcher.ts`). */
 export type TaskKind =
   | 'add'
   | 'deleteIds'
@@ -36,9 +36,9 @@ export type TaskKind =
   | 'alone';
 
 /**
- * Which tasks a task runs with. By `turn`: before anything on an index, the lowest turn first, and then all tasks of the
- * type or the one with the highest or lowest uid. By `kind`: in the order of the uids of the tasks on its index, merged
- * with its neighbours.
+ * How a task is batched. With `priority`: before anything on an index, the lowest priority number
+ * first, and with it all tasks of the type or the one with the highest or lowest uid. With `kind`:
+ * in the order of the uids of the tasks on its index, merged with adjacent tasks.
  */
 export type Batching =
   | { readonly priority: number; readonly take: 'all' | 'highest' | 'lowest' }
@@ -56,68 +56,72 @@ export interface TaskDraft<Row> {
   /** Bits of `FLAG`, but `linked` and `payloadFile`. */
   readonly flags?: number;
   readonly payload?: { readonly bytes: Buffer };
-  /** `row` looks at the tasks registered before, so they must be in the store when it is made. */
+  /** `row` reads the tasks registered before, so they must be in the store when it is made. */
   readonly late?: boolean;
-  /** What is stored, as JSON. */
+  /** The row to store, as JSON. */
   row(context: DraftContext): Row;
 }
 
 export interface DraftContext {
-  /** Number that stands for an index uid in rows, so that a swap of indexes changes no row. */
+  /** The number of an index uid in rows, so that a swap of indexes changes no row. */
   numberOf(indexUid: string): number;
   /** Uids of the tasks that match now and are visible, ascending. */
   matching(filter: FilterOfTasks<string>, visible: IndexVisibility): number[];
 }
 
-/** How far a task is, as far as its details depend on it. */
+/** The progress of a task, as far as its details depend on it. */
 export interface Progressed {
   readonly status: TaskStatus;
-  /** The counter it ended with; null while it has not ended, or has none. */
+  /** The counter with which it ended; null while it has not ended, or if it has none. */
   readonly result: number | null;
 }
 
 /**
- * @typeParam Request what routes ask for; never: the type is known, and stored nowhere yet
- * @typeParam Row what is stored, as JSON; holds no index uid that a swap could change
+ * @typeParam Request the request of routes; never: the type is known, but not stored yet
+ * @typeParam Row the stored part, as JSON; contains no index uid that a swap could change
  */
 export interface TaskTypeEntry<Name extends string = string, Request = unknown, Row = unknown> {
   readonly name: Name;
   /** Stored number, from 1 to 31: never changed, never given to another type. */
   readonly code: number;
   readonly batching: Batching;
-  /** Whether the task ends with a counter, which is 0 when it fails, is canceled, or had nothing to do. */
+  /**
+   * Whether the task ends with a counter, which is 0 when it fails, is canceled, or has nothing to
+   * do.
+   */
   readonly counts?: boolean;
   /** By key of the details. */
   readonly inBatch?: Readonly<Record<string, InBatch>>;
-  /** A running batch of this type is past stopping. */
+  /** A running batch of this type can no longer be stopped. */
   readonly runsToItsEnd?: boolean;
   /**
-   * How many batches of this type may run detached. A detached batch has opened everything that it reads and changes nothing
-   * here, so the scheduler goes on with other batches while it waits for other servers; see `RunContext.detach`.
+   * How many batches of this type may run detached. A detached batch has opened everything that it
+   * reads and changes nothing here, so the scheduler runs other batches while it waits for other
+   * servers; see `RunContext.detach`.
    */
   readonly detachedMax?: number;
-  /** Accepted in a full store when it matches tasks: it makes room. */
+  /** Accepted in a full store when it matches tasks: it frees space. */
   readonly freesSpace?: boolean;
   draft(request: Request): TaskDraft<Row>;
-  /** The details without what the outcome adds; null: none. Secrets are hidden here. */
+  /** The details without what the result adds; null: none. Secrets are hidden here. */
   details(row: Row, progressed: Progressed, nameOf: NameOf): TaskDetails | null;
-  /** Of a task of several indexes: their numbers in the row. */
+  /** For a task of several indexes: their numbers in the row. */
   indexesIn?(row: Row): number[];
-  /** Filters by index find the task only when they name all its indexes. Default: any. */
+  /** Filters by index match the task only when they name all its indexes. Default: any. */
   readonly foundByAllIndexes?: boolean;
-  /** The row with other numbers of indexes. */
+  /** The row with different index numbers. */
   renumbered?(row: Row, to: (index: number) => number): Row;
   readonly dump: DumpForm<Request, Row>;
 }
 
-/** Keeps the literal name; `Request` and `Row` are given by the methods. */
+/** Preserves the literal name; the methods determine `Request` and `Row`. */
 export function taskType<const Name extends string, Request, Row>(
   entry: TaskTypeEntry<Name, Request, Row>,
 ): TaskTypeEntry<Name, Request, Row> {
   return entry;
 }
 
-/** A type of the interface that this server neither makes nor runs. Filters know it. */
+/** A type of the interface that this server neither creates nor runs. Filters accept it. */
 export function reservedType<const Name extends string>(
   name: Name,
   code: number,

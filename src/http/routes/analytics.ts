@@ -16,7 +16,7 @@ import type { Analytics, Dependencies } from '../dependencies.ts';
 import { route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 import { senderOf } from '../search-recording.ts';
 
-/** Also served at an address of its own. */
+/** Also served at a separate address. */
 export const EVENT_ROUTE = route({
   method: 'POST',
   path: '/events',

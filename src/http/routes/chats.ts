@@ -39,10 +39,13 @@ import {
 } from '../route.ts';
 import { page } from './indexes.ts';
 
-/** Conversations at once. */
+/** Concurrent conversations. */
 const CONVERSATIONS_MAX = 500;
 
-/** A comment is sent after so long without an event, so that nobody between takes the connection for dead. */
+/**
+ * After this long without an event a comment is sent, so that no proxy takes the connection for
+ * dead.
+ */
 const KEEP_ALIVE_MS = 15_000;
 
 const STREAM_HEADERS = [
@@ -220,7 +223,7 @@ async function converse(
   } catch (error) {
     if (stream === null) throw error;
     server.logs.of('chat').error({ err: error }, 'a conversation failed');
-    // The client is told no more than that.
+    // The client gets no further detail.
     await stream.send(errorEvent('internal', 'The server failed.', 'internal'));
   } finally {
     chatLoad.conversations--;
@@ -231,7 +234,7 @@ async function converse(
   return STREAMED;
 }
 
-/** The workspace of a conversation, once nothing speaks against beginning it. */
+/** The workspace of a conversation, after all checks have passed. */
 function workspaceFor(
   { body, params }: RequestContext<unknown, ChatCompletionRequest>,
   server: Dependencies,
@@ -291,7 +294,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
   };
 }
 
-/** What the caller of a conversation may search: asked anew for each search. */
+/** What the caller of a conversation may search, determined again for each search. */
 function callerOf(context: RequestContext, { services, authorizer }: Dependencies): ChatCaller {
   const { requestId, access, connection } = context;
   const { authorization, legacyKey } = connection.headers;
@@ -312,7 +315,7 @@ function callerOf(context: RequestContext, { services, authorizer }: Dependencie
   };
 }
 
-/** Events to a client, no faster than it reads them. */
+/** Sends events to a client, no faster than the client reads them. */
 class EventStream implements ChatSink {
   readonly #stream: ResponseStream;
   readonly #signal: AbortSignal;

@@ -5,7 +5,7 @@ import { openApi } from '../openapi.ts';
 import { builtPage } from '../page.ts';
 import { json, route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 
-/** The routes that tell about the others. */
+/** The routes that describe the others. */
 export function descriptionRoutes(others: readonly Route[]): Route[] {
   let text: string | null = null;
   return [

@@ -370,9 +370,10 @@ async function fetch(
 }
 
 /**
- * Registers a write. One of a client is then passed on to the other servers of the network, and answered when these have
- * taken it or failed; one that another server passes on stays here.
- * @param body of the request, as it is passed on
+ * Registers a write. A client's write is then sent to the other servers of the network, and the
+ * response waits until they have accepted it or failed; a write that another server sent is not
+ * sent on.
+ * @param body of the request, as sent to the other servers
  */
 async function enqueue(
   { connection }: Pick<RequestContext, 'connection'>,
@@ -405,7 +406,8 @@ async function enqueue(
     },
     summary.taskUid,
   );
-  // What is registered here and there stays so: the client is told of it whether or not it can be noted.
+  // The write stays registered here and there: the client learns of it even if the result cannot be
+  // recorded.
   if (sent !== null) {
     await tasks.setNetwork(summary.taskUid, sent).catch((error: unknown) => {
       logs.of('network').error({ err: error }, 'a task cannot tell of its remotes');
@@ -439,7 +441,7 @@ function remove(
   );
 }
 
-/** A payload of so many bytes, in a file where it is long. */
+/** Stores a payload of any size, in a file if it is long. */
 async function stored(bytes: Buffer, { tasks }: Services): Promise<TaskPayload> {
   if (bytes.length <= UPLOAD_MEMORY_BYTES_MAX) return { bytes };
   const { path } = tasks.newPayloadFile();
@@ -485,7 +487,7 @@ async function add(
   }
 }
 
-/** Throws when the file cannot be opened, which is removed then. */
+/** Throws when the file cannot be opened, after removing it. */
 function opened(
   payload: TaskPayload,
   format: 'json' | 'ndjson',
@@ -505,7 +507,10 @@ interface PayloadForm {
   mayBeEmpty: boolean;
 }
 
-/** Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of a bad one. */
+/**
+ * Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of an invalid
+ * one.
+ */
 async function checked(
   upload: Upload,
   { format, delimiter, mayBeEmpty }: PayloadForm,
@@ -523,7 +528,7 @@ async function checked(
     }
     const summary = await checkPayload(upload.bytes, format, delimiter, '');
     return {
-      // The names of columns, repeated for each line, may make a short text long.
+      // Column names, repeated for each line, may make a short text long.
       payload:
         format === 'csv' ? await stored(summary.ndjson ?? Buffer.alloc(0), services) : upload,
       format: format === 'json' ? 'json' : 'ndjson',
@@ -551,7 +556,7 @@ function jsonBody(text: Buffer): { type: string; open: () => AsyncIterable<Buffe
   return { type: 'application/json', open: () => Readable.from([text]) };
 }
 
-/** Documents are passed on as lines, whatever they came as. */
+/** Documents are sent on as lines, whatever their original format. */
 function withoutDelimiter(query: string): string {
   return query
     .split('&')
@@ -559,7 +564,7 @@ function withoutDelimiter(query: string): string {
     .join('&');
 }
 
-/** Of a task. */
+/** The custom metadata of a task. */
 export function metadata({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } {
   return customMetadata === undefined ? {} : { customMetadata };
 }
@@ -595,7 +600,7 @@ function sortText(text: string): string[] {
   );
 }
 
-/** Throws what is wrong with a condition under `code`. */
+/** Throws what is wrong with a condition, under `code`. */
 function hasForeignAs(filter: unknown, code: ErrorCode): boolean {
   try {
     return hasForeign(filter);

@@ -42,7 +42,7 @@ function sendIndexes(
   return registered(server, request, 200);
 }
 
-/** Bytes; null when not given. REQUIRES: it has been checked */
+/** Bytes; null when not given. REQUIRES: the size has been checked */
 function payloadSize(size: string | number | null | undefined): number | null {
   if (size === undefined || size === null) return null;
   return typeof size === 'number' ? size : parseSize(size)!;

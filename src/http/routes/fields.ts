@@ -35,7 +35,7 @@ function listFields(
   const names = indexes.fields(uid);
   const settings = indexes.settings(uid);
   if (names === undefined || settings === undefined) throw indexNotFound(uid);
-  // The primary key is known before the first document has it.
+  // The primary key is known before any document has it.
   const primaryKey = indexes.get(uid)?.primaryKey ?? null;
   const all =
     primaryKey === null || names.includes(primaryKey) ? names : withName(names, primaryKey);

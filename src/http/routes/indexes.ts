@@ -24,7 +24,7 @@ import {
   type Route,
 } from '../route.ts';
 
-/** One page of a list that is complete in memory. */
+/** One page of a list that is held in memory. */
 export function page<T>(
   all: readonly T[],
   { offset = 0, limit = 20 }: Pagination,

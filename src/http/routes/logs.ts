@@ -62,7 +62,7 @@ function streamLogs(
     );
   }
   needFeature(server, 'logsRoute', 'Streaming the logs');
-  // The head goes out with the first line.
+  // The head is sent with the first line.
   let stream: ResponseStream | null = null;
   let canWrite = true;
   const close = server.logs.openStream(

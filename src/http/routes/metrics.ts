@@ -15,10 +15,10 @@ import { instanceStats } from './system.ts';
 
 const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
 
-/** How much longer than it took a batch of documents is told about, milliseconds. */
+/** The metrics show a batch of documents for this long after it ended, milliseconds. */
 const DOCUMENTS_SHOWN_MS = 5 * 60_000;
 
-/** Tasks of so many indexes are counted in one turn of the event loop. */
+/** The tasks of this many indexes are counted in one iteration of the event loop. */
 const INDEXES_PER_SLICE = 20;
 
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
@@ -131,7 +131,7 @@ function writeBatches(out: MetricsText, { services: { tasks }, clock }: Dependen
   writeDocuments(out, ofDocuments, clock.now());
 }
 
-/** `batch`: the last one of documents that has succeeded. */
+/** `batch`: the last successful one of documents. */
 function writeDocuments(out: MetricsText, batch: BatchView | undefined, now: number): void {
   const finishedAt = Date.parse(batch?.finishedAt ?? '');
   const duration = finishedAt - Date.parse(batch?.startedAt ?? '');
@@ -194,7 +194,7 @@ function writeChats(out: MetricsText, { chatTotals }: Dependencies): void {
 
 type StepWriter = (step: string, value: number) => void;
 
-/** Of a text such as `12.34ms`. */
+/** Parses a text such as `12.34ms`. */
 function milliseconds(text: string): number {
   const [, number, unit] = /^([\d.]+)(.+)$/.exec(text)!;
   return Number((Number(number) * UNITS_MS.get(unit!)!).toPrecision(12));

@@ -88,7 +88,7 @@ async function moveDocuments(
   return json(202, summary);
 }
 
-/** A document that is on its way belongs where the network says that it does. */
+/** A document that is being moved belongs to the server that the network names. */
 function refuseWhileMoving({ network, services: { tasks } }: Dependencies): void {
   const unfinished: TaskFilter = { statuses: ['enqueued', 'processing'] };
   const moves = { ...unfinished, types: ['networkTopologyChange' as const] };

@@ -49,7 +49,7 @@ async function renderTemplate(
   const fault = templateFault(body, features.get());
   if (fault !== null) throw fault;
   const template = templateOf(body.template, indexes);
-  // Its faults come before those of the input.
+  // Its faults are reported before those of the input.
   const requester = requesterOf(context);
   await rendered(server.renders, requester, template, null);
   const wrongInput = inputFault(body, features.get());
@@ -64,7 +64,7 @@ async function renderTemplate(
 
 type Indexes = Dependencies['services']['indexes'];
 
-/** The key must be for every index that is named. */
+/** The key must have access to every index that is named. */
 function checkAccess({ access }: RequestContext, { template, input }: RenderRequest): void {
   for (const uid of [template.indexUid, input?.indexUid]) {
     if (uid !== undefined && !access.mayAccess(uid)) throw access.refusal(uid);

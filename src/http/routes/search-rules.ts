@@ -70,7 +70,8 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     action: 'dynamicSearchRules.update',
     summary: 'Creates or changes a dynamic search rule.',
     query: METADATA,
-    // Faults beyond the kinds of values count as faults of the body: before the feature.
+    // Faults beyond the types of values count as faults of the body: they are reported before the
+    // feature.
     body: { ...bodyOf<SearchRulePatch>(PATCH_RULE), fault: rulePatchFault },
     pathFault,
     success: 202,
@@ -137,7 +138,7 @@ async function deleteRule(
 
 const FEATURE = 'dynamicSearchRules';
 
-/** A malformed uid is that of no rule, whatever else is wrong. */
+/** A malformed uid matches no rule, whatever else is wrong. */
 function pathFault({ uid }: Readonly<Record<string, string>>): ApiError | null {
   return isRuleUid(uid!) ? null : unknown(uid!);
 }
@@ -149,7 +150,7 @@ function unknown(uid: string): ApiError {
   );
 }
 
-/** A longer list is written in parts, bytes. */
+/** Longer lists are written in parts, bytes. */
 const PART_BYTES = 64 * 1024;
 
 function listing({ results, ...rest }: ReturnType<typeof page<SearchRule>>): RouteResponse {

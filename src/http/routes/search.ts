@@ -55,7 +55,7 @@ function callerOf({
   };
 }
 
-/** Each counts among the searches of its key. */
+/** Each counts towards the searches of its key. */
 const SEARCHES: readonly Route[] = [
   route({
     method: 'POST',
@@ -151,7 +151,7 @@ function similarByParameters(
   return similarOf(context, { ...context.query, embedder }, server);
 }
 
-/** One with too many is refused and runs none of them. */
+/** A multi-search with too many queries is refused and runs none of them. */
 function searchesIn(body: MultiSearchRequest, { limits }: Dependencies): number {
   return multiSearchLimitFault(body, limits) === null ? body.queries.length : 1;
 }
@@ -166,8 +166,8 @@ function checkVectors(uid: string, request: VectorRequest, { indexes, features }
 }
 
 /**
- * What is wrong before the engine is asked. Without vectors an existing index costs a look-up; the
- * engine tells the faults of its filter.
+ * Faults found before the engine is called. For an existing index this costs a look-up; the engine
+ * checks the filter unless vectors are requested first.
  */
 async function checkSearch(
   uid: string,
@@ -177,7 +177,7 @@ async function checkSearch(
   const { indexes, features } = server.services;
   const known = indexes.get(uid) !== undefined;
   const vectors = hasVectorParameters(request);
-  // Conditions on other indexes are checked where they are resolved.
+  // Conditions on other indexes are checked when they are resolved.
   const isForeign = features.get().foreignKeys && hasForeign(request.filter);
   if ((!known || vectors) && !isForeign)
     await anyFilterCheck(server)(request.filter, 'invalid_search_filter');
@@ -240,7 +240,7 @@ async function multiSearch(
   const { access, body } = context;
   const excess = multiSearchLimitFault(body, limits);
   if (excess !== null) throw excess;
-  // Before anything else is said of the indexes.
+  // Checks access before anything else is reported about the indexes.
   checkAccess(
     body.queries.map(({ indexUid }) => indexUid),
     body.federation,

@@ -63,7 +63,7 @@ export const SETTINGS_ROUTES: readonly Route[] = [
   ...SETTING_ENTRIES.flatMap(routesOf),
 ];
 
-/** Of one setting. */
+/** The routes of one setting. */
 function routesOf(setting: (typeof SETTING_ENTRIES)[number]): Route[] {
   const { name } = setting;
   const path = `/indexes/:index_uid/settings/${segmentOf(setting)}`;

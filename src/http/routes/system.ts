@@ -189,7 +189,7 @@ export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): v
   keys.list();
 }
 
-/** Of the indexes that the caller may see; the sizes are those of the whole instance. */
+/** Statistics of the indexes that the caller may see; the sizes are those of the whole instance. */
 export function instanceStats(
   indexes: IndexService,
   visible: IndexVisibility,

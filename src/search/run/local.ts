@@ -33,11 +33,13 @@ import type { SearchQueue, Permit } from '../search-queue.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
-/** What a run is told besides its request and its caller. */
+/** Options of a run besides its request and its caller. */
 export interface RunOptions {
-  /** Hits of a federated search, or values of a facet, will be merged with those of other servers. */
+  /**
+   * Hits of a federated search, or values of a facet, will be merged with those of other servers.
+   */
   forMerging?: boolean;
-  /** Heads tell where hits stand. */
+  /** Heads include the positions of hits. */
   hitSpans?: boolean;
 }
 
@@ -45,16 +47,17 @@ export interface SearchLoad {
   running: number;
   waiting: number;
   waitingMax: number;
-  /** Searches since the start whose time was up before all of them was done. */
+  /** Searches since the start that reached their time limit before they were done. */
   degraded: number;
 }
 
 export interface SearchLimits extends RequestLimits {
-  /** Queries of one multi-search that run or wait for their turn at once. */
+  /** Queries of one multi-search that run or wait for a permit concurrently. */
   queriesAtOnce: number;
 }
 /**
- * Embeds what a search looks for with an embedder of the index. Rejects with `vector_embedding_error`.
+ * Embeds the query of a search with an embedder of the index. Rejects with
+ * `vector_embedding_error`.
  * @param deadline ms since the epoch
  */
 export type EmbedQuery = (
@@ -67,14 +70,14 @@ export type EmbedQuery = (
 /** A search of one index. */
 interface Asked<T> {
   uid: string;
-  /** The index, each time that it is looked at. Throws when it is not there. */
+  /** Returns the index, looked up each time. Throws when it does not exist. */
   find(): IndexEntry;
   params: T;
 }
 
 const CUTOFF_MS_DEFAULT = 1500;
 
-/** Searches of indexes of this server. */
+/** Searches the indexes of this server. */
 export class LocalSearch {
   readonly #registry: IndexRegistry;
   readonly #queue: SearchQueue;
@@ -82,7 +85,7 @@ export class LocalSearch {
   readonly #limits: SearchLimits;
   readonly #embedQuery: EmbedQuery;
   readonly #suspended: SuspendedSearches;
-  /** Searches whose time was up before all of them was done. */
+  /** Searches that reached their time limit before they were done. */
   #degraded = 0;
 
   constructor(
@@ -113,7 +116,7 @@ export class LocalSearch {
     }, caller.signal);
   }
 
-  /** A search of one index, which has a permit. */
+  /** A search of one index that holds a permit. */
   async #one(
     permit: Permit,
     asked: Asked<SearchRequest>,
@@ -145,7 +148,7 @@ export class LocalSearch {
         const request = planFacetSearch(params, this.#features(), more, vector);
         return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
       };
-      // Without a least score vectors find every document, so the vector does not matter.
+      // Without a minimum score vectors find every document, so any vector will do.
       const every = (params.hybrid?.minScore ?? null) === null;
       return every
         ? resultFrom(uid, ask())
@@ -166,9 +169,10 @@ export class LocalSearch {
   }
 
   /**
-   * Asks the engine, with the embedding of the query where one is needed and `vector` is not given: at once where
-   * vectors alone count, else once the engine says that the words are not good enough. Words have to do where none is
-   * to be had in time. The permit is given back while the query is embedded.
+   * Calls the engine, with the embedding of the query where one is needed and `vector` is not
+   * given: immediately where only vectors count, otherwise once the engine finds that the words are
+   * not good enough. If there is no embedding in time, words have to suffice. The permit is given
+   * back while the query is embedded.
    */
   async #withVector(
     permit: Permit,
@@ -189,7 +193,7 @@ export class LocalSearch {
       caller.signal,
       async () => {
         const made = await embed();
-        // It may have been deleted meanwhile.
+        // The index may have been deleted meanwhile.
         find();
         return made;
       },
@@ -219,7 +223,7 @@ export class LocalSearch {
     }
   }
 
-  /** The same search with the vector that an embedder makes of it, so that nobody else has to make it. */
+  /** The same search with its vector added, so that no other server has to make it. */
   async embedded<T extends VectorRequest>(uid: string, params: T): Promise<T> {
     if (!needsVector(params) || this.#registry.get(uid) === undefined) return params;
     const vector = await this.#vectorOf(uid, params, this.#deadlineOf(uid));
@@ -232,7 +236,7 @@ export class LocalSearch {
     return { running, waiting, waitingMax, degraded: this.#degraded };
   }
 
-  /** Searches of one request, each of which takes its own turn. */
+  /** The searches of one request; each takes its own permit. */
   separate(
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
@@ -250,7 +254,7 @@ export class LocalSearch {
     );
   }
 
-  /** Queries whose hits are merged into one list; together they take one permit. */
+  /** Queries whose hits are merged into one list; they share one permit. */
   federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
@@ -315,7 +319,7 @@ export class LocalSearch {
     const pause = pauser();
     try {
       for (const { handle } of [...entries, ...others]) {
-        // Busy at once, so that opening the next index cannot close this one.
+        // Marked busy now, so that opening the next index cannot close this one.
         handle.busy++;
         handles.push(handle);
         await pause();
@@ -337,7 +341,7 @@ export class LocalSearch {
     }
   }
 
-  /** Embeds the queries that came without a vector. The first failing one in order is reported. */
+  /** Embeds the queries that came without a vector. Reports the first failure in order. */
   async #vectorsOf(permit: Permit, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
     if (!queries.some(needsVector)) return [];
     const vectorOf = async (query: MultiSearchQuery, position: number): Promise<QueryVector> => {
@@ -363,7 +367,7 @@ export class LocalSearch {
     return entry;
   }
 
-  /** An index that only `facetsByIndex` names. */
+  /** An index that appears only in `facetsByIndex`. */
   #entryOfFacets(uid: string): IndexEntry {
     const entry = this.#registry.get(uid);
     if (entry !== undefined) return entry;
@@ -373,7 +377,7 @@ export class LocalSearch {
   }
 }
 
-/** Whether an embedder has to make the vector that counts. */
+/** Whether an embedder has to make the decisive vector. */
 function needsVector(params: VectorRequest): boolean {
   return searchKind(params) !== 'words' && !isGiven(params.vector);
 }
@@ -392,7 +396,7 @@ function metadataOf(indexUid: string, entry: IndexEntry, { q }: SearchRequest): 
   };
 }
 
-/** Hexadecimal digits, and how many were taken. */
+/** Hexadecimal digits, and how many were used. */
 let random = '';
 let used = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
- * whole network, and those that another server sends on.
+ * Searches that involve other servers of the network (docs/behaviour/network.md): queries that name
+ * a remote, queries of the whole network, and those that another server sends on.
  */
 import { ApiError } from '../../contract/errors.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
@@ -24,7 +24,7 @@ import type { SearchCaller } from '../caller.ts';
 import type { LocalSearch, RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
-/** A caller, and what the answers to it are taken from. */
+/** A caller, and the memory for responses to it. */
 type Holding = SearchCaller & Asker;
 
 export interface NetworkServices {
@@ -42,16 +42,16 @@ interface PositionedQuery {
   position: number;
 }
 
-/** What the servers of the network have answered. */
+/** The responses of the servers of the network. */
 interface Answered {
-  /** Where hits are equal, those of an earlier one come first. */
+  /** If hits are equal, those of an earlier response come first. */
   responses: ServerResponse[];
-  /** What the merge needs to know of the servers. */
+  /** What the merge needs to know about the servers. */
   about: Pick<EngineMergeRequest, 'servers' | 'remoteErrors' | 'responseBytesMax'>;
 }
 
 const LIMIT_DEFAULT = 20;
-/** Of separate searches. */
+/** Concurrency of separate searches. */
 const AT_ONCE = 4;
 
 export class NetworkSearch {
@@ -63,7 +63,7 @@ export class NetworkSearch {
     this.#services = services;
   }
 
-  /** Whether another server of the network asks, which merges the answers of several. */
+  /** Whether another server of the network, which merges several responses, sends the request. */
   isAskedBy({ proxied }: SearchCaller): boolean {
     return proxied && this.#services.fanOut.isOn;
   }
@@ -129,7 +129,7 @@ export class NetworkSearch {
     ]);
   }
 
-  /** The same question to all other servers. */
+  /** The same request to all other servers. */
   #toAll(path: string, request: object): Map<string, RemoteQuestion> {
     const question: RemoteQuestion = {
       ...{ method: 'POST', path, body: bodyText(request), isOptional: true },
@@ -164,7 +164,7 @@ export class NetworkSearch {
         `No server of the network has a document \`${id}\` to compare others with.`,
       );
     }
-    // The document itself is found as well, and left out.
+    // The document itself is found as well, and removed.
     const federation: Federation = { offset: 0, limit: limit === 0 ? 0 : offset + limit + 1 };
     const queries = (vectors.length === 0 ? [null] : vectors).map((vector): MultiSearchQuery => ({
       ...shown,
@@ -201,7 +201,7 @@ export class NetworkSearch {
     return this.#scored(positioned, federation, caller, options);
   }
 
-  /** A federated search of which some queries are for others. */
+  /** A federated search with some queries for other servers. */
   async #federated(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
@@ -220,7 +220,10 @@ export class NetworkSearch {
     return this.#services.merger.merge(merging, responses);
   }
 
-  /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
+  /**
+   * Searches of which some are of the whole network; few run concurrently. Reports the first
+   * failure in order.
+   */
   async separate(
     queries: readonly MultiSearchQuery[],
     caller: SearchCaller,
@@ -254,9 +257,9 @@ export class NetworkSearch {
   }
 
   /**
-   * One search of the whole network, answered like that of one index.
-   * @param shown `shownUid` stands before everything else in the answer; with `hidesOrigin` hits do not say where they are
-   *   from
+   * One search of the whole network, with the response of a search of one index.
+   * @param shown `shownUid` is written at the start of the response; with `hidesOrigin` hits do not
+   *   name the server they are from
    */
   async #whole(
     uid: string,
@@ -264,7 +267,7 @@ export class NetworkSearch {
     caller: Holding,
     { shownUid, hidesOrigin = false }: { shownUid?: string; hidesOrigin?: boolean },
   ): Promise<SearchResponse> {
-    // Pins are those of one index; a merged list has none.
+    // Pins are for one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
     const made = await this.#search.embedded(uid, unpinned);
     const { offset, limit, page, hitsPerPage, facets, ...query } = made;
@@ -287,7 +290,7 @@ export class NetworkSearch {
     return this.#services.merger.merge(merging, responses);
   }
 
-  /** Asks this server and others at the same time. */
+  /** Queries this server and others concurrently. */
   async #ask(
     queries: readonly MultiSearchQuery[],
     federation: Federation,
@@ -336,7 +339,7 @@ export class NetworkSearch {
     return { responses, about: { servers, remoteErrors: others.errors, responseBytesMax } };
   }
 
-  /** The answer of this server to some queries of a request, with what merging needs. */
+  /** The response of this server to some queries of a request, with what merging needs. */
   async #scored(
     positioned: readonly PositionedQuery[],
     federation: Federation,
@@ -368,12 +371,12 @@ export class NetworkSearch {
   }
 }
 
-/** Which part of the merged list is wanted. */
+/** The requested part of the merged list. */
 function windowOf({ offset, limit, page, hitsPerPage }: Federation): EngineMergeRequest['window'] {
   return { offset, limit, page, hitsPerPage };
 }
 
-/** What each server is asked for: its list up to the end of the window. */
+/** The part requested of each server: its list up to the end of the window. */
 function wholeList({ offset, limit, page, hitsPerPage }: Federation): Federation {
   if ((page ?? hitsPerPage ?? null) === null) {
     const size = limit ?? LIMIT_DEFAULT;
@@ -382,7 +385,7 @@ function wholeList({ offset, limit, page, hitsPerPage }: Federation): Federation
   return { page: 1, hitsPerPage: exact((page ?? 1) * (hitsPerPage ?? LIMIT_DEFAULT)) };
 }
 
-/** As JSON carries it without loss. */
+/** The number as JSON can represent it exactly. */
 function exact(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER);
 }
@@ -391,7 +394,7 @@ function positionsOf(positioned: readonly PositionedQuery[]): number[] {
   return positioned.map(({ position }) => position);
 }
 
-/** Whether a query names a remote, or asks the whole network. */
+/** Whether a query names a remote, or is of the whole network. */
 export function asksOthers(queries: readonly MultiSearchQuery[]): boolean {
   return queries.some(
     ({ useNetwork, federationOptions }) =>
@@ -399,7 +402,10 @@ export function asksOthers(queries: readonly MultiSearchQuery[]): boolean {
   );
 }
 
-/** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
+/**
+ * Distributes the queries to servers. `whole`: remotes that no query names, included because a
+ * query is of the whole network.
+ */
 function partition(
   queries: readonly MultiSearchQuery[],
   { network: { self }, others, isMember }: FanOut,
@@ -442,32 +448,35 @@ function remoteBody(positioned: readonly PositionedQuery[], federation: Federati
   return bodyText({ queries, federation });
 }
 
-/** Parameters that were not given stay so. Filters that are text already are written as what they say. */
+/** Absent parameters stay absent. Filters that are text already are written as they are. */
 function bodyText(request: object): string {
   return JSON.stringify(request, (_, value: unknown) => (value === null ? undefined : value));
 }
 
-/** An error of one of several queries tells its position in the request, not in what this server was asked. */
+/**
+ * The error with the position of its query in the request instead of that in the part for this
+ * server.
+ */
 function atPosition(error: unknown, positioned: readonly PositionedQuery[]): unknown {
   if (!(error instanceof ApiError) || error.at.query === undefined) return error;
   return error.locatedAt({ query: positioned[error.at.query]?.position ?? error.at.query });
 }
 
-/** What the two halves of a hybrid search count. */
+/** Sizes of the two halves of a hybrid search. */
 function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
   if (searchKind(query) !== 'hybrid') return undefined;
   const vectors = query.hybrid?.semanticRatio ?? SEMANTIC_RATIO_DEFAULT;
   return { words: 1 - vectors, vectors };
 }
 
-/** Faults of the filter have codes of their own where similar documents are looked for. */
+/** Faults of the filter have separate codes in searches for similar documents. */
 function ofSimilar(error: unknown): unknown {
   const plain = ofWhole(error);
   if (!(plain instanceof ApiError) || plain.code !== 'invalid_search_filter') return plain;
   return new ApiError('invalid_similar_filter', plain.message);
 }
 
-/** An error of the only query of a request. */
+/** The error of the only query of a request. */
 function ofWhole(error: unknown): unknown {
   return error instanceof ApiError ? error.ofWhole() : error;
 }

@@ -4,10 +4,10 @@ import type { SearchResponse } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 
 /**
- * Runs the searches of one request in their order, few at a time, so that searches of others come between them. The first
- * failing one in order is reported, and none behind it is begun any more; nor when their answers are too large together, or
- * the client has gone away.
- * @param run the search at a position. `bytesLeft`: what its answer may have
+ * Runs the searches of one request in order, few at a time, so that searches of others run between
+ * them. Reports the first failure in order, and starts no search after it; nor when the responses
+ * are too large together, or the client has disconnected.
+ * @param run runs the search at a position. `bytesLeft`: limit of its response
  */
 export async function severally(
   count: number,
@@ -27,7 +27,8 @@ export async function severally(
     failure = error;
   };
   signal.onAbort(() => fail(0, new Error('the client went away')));
-  // Answers that come while others are begun are taken in the same turn of the event loop, without an end.
+  // Results that arrive while others are started are handled in the same iteration of the event
+  // loop, which could go on without end.
   const pause = pauser();
   const runSome = async (): Promise<void> => {
     while (next < failed) {
@@ -39,7 +40,7 @@ export async function severally(
         bytesLeft -= response.bytes.length;
         if (bytesLeft < 0) throw responseTooLarge(limits);
       } catch (error) {
-        // The limit is that of the request, not what the other answers have left of it.
+        // Report the limit of the request, not what the other responses have left of it.
         fail(position, !isWhole && isResponseTooLarge(error) ? responseTooLarge(limits) : error);
       }
       await pause();
