@@ -15,7 +15,7 @@ function documentsOf(responses: readonly string[], asked: Record<string, unknown
   const fanOut = {
     ...{ network: { self: null, remotes: {} }, others, isMember: false },
     holding: (run: (of: typeof held) => unknown) => run(held),
-    askBeside: async (
+    askConcurrently: async (
       _: null,
       questions: Map<string, RemoteQuestion>,
       read: (body: Buffer) => Promise<unknown>,
@@ -32,7 +32,7 @@ function documentsOf(responses: readonly string[], asked: Record<string, unknown
           errors[name] = { code: 'remote_bad_response' };
         }
       }
-      return { here: null, answers: read_, errors };
+      return { here: null, responses: read_, errors };
     },
   } as unknown as FanOut;
   const limits = DEFAULT_LIMITS;
