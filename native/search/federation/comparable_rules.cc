@@ -44,12 +44,12 @@ Status Compare(const List& list, const List& longest) {
   for (size_t i = 0; i < common; ++i) {
     if (list.classes[i].kind == longest.classes[i].kind) continue;
     const std::string message =
-        "The results cannot be compared with those of `" + PathOfQuery(longest.query) +
-        "`: they are ordered by " + list.classes[i].name + " where the others are ordered by " +
+        "The results cannot be compared with those of `.queries[" + std::to_string(longest.query) +
+        "]`: they are ordered by " + list.classes[i].name + " where the others are ordered by " +
         longest.classes[i].name + ". Use the same kinds of ranking rules and the same directions " +
         "of sort in the same order, or separate searches.";
-    return Inside(PathOfQuery(list.query),
-                  Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+    return Status::Invalid(message, "invalid_multi_search_query_ranking_rules")
+        .At({.query = list.query});
   }
   return Status::Ok();
 }

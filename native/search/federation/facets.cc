@@ -39,8 +39,7 @@ Status CheckOrders(const FacetsByIndex& facets) {
           name(known->second.by_count) + " in the index `" + std::string(known->second.uid) +
           "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
           "one of them, or remove `federation.mergeFacets`.";
-      return Inside(PathOfFacets(uid),
-                    Status::Invalid(message, "invalid_multi_search_facet_order"));
+      return Status::Invalid(message, "invalid_multi_search_facet_order").At(PlaceOfFacets(uid));
     }
   }
   return Status::Ok();
@@ -100,8 +99,8 @@ Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federat
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
-        return Inside(PathOfFacets(uid),
-                      Status(status.code(), status.message() + note, status.detail()));
+        return Status(status.code(), status.message() + note, status.detail())
+            .At(PlaceOfFacets(uid));
       }
       of_index.distributions = std::move(*distributions);
     }

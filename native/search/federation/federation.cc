@@ -33,11 +33,11 @@ Status CheckDistinct(const FederatedRequest& request, const Federation& federati
     const index::Settings& settings = *index.snapshot->settings;
     const auto rule = settings.Filterable(*request.distinct);
     if (rule && rule->first.filterable()) continue;
-    return Inside(".federation.distinct",
-                  Status::Invalid("The attribute `" + *request.distinct +
-                                      "` is not filterable in the index `" + uid + "`. " +
-                                      settings.FilterableText(),
-                                  "invalid_search_distinct"));
+    return Status::Invalid("The attribute `" + *request.distinct +
+                               "` is not filterable in the index `" + uid + "`. " +
+                               settings.FilterableText(),
+                           "invalid_search_distinct")
+        .At({.path = "federation.distinct"});
   }
   return Status::Ok();
 }
@@ -46,11 +46,7 @@ Status CheckDistinct(const FederatedRequest& request, const Federation& federati
 Status FirstFault(const Federation& federation) {
   for (size_t i = 0; i < federation.queries.size(); ++i) {
     const FederatedQuery& query = federation.queries[i];
-    const Status& status = query.status;
-    if (status.ok()) continue;
-    return Inside(
-        PathOfQuery(i),
-        Status(status.code(), "Index `" + query.uid + "`: " + status.message(), status.detail()));
+    if (!query.status.ok()) return query.status.At({.query = i, .index = query.uid});
   }
   return Status::Ok();
 }
@@ -119,11 +115,6 @@ Status RunQueries(Federation& federation) {
   return FirstFault(federation);
 }
 
-Status Inside(const std::string& path, const Status& status) {
-  return Status(status.code(), "Inside `" + path + "`: " + status.message(), status.detail());
-}
-
-std::string PathOfQuery(size_t query) { return ".queries[" + std::to_string(query) + "]"; }
-std::string PathOfFacets(const std::string& uid) { return ".federation.facetsByIndex." + uid; }
+Place PlaceOfFacets(const std::string& uid) { return {.path = "federation.facetsByIndex." + uid}; }
 
 }  // namespace gannet::search

@@ -53,12 +53,10 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
 
 // Runs the queries, each from its best hit on.
 // Threads: starts some of its own when there are several queries; all end before it returns.
-// An error is that of the first query at fault, whose place stands in front of the message.
+// An error is that of the first query at fault, with its place.
 Status RunQueries(Federation& federation);
 
-// What is at fault, in front of the message.
-Status Inside(const std::string& path, const Status& status);
-std::string PathOfQuery(size_t query);
-std::string PathOfFacets(const std::string& uid);
+// What a request says of the facets of an index.
+Place PlaceOfFacets(const std::string& uid);
 
 }  // namespace gannet::search

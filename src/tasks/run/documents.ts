@@ -32,7 +32,7 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
     const only = tasks[0]!;
     if (tasks.length === 1) {
       const refused = refusedKey(only, batch.indexUid!, entry.summary.primaryKey);
-      if (refused !== null) throw refused;
+      if (refused !== null) return allFailed(batch, refused);
     }
     progress.enter(1, 'computing document changes', 1, 3);
     const payloads: Buffer[] = [];
@@ -75,19 +75,13 @@ export async function runOnIndex(
       if (target.created) await registry.discard(target.entry);
       throw error;
     }
-    ends = allFailed(batch, prefixed(error, batch.indexUid!));
+    ends = allFailed(batch, error.locatedAt({ index: batch.indexUid! }));
   }
   // What was done so far is a turn of the event loop, and the state may be long.
   await setImmediate();
   target.entry.refresh(batch.kind === 'settings' || batch.kind === 'clearAndSettings');
   await setImmediate();
   return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };
-}
-
-/** Failures of a whole batch tell which index they are about. */
-function prefixed(error: ApiError, indexUid: string): ApiError {
-  if (error.message.includes(`\`${indexUid}\``)) return error;
-  return error.locatedAt({ index: indexUid });
 }
 
 /** What the engine reports of a batch, turned into the ends of its tasks after a restart. */

@@ -145,11 +145,21 @@ json::Value BodyOf(const Result<std::string>& answer) {
   return answer.ok() ? json::Value::Parse(*answer) : json::Value();
 }
 
+// As the server shows it: src/contract/errors.ts.
+std::string Shown(const Status& status) {
+  const Place place = status.place() == nullptr ? Place() : *status.place();
+  std::string out;
+  if (place.query) out = "Inside `.queries[" + std::to_string(*place.query) + "]`: ";
+  if (!place.path.empty()) out = "Inside `." + place.path + "`: ";
+  if (!place.index.empty()) out += "Index `" + place.index + "`: ";
+  return out + status.message();
+}
+
 void ExpectError(const Result<std::string>& answer, const std::string& code,
                  const std::string& beginning) {
   ASSERT_FALSE(answer.ok()) << *answer;
   EXPECT_EQ(answer.status().detail(), code);
-  EXPECT_TRUE(answer.status().message().starts_with(beginning)) << answer.status().message();
+  EXPECT_TRUE(Shown(answer.status()).starts_with(beginning)) << Shown(answer.status());
 }
 
 struct FoundHit {
