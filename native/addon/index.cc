@@ -48,7 +48,18 @@ Napi::Value IsMerging(const Napi::CallbackInfo& info) {
 
 Napi::Value ReplaceSettings(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
-  if (open) open->index->ReplaceSettings(info[1].ToString().Utf8Value());
+  if (!open || !info[1].IsObject()) return info.Env().Undefined();
+  const auto given = info[1].As<Napi::Object>();
+  index::StoredSettings settings{given.Get("json").ToString().Utf8Value(), {}};
+  const auto values = given.Get("long").As<Napi::Object>();
+  const auto names = values.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    const std::string name = names.Get(i).ToString().Utf8Value();
+    const auto bytes = values.Get(name).As<Napi::Buffer<char>>();
+    settings.long_values.emplace(name, std::string(bytes.Data(), bytes.Length()));
+  }
+  const Status status = open->index->ReplaceSettings(std::move(settings));
+  if (!status.ok()) MakeError(info.Env(), status).ThrowAsJavaScriptException();
   return info.Env().Undefined();
 }
 
@@ -93,8 +104,8 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
-  out += ",\"embeddersComplete\":";
-  out += snapshot->settings->embedders_complete ? "true" : "false";
+  out += ",\"settingsAreCurrent\":";
+  out += snapshot->settings->are_current ? "true" : "false";
   number("numberOfDocuments", snapshot->documents.size());
   number("rawDocumentDbSize", row_bytes);
   const auto vectors = snapshot->CountEmbeddings();

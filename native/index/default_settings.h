@@ -47,7 +47,7 @@ inline constexpr char kDefaultSettings[] = R"json({
   "pagination": {
     "maxTotalHits": 1000
   },
-  "searchCutoffMs": null,
+  "searchCutoffMs": 1500,
   "localizedAttributes": [],
   "embedders": {},
   "facetSearch": true,

@@ -12,7 +12,6 @@
 #include <set>
 
 #include "base/bytes.h"
-#include "base/json.h"
 #include "index/external_id.h"
 #include "index/keys.h"
 #include "segment/layout.h"
@@ -77,33 +76,6 @@ uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, Segmen
   const auto found = std::find_if(files.begin(), files.end(),
                                   [&](const auto& change) { return change.first == id; });
   return found == files.end() ? 0 : found->second;
-}
-
-// So begin settings of form 1 that have long values: with the places of these, which nothing needs.
-constexpr std::string_view kLongPlaces = "{\"longPlaces\":";
-
-StoredSettings WithoutLongPlaces(std::string_view stored) {
-  // Longer values of these were long ones.
-  constexpr size_t kLongBytes = 16 << 10;
-  constexpr std::string_view kNames[] = {"stopWords", "nonSeparatorTokens", "separatorTokens",
-                                         "dictionary", "synonyms"};
-  StoredSettings settings;
-  std::string sizes, members;
-  const json::Value object = json::Value::Parse(stored);
-  for (const auto& [name, value] : object.members()) {
-    if (name == "longPlaces") continue;
-    std::string_view text = value.text();
-    if (text.size() >= kLongBytes && std::count(std::begin(kNames), std::end(kNames), name) > 0) {
-      sizes += (sizes.empty() ? "\"" : ",\"") + name + "\":" + std::to_string(text.size());
-      settings.long_values.emplace(name, text);
-      text = "null";
-    }
-    members += ',';
-    AppendJsonString(members, name);
-    members.append(":").append(text);
-  }
-  settings.json = "{\"long\":{" + sizes + "}" + members + "}";
-  return settings;
 }
 
 void ReadSettings(Snapshot& snapshot) {
@@ -219,7 +191,6 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main"));
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
-  GANNET_RETURN_IF_ERROR(index->MoveLongSettings());
   GANNET_RETURN_IF_ERROR(index->Load());
   // What needs no room on the disk goes on without: the next opening tries again.
   static_cast<void>(index->WriteMissingSums());
@@ -342,25 +313,6 @@ Status Index::PutSettings(store::WriteTransaction& txn, const StoredSettings* be
       GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::LongSetting(name), value));
   }
   return txn.Put(main_, keys::kSettings, after->json);
-}
-
-Status Index::MoveLongSettings() {
-  if (env_->form() == store::Environment::kForm) return Status::Ok();
-  StoredSettings moved;
-  {
-    GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
-    GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kSettings));
-    if (stored && stored->starts_with(kLongPlaces)) moved = WithoutLongPlaces(*stored);
-  }
-  const auto write = [&]() -> Status {
-    GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-    if (!moved.json.empty()) GANNET_RETURN_IF_ERROR(PutSettings(txn, nullptr, &moved));
-    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
-    return txn.Commit();
-  };
-  const Status status = write();
-  // Where nothing moves the index can be used as it is: the next opening tries again.
-  return moved.json.empty() ? Status::Ok() : status;
 }
 
 std::string Index::FilePath(uint64_t number) const {
@@ -488,6 +440,8 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
     GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, ExternalIdKey(id),
                                    {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
   }
+  if (env_->form() != store::Environment::kForm)
+    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
   std::string bytes;
   for (const auto& segment : after.segments) {
     const auto old = std::find_if(before.segments.begin(), before.segments.end(),
@@ -655,17 +609,18 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   return Status::Ok();
 }
 
-void Index::ReplaceSettings(std::string json) {
-  const std::lock_guard lock(commit_mutex_);
-  const std::shared_ptr<const Snapshot> before = snapshot();
-  StoredSettings settings;
-  if (before->stored_settings != nullptr) settings = *before->stored_settings;
-  settings.json = std::move(json);
+Status Index::ReplaceSettings(StoredSettings settings) {
   Commit commit;
   commit.settings = std::make_shared<const StoredSettings>(std::move(settings));
+  const Status stored = Apply(commit);
+  if (stored.ok()) return stored;
+  // What needs no room on the disk goes on without: the next opening tries again.
+  const std::lock_guard lock(commit_mutex_);
+  const std::shared_ptr<const Snapshot> before = snapshot();
   auto after = std::make_shared<Snapshot>(*before);
   ApplyValues(commit, *after);
   Publish(*before, std::move(after));
+  return Status::Ok();
 }
 
 void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after) {

@@ -123,10 +123,9 @@ class Index {
   // wait meanwhile. Not synced. dir: absent; on failure what was made is left.
   Status CopyTo(const std::string& dir);
 
-  // Takes the same settings in today's form until the next change of settings stores them. For
-  // settings that an older version has stored; call it before the first search and the first batch.
-  // json: see StoredSettings; long values stay as they are.
-  void ReplaceSettings(std::string json);
+  // Stores the same settings in today's form, or takes them until the next opening where they
+  // cannot be stored. Call it before the first search and the first batch.
+  Status ReplaceSettings(StoredSettings settings);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }
@@ -153,8 +152,6 @@ class Index {
   Status PutSums(store::WriteTransaction& txn, const FileSums& sums);
   // For an index of before, which has none. Where it fails the index is as it was.
   Status WriteMissingSums();
-  // For an index of before, whose long settings are a part of the others.
-  Status MoveLongSettings();
   Result<std::shared_ptr<const StoredSettings>> LoadSettings(const store::ReadTransaction& txn);
   // after: null, or settings that replace those of before.
   Status PutSettings(store::WriteTransaction& txn, const StoredSettings* before,

@@ -33,7 +33,7 @@ EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder
                             const json::Value& state) {
   EmbedderSettings settings;
   settings.name = name;
-  settings.user_provided = embedder["source"].string() == "userProvided";
+  settings.computes = state["computes"].boolean(true);
   const uint64_t dimensions = embedder["dimensions"].integer(state["dimensions"].integer());
   if (dimensions <= vector::kDimensionsMax) settings.dimensions = static_cast<uint32_t>(dimensions);
   settings.binary_quantised = embedder["binaryQuantized"].boolean();
@@ -183,17 +183,15 @@ Settings Settings::FromJson(const json::Value& object) {
     settings.facet_order_by_count[field] = order.string() == "count";
   }
   settings.max_total_hits = stored["pagination"]["maxTotalHits"]->integer();
-  if (const json::Value& cutoff = *stored["searchCutoffMs"];
-      cutoff.kind() == json::Value::Kind::kNumber) {
-    settings.search_cutoff_ms = cutoff.integer();
-  }
+  settings.search_cutoff_ms = stored["searchCutoffMs"]->integer();
   for (const json::Value& item : stored["localizedAttributes"]->items()) {
     settings.localized.push_back(LocalizedRuleOf(item));
   }
+  settings.are_current = !object.Has("longPlaces");
   for (const auto& [name, embedder] : stored["embedders"]->members()) {
     const json::Value& state = object["embedderStates"][name];
     settings.embedders.push_back(EmbedderOf(name, embedder, state));
-    settings.embedders_complete &= state.Has("distribution");
+    settings.are_current &= state.Has("computes");
   }
   std::sort(settings.embedders.begin(), settings.embedders.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -319,7 +317,7 @@ const EmbedderSettings* Settings::Embedder(std::string_view name) const {
 
 bool Settings::SameVectors(const Settings& other) const {
   const auto same = [](const EmbedderSettings& a, const EmbedderSettings& b) {
-    return a.name == b.name && a.user_provided == b.user_provided && a.dimensions == b.dimensions &&
+    return a.name == b.name && a.computes == b.computes && a.dimensions == b.dimensions &&
            a.binary_quantised == b.binary_quantised;
   };
   return std::equal(embedders.begin(), embedders.end(), other.embedders.begin(),

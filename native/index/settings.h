@@ -50,8 +50,8 @@ struct RankingRule {
 // One embedder (embedders.md 2), as far as the engine needs to know.
 struct EmbedderSettings {
   std::string name;
-  bool user_provided = false;  // vectors come with the documents, none are made
-  uint32_t dimensions = 0;     // 0: not given; see Snapshot::DimensionsOf
+  bool computes = true;     // else all vectors come with the documents
+  uint32_t dimensions = 0;  // 0: not given; see Snapshot::DimensionsOf
   bool binary_quantised = false;
   struct Distribution {
     double mean, sigma;
@@ -92,12 +92,12 @@ struct Settings {
   uint64_t max_values_per_facet = 0;
   std::map<std::string, bool, std::less<>> facet_order_by_count;  // field or "*" -> by count
   uint64_t max_total_hits = 0;
-  std::optional<uint64_t> search_cutoff_ms;
+  uint64_t search_cutoff_ms = 0;
   std::vector<LocalizedRule> localized;
   std::vector<EmbedderSettings> embedders;  // ascending by name
-  // Each has in its state how its similarities are spread. Those of older folders do not: see
-  // Index::ReplaceSettings.
-  bool embedders_complete = true;
+  // In today's form: long values apart, and of each embedder all that its state tells. Those of
+  // older folders are not: see Index::ReplaceSettings.
+  bool are_current = true;
   bool facet_search = false;
   bool prefix_search = false;
 

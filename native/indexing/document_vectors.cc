@@ -88,14 +88,14 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
     const auto found = members.find(embedder.name);
     if (found == members.end()) {
       if (known && RemakeOf(i) != Remake::kAll) continue;
-      if (embedder.user_provided) return MissingVectors(document_id, embedder.name, members);
+      if (!embedder.computes) return MissingVectors(document_id, embedder.name, members);
       ApplyAbsent(i, false);
       continue;
     }
     GANNET_ASSIGN_OR_RETURN(
         const VectorsEntry entry,
         ReadVectorsEntry(document_id, embedder.name, found->second, shapes_[i].dimensions));
-    if (embedder.user_provided && entry.regenerate && !entry.given() && !entry.removed) {
+    if (!embedder.computes && entry.regenerate && !entry.given() && !entry.removed) {
       return MissingVectors(document_id, embedder.name, members);
     }
     ApplyEntry(i, entry, false);
@@ -150,7 +150,7 @@ void DocumentVectors::ApplyEntry(size_t embedder, const VectorsEntry& entry, boo
 
 void DocumentVectors::ApplyAbsent(size_t embedder, bool document_exists) {
   State& state = states_[embedder];
-  if (after_.embedders[embedder].user_provided) return;
+  if (!after_.embedders[embedder].computes) return;
   if (document_exists && state.from != From::kNothing) {
     state.make |= (state.flags & segment::kRegenerate) != 0;
     return;

@@ -37,7 +37,7 @@ class Pass {
         made_(std::make_unique<SpooledEmbeddings>(folder, source.embedders)) {
     uint32_t next = 0;
     for (const index::EmbedderSettings& embedder : source.settings->embedders) {
-      numbers_.push_back(embedder.user_provided ? kNone : next++);
+      numbers_.push_back(embedder.computes ? next++ : kNone);
     }
     for (const char* name : {"_vectors", "_geo", "_geojson"})
       hidden_.push_back(source.fields->Find(name));
@@ -274,7 +274,7 @@ Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& 
                                                           EmbedCalls& calls, Progress& progress) {
   const auto& embedders = source.settings->embedders;
   if (std::all_of(embedders.begin(), embedders.end(),
-                  [](const auto& embedder) { return embedder.user_provided; })) {
+                  [](const auto& embedder) { return !embedder.computes; })) {
     return std::unique_ptr<SpooledEmbeddings>();
   }
   Pass pass(source, folder, calls, progress);

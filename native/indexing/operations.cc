@@ -236,7 +236,7 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
   for (size_t i = 0; i < embedders.size(); ++i) {
     const auto found = members.find(embedders[i].name);
     if (found == members.end()) {
-      missing |= embedders[i].user_provided;
+      missing |= !embedders[i].computes;
       continue;
     }
     ++known;
@@ -248,7 +248,7 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
     }
     if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(*entry);
     // There is nobody to make them.
-    if (embedders[i].user_provided && entry->regenerate && !entry->given() && !entry->removed &&
+    if (!embedders[i].computes && entry->regenerate && !entry->given() && !entry->removed &&
         missing_vectors.ok()) {
       missing_vectors = MissingVectors(id, embedders[i].name, members);
     }
@@ -284,7 +284,7 @@ Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {
       given.merge(members);
     }
     for (const index::EmbedderSettings& embedder : before_.settings->embedders) {
-      if (embedder.user_provided && !given.contains(embedder.name))
+      if (!embedder.computes && !given.contains(embedder.name))
         return MissingVectors(id, embedder.name, given);
     }
   }

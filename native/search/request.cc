@@ -8,8 +8,6 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint64_t kCutoffMsDefault = 1500;
-
 std::vector<std::string> StringsOr(const json::Value& value) {
   return value.Strings().value_or(std::vector<std::string>());
 }
@@ -159,9 +157,7 @@ Window SearchRequest::PageWindow(uint64_t most) const {
   return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};
 }
 
-uint64_t CutoffMs(const index::Snapshot& snapshot) {
-  return snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault);
-}
+uint64_t CutoffMs(const index::Snapshot& snapshot) { return snapshot.settings->search_cutoff_ms; }
 
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
   return Deadline::In(CutoffMs(snapshot), request.gone);

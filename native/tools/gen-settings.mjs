@@ -4,13 +4,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defaultSettings } from '../../src/contract/settings.ts';
+import { SEARCH_CUTOFF_MS } from '../../src/contract/settings/registry.ts';
 
 const READER = new URL('../index/settings.cc', import.meta.url);
 
 export function generate() {
   const read = [...readFileSync(READER, 'utf8').matchAll(/\bstored\["(\w+)"\]/g)];
   const names = read.map((match) => match[1]);
-  const all = defaultSettings();
+  // What null stands for, where it is the default.
+  const all = { ...defaultSettings(), searchCutoffMs: SEARCH_CUTOFF_MS };
   const defaults = Object.fromEntries(names.map((name) => [name, all[name]]));
   return `// The defaults of the settings that the engine reads.
 // Written by native/tools/gen-settings.mjs; do not edit.

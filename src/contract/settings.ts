@@ -107,15 +107,30 @@ const LONG_SETTING_UNITS = 16 * 1024;
 /** Maximum JSON of all long values of an index together, UTF-16 units. */
 const LONG_SETTINGS_UNITS_MAX = 8_000_000;
 
+/** The JSON of a long value; null: it is none. */
+function longText({ mayBeLong }: Setting, value: unknown): string | null {
+  if (mayBeLong !== true || !isGiven(value)) return null;
+  const text = JSON.stringify(value);
+  return text.length < LONG_SETTING_UNITS ? null : text;
+}
+
+/** Complete settings with their long values as JSON. */
+export function withLongValues(settings: Readonly<Record<string, unknown>>): typeof settings {
+  const long = SETTING_ENTRIES.flatMap((entry) => {
+    const text = longText(entry, settings[entry.name]);
+    return text === null ? [] : [[entry.name, new RawJson(text)]];
+  });
+  return { ...settings, ...Object.fromEntries(long) };
+}
+
 /** The change made by a large, valid body. For a separate thread: it may take seconds. */
 export function longChange(name: SettingName | 'all', body: unknown): SettingsChange {
   const settings = name === 'all' ? wholeSettings(body) : childSetting(name, body);
   const stored: PartialSettings = {};
   for (const entry of SETTING_ENTRIES) {
     const value = settings[entry.name];
-    if (entry.mayBeLong !== true || !isGiven(value)) continue;
-    const text = JSON.stringify(value);
-    if (text.length < LONG_SETTING_UNITS) continue;
+    const text = longText(entry, value);
+    if (text === null) continue;
     settings[entry.name] = new RawJson(text);
     const merged = entry.merge?.(entry.initial(), value);
     if (merged?.ok !== true) continue;

@@ -3,7 +3,7 @@ import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
 import type { AnyFields, FieldName, Fragments } from '../contract/embedders/fields.ts';
 import {
-  type ComputedEmbedder,
+  computes,
   type Embedder,
   type Embedders,
   indexingPart,
@@ -12,11 +12,6 @@ import {
   sourceOf,
 } from '../contract/embedders/sources.ts';
 import type { EmbedderStates } from '../engine/embedder-states.ts';
-
-/** Whether the server computes the embeddings of documents and queries. */
-export function computes(embedder: Embedder): embedder is ComputedEmbedder {
-  return embedder.source !== 'userProvided';
-}
 
 export function indexingFragments(embedder: Embedder): Fragments {
   return (indexingPart(embedder) as AnyFields).indexingFragments ?? {};

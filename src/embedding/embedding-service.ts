@@ -8,6 +8,7 @@ import type { PartEmbedder } from '../contract/embedders/composite.ts';
 import type { AnyFields } from '../contract/embedders/fields.ts';
 import {
   type ComputedEmbedder,
+  computes,
   type Embedder,
   type Embedders,
   indexingPart,
@@ -19,7 +20,6 @@ import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { chunkResult } from './chunk-result.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
-  computes,
   indexingFragments,
   numberFragments,
   searchFragments,

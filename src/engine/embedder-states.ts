@@ -5,6 +5,7 @@
 import { own } from '../base/own.ts';
 import type { Distribution } from '../contract/embedders/fields.ts';
 import {
+  computes,
   dimensionsOf,
   distributionOf,
   type Embedders,
@@ -24,6 +25,8 @@ export interface EmbedderState {
    * adds it.
    */
   distribution?: Distribution | null;
+  /** Whether embeddings are made, for the engine; else they come with the documents. `completeStates` adds it. */
+  computes?: boolean;
 }
 
 export type EmbedderStates = Record<string, EmbedderState>;
@@ -42,7 +45,8 @@ export function completeStates(
     const known = own(before, name);
     const dimensions = known?.dimensions ?? dimensionsOf(indexingPart(embedder));
     if (dimensions === null) return [];
-    return [[name, { ...known, dimensions, distribution: distributionOf(embedder) }]];
+    const distribution = distributionOf(embedder);
+    return [[name, { ...known, dimensions, distribution, computes: computes(embedder) }]];
   });
   return { ...settings, [EMBEDDER_STATES]: Object.fromEntries(states) };
 }

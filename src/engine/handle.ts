@@ -1,6 +1,7 @@
 import { type CancelSignal, NEVER_CANCELED } from '../base/cancel-signal.ts';
 import { longApart, longTogether } from '../base/long-values.ts';
 import { toApiError } from '../contract/errors.ts';
+import { withLongValues } from '../contract/settings.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import { completeStates } from './embedder-states.ts';
 import type {
@@ -73,10 +74,15 @@ export class IndexHandle {
     return longTogether(rest, (name) => stored.long[name]!);
   }
 
-  /** Adds what the engine needs about embedders to settings stored by an older version. */
-  completeSettings(): void {
-    const { rest } = longApart(completeStates(this.settings() ?? {}));
-    this.#sync(() => this.#native.replaceSettings(this.#handle, JSON.stringify(rest)));
+  /** Converts settings stored by an older version to the current form. */
+  upgradeSettings(): void {
+    // Older versions kept the offsets of long values here.
+    const { longPlaces: _, ...settings } = this.settings() ?? {};
+    const { rest, long } = longApart(withLongValues(completeStates(settings)));
+    const buffers = Object.fromEntries([...long].map(([name, { bytes }]) => [name, bytes]));
+    this.#sync(() =>
+      this.#native.replaceSettings(this.#handle, { json: JSON.stringify(rest), long: buffers }),
+    );
   }
 
   fields(): string[] {

@@ -5,6 +5,7 @@
  * their work on a native thread; the others take less than a millisecond. A rejected promise or a
  * thrown error is an `Error` whose `code` is a code of the error catalogue (`contract/errors.ts`)
  * such as `invalid_search_filter`, `no_space_left_on_device`, `io_error`, or `internal`.
+ * An error about a part of the request has the `ErrorLocation` `at`.
  */
 import type { EngineTuning } from './tuning.ts';
 
@@ -42,11 +43,10 @@ export interface NativeAddon {
   /** Why merges have failed since the last call, or null. */
   takeMergeFault(handle: number): string | null;
   /**
-   * Makes the engine use `json` instead of that of {@link StoredSettings} until the next change of
-   * settings stores them: the same settings in the current form. Call it before the first search
-   * and the first batch.
+   * Stores the same settings in the current form. Call it before the first search and the first
+   * batch.
    */
-  replaceSettings(handle: number, json: string): void;
+  replaceSettings(handle: number, settings: StoredSettings): void;
   /** JSON text of {@link IndexState}: the last committed state. */
   indexState(handle: number): string;
   /** The settings of the last committed state; null when they were never set. */
@@ -319,8 +319,8 @@ export interface StoredSettings {
 
 export interface IndexState {
   primaryKey: string | null;
-  /** Every embedder has a state with a distribution, possibly null: see `completeStates`. */
-  embeddersComplete: boolean;
+  /** Whether the settings are in the current form; see `IndexHandle.upgradeSettings`. */
+  settingsAreCurrent: boolean;
   numberOfDocuments: number;
   /** Of all embedders together. */
   numberOfEmbeddings: number;

@@ -288,7 +288,7 @@ export class IndexRegistry {
       if (!entry.isNew) {
         const state = handle.state();
         checkAgainst(entry, state);
-        if (!state.embeddersComplete) handle.completeSettings();
+        if (!state.settingsAreCurrent) handle.upgradeSettings();
       }
       handle.sweep();
     } catch (error) {

@@ -391,7 +391,7 @@ class MemoryIndex {
     return Object.assign(copy, {
       primaryKey: this.primaryKey,
       settings: this.settings,
-      embeddersComplete: true,
+      settingsAreCurrent: true,
       documents: new Map(this.documents),
       updatedAt: this.updatedAt,
       lastBatch: this.lastBatch,
@@ -425,7 +425,7 @@ class MemoryIndex {
     }
     return {
       primaryKey: this.primaryKey,
-      embeddersComplete: true,
+      settingsAreCurrent: true,
       numberOfEmbeddings: 0,
       numberOfEmbeddedDocuments: 0,
       numberOfDocuments: this.documents.size,

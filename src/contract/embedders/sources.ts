@@ -29,6 +29,11 @@ export function sourceOf(name: SourceName): (typeof SOURCES)[number] {
   return SOURCES.find((source) => source.name === name)!;
 }
 
+/** Whether embeddings are made here, of documents and of queries. */
+export function computes(embedder: Embedder): embedder is ComputedEmbedder {
+  return embedder.source !== 'userProvided';
+}
+
 /** The part of an embedder that embeds documents. */
 export function indexingPart(embedder: ComputedEmbedder): PartEmbedder;
 export function indexingPart(embedder: Embedder): SimpleEmbedder;

@@ -12,6 +12,9 @@ import { typoTolerance } from './typo-tolerance.ts';
 /** Maximum per index; each is looked for in every hit. */
 const FOREIGN_KEYS_MAX = 100;
 
+/** What a search has when its index says nothing. */
+export const SEARCH_CUTOFF_MS = 1500;
+
 const allAttributes = (): string[] => ['*'];
 const none = (): string[] => [];
 
@@ -181,13 +184,12 @@ export const SETTINGS = [
   embedders,
   setting({
     name: 'searchCutoffMs',
-    explanation:
-      'Milliseconds after which a search returns what it has ranked by then. 1500 by default.',
+    explanation: `Milliseconds after which a search returns what it has ranked by then. ${SEARCH_CUTOFF_MS} by default.`,
     methods: ['PUT'],
     code: 'invalid_settings_search_cutoff_ms',
     schema: { type: ['integer', 'null'], minimum: 0 },
     touches: [],
-    // null: 1500 ms.
+    // null: SEARCH_CUTOFF_MS.
     initial: (): number | null => null,
   }),
   localizedAttributes,

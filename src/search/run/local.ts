@@ -4,6 +4,7 @@ import { pauser } from '../../base/pauser.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { searchKind, type VectorRequest } from '../../contract/search-kind.ts';
 import type { FeatureSet } from '../../contract/features.ts';
+import { SEARCH_CUTOFF_MS } from '../../contract/settings/registry.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
 import type {
   FacetSearchRequest,
@@ -74,8 +75,6 @@ interface Asked<T> {
   find(): IndexEntry;
   params: T;
 }
-
-const CUTOFF_MS_DEFAULT = 1500;
 
 /** Searches the indexes of this server. */
 export class LocalSearch {
@@ -207,7 +206,7 @@ export class LocalSearch {
   }
 
   #deadlineOf(uid: string): number {
-    return Date.now() + (this.#registry.get(uid)?.settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT);
+    return Date.now() + (this.#registry.get(uid)?.settings.searchCutoffMs ?? SEARCH_CUTOFF_MS);
   }
 
   /** Undefined where the engine needs none. */

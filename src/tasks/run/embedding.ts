@@ -1,11 +1,7 @@
 /** Between batches and embedders: what a batch embeds, and what a change of settings means for embeddings. */
-import type { Embedders } from '../../contract/embedders/sources.ts';
+import { computes, type Embedders } from '../../contract/embedders/sources.ts';
 import { ApiError } from '../../contract/errors.ts';
-import {
-  computes,
-  type EmbeddingChange,
-  embeddingChanges,
-} from '../../embedding/embedder-state.ts';
+import { type EmbeddingChange, embeddingChanges } from '../../embedding/embedder-state.ts';
 import { EmbeddingError } from '../../embedding/embedding-error.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import { type EmbeddingService, TemplateFault } from '../../embedding/embedding-service.ts';

@@ -205,8 +205,11 @@ TEST_F(CommitTest, LongSettingsAreRecordsOfTheirOwn) {
   EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
   EXPECT_EQ(index_->snapshot()->settings->synonyms[0].second, std::vector<std::string>{"b c"});
 
-  index_->ReplaceSettings(both + " ");
-  EXPECT_EQ(stored()->json, both + " ");
+  const std::string spaced = both + " ";
+  ASSERT_TRUE(index_->ReplaceSettings({spaced, stored()->long_values}).ok());
+  index_.reset();
+  index_ = *Index::Open(folder_.path());
+  EXPECT_EQ(stored()->json, spaced);
   EXPECT_EQ(stored()->long_values.size(), 2u);
 
   apply(R"({"long":{"synonyms":2},"synonyms":null})", R"({"synonyms":0})", {"{}"});
@@ -214,6 +217,12 @@ TEST_F(CommitTest, LongSettingsAreRecordsOfTheirOwn) {
   apply(R"({"synonyms":{"x":["y"]}})", "{}", {});
   EXPECT_TRUE(stored()->long_values.empty());
   EXPECT_EQ(index_->snapshot()->settings->synonyms.size(), 1u);
+}
+
+TEST_F(CommitTest, SettingsOfAnOlderFormAreUsedInTodaysAlsoWhereTheyCannotBeStored) {
+  const FileSizeLimit limit(1);
+  ASSERT_TRUE(index_->ReplaceSettings({R"({"stopWords":["the"]})", {}}).ok());
+  EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
 }
 
 TEST_F(CommitTest, TheStateSurvivesReopening) {

@@ -24,7 +24,7 @@ using indexing::TestFolder;
 
 constexpr const char* kSettings =
     R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"],
-        "embedders":{"e":{"source":"userProvided","dimensions":4}}})";
+        "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

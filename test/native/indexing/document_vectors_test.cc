@@ -379,15 +379,14 @@ Result<std::string> RunMaking(index::Index& index, const std::string& steps,
 }
 
 std::string SettingsText(const NaiveSettings& settings) {
-  std::string out = "{\"embedders\":{";
-  bool first = true;
+  std::string embedders, states;
   for (const auto& [name, embedder] : settings) {
-    out += std::exchange(first, false) ? "\"" : ",\"";
-    out += name + "\":{\"source\":\"" + (embedder.user_provided ? "userProvided" : "rest") +
-           "\",\"dimensions\":" + std::to_string(embedder.dimensions) +
-           ",\"binaryQuantized\":" + (embedder.bits ? "true" : "false") + "}";
+    const std::string key = std::string(embedders.empty() ? "\"" : ",\"") + name + "\":{";
+    embedders += key + "\"dimensions\":" + std::to_string(embedder.dimensions) +
+                 ",\"binaryQuantized\":" + (embedder.bits ? "true" : "false") + "}";
+    states += key + "\"computes\":" + (embedder.user_provided ? "false" : "true") + "}";
   }
-  return out + "}}";
+  return "{\"embedders\":{" + embedders + "},\"embedderStates\":{" + states + "}}";
 }
 
 std::string CodeIn(const std::string& outcome) {

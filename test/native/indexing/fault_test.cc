@@ -116,7 +116,7 @@ namespace gannet::indexing {
 namespace {
 
 constexpr const char* kBefore = R"({"filterableAttributes":["color"],"sortableAttributes":["price"],
-    "embedders":{"e":{"source":"userProvided","dimensions":4}}})";
+    "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})";
 
 // Work on an open index, as the pools of the addon do it: what is thrown becomes a status.
 using Work = std::function<Status(index::Index&)>;
@@ -284,7 +284,7 @@ TEST_P(FaultTest, OfNewColumns) {
   FailEach([&](index::Index& index) {
     return StepsOf(index,
                    SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["price"],
-        "embedders":{"e":{"source":"userProvided","dimensions":4}}})"),
+        "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})"),
                    {});
   });
 }

@@ -21,12 +21,11 @@ class GraphsTest : public ::testing::Test {
   void SetUp() override {
     random_.seed(TestSeed());
     Open();
-    ASSERT_TRUE(
-        RunSteps(*index_,
-                 SettingsStep(R"({"embedders":{"e":{"source":"userProvided","dimensions":16},
-        "bits":{"source":"userProvided","dimensions":16,"binaryQuantized":true}}})"),
-                 {})
-            .ok());
+    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"embedders":{"e":{"dimensions":16},
+        "bits":{"dimensions":16,"binaryQuantized":true}},
+        "embedderStates":{"e":{"computes":false},"bits":{"computes":false}}})"),
+                         {})
+                    .ok());
     Add(0, 600);
   }
   void Open() {

@@ -53,7 +53,7 @@ constexpr std::string_view kSettings = R"({
   "pagination":{"maxTotalHits":1000000},
   "faceting":{"maxValuesPerFacet":1000000,"sortFacetValuesBy":{"*":"count"}},
   "searchCutoffMs":100000000,
-  "embedders":{"e":{"source":"userProvided","dimensions":64}}})";
+  "embedders":{"e":{"dimensions":64}},"embedderStates":{"e":{"computes":false}}})";
 
 // A word of a vocabulary of some thousand, frequent ones much more often.
 std::string WordOf(std::mt19937& random) {

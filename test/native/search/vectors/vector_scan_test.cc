@@ -30,8 +30,7 @@ struct Case {
 };
 
 std::string SettingsOf(const Case& of) {
-  std::string embedder =
-      "{\"source\":\"userProvided\",\"dimensions\":" + std::to_string(of.dimensions);
+  std::string embedder = "{\"dimensions\":" + std::to_string(of.dimensions);
   if (of.bits) embedder += ",\"binaryQuantized\":true";
   if (of.shifted) embedder += ",\"distribution\":{\"mean\":0.6,\"sigma\":0.1}";
   return "{\"rankingRules\":[\"words\",\"typo\",\"sort\",\"exactness\"],\"filterableAttributes\":["
@@ -352,7 +351,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
 
 TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
   IndexedDocuments documents(
-      R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"source":"userProvided","dimensions":2}}})");
+      R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"dimensions":2}}})");
   std::map<DocId, std::string> batch;
   std::map<DocId, Embeddings> vectors;
   // The nearest twelve are of one kind, so a page of two needs another look.
