@@ -33,9 +33,14 @@ describe('what the engine knows of embedders', () => {
     };
     const embedderStates = { own: { dimensions: 3, fragments: { a: 0 } } };
     assert.deepEqual(completeStates({ embedders, embedderStates }).embedderStates, {
-      large: { dimensions: 3072, distribution: { mean: 0.7, sigma: 0.1 } },
-      own: { dimensions: 3, fragments: { a: 0 }, distribution: { mean: 0.1, sigma: 0.2 } },
-      parts: { dimensions: 1536, distribution: { mean: 0.9, sigma: 0.08 } },
+      large: { dimensions: 3072, distribution: { mean: 0.7, sigma: 0.1 }, computes: true },
+      own: {
+        dimensions: 3,
+        fragments: { a: 0 },
+        distribution: { mean: 0.1, sigma: 0.2 },
+        computes: true,
+      },
+      parts: { dimensions: 1536, distribution: { mean: 0.9, sigma: 0.08 }, computes: true },
     });
   });
 
@@ -50,8 +55,12 @@ describe('what the engine knows of embedders', () => {
       await writeOlder(dir, entry);
       for (let n = 0; n < 2; n++) {
         const states = entry.handle.settings()!.embedderStates as typeof SETTINGS.embedderStates;
-        assert.deepEqual(states.e, { dimensions: 2, distribution: { mean: 0.9, sigma: 0.08 } });
-        assert.deepEqual(states.u, { dimensions: 2, distribution: null });
+        assert.deepEqual(states.e, {
+          dimensions: 2,
+          distribution: { mean: 0.9, sigma: 0.08 },
+          computes: true,
+        });
+        assert.deepEqual(states.u, { dimensions: 2, distribution: null, computes: false });
         assert.equal(await scoreOf(entry), 0.268);
         await entry.close();
       }
