@@ -35,11 +35,12 @@ std::string CodeOf(const Status& status) {
 Napi::Error MakeError(Napi::Env env, const Status& status) {
   Napi::Error error = Napi::Error::New(env, WithoutMiddle(status.message()));
   error.Value().Set("code", Napi::String::New(env, CodeOf(status)));
-  if (const Place* place = status.place()) {
+  if (const Location* location = status.location()) {
     auto at = Napi::Object::New(env);
-    if (place->query) at.Set("query", Napi::Number::New(env, static_cast<double>(*place->query)));
-    if (!place->path.empty()) at.Set("path", Napi::String::New(env, place->path));
-    if (!place->index.empty()) at.Set("index", Napi::String::New(env, place->index));
+    if (location->query)
+      at.Set("query", Napi::Number::New(env, static_cast<double>(*location->query)));
+    if (!location->path.empty()) at.Set("path", Napi::String::New(env, location->path));
+    if (!location->index.empty()) at.Set("index", Napi::String::New(env, location->index));
     error.Value().Set("at", at);
   }
   return error;

@@ -27,7 +27,7 @@ enum class StatusCode : unsigned char {
 };
 
 // Which part of a request a failure is about. Who shows the failure puts it before the message.
-struct Place {
+struct Location {
   std::optional<size_t> query;  // position of one of several queries
   std::string path;             // another part, such as "federation.distinct"; empty: none
   std::string index;            // uid; empty: none
@@ -60,24 +60,24 @@ class [[nodiscard]] Status {
     return {StatusCode::kInternal, std::move(message)};
   }
 
-  // The same failure, with its place.
-  Status At(Place place) const {
-    Status placed = *this;
-    placed.place_ = std::make_shared<const Place>(std::move(place));
-    return placed;
+  // The same failure, with its location.
+  Status At(Location location) const {
+    Status located = *this;
+    located.location_ = std::make_shared<const Location>(std::move(location));
+    return located;
   }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
   const std::string& detail() const { return detail_; }
-  const Place* place() const { return place_.get(); }  // null: none is known
+  const Location* location() const { return location_.get(); }  // null: none is known
 
  private:
   StatusCode code_ = StatusCode::kOk;
   std::string message_;
   std::string detail_;
-  std::shared_ptr<const Place> place_;
+  std::shared_ptr<const Location> location_;
 };
 
 // A value of type T, or the Status that says why there is none.

@@ -39,7 +39,7 @@ Status CheckOrders(const FacetsByIndex& facets) {
           name(known->second.by_count) + " in the index `" + std::string(known->second.uid) +
           "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
           "one of them, or remove `federation.mergeFacets`.";
-      return Status::Invalid(message, "invalid_multi_search_facet_order").At(PlaceOfFacets(uid));
+      return Status::Invalid(message, "invalid_multi_search_facet_order").At(LocationOfFacets(uid));
     }
   }
   return Status::Ok();
@@ -100,7 +100,7 @@ Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federat
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
         return Status(status.code(), status.message() + note, status.detail())
-            .At(PlaceOfFacets(uid));
+            .At(LocationOfFacets(uid));
       }
       of_index.distributions = std::move(*distributions);
     }

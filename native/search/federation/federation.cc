@@ -115,6 +115,8 @@ Status RunQueries(Federation& federation) {
   return FirstFault(federation);
 }
 
-Place PlaceOfFacets(const std::string& uid) { return {.path = "federation.facetsByIndex." + uid}; }
+Location LocationOfFacets(const std::string& uid) {
+  return {.path = "federation.facetsByIndex." + uid};
+}
 
 }  // namespace gannet::search

@@ -53,10 +53,10 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
 
 // Runs the queries, each from its best hit on.
 // Threads: starts some of its own when there are several queries; all end before it returns.
-// An error is that of the first query at fault, with its place.
+// An error is that of the first query at fault, with its location.
 Status RunQueries(Federation& federation);
 
 // What a request says of the facets of an index.
-Place PlaceOfFacets(const std::string& uid);
+Location LocationOfFacets(const std::string& uid);
 
 }  // namespace gannet::search

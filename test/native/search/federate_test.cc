@@ -147,11 +147,11 @@ json::Value BodyOf(const Result<std::string>& answer) {
 
 // As the server shows it: src/contract/errors.ts.
 std::string Shown(const Status& status) {
-  const Place place = status.place() == nullptr ? Place() : *status.place();
+  const Location location = status.location() == nullptr ? Location() : *status.location();
   std::string out;
-  if (place.query) out = "Inside `.queries[" + std::to_string(*place.query) + "]`: ";
-  if (!place.path.empty()) out = "Inside `." + place.path + "`: ";
-  if (!place.index.empty()) out += "Index `" + place.index + "`: ";
+  if (location.query) out = "Inside `.queries[" + std::to_string(*location.query) + "]`: ";
+  if (!location.path.empty()) out = "Inside `." + location.path + "`: ";
+  if (!location.index.empty()) out += "Index `" + location.index + "`: ";
   return out + status.message();
 }
 
