@@ -1,5 +1,5 @@
-// Converting a Status to what JavaScript sees: an Error with a `code` of the error catalogue, and the
-// location `at` in the form of ErrorLocation of src/contract/errors.ts.
+// Converting a Status to what JavaScript sees: an Error with a `code` of the error catalogue, and
+// the location `at` in the form of ErrorLocation of src/contract/errors.ts.
 #pragma once
 
 #include <napi.h>
