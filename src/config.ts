@@ -159,14 +159,30 @@ function ignored<K extends OptionKind, N extends string>(
 
 /** What the server can be told at its start. */
 export const OPTIONS = {
-  'db-path': { kind: 'text', initial: './data.gannet', help: 'Data folder.' },
-  'http-addr': { kind: 'text', initial: 'localhost:7700', help: 'Address and port to listen on.' },
+  'db-path': { kind: 'text', common: true, initial: './data.gannet', help: 'Data folder.' },
+  'http-addr': {
+    kind: 'text',
+    common: true,
+    initial: 'localhost:7700',
+    help: 'Address and port to listen on.',
+  },
   'master-key': {
     kind: 'text',
+    common: true,
     help: 'Key that allows everything; at least 16 bytes in production.',
   },
-  env: { kind: 'text', initial: 'development', help: '`development` or `production`.' },
-  'no-analytics': { kind: 'flag', help: 'No effect: there is no telemetry.' },
+  env: {
+    kind: 'text',
+    common: true,
+    initial: 'development',
+    help: '`development`, or `production`, which needs a master key.',
+  },
+  'config-file-path': {
+    kind: 'text',
+    common: true,
+    initial: './config.toml',
+    help: 'Configuration file (TOML).',
+  },
   'http-payload-size-limit': {
     kind: 'size',
     initial: '100 MB',
@@ -219,11 +235,7 @@ export const OPTIONS = {
     initial: `${SHUTDOWN_SECONDS}`,
     help: 'How long a stop may take to finish responses and roll back batches.',
   },
-  'config-file-path': {
-    kind: 'text',
-    initial: './config.toml',
-    help: 'Configuration file (TOML).',
-  },
+  'no-analytics': { kind: 'flag', help: 'No effect: there is no telemetry.' },
   'upgrade-db': { kind: 'flag', help: 'Upgrade a database of an older version.' },
   'task-webhook-url': {
     kind: 'text',
@@ -377,6 +389,9 @@ export const OPTIONS = {
     'Tasks are always batched; experimental-max-number-of-batched-tasks bounds it.',
     ['disable-auto-batching'],
   ),
+  ...ignored('flag', 'Databases have no parts that an upgrade cleans up.', [
+    'experimental-disable-fid-based-databases-cleanup',
+  ]),
   ...ignored('text', 'Databases grow as needed.', ['max-index-size', 'max-task-db-size']),
   ...ignored('text', 'Responses are not personalized.', ['experimental-personalization-api-key']),
   ...ignored(
@@ -568,7 +583,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
   const masterKey = given.text('master-key');
-  if (production) checkMasterKey(masterKey);
+  if (production || masterKey === '') checkMasterKey(masterKey);
   const indexingMemoryBytes = indexingMemory(given);
   return {
     ...origins,
@@ -697,8 +712,15 @@ function tuningConfig(env: Environment): EngineTuning {
   return parseTuning(text) ?? bad('GANNET_TUNING', text, 'a JSON object of known thresholds');
 }
 
+/** Throws `BadOption`. An empty key, as of a variable whose value is missing, protects nothing. */
 function checkMasterKey(masterKey: string | null): void {
   if (masterKey !== null && Buffer.byteLength(masterKey) >= MASTER_KEY_BYTES_MIN) return;
+  if (masterKey === '') {
+    throw new BadOption(
+      `The master key is empty. Set one, or remove the option and its variables. ` +
+        `A random one: --master-key ${generateMasterKey()}`,
+    );
+  }
   throw new BadOption(
     `In production a master key of at least ${MASTER_KEY_BYTES_MIN} bytes is required` +
       `${masterKey === null ? '' : `, but it has ${Buffer.byteLength(masterKey)}`}. ` +
@@ -886,5 +908,16 @@ function unknownCommand(name: string, commands: readonly CommandLine[]): string 
 /** @param commands name and summary of each */
 function helpText(commands: readonly CommandLine[]): string {
   const rows = commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}\n`);
-  return `Usage: gannet [OPTIONS]            run the server\n       gannet COMMAND [OPTIONS]    run a command; see gannet COMMAND --help\n\nCommands:\n${rows.join('')}\nOptions of the server. Each is also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+  const all = Object.entries(OPTIONS as Options);
+  const common = Object.fromEntries(all.filter(([, option]) => option.common === true));
+  const others = Object.fromEntries(all.filter(([, option]) => option.common !== true));
+  return [
+    'Usage: gannet [OPTIONS]            run the server',
+    '       gannet COMMAND [OPTIONS]    run a command; see gannet COMMAND --help',
+    '\nThe options that most servers need. Each option is also an environment variable and a key of',
+    `the configuration file:\n${optionsHelp(common)}`,
+    `Commands:\n${rows.join('')}`,
+    `All other options:\n${optionsHelp(others)}  --help\n      Show this text.`,
+    '  --version\n      Show the version.\n',
+  ].join('\n');
 }

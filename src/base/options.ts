@@ -13,6 +13,8 @@ export interface Option {
   help: string;
   /** As shown by --help. */
   initial?: string;
+  /** --help begins with it. */
+  common?: true;
   /** Meilisearch has no such option. */
   ours?: true;
   /**

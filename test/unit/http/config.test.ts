@@ -316,6 +316,19 @@ describe('Launch options', () => {
     assert.match(masterKeyNotice(config([]))!, /--master-key [A-Za-z0-9_-]{43}/);
   });
 
+  it('never include an empty master key, from wherever it is given', () => {
+    const ways: [string[], Record<string, string>][] = [
+      [['--master-key', ''], {}],
+      [[], { GANNET_MASTER_KEY: '' }],
+      [[], { MEILI_MASTER_KEY: '' }],
+      [[], { MEILI_MASTER_KEY: 'a key of the other', GANNET_MASTER_KEY: '' }],
+      [['--config-file-path', file('master_key = ""')], {}],
+    ];
+    for (const [argv, env] of ways) {
+      assert.match(refusal(argv, env), /The master key is empty\. Set one, or remove the option/);
+    }
+  });
+
   it('of the command verify are the folder alone, from wherever it is given', () => {
     const path = file('db_path = "from-file"\nlog_level = "warn"\n');
     const dbPath = (values: Record<string, string>): string =>
@@ -334,5 +347,21 @@ describe('Launch options', () => {
     const launch = readConfig(['--help'], {});
     assert.ok(launch.ok && launch.value.kind === 'help');
     assert.match(launch.value.text, /--master-key TEXT[\s\S]*GANNET_MASTER_KEY/);
+    const listed = [...launch.value.text.matchAll(/^  --([a-z-]+)/gm)].map(([, name]) => name!);
+    const shown = Object.entries<Option>(OPTIONS).filter(
+      ([, { means, ignored }]) => means === undefined && ignored !== true,
+    );
+    const names = [...shown.map(([name]) => name), 'help', 'version'];
+    assert.deepEqual(listed.toSorted(), names.toSorted());
+  });
+
+  it('that people need come first in --help, before the commands', () => {
+    const launch = readConfig(['--help'], {}, [{ name: 'import', summary: 'Sends documents.' }]);
+    assert.ok(launch.ok && launch.value.kind === 'help');
+    const [needed] = launch.value.text.split('Commands:');
+    assert.deepEqual(
+      [...needed!.matchAll(/^  --([a-z-]+)/gm)].map(([, name]) => name),
+      ['db-path', 'http-addr', 'master-key', 'env', 'config-file-path'],
+    );
   });
 });
