@@ -1,11 +1,12 @@
 /**
- * Conversations with a server, each from an empty index of its own: what is sent, and what must come back. They are of
- * the project's own making, so that a fresh clone has them; `test/golden` replays more where those are at hand.
+ * Conversations with a server, each with an empty index of its own: requests and expected
+ * responses. They are made by the project, so that a fresh clone has them; `test/golden` replays
+ * more if those files are available.
  *
- * A file holds `{about, steps}`, a step `{do, body?, wait?, expect}`: `do` is the method and the path, in which `{i}`
- * stands for the name of the file; `wait` follows the task to its end and compares it too. Values that differ from run
- * to run are `"*"`, texts that only people read too. GANNET_RECORD=1 writes what came back into the files, to be
- * reviewed like code.
+ * A file holds `{about, steps}`, a step `{do, body?, wait?, expect}`: `do` is the method and the
+ * path, in which `{i}` stands for the name of the file; `wait` waits for the task to end and
+ * compares it too. Values that differ from run to run are `"*"`, and so are texts meant for people.
+ * GANNET_RECORD=1 writes the responses into the files, to be reviewed like code.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ interface Conversation {
 const FOLDER = 'test/conformance/conversations';
 const RECORDS = process.env.GANNET_RECORD === '1';
 
-/** Keys whose values differ from run to run, or are worded for people. */
+/** Keys whose values differ from run to run, or are texts for people. */
 const VOLATILE: ReadonlySet<string> = new Set([
   ...['uid', 'taskUid', 'batchUid', 'canceledBy', 'from', 'next', 'requestUid'],
   ...['enqueuedAt', 'startedAt', 'finishedAt', 'createdAt', 'updatedAt', 'duration'],
@@ -35,7 +36,7 @@ const VOLATILE: ReadonlySet<string> = new Set([
   ...['rawDocumentDbSize', 'avgDocumentSize'],
 ]);
 
-/** Keys that need not be there. */
+/** Optional keys. */
 const OPTIONAL: ReadonlySet<string> = new Set(['writeChannelCongestion', 'internalDatabaseSizes']);
 
 /** `uid` is volatile where it is a number: that of a task or batch. */

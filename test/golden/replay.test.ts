@@ -1,9 +1,10 @@
 /**
- * Replays the recorded answers of the reference and compares how many agree with test/golden/expected.json, file by
- * file. The numbers there only grow: GANNET_UPDATE_GOLDEN=1 writes what this run reached where it is more.
- * docs/differences.md explains the answers that do not agree.
+ * Replays the recorded responses of the reference and compares the number that agree with
+ * test/golden/expected.json, file by file. The numbers there only grow: GANNET_UPDATE_GOLDEN=1
+ * writes those that are greater in this run. docs/differences.md explains the responses that do not
+ * agree.
  *
- * The recorded answers are not part of the repository; without them these tests are skipped.
+ * The recorded responses are not part of the repository; without them these tests are skipped.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
-/** Per file the number of answers that agree at least. */
+/** Per file, the minimum number of responses that agree. */
 type Expected = Record<string, number>;
 
 interface FileReport {
@@ -28,8 +29,9 @@ const EXPECTED = 'test/golden/expected.json';
 const REPLAY_MS_MAX = 600_000;
 
 /**
- * Scenarios are conversations, each from an empty server; collections are loaded once and searched many times; in outbound
- * conversations the server talks to others, one of which is a second server.
+ * Scenarios are conversations, each from an empty server; collections are loaded once and searched
+ * many times; in outbound conversations the server talks to others, one of which is a second
+ * server.
  */
 const GROUPS = ['scenarios', 'collections', 'outbound'] as const;
 type Group = (typeof GROUPS)[number];
@@ -65,7 +67,7 @@ function replay(
     child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     child.on('error', fail);
     child.on('close', () => {
-      // A difference makes the status 1 too, so only the report tells whether the replay came to its end.
+      // A difference makes the status 1 too, so only the report shows whether the replay finished.
       if (existsSync(output)) done(JSON.parse(readFileSync(output, 'utf8')) as FileReport[]);
       else fail(new Error(`The replay broke off:\n${printed.slice(-2000)}`));
     });

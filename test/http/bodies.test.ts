@@ -98,7 +98,7 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('are compressed when the client asks for it', async () => {
       const body = { q: 'y'.repeat(3000) };
-      // Alone on the main thread if they are not too long, several at a time on others.
+      // Short ones are compressed alone on the main thread, concurrent ones on other threads.
       for (const coding of ['gzip', 'deflate', 'br']) {
         for (const [length, clients] of [
           [3000, 1],

@@ -1,11 +1,11 @@
-/** Clients may name things as members that every object of JavaScript has. */
+/** Clients may use names that every JavaScript object has as members. */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
 
 const NAMES = ['__proto__', 'constructor', 'toString'];
 
-/** An object with that member of its own. */
+/** An object with that name as its own member. */
 function named(name: string, value: unknown): object {
   return Object.fromEntries([[name, value]]);
 }

@@ -1,4 +1,7 @@
-/** Answers that would be too large, listings whatever their reader does, and clients that go away. */
+/**
+ * Responses that would be too large, listings whatever their reader does, and clients that
+ * disconnect.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -88,7 +91,7 @@ describe('A listing of documents', () => {
     await delay(2000);
     const grown = memory() - before;
     for (const socket of sockets) socket.destroy();
-    // Eight times 60 MB are asked for.
+    // The request asks for eight times 60 MB.
     assert.ok(grown < 100e6, `${grown} bytes`);
   });
 
@@ -120,7 +123,7 @@ describe('A listing of documents', () => {
       end = (end + String(part)).slice(-100);
     }
     assert.ok(size > COUNT * 40_000);
-    // In chunks, whose sizes stand between.
+    // Sent in chunks, with their sizes in between.
     assert.match(end, /"total":1500(?:\r\n1\r\n)?}\r\n0\r\n\r\n$/);
   });
 });

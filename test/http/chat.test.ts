@@ -152,7 +152,7 @@ describe('Conversational search', () => {
       { role: 'tool', content: 'Alien', tool_call_id: 'c1' },
       { role: 'tool', content: 'Heat', tool_call_id: 'c2' },
     ]);
-    // A client that goes on with the conversation sends the same.
+    // A client that continues the conversation sends the same.
     assert.deepEqual(
       appended.filter(({ role }) => role === 'assistant'),
       calls.map((call) => ({ role: 'assistant', ...reasoning, tool_calls: [call] })),
@@ -319,7 +319,7 @@ describe('Conversational search', () => {
         `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
     await new Promise((resolve) => socket.once('readable', resolve));
-    // Others are served while this one waits.
+    // Other requests are served while this one waits.
     assert.equal(await textOf((await client.chat.completions.create(ask())) as any), 'Done.');
     let bytes = 0;
     for await (const chunk of socket) {
@@ -433,7 +433,8 @@ describe('Conversational search', () => {
   });
 
   it('renders documents beside the event loop', async () => {
-    // Some ten milliseconds for each of 20 documents; whether that is too long for the limits does not matter.
+    // Some ten milliseconds for each of 20 documents; whether that is too long for the limits does
+    // not matter.
     const slow = '{% for i in (1..300) %}{% for j in (1..300) %}{% endfor %}{% endfor %}x';
     const settings = { chat: { documentTemplate: slow } };
     await server.finish('PATCH', '/indexes/slow/settings', { body: settings });

@@ -102,7 +102,7 @@ describe('gannet export, tasks and health', function () {
   it('tasks --watch shows each task that ends, and can end when none is left', async () => {
     const idle = await run('tasks', '--watch', '--until-idle');
     assert.deepEqual([idle.status, idle.output], [0, '']);
-    // As if there were none yet when the command begins: what it sees then it sees end.
+    // As if there were none yet when the command begins: it sees those end that it then finds.
     proxy.before = (line) => {
       const body = { results: [], total: 0, limit: 1, from: null, next: null };
       proxy.answer = line.endsWith('&limit=1') ? { status: 200, body } : null;

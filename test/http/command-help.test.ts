@@ -79,7 +79,7 @@ describe('The program', function () {
   it('completes in zsh', async function () {
     if (!has('zsh')) return this.skip();
     await script('zsh');
-    // A terminal of its own: completion is asked for as a person would, with the tab key.
+    // In a terminal: completion is requested with the tab key, as a person would.
     const program = `
       zmodload zsh/zpty
       zpty shell 'zsh -f -i'

@@ -261,7 +261,7 @@ describe('gannet import', function () {
     assert.match(refused.complaints, /Repeat the command to resume/);
     assert.ok(existsSync(journal));
 
-    // The fifth request is never answered; the process is killed meanwhile.
+    // The fifth request gets no response; the process is killed meanwhile.
     proxy.answer = null;
     sent = 0;
     const env = { GANNET_URL: proxyUrl, GANNET_KEY: server.masterKey };
@@ -295,7 +295,7 @@ describe('gannet import', function () {
     assert.match(failed.complaints, /task \d+ of `f` failed: .*\(invalid_document_id\)/);
     assert.equal(readFileSync(journal, 'utf8').trim().split('\n').length, 2);
     proxy.seen.length = 0;
-    // The same bytes, taken by another way: the journal knows the server by its address.
+    // The same bytes at another address: the journal identifies the server by its address.
     const other = await run(proxyUrl, argv);
     assert.equal(other.status, 2);
     assert.match(other.complaints, /not the journal of this import/);

@@ -88,7 +88,7 @@ describe('gannet migrate', function () {
     });
   }
 
-  /** All documents of an index, as text: numbers are compared as they are written. */
+  /** All documents of an index, as text: numbers are compared as written. */
   async function documentsOf(server: BuiltServer, uid: string): Promise<string> {
     const answer = await fetch(
       `${server.url}/indexes/${uid}/documents?limit=10000&retrieveVectors=true`,
@@ -143,7 +143,7 @@ describe('gannet migrate', function () {
     let created = 0;
     await target.finish('POST', '/indexes', { body: { uid: 'books', primaryKey: 'key' } });
     targetProxy.before = (line) => {
-      // As if the index were not there yet when the command looks.
+      // As if the index did not exist yet when the command looks.
       const isFirstLook = line === 'GET /indexes/books/stats' && created === 0;
       const body = { message: 'missing', code: 'index_not_found' };
       targetProxy.answer = isFirstLook ? { status: 404, body } : null;
@@ -237,7 +237,7 @@ describe('gannet migrate', function () {
           some,
           ...more,
         );
-        // The key may not read features, and that is all.
+        // The key may do everything except read features.
         assert.match(ended.complaints, /^features: .*\n$/);
         assert.match(ended.output, /1 could not be copied/);
         await assertSame('books');
@@ -284,7 +284,7 @@ describe('gannet migrate', function () {
   });
 
   it('ends with 1 when the counts differ, a page is wrong, or a task fails', async () => {
-    // The target takes each addition, and does nothing with it.
+    // The target accepts each addition, and does nothing with it.
     targetProxy.before = (line) => {
       const isAddition = line.startsWith('POST /indexes/books/documents');
       targetProxy.answer = isAddition ? { status: 202, body: { taskUid: 0 } } : null;

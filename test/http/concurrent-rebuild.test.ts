@@ -9,7 +9,7 @@ import { settle } from './kill/support/compare.ts';
 import { newSeed, Random } from './kill/support/random.ts';
 import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
 
-/** Enough that rebuilding the index takes far longer than a few documents of another one. */
+/** Enough documents that rebuilding the index takes far longer than adding a few to another one. */
 const DOCUMENTS = 30_000;
 const WORDS = 80;
 const KILLS = 3;
@@ -64,7 +64,7 @@ describe('a change of settings that rebuilds an index', function () {
     return response.json<{ taskUid: number }>().taskUid;
   }
 
-  /** Every word is another one afterwards. */
+  /** Every word changes. */
   const rebuild = (n: number): Promise<number> =>
     write('PATCH', '/indexes/large/settings', { body: { separatorTokens: [`d${n % 10}`] } });
   const add = (id: string): Promise<number> =>
@@ -126,7 +126,7 @@ describe('a change of settings that rebuilds an index', function () {
     for (let n = 0; n < KILLS; n++) {
       const expected = new Map<number, number>();
       const settings = await rebuild(3 + n);
-      // An id that is deleted twice would be deleted 0 times the second time.
+      // An id deleted twice would count as 0 deletions the second time.
       for (let k = 0; k < 20; k++) {
         const id = `kill-${n}-${k}`;
         await add(id);

@@ -1,4 +1,4 @@
-/** Who may read what the server writes, and that it has its folder for itself. */
+/** Who may read the files of the server, and that its folder is its own. */
 import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,10 @@ describe('the data folder', function () {
   beforeEach(() => (folder = new ServerFolder('gannet-folder-')));
   afterEach(() => folder.remove());
 
-  /** Everything in a folder, and itself. What goes meanwhile, as the socket of the warm-up does, is left out. */
+  /**
+   * A folder and everything in it. Files that disappear meanwhile, such as the socket of the
+   * warm-up, are left out.
+   */
   function entriesOf(dir: string): [path: string, entry: Stats][] {
     const paths = ['', ...(readdirSync(dir, { recursive: true }) as string[])];
     return paths.flatMap((path) => {
@@ -48,7 +51,7 @@ describe('the data folder', function () {
         await settle(client);
         await server.kill();
         const idle = ['--experimental-max-number-of-batched-tasks', '0'];
-        // So that a payload is still there.
+        // Keeps a payload in the folder.
         const waiting = await folder.start('data', [...options, ...idle]);
         await send(waiting);
         for (const part of ['data', 'dumps', 'snapshots']) {
@@ -72,7 +75,7 @@ describe('the data folder', function () {
     await settle(server.client);
     const dir = join(folder.dir, 'data');
     rmSync(join(dir, 'lock'));
-    // What a second server would erase.
+    // Files that a second server would erase.
     mkdirSync(join(dir, 'snapshot'));
     const { status, text } = await folder.failing('data', []);
     assert.equal(status, 1);

@@ -1,4 +1,7 @@
-/** The published description against the server: what satisfies it is taken, and answers are as it says. */
+/**
+ * The published description against the server: valid requests are accepted, and responses match
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
@@ -27,35 +30,35 @@ interface Description {
   components: object;
 }
 
-/** Routes that speak to others, never end, or would end what the others need. */
+/** Routes that call other servers, never end, or would end what the others need. */
 const LEFT_OUT = [
   ...['/logs/stream', '/export', '/network', '/network/rebalance'],
   ...['/chats/{workspace}/chat/completions', '/experimental-features', '/snapshots', '/dumps'],
 ];
 
-/** Refusals by a validator: what its schema cannot say is told in other words. */
+/** Refusals by a validator: rules that the schema cannot express are reported with other texts. */
 const BY_VALIDATION =
   /^(?:Invalid value|Invalid value type|Unknown (?:field|value|parameter)|Missing (?:field|parameter))\b/;
 
-/** What JSON Schema has no word for; `docs/testing.md` names the kinds. */
+/** Rules that JSON Schema cannot express; `docs/testing.md` names the kinds. */
 const BEYOND_SCHEMA = [
-  // Of several fields, or of the moment.
+  // Rules about several fields, or about the time.
   /must not be greater than `twoTypos`/,
   /`[\d-]+` is not in the future/,
   /the url of a remote cannot be null/,
-  // May stand in the body or in the query string.
+  // Allowed in the body or in the query string.
   /^Missing field `function`/,
-  // A grammar of its own.
+  // Texts with a grammar.
   /^Invalid value at `\.target`/,
-  // What an index has: one with the name of a sample may be there.
+  // What an index has: an index with the name of a sample may exist.
   /the index `[\w-]+` has no embedder/,
   // Arrays of empty arrays.
   /an empty filter would select every document/,
 ];
 
 /**
- * Null in these is a fault with a code, as recorded from other servers of this API: their defaults are not null, or they
- * stand inside a list of a setting.
+ * Null in these is a fault with a code, as recorded from other servers of this API: their defaults
+ * are not null, or they are inside a list of a setting.
  */
 const NULL_REFUSED = new RegExp(
   [
@@ -73,7 +76,7 @@ const NULL_REFUSED = new RegExp(
   ].join('|'),
 );
 
-/** Optional members whose type has no null. */
+/** Optional members whose type does not include null. */
 function collectNullless(schema: JsonSchema, location: string, found: Set<string>): void {
   const { properties = {}, required = [], items, additionalProperties, oneOf = [] } = schema;
   for (const [name, member] of Object.entries(properties)) {
@@ -128,7 +131,7 @@ describe('The description of the interface', function () {
     return { status: response.status, type: response.headers.get('content-type') ?? '', text };
   }
 
-  /** The answer must be one that the operation tells of. */
+  /** The operation must document the response. */
   function check(
     operation: Operation,
     what: string,
@@ -374,7 +377,7 @@ describe('The description of the interface', function () {
     assert.deepEqual([...named].filter((status) => !seen.has(status)).sort(), []);
   });
 
-  /** Searches beyond the queue of a server that takes few. */
+  /** Searches beyond the queue of a server that accepts few. */
   async function meetFullQueue(): Promise<void> {
     const options = [
       '--experimental-search-queue-size',

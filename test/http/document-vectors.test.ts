@@ -5,7 +5,9 @@ import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
 const DOCUMENTS = '/indexes/things/documents';
 
-/** Vectors of documents through the HTTP interface of the built server; `embedders.md` 10 and 11. */
+/**
+ * Vectors of documents through the HTTP interface of the built server; `embedders.md` 10 and 11.
+ */
 describe('Vectors of documents', () => {
   let server: BuiltServer;
   before(async function () {

@@ -13,7 +13,7 @@ import { addonIsBuilt, ServerProcess, verify } from './kill/support/server-proce
 const SHARED = resolve(process.env['GANNET_SHARED'] ?? '../shared', 'dumps');
 const KEY = 'MASTER_KEY_OF_TESTS';
 
-/** Documents of each index of a dump, waiting tasks done, then the number of its tasks. */
+/** Documents of each index of a dump after its waiting tasks, then the number of its tasks. */
 const REFERENCE_DUMPS: Readonly<Record<string, [indexes: Record<string, number>, tasks: number]>> =
   {
     'v1.dump': [{ dnd_spells: 10, movies: 10, products: 10 }, 9],
@@ -65,7 +65,7 @@ describe('dumps', function () {
     return join(dumpDir(), `${task.details.dumpUid}.dump`);
   }
 
-  /** Everything that a dump carries, as routes show it. */
+  /** Everything in a dump, as routes show it. */
   async function state(server: ServerProcess): Promise<Record<string, unknown>> {
     const { results: indexes } = await server.client.get<any>('/indexes?limit=1000');
     const shown: Record<string, unknown> = {
@@ -130,7 +130,7 @@ describe('dumps', function () {
     assert.equal(task.enqueuedAt, '2025-02-04T10:14:43.550379968Z');
     assert.equal(task.batchUid, 0);
     await settle(first.client);
-    // That of a task that waited is kept, and it began and ended here.
+    // The date of a waiting task is kept; it started and finished here.
     const waited = await first.client.get<any>('/tasks/2');
     assert.equal(waited.status, 'succeeded');
     assert.equal(waited.enqueuedAt, '2025-02-04T10:15:49.212484063Z');
@@ -303,7 +303,7 @@ describe('dumps', function () {
     writeFileSync(broken, 'no archive at all');
     assert.equal((await folder.failing('second', ['--import-dump', broken])).status, 1);
     assert.equal(existsSync(join(dir, 'second')), false);
-    // Files of a sound archive that hold something else.
+    // Files of a valid archive with other content.
     const deep = `{"synonyms": ${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
     for (const [part, content, expected] of [
       [
@@ -366,7 +366,7 @@ describe('dumps', function () {
       if ((await first.client.get<any>('/tasks?statuses=enqueued')).total === 0) break;
     }
     await first.kill();
-    // The task begins anew, under another name.
+    // The task runs again, under another name.
     const again = await start('first');
     await settle(again.client);
     const names = readdirSync(dumpDir());

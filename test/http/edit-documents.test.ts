@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
-/** Processes that a process has started and that still run. */
+/** Running children of a process. */
 function childrenOf(pid: number): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
 }
@@ -55,7 +55,7 @@ describe('Editing documents by a function', () => {
     const inQuery = new URLSearchParams({
       ...{ filter: 'id = 7', function: fields, context: `{${numbers}}` },
     });
-    // A long body is read on a thread of its own.
+    // A long body is parsed in a separate thread.
     for (const request of [{ text: text('') }, { text: text('x'.repeat(300_000)) }, null]) {
       const task =
         request === null
@@ -143,7 +143,10 @@ describe('Editing documents by a function', () => {
     });
   }
 
-  /** Starts an edit that does not end, and waits until its function runs. @returns the process that runs it */
+  /**
+   * Starts an edit that does not end, and waits until its function runs.
+   * @returns the process that runs it
+   */
   async function slowEdit(): Promise<{ taskUid: number; process: string }> {
     const { json } = await server.call('POST', '/indexes/books/documents/edit', {
       body: { function: 'let x = 0; while x < 200_000 { x += 1; } doc.n = x;' },
@@ -172,7 +175,7 @@ describe('Editing documents by a function', () => {
     if (process.platform !== 'linux') this.skip();
     const { process: child } = await slowEdit();
     await server.kill();
-    // It is gone, or waits for its end to be noticed.
+    // The process has ended, or its end has not been noticed yet.
     while (existsSync(`/proc/${child}`) && !/^State:\tZ/m.test(statusOf(child))) await delay(10);
     await server.restart();
     await server.call('POST', '/tasks/cancel?statuses=processing,enqueued');

@@ -1,6 +1,6 @@
 /**
- * Embedders of a server as its users run it, with a provider of embeddings on loopback: when what is embedded
- * (embedders.md 7, 8, 10 and 11), what becomes of failures, what a batch counts.
+ * Embedders of a server as its users run it, with an embedding provider on loopback: when documents
+ * are embedded (embedders.md 7, 8, 10 and 11), how failures are handled, what a batch counts.
  */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
@@ -8,7 +8,7 @@ import { EmbeddingProvider, wordEmbedding } from '../support/embedding-provider.
 
 type Json = any;
 
-/** What the parts of a composite embedder are compared by. */
+/** Inputs that the tests of composite embedders use. */
 const SAMPLES = [
   'test',
   'a brave dog',
@@ -62,7 +62,7 @@ describe('Embedders', function () {
   const add = (documents: Json[], method = 'POST'): Promise<Json> =>
     server.finish(method, `/indexes/${uid}/documents?primaryKey=id`, { body: documents });
 
-  /** Inputs that were sent since the last call, ascending. */
+  /** Inputs sent since the last call, ascending. */
   function sent(): unknown[] {
     const inputs = provider.take().flatMap(({ body }) => (body as { input: Json }).input as Json);
     return inputs
@@ -82,7 +82,7 @@ describe('Embedders', function () {
     return { embeddings: embeddings.map((row: number[]) => row.map(Math.fround)), regenerate };
   }
 
-  /** Ids that a filter finds; or its error. */
+  /** Ids that match a filter; or its error. */
   async function found(filter: string): Promise<Json> {
     const { json } = await server.call('POST', `/indexes/${uid}/documents/fetch`, {
       body: { filter, fields: ['id'], limit: 100 },
@@ -282,7 +282,8 @@ describe('Embedders', function () {
   });
   const inside = (part: string, more: Json): Json => ({ e: { [part]: more } });
 
-  // embedders.md 11, the rows of other sources. Each embedder makes embeddings of documents 1 (one) and 2 (two).
+  // embedders.md 11, the rows of other sources. Each embedder makes embeddings of documents 1 (one)
+  // and 2 (two).
   const AGAIN = ['one', 'two'];
   const SOURCES: [name: string, first: () => Json, change: () => Json, expected: string[]][] = [
     ['another model of openAi', openAi, () => ({ e: { model: 'text-embedding-3-large' } }), AGAIN],
@@ -465,7 +466,7 @@ describe('Embedders', function () {
     });
     assert.deepEqual(sent(), ['b one', 'b two', 'c one', 'c two']);
     assert.deepEqual((await vectors(1)).embeddings, made('{"x":"other"}', 'c one', 'b one'));
-    // A freed place is used again.
+    // A freed number is reused.
     await patch({ e: { indexingFragments: { a: null } } });
     assert.deepEqual(sent(), []);
     assert.deepEqual((await vectors(1)).embeddings, made('c one', 'b one'));
@@ -477,7 +478,7 @@ describe('Embedders', function () {
     await patch({ e: { searchFragments: { q: { value: 'search {{ q }}' } } } });
     assert.deepEqual(sent(), []);
     assert.deepEqual(await vectors(4), { embeddings: [OWN], regenerate: false });
-    // All fragments give way to a template.
+    // A template replaces all fragments.
     await patch({
       e: {
         ...{ indexingFragments: null, searchFragments: null, documentTemplate: '{{ doc.id }}' },

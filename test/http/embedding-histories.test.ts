@@ -1,6 +1,7 @@
 /**
- * Random histories of one index with an embedder, beside a twin that is told step by step what embedders.md 10 and 11
- * say: after every task the embeddings are those of the twin, and the provider was asked for exactly what the twin expects.
+ * Random histories of one index with an embedder, compared with a reference model that implements
+ * embedders.md 10 and 11 step by step: after every task the embeddings match the model, and the
+ * provider got exactly the inputs that the model expects.
  */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
@@ -16,7 +17,7 @@ interface Model {
   fields: Record<string, Json>;
   regenerate: boolean;
   embeddings: number[][];
-  /** The text that the embeddings are made of; null: they were given, or there are none. */
+  /** The text of the embeddings; null: they were given, or there are none. */
   madeOf: string | null;
 }
 
@@ -86,7 +87,7 @@ describe('Histories of embeddings', () => {
         model.embeddings = list;
         model.madeOf = null;
       } else if (!model.regenerate) {
-        // What there is stays.
+        // Existing ones stay.
       } else if (old === undefined || !old.regenerate || changed) embed(model);
     }
 

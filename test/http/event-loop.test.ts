@@ -1,7 +1,8 @@
 /**
- * No request makes the event loop compute long at a time, whatever it holds. What is measured is CPU time of the thread, so
- * that other processes do not count; what it is held against is how long a plain parse of six megabytes takes on the same
- * machine. What these requests took before they were bounded was that much and more, most of them many times.
+ * No request makes the event loop compute for long at a time, whatever it contains. The tests
+ * measure CPU time of the thread, so that other processes do not count, and compare it with the
+ * time to parse six megabytes on the same machine. Before they were bounded, these requests took
+ * that long or longer, most of them many times.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +12,7 @@ import { startChatProvider } from './support/chat-provider.ts';
 
 const PARSES = 5;
 
-/** CPU milliseconds of the quickest of some parses of six megabytes of JSON. */
+/** CPU milliseconds of the fastest of several parses of six megabytes of JSON. */
 function parseMs(): number {
   const text = listOf(6_000_000, (i) => `word${i}`);
   let fastest = Infinity;
@@ -23,7 +24,7 @@ function parseMs(): number {
   return fastest;
 }
 
-/** JSON of about so many bytes. */
+/** JSON of about `bytes` bytes. */
 function listOf(bytes: number, element: (i: number) => unknown): string {
   const parts: string[] = [];
   for (let length = 2, i = 0; length < bytes - 100; i++) {
@@ -66,7 +67,7 @@ describe('An iteration of the event loop is short', function () {
     iterations.close();
   });
 
-  /** Sends the request and waits for its task, without looking at it. */
+  /** Sends the request and waits for its task, without checking it. */
   async function longest(method: string, path: string, text?: string): Promise<[number, string]> {
     iterations.take();
     const { status, json } = await server.call(method, path, text === undefined ? {} : { text });

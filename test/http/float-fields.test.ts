@@ -1,4 +1,7 @@
-/** Fields that hold fractions: a whole number in them is written with `.0`, which typed clients tell from an integer. */
+/**
+ * Fields that hold fractions: whole numbers in them are written with `.0`, so that typed clients
+ * distinguish them from integers.
+ */
 import assert from 'node:assert/strict';
 import { type Cluster, startCluster } from './support/cluster.ts';
 
@@ -21,7 +24,7 @@ const DOCUMENTS = [
   },
 ];
 
-/** Every text of a number behind `"name":`, those of a list one by one. */
+/** The text of each number after `"name":`, those of a list one by one. */
 function numbersOf(text: string, name: string): string[] {
   const found = text.matchAll(new RegExp(`"${name}":(\\[*[-+.\\deE,\\]\\[]*)`, 'g'));
   return [...found].flatMap(([, list]) => list!.split(/[[\],]/).filter((one) => one !== ''));
@@ -76,7 +79,7 @@ describe('Whole numbers in fields of fractions', function () {
         .replace('1000', '1e3');
       await server.call('POST', '/indexes/i/documents', { text });
     }
-    // Its like is on the same server.
+    // A similar document is on the same server.
     await cluster.servers[0]!.call('POST', '/indexes/i/documents', {
       body: [{ id: 3, _vectors: { e: [1, 0], d: null } }],
     });

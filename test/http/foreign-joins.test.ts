@@ -1,4 +1,6 @@
-/** Foreign keys against plain loops: what hits become, and which documents a filter selects. */
+/**
+ * Foreign keys compared with a naive model: how hits change, and which documents a filter selects.
+ */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -6,14 +8,14 @@ import { mulberry } from '../support/random.ts';
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Document = { [key: string]: Json };
 
-/** A filter as a tree. `foreign`: its condition is met by the document that the field refers to. */
+/** A filter as a tree. `foreign`: the document that the field refers to meets its condition. */
 type Tree =
   | { op: 'AND' | 'OR'; left: Tree; right: Tree }
   | { op: 'NOT'; of: Tree }
   | { op: 'own'; value: number }
   | { op: 'foreign'; field: string; of: Condition };
 
-/** On a document of another index. */
+/** A condition on a document of another index. */
 type Condition =
   | { op: 'AND' | 'OR'; left: Condition; right: Condition }
   | { op: 'NOT'; of: Condition }
@@ -21,7 +23,7 @@ type Condition =
 
 const ROUNDS = 12;
 const FILTERS = 8;
-/** Where a reference may stand; all of them are filterable. */
+/** Fields that may hold references; all of them are filterable. */
 const FIELDS = ['one', 'many', 'deep.id', 'deep.list.id', 'unused'];
 
 describe('Foreign keys', () => {
@@ -37,7 +39,7 @@ describe('Foreign keys', () => {
   });
   after(() => server.close());
 
-  /** Ids of texts and numbers, some of no document, some that could be none. */
+  /** Ids as texts and numbers, some of no document, some invalid. */
   const reference = (): Json =>
     pick<() => Json>([
       () => `k${below(12)}`,
@@ -64,7 +66,7 @@ describe('Foreign keys', () => {
     return JSON.parse(JSON.stringify(document)) as Document;
   }
 
-  /** Plain loops: the hit with every reference at the path replaced. */
+  /** The naive model: the hit with every reference at the path replaced. */
   function joined(value: Json, path: string[], foreign: Map<string, Document>): Json {
     if (Array.isArray(value)) return value.map((item) => joined(item, path, foreign));
     if (path.length === 0) {

@@ -1,4 +1,4 @@
-/** Requests of which nobody can tell where they end, over plain sockets. */
+/** Requests whose end is ambiguous, over plain sockets. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -11,7 +11,7 @@ describe('A request', () => {
   });
   after(() => server.close());
 
-  /** Sends a text and resolves to all that comes back until the server ends the connection. */
+  /** Sends a text and resolves to everything received until the server closes the connection. */
   async function send(text: string | Buffer): Promise<string> {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(text);

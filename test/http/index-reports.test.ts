@@ -53,7 +53,7 @@ describe('What is told of indexes', function () {
       assert.ok(Math.abs(value(name) - Number.parseFloat(time) * factor) < 1e-6, `${step} ${time}`);
     }
     assert.equal(value('search_queue_size'), 1000);
-    // One of those that a start asks itself may be running.
+    // One of the requests that the server sends itself at its start may be running.
     assert.ok(value('searches_running') <= 1);
     assert.equal(value('searches_waiting_to_be_processed'), 0);
     assert.equal(value('task_queue_latency_seconds'), 0);

@@ -1,4 +1,4 @@
-/** What an index consists of, in statistics and batches. */
+/** Sizes of the parts of an index, in statistics and batches. */
 import assert from 'node:assert/strict';
 import { useServer } from './support/real-server.ts';
 

@@ -1,4 +1,4 @@
-/** Large bodies: read beside the event loop, and understood as small ones are. */
+/** Large bodies: parsed off the event loop, and understood as small ones are. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
@@ -15,7 +15,7 @@ describe('A large body', () => {
   });
   after(() => server.close());
 
-  /** The answer, and how many others were given while it was made. */
+  /** The response, and how many other requests were served meanwhile. */
   async function besides(path: string, text: string) {
     let done = false;
     const asked = server.call('POST', path, { text }).finally(() => (done = true));

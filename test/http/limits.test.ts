@@ -1,10 +1,10 @@
-/** What one request may ask for: `docs/limits.md`. */
+/** Limits of one request: `docs/limits.md`. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
 describe('Limits of a request', () => {
   let server: BuiltServer;
-  /** With the limits that it has without options. */
+  /** A server with the default limits. */
   let usual: BuiltServer;
   before(async () => {
     usual = await startBuiltServer();

@@ -19,7 +19,7 @@ interface LogLine {
   fields: Record<string, any>;
 }
 
-/** The lines of the server's own, without the banner. */
+/** Log lines of the server itself, without the banner. */
 function linesOf(text: string): LogLine[] {
   return text
     .split('\n')
@@ -144,7 +144,7 @@ describe('Logs', function () {
     const routes = linesOf(await stream.text()).map(({ fields }) => fields.route);
     assert.ok(routes.includes('/version'), JSON.stringify(routes));
 
-    // Standard error heard nothing of that, until it is asked to.
+    // Standard error shows nothing of that until it is configured to.
     assert.doesNotMatch(server.stderr, /version"/);
     const level = (target: string): Promise<Response> =>
       send('POST', '/logs/stderr', {
@@ -175,7 +175,7 @@ describe('Logs', function () {
     let other: Server;
     let url: string;
 
-    /** A server that fails, and repeats in its answer whatever it was sent. */
+    /** A server that fails, and repeats in its response whatever it receives. */
     beforeEach(async () => {
       other = createServer(async (request, response) => {
         let body = '';
@@ -217,7 +217,7 @@ describe('Logs', function () {
       });
       const streamed = stream.text();
 
-      // Secrets of others, where they belong; each of these is used, and fails.
+      // Secrets for other servers, in their proper fields; each is used, and the request fails.
       const given = ['embedderSecret', 'chatSecret', 'hookSecret', 'exportSecret', 'urlSecret'];
       const withSecrets: [method: string, path: string, body: object][] = [
         [
@@ -274,7 +274,7 @@ describe('Logs', function () {
             (secret) =>
               send(
                 method,
-                // No index is made of a secret: names of indexes are told.
+                // No index is named like a secret: names of indexes are logged.
                 pattern
                   .replaceAll('{index_uid}', encodeURIComponent(`${secret}.`))
                   .replaceAll(/\{\w+\}/g, encodeURIComponent(secret)),
@@ -287,7 +287,7 @@ describe('Logs', function () {
               : [
                   `{"broken": "@"`,
                   `["@"]`,
-                  // What people type into a search is told of slow ones.
+                  // The log of slow searches includes the query text.
                   ...fields
                     .filter((field) => field !== 'q' && field !== 'facetQuery')
                     .flatMap((field) => [

@@ -1,6 +1,7 @@
 /**
- * Many small indexes in one server. `INDEXES=1000` for more than the default, which is just above the number
- * that may be open at once; `REST=1` also waits until they are at rest (a minute and a half).
+ * Many small indexes in one server. `INDEXES=1000` for more than the default, which is just above
+ * the number that may be open at once; `REST=1` also waits until they are at rest (a minute and a
+ * half).
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +23,7 @@ const WORDS = [
   'fountain',
   'gramophone',
 ];
-/** Private memory of the server at most, MB: of Node, and of an open index. */
+/** Maximum private memory of the server, MB: of Node, and of an open index. */
 const BASE_MB = 100;
 const OPEN_MB = 0.25;
 /** Files that an index may hold open. */
@@ -47,7 +48,7 @@ describe('many indexes', function () {
   });
 
   const openFiles = (): number => readdirSync(`/proc/${server.pid}/fd`).length;
-  /** Once a new server has asked itself what it asks at its start. */
+  /** After the requests that a new server sends itself at its start. */
   const openFilesAtRest = async (): Promise<number> => {
     let files = openFiles();
     for (let same = 0; same < 10;) {

@@ -1,13 +1,14 @@
 /**
- * How much memory the server takes for each byte that it is sent, after decompression: the figures of docs/limits.md. The
- * worst shapes known for each parser, each sent to a fresh server that is watched until the task has ended.
+ * How much memory the server uses per received byte, after decompression: the figures of
+ * docs/limits.md. The worst shapes known for each parser, each sent to a fresh server that is
+ * watched until the task has ended.
  */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { startBuiltServer } from '../support/built-server.ts';
 import { canMeasurePeaks, memoryOf, resetPeak } from '../support/peak-memory.ts';
 
-/** Bytes of memory for each byte, for each value of JSON that is no document, for any body. */
+/** Bytes of memory per byte, per JSON value that is not a document, and for any body. */
 const FACTOR = 32;
 const VALUE_BYTES = 512;
 const FIXED_BYTES = 64_000_000;

@@ -1,4 +1,4 @@
-/** A network whose members are killed, slow, or cut off. */
+/** A network whose members are killed, slow, or disconnected. */
 import assert from 'node:assert/strict';
 import type { BuiltServer } from '../support/built-server.ts';
 import { type Cluster, startCluster } from './support/cluster.ts';
@@ -7,7 +7,7 @@ import { type ProxyMode, TcpProxy } from './support/tcp-proxy.ts';
 const UID = 'docs';
 const SEARCHES = Number(process.env['GANNET_SEARCHES'] ?? 400);
 const AT_ONCE = 8;
-/** What is told of a remote that was not asked. */
+/** The error for a remote that was not asked. */
 const RESTS = 'proxy_could_not_send_request';
 
 describe('A network with a member that', () => {
@@ -51,7 +51,7 @@ describe('A network with a member that', () => {
     return { total: json.estimatedTotalHits, errors: json.remoteErrors };
   }
 
-  /** A search that names the remote, which is then asked whatever became of it before. */
+  /** A search that names the remote, which is then asked whatever happened before. */
   async function ask(): Promise<string | undefined> {
     const queries = ['s0', 's1'].map((remote) => ({
       indexUid: UID,
@@ -66,7 +66,7 @@ describe('A network with a member that', () => {
     return json.remoteErrors.s1?.code;
   }
 
-  /** Until the remote takes part again. */
+  /** Waits until the remote takes part again. */
   async function back(): Promise<void> {
     proxy.mode = 'pass';
     while ((await search()).total < 90) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -84,7 +84,7 @@ describe('A network with a member that', () => {
       proxy.mode = mode;
       proxy.drop();
       assert.equal(await ask(), code);
-      // It rests now, each time for longer: nobody waits for it.
+      // It now rests, longer each time: no request waits for it.
       for (let asked = true; asked;) {
         const before = proxy.connections;
         const { total, errors } = await search();
@@ -124,7 +124,7 @@ describe('A network with a member that', () => {
     proxy.drop();
     const body = [{ id: 1001, title: 'word' }];
     const sent = first.call('POST', `/indexes/${UID}/documents`, { body });
-    // The first attempt has arrived, and its answer is cut.
+    // The first attempt has arrived, and its response is cut off.
     while ((await count()) === before) await new Promise((resolve) => setTimeout(resolve, 2));
     proxy.mode = 'pass';
     const { json } = await sent;

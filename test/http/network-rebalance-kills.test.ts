@@ -1,4 +1,4 @@
-/** Servers are killed while documents move between them. */
+/** Servers are killed while documents are moved between them. */
 import assert from 'node:assert/strict';
 import { Owners } from '../../src/network/owner.ts';
 import type { BuiltServer } from '../support/built-server.ts';
@@ -38,7 +38,7 @@ describe(`While documents move (seed ${SEED})`, () => {
   });
   after(async () => cluster?.close());
 
-  /** All documents are at the first server, and the network is about to share them out. */
+  /** All documents are on the first server, and the network is about to be sharded. */
   async function gather(): Promise<void> {
     for (const server of cluster.servers) {
       assert.equal((await network(server, { sharding: false })).status, 200);
@@ -58,7 +58,7 @@ describe(`While documents move (seed ${SEED})`, () => {
     return json.results.map(({ id }: { id: number }) => id);
   }
 
-  /** Waits until so many documents have arrived, and some are still to come. */
+  /** Waits until this many documents have arrived, and some are still missing. */
   async function arrived(count: number): Promise<void> {
     for (;;) {
       const { json } = await second.call('GET', `${PATH}?limit=0`);

@@ -60,7 +60,7 @@ describe('After a change of the network', () => {
     const newer = { id: moving!.id, state: 'new' };
     await first.finish('POST', PATH, { body: [newer] });
     await cluster.idle();
-    // The document is on two servers; behind the page nobody sees that it is the same.
+    // The document is on two servers; after the page it is not recognized as the same.
     assert.ok([COUNT, COUNT + 1].includes(await total()));
 
     const task = await first.finish('POST', '/network/rebalance');
@@ -70,7 +70,7 @@ describe('After a change of the network', () => {
     await cluster.idle();
     await assertShared(cluster.names);
     assert.equal(await total(), COUNT);
-    // What was written since the change is newer than what the old owner had.
+    // Writes since the change are newer than the data of the old owner.
     assert.deepEqual((await third.call('GET', `${PATH}/${newer.id}`)).json, newer);
     const moved = body.filter(({ id }) => owners.ownerOf(String(id)) === 's2').length;
     const other = cluster.servers[1]!;

@@ -1,4 +1,4 @@
-/** Responses of remotes that are not what was asked for. */
+/** Responses of remotes that are not what was requested. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

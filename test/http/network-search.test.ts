@@ -1,4 +1,7 @@
-/** Searches of three servers that hold a part each, against one server that holds all. */
+/**
+ * Searches of three servers with a part of the documents each, compared with one server that has
+ * all.
+ */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -18,7 +21,10 @@ const WORDS = [
   ...['red', 'blue', 'green', 'apple', 'orange', 'pear', 'plum', 'cherry', 'tree', 'bush'],
   ...['garden', 'small', 'large', 'old', 'winter', 'summer', 'market', 'river'],
 ];
-/** Words that are no other word's derivation: the scores of those depend on what else a server holds. */
+/**
+ * Words that are no derivation of another: the scores of those depend on the other documents of a
+ * server.
+ */
 const MISSPELT = [...WORDS, 'aple', 'gardn', 'sumer', 'wint'];
 const text = (words: number, of = WORDS): string =>
   Array.from({ length: words }, () => pick(of)).join(' ');
@@ -28,7 +34,7 @@ const SETTINGS = {
   filterableAttributes: ['kind', 'size', 'tags'],
   sortableAttributes: ['id', 'size', 'name', 'tags', '_geo'],
   faceting: { maxValuesPerFacet: 4, sortFacetValuesBy: { tags: 'count', kind: 'count' } },
-  // Neither the primary key nor what sorts and tells values apart.
+  // Neither the primary key nor the fields for sorting and distinct.
   displayedAttributes: ['id', 'title', 'text', 'kind', 'name', 'tags', '_geo'],
 };
 
@@ -80,14 +86,16 @@ function search(): Record<string, unknown> {
   };
 }
 
-/** Of places within a metre the details show one. */
+/** Of points within a metre the details show one. */
 interface Hit {
   id: number;
   _rankingScore: number;
   _rankingScoreDetails: Record<string, unknown>;
 }
 
-/** What orders hits: those with the same are equal, and their order is free. `size` is not displayed. */
+/**
+ * The values that order hits: hits with the same values are in any order. `size` is not displayed.
+ */
 function rankOf({ _rankingScore, _rankingScoreDetails }: Hit, size?: unknown): string {
   const details = JSON.stringify(_rankingScoreDetails).replace(
     /"value":\{"lat":\d+,"lng":\d+\},"distance":(\d+).\d+/g,
@@ -96,7 +104,10 @@ function rankOf({ _rankingScore, _rankingScoreDetails }: Hit, size?: unknown): s
   return `${_rankingScore.toFixed(9)} ${details} ${JSON.stringify(size ?? null)}`;
 }
 
-/** The hits of two answers agree, but for the order of equal ones, and which of them a page ends or begins with. */
+/**
+ * The hits of two responses agree, except for the order of equal ones, and which of them a page
+ * starts or ends with.
+ */
 function assertSameHits(
   given: Hit[],
   wanted: Hit[],
@@ -114,7 +125,10 @@ function assertSameHits(
   assert.deepEqual(inner(given), inner(wanted), about);
 }
 
-/** Spellings of one facet value are one value; which of them is shown depends on where documents are. */
+/**
+ * Spellings of one facet value are one value; which of them is shown depends on the distribution of
+ * documents.
+ */
 function unspelled(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null).replaceAll('"Fruit"', '"fruit"')) as unknown;
 }
@@ -207,13 +221,13 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
           const rank = (hit: Hit): string => rankOf(hit, bySize ? all[hit.id]!['size'] : null);
           const keys = [given, wanted].map(({ json }) => json.hits.map(rank));
           assert.deepEqual(keys[0], keys[1], about);
-          // Which of equal documents stands for their value is free.
+          // Any of the equal documents may represent their value.
           if (!('distinct' in body)) assertSameHits(given.json.hits, wanted.json.hits, rank, about);
-          // Before the end of the list they are estimates, of what had been looked at.
+          // Before the end of the list they are estimates, based on the documents examined.
           const isEnd = 'page' in body || wanted.json.hits.length < (body['limit'] as number);
           const isEstimate = 'rankingScoreThreshold' in body || 'distinct' in body;
           for (const name of isEstimate && !isEnd ? [] : TOTALS) {
-            // Those of each server are added.
+            // Sums over the servers.
             if ('distinct' in body && name.startsWith('facet')) continue;
             const [left, right] = [given.json[name], wanted.json[name]].map(unspelled);
             assert.deepEqual(left, right, `${name} ${about}`);
@@ -321,7 +335,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
           assert.equal(all.json.total, wanted.total, about);
           const byId = (list: any[]): any[] => list.toSorted((a, b) => a.id - b.id);
           assert.deepEqual(byId(all.json.results), byId(wanted.results), about);
-          // Pages make up the list, whichever server is asked for one.
+          // Pages make up the list, whichever server receives each request.
           const pages: any[] = [];
           for (let offset = 0; offset < wanted.total; offset += 7) {
             const part = { ...body, offset, limit: 7, useNetwork: true };

@@ -1,4 +1,4 @@
-/** Writes in a network that shares documents out: passed on to every server, each document kept by its owner. */
+/** Writes in a network with sharding: sent to every server, each document kept by its owner. */
 import assert from 'node:assert/strict';
 import { Owners } from '../../src/network/owner.ts';
 import type { BuiltServer } from '../support/built-server.ts';
@@ -23,7 +23,10 @@ describe('Writes in a network that shares documents out', () => {
   });
   after(async () => cluster?.close());
 
-  /** Sends a write to one server, and waits until all have done it. Returns its task there, and those elsewhere by name. */
+  /**
+   * Sends a write to one server, and waits until all have executed it. Returns its task there, and
+   * those elsewhere by name.
+   */
   async function write(
     n: number,
     method: string,

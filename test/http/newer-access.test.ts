@@ -1,4 +1,4 @@
-/** Who may use the newer routes, and what of other indexes searches with foreign keys show to whom. */
+/** Who may use the newer routes, and whose documents searches with foreign keys show. */
 import assert from 'node:assert/strict';
 import jwt from 'jsonwebtoken';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
@@ -109,7 +109,7 @@ describe('Access to the newer routes', () => {
         [unrelated.key, 403, 'invalid_api_key'],
         [tokenOf(right, ['*']), 403, 'invalid_api_key'],
         [tokenOf(everywhere, ['*']), 403, 'invalid_api_key'],
-        // Without an index in it a route is for keys that name its action.
+        // A route without an index requires a key that names its action.
         ofIndex ? [elsewhere.key, 403, 'invalid_api_key'] : [elsewhere.key, status, null],
         [wildcard.key, 403, 'invalid_api_key'],
         [right.key, status, null],
@@ -127,7 +127,7 @@ describe('Access to the newer routes', () => {
         const answer = await as(key, method, names('books'), body);
         assert.equal(answer.status, expected, `row ${n}: ${JSON.stringify(answer.json)}`);
         if (code !== null) assert.equal(answer.json.code, code, `row ${n}`);
-        // What was refused says nothing of what is there.
+        // A refusal reveals nothing about existing documents.
         if (code === null || key === null) continue;
         const other = await as(key, method, names('no-such-index'), body);
         assert.equal(other.json.code, code, `row ${n}`);

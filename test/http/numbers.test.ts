@@ -1,4 +1,4 @@
-/** The greatest integers, and what is none. */
+/** The greatest integers, and values that are none. */
 import assert from 'node:assert/strict';
 import { type TestResponse, useServer } from './support/real-server.ts';
 

@@ -1,9 +1,9 @@
-/** A process that may have few files open keeps fewer indexes open, and serves all of them. */
+/** A process with a low limit of open files keeps fewer indexes open, and serves all of them. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
 const FILES = 256;
-/** More than could be open at once. */
+/** More than can be open at once. */
 const INDEXES = 100;
 
 describe('A server that may have few files open', () => {

@@ -38,7 +38,7 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.doesNotMatch(policy, /unsafe|\*|https?:/);
         const html = await response.text();
         assert.ok(html.startsWith('<!doctype html>'));
-        // Nothing in it is loaded from anywhere.
+        // It loads nothing from elsewhere.
         const style = /<style>(.*?)<\/style>/s.exec(html)![1]!;
         assert.ok(!/@import|url\(/.test(style));
         assert.ok(!/<(?:script|img|iframe)[^>]+src=|<link[^>]+href="(?!data:)/.test(html));

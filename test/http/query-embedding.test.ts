@@ -1,4 +1,6 @@
-/** Queries that a provider embeds: how its similarities become scores, and what a slow one holds up. */
+/**
+ * Queries that a provider embeds: how similarities become scores, and what a slow provider delays.
+ */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
@@ -103,7 +105,7 @@ describe('Queries that a provider embeds', () => {
             `cosine ${cosine}: ${scores.get(id)}, expected ${expected}`,
           );
         }
-        // What is built in is not shown.
+        // Built-in values are not shown.
         const shown = (await server.call('GET', `/indexes/${uid}/settings/embedders`)).json.e;
         assert.equal('distribution' in shown, name === 'the embedder');
       });

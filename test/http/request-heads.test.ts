@@ -13,7 +13,7 @@ for (const transport of ['fastest', 'node'] as const) {
     });
     after(() => server.close());
 
-    /** Sends a text and resolves to all that comes back until the server ends the connection. */
+    /** Sends a text and resolves to everything received until the server closes the connection. */
     async function send(text: string): Promise<string> {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
       socket.on('error', () => {});

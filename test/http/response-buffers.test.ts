@@ -1,4 +1,4 @@
-/** Answers whose memory is used again: none may change while a client still reads it. */
+/** Responses whose memory is reused: none may change while a client still reads it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import { startTestServer, type TestServer } from './support/test-server.ts';
 const BODY_BYTES = 60_000;
 const SEARCHES = 300;
 
-/** The answer to the search for `q`. */
+/** The response to the search for `q`. */
 function bodyOf(q: string): string {
   return JSON.stringify({
     hits: [],
@@ -27,7 +27,7 @@ function requestOf(q: string): string {
   );
 }
 
-/** The bodies of what a connection has answered; the last one may be incomplete. */
+/** The bodies of the responses received on a connection; the last one may be incomplete. */
 function bodiesIn(received: Buffer): string[] {
   const bodies: string[] = [];
   for (let at = 0; ;) {
@@ -52,7 +52,7 @@ for (const transport of ['fastest', 'node'] as const) {
       test.services.addIndex('a');
       test.services.search.search = async (_, { q }) => {
         const body = bodyOf(q!);
-        // As an engine does: the answer comes a little later, several at once.
+        // Like an engine: results come a little later, several at once.
         await new Promise((resolve) => setImmediate(resolve));
         const buffer = pool.take(Buffer.byteLength(body));
         buffer.write(body);
@@ -67,7 +67,7 @@ for (const transport of ['fastest', 'node'] as const) {
       const socket = connect(test.port, '127.0.0.1');
       await once(socket, 'connect');
       socket.pause();
-      // Until the buffers of the system are full: then answers stay with the server.
+      // Until the buffers of the system are full: then responses stay in the server.
       const asked: string[] = [];
       for (let full = false; !full && asked.length < SEARCHES;) {
         const q = `slow ${asked.length}`;

@@ -160,13 +160,13 @@ function authorization(key: string | null | undefined): Record<string, string> {
 
 interface RawResponse {
   status: number;
-  /** Without those that differ from one answer to the next. */
+  /** Without those that differ from response to response. */
   headers: Record<string, unknown>;
-  /** Of the body, as it was sent. */
+  /** The body as it was sent. */
   bytes: number;
 }
 
-/** GET and HEAD of a path, one after the other on one connection. */
+/** GET and HEAD of a path, sequentially on one connection. */
 async function rawBoth(
   port: number,
   path: string,

@@ -1,4 +1,4 @@
-/** Which fault is told, and what its message gives away. */
+/** Which fault is reported, and what its message reveals. */
 import assert from 'node:assert/strict';
 import { type TestResponse, useServer } from './support/real-server.ts';
 

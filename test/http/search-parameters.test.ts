@@ -1,4 +1,4 @@
-/** Parameters of searches that must be refused although something beside them is right. */
+/** Search parameters that must be refused although others in the request are valid. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 

@@ -1,4 +1,4 @@
-/** Dynamic search rules: what a batch of changes comes to, and what is too much. */
+/** Dynamic search rules: the result of a batch of changes, and the limits. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -157,7 +157,8 @@ describe('Dynamic search rules', () => {
           ranked.slice(from, from + count).map(({ id }) => id),
           context,
         );
-        // What a threshold or `distinct` leaves is only estimated while hits behind the page are not looked at.
+        // With a threshold or `distinct` the total is only estimated while hits after the page are
+        // not examined.
         const removes = query.rankingScoreThreshold !== undefined || query.distinct !== undefined;
         const isExact = !removes || page !== undefined;
         const total = ordinary.estimatedTotalHits + pinned.length;
@@ -212,7 +213,7 @@ describe('Dynamic search rules', () => {
         const federation = { facetsByIndex, distinct };
         const { offset, limit, page, hitsPerPage } = queryOf();
         const merged = await multi({ ...federation, offset, limit, page, hitsPerPage }, queries);
-        // Each document once in an index: the pin of the first query that has it.
+        // Each document once per index: the pin of the first query that has it.
         const pins: (Pinned & { query: number; uid: string })[] = [];
         for (const [query, { indexUid: uid, ...rest }] of queries.entries()) {
           for (const pin of pinsOf(rules, rest, uid).pinned) {
@@ -296,7 +297,7 @@ describe('Dynamic search rules', () => {
       const { json } = await server.call('POST', '/indexes/vectors/search', { body });
       assert.deepEqual([json.hits.map(({ id }: any) => id), json.semanticHitCount], [ids, count]);
     }
-    // Of a hybrid search those of the page that are there for their vectors.
+    // For a hybrid search, the hits of the page found by their vectors.
     const { json } = await server.call('POST', '/indexes/vectors/search', {
       body: { ...both, limit: 3, showRankingScoreDetails: true },
     });
@@ -375,7 +376,7 @@ describe('Dynamic search rules', () => {
     };
   }
 
-  /** Plain loops: the pins that are left for a query, by position. */
+  /** The naive model: the remaining pins of a query, by position. */
   function pinsOf(
     rules: Rule[],
     { q, filter = [] }: Query,

@@ -1,4 +1,4 @@
-/** Attributes and places that settings enable. */
+/** Attributes and points that settings enable. */
 import assert from 'node:assert/strict';
 import { type TestResponse, useServer } from './support/real-server.ts';
 

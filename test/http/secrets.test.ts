@@ -1,6 +1,6 @@
 /**
- * Credentials are planted wherever the server takes some, with a provider that repeats all that it gets, in every form.
- * Nothing that the server answers, logs or sends to webhooks may hold them.
+ * Credentials are placed in every field that accepts them, with a provider that repeats everything
+ * it receives, in every form. No response, log or webhook of the server may contain them.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
 
 const MASTER_KEY = 'masterSecretOfTests0123';
 
-/** No two have eight characters in common. */
+/** No two share a substring of eight characters. */
 const planted = new Map<string, string>();
 function canary(name: string): string {
   const text = Buffer.from(`${planted.size}:${name}`).toString('hex').slice(0, 24);
@@ -23,7 +23,7 @@ function canary(name: string): string {
   return value;
 }
 
-/** Of a secret that is shown at most the beginning is told. */
+/** For a secret that is shown masked, only its start may appear. */
 const SHOWN_LENGTH = 5;
 
 function tracesIn(text: string, allowed: readonly string[] = []): string[] {
@@ -34,7 +34,7 @@ function tracesIn(text: string, allowed: readonly string[] = []): string[] {
     const bytes = Buffer.from(value);
     const forms = [
       ...[value, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('hex')],
-      // In the middle of something longer.
+      // In the middle of a longer text.
       ...[' ', '  '].map((before) =>
         Buffer.from(before + value)
           .toString('base64')
@@ -54,7 +54,7 @@ function tracesIn(text: string, allowed: readonly string[] = []): string[] {
   return found;
 }
 
-/** What the echo says of a request: all of it, in many forms. */
+/** The echo of a request: all of it, in many forms. */
 function echoOf(request: IncomingMessage, body: string): string {
   const { authorization = '', ...headers } = request.headers;
   const all = JSON.stringify({ url: request.url, ...headers });
@@ -71,7 +71,7 @@ function echoOf(request: IncomingMessage, body: string): string {
   ].join(' | ');
 }
 
-/** Repeats what it gets, in errors of the form that each kind of client reads. */
+/** Repeats what it receives, in errors of the form that each kind of client reads. */
 class Echo {
   readonly deliveries: string[] = [];
   readonly paths = new Set<string>();
@@ -179,7 +179,7 @@ describe('Credentials', function () {
     });
     return response.text();
   };
-  /** What an answer says is looked through, too. */
+  /** Responses are searched, too. */
   async function call(
     method: string,
     path: string,
@@ -238,7 +238,7 @@ describe('Credentials', function () {
       assert.deepEqual(shown.headers, embedder.headers);
       const back = await finish('PATCH', `${index}/settings/embedders`, { e: shown });
       assert.equal(back.status, 'succeeded');
-      // Else the provider would not have got what the answer is cleaned of.
+      // Otherwise the provider would not have received the secrets that the response is cleaned of.
       const again = await finish('POST', `${index}/documents`, [{ id: 2, title: 'a' }]);
       assert.equal(again.error.message.replace('"2"', '"1"'), task.error.message);
     }

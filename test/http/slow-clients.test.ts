@@ -1,10 +1,10 @@
-/** Clients that send and read slowly, over plain sockets: they are served whole. */
+/** Clients that send and read slowly, over plain sockets: they are served completely. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
-/** Longer than the ten seconds after which the socket library gives a silent connection up. */
+/** Longer than the ten seconds after which the socket library closes a silent connection. */
 const PAUSE_MS = 13_000;
 
 describe('A slow client', () => {
@@ -49,7 +49,10 @@ describe('A slow client', () => {
     return Buffer.concat(parts);
   }
 
-  /** Sends a body a little at a time. @returns the answer */
+  /**
+   * Sends a body a little at a time.
+   * @returns the response
+   */
   async function upload(): Promise<string> {
     const body = JSON.stringify([{ id: 'slow', text: 'x'.repeat(26_000) }]);
     const socket = open();
@@ -69,7 +72,10 @@ describe('A slow client', () => {
     return (await response).toString();
   }
 
-  /** Asks, and looks away before it reads. @returns the body of the answer */
+  /**
+   * Sends a request, and waits before it reads.
+   * @returns the body of the response
+   */
   async function pause(path: string): Promise<{ results?: unknown[]; hits?: unknown[] }> {
     const socket = open();
     socket.write(head('GET', path));
@@ -80,7 +86,10 @@ describe('A slow client', () => {
     return JSON.parse(plain(response.subarray(0, split).toString(), response.subarray(split + 4)));
   }
 
-  /** Reads a part now and then. @returns the bytes of the answer */
+  /**
+   * Reads a part at intervals.
+   * @returns the bytes of the response
+   */
   async function trickle(path: string): Promise<number> {
     const socket = open();
     socket.on('error', () => {});

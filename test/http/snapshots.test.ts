@@ -95,7 +95,7 @@ describe('snapshots', function () {
     const before = readFileSync(file());
     await first.stop();
     const idle = await start('first', '--experimental-max-number-of-batched-tasks', '0');
-    // A payload in a file, and one beside its task; registered before and behind the snapshot.
+    // A payload in a file, and one in the store; registered before and after the snapshot.
     await idle.client.call('POST', '/indexes/large/documents', { body: books(4000) });
     await idle.client.call('POST', '/snapshots');
     await idle.client.call('POST', '/indexes/small/documents', { body: books(3) });
@@ -110,7 +110,7 @@ describe('snapshots', function () {
     assert.equal(indexes.large.numberOfDocuments, 4000);
     assert.equal(indexes.small.numberOfDocuments, 3);
     const { results } = await second.client.get<any>('/tasks?types=snapshotCreation');
-    // That of the first snapshot; the two that made this one are not in it.
+    // The task of the first snapshot; the two that made this one are not in it.
     assert.deepEqual(
       results.map(({ uid, status }: any) => [uid, status]),
       [[0, 'succeeded']],
@@ -185,7 +185,7 @@ describe('snapshots', function () {
     await refused(/the index `books` is missing/);
     await repacked((path) => (path === 'store/data.mdb' ? null : undefined));
     await refused(/no store\/data\.mdb/);
-    // What unpacks well and cannot be right.
+    // Archives that unpack but cannot be valid.
     const garbage: [RegExp, (bytes: Buffer) => Buffer][] = [
       [/^store\/data\.mdb$/, () => Buffer.alloc(0)],
       [/^store\/data\.mdb$/, () => Buffer.from('garbage')],
@@ -196,13 +196,13 @@ describe('snapshots', function () {
       await repacked((path, bytes) => (part.test(path) ? change(bytes) : undefined));
       await refused(/is no snapshot|damaged/);
     }
-    // A store in which nothing is recorded, beside folders of indexes.
+    // An empty store, with folders of indexes.
     const other = await start('other');
     await other.stop();
     const empty = readFileSync(join(dir, 'other', 'store', 'data.mdb'));
     await repacked((path) => (path === 'store/data.mdb' ? empty : undefined));
     await refused(/damaged: indexes\/|damaged: store\//);
-    // The folder is as it was, when it was there.
+    // The folder is unchanged, if it existed.
     mkdirSync(join(dir, 'second'));
     const { status } = await folder.failing('second', ['--import-snapshot', broken]);
     assert.equal(status, 1);

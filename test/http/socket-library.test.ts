@@ -1,4 +1,4 @@
-/** The binary of uWebSockets.js is loaded only when it is the one that is declared. */
+/** The binary of uWebSockets.js is loaded only when it is the declared one. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -67,7 +67,7 @@ describe('The socket library', () => {
       ...['--http-addr', `127.0.0.1:${port}`, ...more],
     ];
 
-    /** What a server prints until it answers. */
+    /** The output of a server until it responds. */
     async function started(more: readonly string[]): Promise<string> {
       const port = await freePort();
       const server = spawn(process.execPath, argv(port, more));
@@ -98,7 +98,7 @@ describe('The socket library', () => {
     it('is refused at the start when one byte of it differs, and node:http serves', async () => {
       const original = readFileSync(binary);
       const changed = Buffer.from(original);
-      // Behind everything that is ever run: such a file would load.
+      // Above every program that is run: such a file would be loaded.
       changed[changed.length - 1]! ^= 1;
       writeFileSync(binary, changed);
       try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
-/** More criteria than fit on the stack, were each the rule inside the one before. */
+/** More criteria than fit on the stack if each rule were nested in the one before. */
 const MANY = Array.from({ length: 10_000 }, (_, i) => `a.x${i}:asc`);
 
 describe('Too many sort criteria, and faulty ones', () => {

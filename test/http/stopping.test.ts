@@ -66,7 +66,7 @@ describe('A stop', function () {
   this.timeout(120_000);
   let dir: string;
   let server: ServerProcess;
-  /** Takes requests and never answers. */
+  /** Accepts requests and never responds. */
   let silent: Server;
   let url: string;
   let asked: Promise<void>;
@@ -87,7 +87,7 @@ describe('A stop', function () {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** On a busy machine as well a stop is to come to its own end. */
+  /** Even on a busy machine a stop must finish by itself. */
   const patient = ['--shutdown-seconds', '50'];
   const start = async (...args: string[]): Promise<void> => {
     server = await ServerProcess.start({ dir, port: await freePort(), args });
@@ -193,7 +193,10 @@ describe('A stop', function () {
   describe('ends in its time', () => {
     const hold = fileURLToPath(new URL('./support/hold.cjs', import.meta.url));
 
-    /** A server of one index with an embedder and an acknowledged task, a part of which is held. */
+    /**
+     * A server of one index with an embedder and an acknowledged task, part of whose work is
+     * blocked.
+     */
     const held = async (part: 'loop' | 'engine', ...args: string[]): Promise<void> => {
       server = await ServerProcess.start({
         ...{ dir, port: await freePort(), args },
@@ -223,7 +226,7 @@ describe('A stop', function () {
 
     it('while the event loop is blocked, after a second signal at once', async () => {
       await held('loop', '--shutdown-seconds', '1000000');
-      // Signals that are pending at once count as one, and come in any order.
+      // Signals that are pending at once count as one, and arrive in any order.
       const asking = setInterval(() => {
         if (!server.hasExited) process.kill(server.pid, 'SIGINT');
       }, 50);

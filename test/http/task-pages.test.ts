@@ -1,4 +1,4 @@
-/** Pages of tasks and batches with a limit that nobody could be answered at once. */
+/** Pages of tasks and batches with a limit too large for a single response. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
@@ -41,7 +41,7 @@ describe('A page of long tasks', () => {
   after(() => server.close());
 
   it('ends early, and says what follows', async () => {
-    // As long as a body may be.
+    // The maximum length of a body.
     const filter = (i: number): string => `id = "${i}${'x'.repeat(900_000)}"`;
     for (let i = 0; i < COUNT_LONG; i++) {
       const body = { filter: filter(i) };

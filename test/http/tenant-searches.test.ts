@@ -1,11 +1,11 @@
-/** What a tenant token must not see stays unseen, whichever route searches. */
+/** A tenant token hides documents, whichever route searches. */
 import assert from 'node:assert/strict';
 import jwt from 'jsonwebtoken';
 import OpenAI from 'openai';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { call, type ChatProvider, finish, startChatProvider } from './support/chat-provider.ts';
 
-/** Of documents and indexes that the token does not cover. */
+/** Content of documents and indexes outside the token. */
 const SECRET = /Secret/;
 
 describe('A search with a tenant token', () => {

@@ -49,7 +49,7 @@ describe('TLS', () => {
     onRequest: (connection: Connection) => connection.respond(200, [], 'served'),
   });
 
-  /** One request on a connection of its own. */
+  /** One request on a separate connection. */
   function visit(
     version: Version,
     more: object = {},

@@ -1,10 +1,13 @@
-/** Null, nothing and what is empty in the fields of requests: which of them are taken, and the code of each refusal. */
+/** Null, absent and empty fields of requests: which are accepted, and the code of each refusal. */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
 type Row = [fields: string, code: string | null];
 
-/** Route, the rest of its body, and what null does in each field; no code: it is taken. `.` leads into an object. */
+/**
+ * Route, the rest of its body, and the effect of null in each field; no code: it is accepted. `.`
+ * leads into an object.
+ */
 const NULLS: [method: string, path: string, rest: object, rows: Row[]][] = [
   [
     ...(['POST', '/indexes/i/search', {}] as const),
@@ -98,7 +101,7 @@ const NULLS: [method: string, path: string, rest: object, rows: Row[]][] = [
   ['POST', '/logs/stderr', {}, [['target', null]]],
 ];
 
-/** What a request without a required field, or with nothing in it, gets. */
+/** The response to a request with a required field absent or empty. */
 const MISSING: [method: string, path: string, body: unknown, code: string | null][] = [
   ['POST', '/indexes', {}, 'missing_index_uid'],
   ['POST', '/multi-search', {}, 'bad_request'],

@@ -1,4 +1,7 @@
-/** Semantic, hybrid and similar search through the `meilisearch` client, from embedders to tenant tokens. */
+/**
+ * Semantic, hybrid and similar search through the `meilisearch` client, from embedders to tenant
+ * tokens.
+ */
 import assert from 'node:assert/strict';
 import { Meilisearch, type Index } from 'meilisearch';
 import { generateTenantToken } from 'meilisearch/token';
@@ -11,7 +14,7 @@ interface Dish {
   price: number;
 }
 
-/** Two components each: the angle tells which are near. */
+/** Two components each: the angle determines the similarity. */
 const DISHES: (Dish & { _vectors: unknown })[] = [
   { id: 1, title: 'Lemon tart', kind: 'dessert', price: 5, _vectors: { taste: [1, 0] } },
   { id: 2, title: 'Lime sorbet', kind: 'dessert', price: 4, _vectors: { taste: [0.9, 0.1] } },
@@ -21,7 +24,7 @@ const DISHES: (Dish & { _vectors: unknown })[] = [
   { id: 6, title: 'Water', kind: 'drink', price: 1, _vectors: { taste: null } },
 ];
 const lemony = { vector: [1, 0], hybrid: { embedder: 'taste', semanticRatio: 1 } };
-/** Of an answer; the types of the client do not have it. */
+/** Members of a response that the types of the client lack. */
 const semanticHits = (response: object): number | undefined =>
   (response as { semanticHitCount?: number }).semanticHitCount;
 const ids = (response: { hits: { id: number }[] }): number[] => response.hits.map(({ id }) => id);

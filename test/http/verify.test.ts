@@ -12,7 +12,7 @@ const PORT = 7891;
 function digest(dir: string): Map<string, string> {
   return new Map(
     readdirSync(dir, { recursive: true, encoding: 'utf8' })
-      // Who reads is entered in the lock file of the store.
+      // A reader is entered in the lock file of the store.
       .filter((name) => statSync(join(dir, name)).isFile() && name !== 'store/lock.mdb')
       .map((name) => [
         name,
@@ -64,7 +64,7 @@ describe('gannet verify', function () {
       .map((name) => join(dir, 'indexes', name))
       .find((path) => readdirSync(join(path, 'segments')).length > 0)!;
 
-  /** Verifies while a file has other bytes, or is gone. */
+  /** Verifies while a file has other bytes, or is missing. */
   async function withFile(path: string, bytes: Buffer | null): ReturnType<typeof verify> {
     const whole = readFileSync(path);
     rmSync(path);
@@ -131,7 +131,7 @@ describe('gannet verify', function () {
         const server = new ServerProcess({ dir, port: PORT });
         assert.equal(await server.exited, 1, server.stderr);
         assert.match(server.stderr, /store.*(missing or damaged|database of an index)/);
-        // After a start that was refused as well.
+        // After a refused start as well.
         const { status, text } = await verify('--db-path', dir);
         assert.equal(status, 1, text);
         assert.match(text, /damaged: store\/data\.mdb: /);

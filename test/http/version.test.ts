@@ -1,4 +1,4 @@
-/** What a built server tells of itself. */
+/** The version that a built server reports. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';

@@ -1,4 +1,7 @@
-/** The searches that a server asks itself at its start: they go the whole way, and nothing of them is left. */
+/**
+ * The searches that a server sends itself at its start: they go through all stages, and leave no
+ * trace.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

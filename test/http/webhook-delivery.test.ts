@@ -14,7 +14,7 @@ interface Delivery {
   tasks: any[];
 }
 
-/** A receiver whose answers are told one after the other; then 200. `hang`: no answer at all. */
+/** A receiver with a script of responses; after it 200. `hang`: no response at all. */
 class Receiver {
   readonly deliveries: Delivery[] = [];
   readonly responses: (number | 'hang')[] = [];
@@ -124,7 +124,7 @@ describe('Delivery to webhooks', () => {
     );
     await server.kill();
     await start();
-    // Of what was under way a receiver may be told twice.
+    // A receiver may be notified twice of tasks that were being sent.
     const slow = (): any[] => receiver.deliveries.slice(2).filter(({ path }) => path === '/slow');
     while (slow().length < 2) await receiver.until(receiver.deliveries.length + 1);
     assert.deepEqual(

@@ -184,7 +184,9 @@ function lossless(text: string, folding: Folding): string {
   return folding.swedish ? out.replace(/[aA]\u030a|[aAoO]\u0308/g, (c) => c.normalize()) : out;
 }
 
-/** Each character by itself, whatever group it stands in; marks by the character that they stand on. */
+/**
+ * Each character by itself, whatever group it stands in; marks by the character that they stand on.
+ */
 function lossy(text: string, folding: Folding): string {
   let out = '';
   let base = OTHER;
@@ -451,8 +453,8 @@ interface Group {
 }
 
 /**
- * Number of UTF-16 units that the token, as written, has for the first `lemmaChars` characters of its lemma. Marks that
- * the lemma has lost stay with their letter.
+ * Number of UTF-16 units that the token, as written, has for the first `lemmaChars` characters of
+ * its lemma. Marks that the lemma has lost stay with their letter.
  */
 export function originalLength(text: string, token: Token, lemmaChars: number): number {
   const { folding } = token;

@@ -32,14 +32,14 @@ const { values } = parseArgs({
 
 const INDEX = 'large';
 const CHUNK_BYTES = 10_000_000;
-/** Documents of which words and queries are taken. */
+/** Documents from which words and queries are taken. */
 const SAMPLED = 20_000;
 const QUERIES = 3000;
 const FREQUENT_WORDS = 40;
 const SEARCHES_PER_SETTINGS = 200;
-/** No bucket has so many documents. */
+/** More than any bucket has. */
 const NEVER_LARGE = { GANNET_TUNING: '{"largeBucketMin":1000000000}' };
-/** A search cut short is another answer. */
+/** A search cut short has a different result. */
 const CUTOFF_MS = 60_000;
 
 type Body = Record<string, unknown>;
@@ -141,7 +141,7 @@ class Mix {
   }
 }
 
-/** Without what differs from one asking to the next. */
+/** Without members that differ from run to run. */
 async function result(client: Client, search: Body): Promise<string> {
   const { status, text } = await client.call('POST', `/indexes/${INDEX}/search`, { body: search });
   if (status !== 200) return `${status} ${text}`;

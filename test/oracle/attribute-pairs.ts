@@ -1,10 +1,11 @@
 /**
  * The rule `proximity` where precision is `byAttribute` (docs/behaviour/ranking.md, proximity).
  *
- * Which documents hold two words in one attribute is found out once for a pair of words, among the documents of the
- * bucket that asks first; a later bucket of the same search finds none by this pair. Pairs that are a split of a
- * word of the query graph are known for all documents. Next to each other in the order of the query, a pair costs 0; in
- * the other order, which is asked for only where needed, 1; anything else 3.
+ * Which documents hold two words in one attribute is found out once for a pair of words, among the
+ * documents of the bucket that asks first; a later bucket of the same search finds none by this
+ * pair. Pairs that are a split of a word of the query graph are known for all documents. Next to
+ * each other in the order of the query, a pair costs 0; in the other order, which is asked for only
+ * where needed, 1; anything else 3.
  */
 import type { Lexicon, Node } from './expand.ts';
 import {
@@ -20,7 +21,9 @@ import { slotsOf } from './expand.ts';
 /** The bucket that asked for a pair first, by pair of sides. */
 export type AskedPairs = Map<string, number>;
 
-/** What stands on one side of a pair: a word, all words of a short prefix, or the end of a phrase. */
+/**
+ * What stands on one side of a pair: a word, all words of a short prefix, or the end of a phrase.
+ */
 interface Side {
   key: string;
   words: readonly number[];
@@ -67,7 +70,7 @@ function sidesOf(step: Step, end: 'first' | 'last'): Side[] {
       const key = `${node.term.words.join('')}*`;
       out.push({ key, words: [...words], phrase: null });
     } else for (const id of words) out.push(word(id));
-    // Held to its verbatim form, a short prefix keeps the list of its words, and nothing else.
+    // In its verbatim form, a short prefix keeps only the list of its words.
     if (step.verbatim && !node.term.phrase) continue;
     for (const phrase of phrases) {
       const id = end === 'first' ? phrase.words[0] : phrase.words.at(-1);

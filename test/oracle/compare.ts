@@ -1,5 +1,6 @@
 /**
- * One case for the engine and the oracle: settings, documents in batches, searches; and what their answers differ in.
+ * One case for the engine and the oracle: settings, documents in batches, searches; and the
+ * differences of their results.
  */
 import { FilterError } from './filter.ts';
 import { Oracle, SearchOnError, type Body, type SearchParams, type Settings } from './engine.ts';
@@ -15,7 +16,7 @@ export interface Case extends Collection {
 }
 
 export interface Difference {
-  /** Where in the answer, as `hits[3]._rankingScore`. */
+  /** Position in the result, as `hits[3]._rankingScore`. */
   path: string;
   engine: unknown;
   oracle: unknown;
@@ -24,7 +25,7 @@ export interface Difference {
 type Outcome = Body | { code: string };
 
 const VOLATILE = new Set(['processingTimeMs', 'requestUid']);
-/** Of scores: both sides multiply the same small numbers, but need not round alike. */
+/** Tolerance of scores: both sides multiply the same small numbers, but may round differently. */
 const EPSILON = 1e-12;
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 /**
- * The engine against the oracle on random collections and searches. Short here; `npm run oracle` (run.ts) does any
- * number of comparisons, and tells what one is. SEED=N repeats a run.
+ * The engine against the oracle on random collections and searches. Short here; `npm run oracle`
+ * (run.ts) does any number of comparisons, and tells what one is. SEED=N repeats a run.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -33,7 +33,7 @@ describe('The engine and the oracle', () => {
     assert.deepEqual(failures, [], `seed ${seed}`);
   });
 
-  // The engine is tuned once: processes of their own.
+  // The engine is tuned once per process: each runs in its own.
   function passes(args: readonly string[], tuning: EngineTuning): void {
     const ended = spawnSync(process.execPath, args, {
       env: { ...process.env, GANNET_TUNING: JSON.stringify(tuning) },

@@ -9,7 +9,10 @@ import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Document = { [key: string]: Json };
 
-/** Word occurrences of all documents. Occurrence i belongs to document d when starts[d] <= i < starts[d + 1]. */
+/**
+ * Word occurrences of all documents. Occurrence i belongs to document d when starts[d] <= i <
+ * starts[d + 1].
+ */
 export interface Occurrences {
   words: string[];
   fields: string[];
@@ -23,7 +26,10 @@ const GAP = 8;
 const MAX_POSITION = 65535;
 const MAX_WORD_BYTES = 250;
 
-/** Leaf values of a document in order, each with its dotted path. Items of one path are consecutive values of it. */
+/**
+ * Leaf values of a document in order, each with its dotted path. Items of one path are consecutive
+ * values of it.
+ */
 export function eachLeaf(
   value: Json,
   path: string,
@@ -132,7 +138,7 @@ export class CorpusBuilder {
     let id = this.#ids.get(word);
     if (id === undefined) {
       id = this.#words.length;
-      // A copy of its own, so that the text it was cut from can go.
+      // A copy, so that the text it was cut from can be freed.
       const own = Buffer.from(word).toString();
       this.#words.push(own);
       this.#ids.set(own, id);

@@ -1,6 +1,6 @@
 /**
- * A search engine in plain loops: it reads every word of every document for every query. It exists to be
- * obviously right; the real engine is compared with it.
+ * A search engine in plain loops: it reads every word of every document for every query. It exists
+ * to be obviously right; the real engine is compared with it.
  */
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 import {
@@ -45,7 +45,7 @@ import {
 import { splitByAttribute, type AskedPairs, type Taken } from './attribute-pairs.ts';
 import * as rules from './rank.ts';
 
-/** What language attributes are written in: the first rule with a pattern that matches counts. */
+/** The language of attributes: the first rule with a matching pattern counts. */
 export interface LocalizedRule {
   attributePatterns: readonly string[];
   /** Three-letter codes. */
@@ -118,7 +118,7 @@ interface Ranked {
   details: Detail[];
 }
 
-/** One search under way. */
+/** One search in progress. */
 interface Run {
   plan: Plan;
   params: SearchParams;
@@ -130,13 +130,13 @@ interface Run {
   wanted: number;
   distinct: string | null;
   threshold: number | null;
-  /** 1 for documents thrown out by distinct or by the threshold. */
+  /** 1 for documents removed by distinct or by the threshold. */
   excluded: Uint8Array;
   universe: number[];
   total: number;
   /** Whether any rule runs. */
   ruled: boolean;
-  /** Of the rule `proximity` by attribute, and how many buckets it has split. */
+  /** For the rule `proximity` by attribute: how many buckets it has split. */
   asked: AskedPairs;
   buckets: number;
 }
@@ -202,7 +202,7 @@ export class Oracle {
     };
   }
 
-  /** @param deleted documents that were there once: the names of their fields stay known */
+  /** @param deleted documents that existed once: the names of their fields stay known */
   addDocuments(documents: Iterable<Document>, deleted: Iterable<Document> = []): void {
     for (const name of fieldNames([...deleted])) this.#namesOfDeleted.add(name);
     for (const document of documents) {
@@ -324,7 +324,7 @@ export class Oracle {
       hits: [],
       offset,
       end,
-      // Pages are counted exactly: what is thrown out behind one is told by the order as well.
+      // Pages are counted exactly: removals after a page depend on the order as well.
       wanted: paged && (isThresholded || distinct !== null) ? Infinity : end,
       distinct,
       threshold: params.rankingScoreThreshold ?? null,
@@ -370,7 +370,7 @@ export class Oracle {
           ({ document }) => keep(document) && before[document] === 0,
         );
         if (here.length === 0) continue;
-        // A path that no document takes first is dropped.
+        // A path that is the first choice of no document is dropped.
         const first = (candidate: Candidate): Path =>
           bucket.paths.find((path) => matches(candidate, path))!;
         const used = new Set(here.map(first));
@@ -474,10 +474,10 @@ export class Oracle {
     );
     const locales = searched.map((name) => this.#localesOf(name));
     const read = [...new Set(locales.flat())];
-    // A query names some of the languages that the documents were read in, and no others.
+    // The query and the document must share a language.
     const named = read.filter((locale) => params.locales?.includes(locale));
     if (named.length > 0) return named;
-    // One that is none of them goes with what was read in no language.
+    // A query without any of them matches text read in no language.
     return params.locales?.length && locales.some((list) => list.length === 0) ? [] : read;
   }
 
@@ -530,7 +530,10 @@ export class Oracle {
     return { stages, maxMatchingWords: 1 + removal.size + Math.max(phraseWords - 1, 0) };
   }
 
-  /** Slots from the most frequent in the searched fields to the least; a slot without documents first; equals together. */
+  /**
+   * Slots from the most frequent in the searched fields to the least; a slot without documents
+   * first; equals together.
+   */
   #byFrequency(slots: number[], nodes: Node[], params: SearchParams): number[][] {
     const counts = new Map(slots.map((slot) => [slot, 0]));
     const everything = new Uint8Array(this.documents.length).fill(1);
@@ -655,7 +658,10 @@ export class Oracle {
     return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), universe };
   }
 
-  /** The rules that run, in order (docs/behaviour/ranking.md). Sort criteria keep their direction: `name:asc`. */
+  /**
+   * The rules that run, in order (docs/behaviour/ranking.md). Sort criteria keep their direction:
+   * `name:asc`.
+   */
   #rules(params: SearchParams, searched: boolean): string[] {
     const out: string[] = [];
     const fields = new Set<string>();
@@ -812,7 +818,7 @@ export class Oracle {
       return;
     }
     for (const { document } of candidates) {
-      // A bucket that rules have made is made distinct as a whole, also behind the end of the page.
+      // A bucket made by rules is made distinct as a whole, also after the end of the page.
       if (isFull(run) && !run.ruled) return;
       if (run.excluded[document] === 1) continue;
       if (!isFull(run)) run.hits.push({ document, details });
@@ -864,7 +870,10 @@ export class Oracle {
     return out;
   }
 
-  /** Of the names in a request those that may be shown: displayed literally, and known. `*` is all that is displayed. */
+  /**
+   * The requested names that may be shown: displayed literally, and known. `*` means all displayed
+   * ones.
+   */
   #shown(names: readonly string[]): string[] {
     const displayed = this.settings.displayedAttributes ?? ['*'];
     return [...this.#knownNames].filter((name) =>
@@ -880,7 +889,7 @@ export class Oracle {
   }
 }
 
-/** What is left of a document when only these dotted names are wanted. */
+/** The document reduced to these dotted names. */
 function selected(document: Document, names: readonly string[]): Document {
   const walk = (value: Json, path: string): Json | undefined => {
     if (names.includes(path)) return value;
@@ -919,8 +928,8 @@ interface Part {
 }
 
 /**
- * Splits a bucket by cost. Paths are visited in order and take their documents with them: a path stays in
- * play only when it is the first of the cheapest for some document.
+ * Splits a bucket by cost. Paths are visited in order and take their documents with them: a path
+ * stays in play only when it is the first of the cheapest for some document.
  */
 function partition(bucket: Bucket, rule: rules.GraphRule): Part[] {
   const byCost = new Map<number, Taken[]>();
@@ -944,7 +953,7 @@ function partOf(cost: number, members: readonly Taken[]): Part {
     open(excluded) {
       const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
       const paths = new Map<string, { order: number; path: Path }>();
-      // Documents that distinct has thrown out meanwhile still count for the paths.
+      // Documents removed by distinct meanwhile still count for the paths.
       for (const { path, order } of members) {
         paths.set(
           `${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`,

@@ -18,7 +18,9 @@ export interface Phrase {
   words: (number | null)[];
 }
 
-/** One way to match a node: any of the words, or any of the phrases, at the same number of typos. */
+/**
+ * One way to match a node: any of the words, or any of the phrases, at the same number of typos.
+ */
 export interface Alternative {
   typos: number;
   words: Set<number>;
@@ -27,7 +29,7 @@ export interface Alternative {
 
 export interface Node {
   term: Term;
-  /** Stands beside words in scripts without spaces, which are phrases, for the synonyms of their run. */
+  /** Added to words in scripts without spaces, which are phrases, for the synonyms of their run. */
   synonymsOnly: boolean;
   /** Slots covered, inclusive. */
   firstSlot: number;
@@ -142,7 +144,7 @@ export class Expander {
   readonly lexicon: Lexicon;
   readonly typo: TypoSettings;
   readonly synonyms: Synonyms;
-  /** Words of one field count as neighbours, wherever they stand. */
+  /** Words of one field count as neighbours, wherever they are. */
   readonly byAttribute: boolean;
 
   constructor(lexicon: Lexicon, typo: TypoSettings, synonyms: Synonyms, byAttribute: boolean) {
@@ -286,7 +288,10 @@ export class Expander {
       .filter((phrase) => !phrase.words.includes(-1));
   }
 
-  /** The split into two words whose pair stands side by side in the most documents; none when that gives `notThese`. */
+  /**
+   * The split into two words that are adjacent in the most documents; none when that gives
+   * `notThese`.
+   */
   #split(text: string, notThese: string[] | null): Phrase | null {
     const chars = [...text];
     const pairs: [left: number, right: number][] = [];
@@ -307,7 +312,7 @@ export class Expander {
       : { words: pairs[best]! };
   }
 
-  /** Documents in which the second word of each pair follows the first at once. */
+  /** Documents in which the second word of each pair directly follows the first. */
   #neighbours(pairs: [number, number][]): number[] {
     const { starts, word, field, position } = this.lexicon.occurrences;
     const byLeft = new Map(pairs.map(([left], i) => [left, i]));

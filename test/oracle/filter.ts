@@ -279,10 +279,13 @@ function within(values: FieldValues, bounds: readonly Bound[]): boolean {
   );
 }
 
-/** What a filter asks about the fields that it names. */
+/** The conditions of a filter on the fields that it names. */
 export interface FilterFields {
   filterable(field: string): boolean;
-  /** Whether a document ever had it: a condition on any other field holds for none, also with `!=`. */
+  /**
+   * Whether any document has ever had it: a condition on any other field matches none, even with
+   * `!=`.
+   */
   known(field: string): boolean;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Matches inside a text, and what is made of them: highlighting, cropping, positions (docs/behaviour/results.md).
+ * Matches inside a text, and their use: highlighting, cropping, positions
+ * (docs/behaviour/results.md).
  */
 import { Analyzer, originalLength, type Token } from './analyzer.ts';
 import type { Document, Json } from './corpus.ts';
@@ -15,7 +16,7 @@ export interface FormatOptions {
   postTag: string;
 }
 
-/** A run of tokens that stands for something in the query. */
+/** A run of tokens that matches something in the query. */
 interface Match {
   /** Token indexes, inclusive. */
   first: number;
@@ -90,7 +91,7 @@ export class Matcher {
       for (const { typos, words, phrases } of node.alternatives) {
         // Of a short prefix only the word itself counts.
         if (node.shortPrefix && typos === 0) continue;
-        // What begins as typed counts, also where the index has longer words only.
+        // What begins as typed counts, even if the index only has longer words.
         if (prefix && typos === 0 && node.verbatim < 0 && words.size > 0) add(typed);
         for (const id of words) if (texts[id] !== typed || isNgram(node)) add(texts[id]!);
         for (const phrase of phrases) {
@@ -154,7 +155,10 @@ export class Matcher {
   }
 }
 
-/** The run of matches that is worth the most of those within `length` words that take in no further match: [first, last]. */
+/**
+ * The run of matches that is worth the most of those within `length` words that take in no further
+ * match: [first, last].
+ */
 function bestRun(
   matches: readonly Match[],
   wordAt: readonly number[],
@@ -215,7 +219,8 @@ function cropWindow(
   let last = matches[j]!.last;
   const long = wordAt[last]! - wordAt[first]! + 1 - length;
   if (long > 0) {
-    // A match longer than the window: what stands before it stays, and its last words go with one token before them.
+    // A match longer than the window: what precedes it stays, and its last words are cut with one
+    // token before them.
     last = isWord.findIndex((word, at) => word && wordAt[at] === wordAt[first]! + length) - 1;
     return [0, isWord[last] ? last : last - 1];
   }
@@ -349,7 +354,7 @@ export function matchesPosition(document: Document, matcher: Matcher): Record<st
           ...(indices.length > 0 ? { indices } : {}),
         };
       });
-      // Of an array only the last element that matches is told.
+      // For an array only the last matching element is reported.
       if (found.length > 0) out[path] = found;
     }
   };

@@ -1,6 +1,4 @@
-/**
- * Small cases that comparing the engine with the oracle on random searches has found, for both of them.
- */
+/** Small cases found by random comparisons of the engine with the oracle, for both of them. */
 import assert from 'node:assert/strict';
 import type { Document } from './corpus.ts';
 import type { SearchParams, Settings } from './engine.ts';
@@ -19,9 +17,9 @@ interface Example {
   formatted?: string[];
   /** How many words each hit matches. */
   words?: number[];
-  /** What the first half of `exactness` says of each hit. */
+  /** The first half of `exactness` of each hit. */
   match?: string[];
-  /** Without scores the best documents are found by shorter ways. */
+  /** Without scores the best documents are found by shorter paths of the code. */
   unscored?: boolean;
 }
 

@@ -7,7 +7,10 @@ import type { Document, Json } from './corpus.ts';
 import type { SearchParams, Settings } from './engine.ts';
 import type { Batch } from './native-index.ts';
 
-/** `small`: all kinds of everything. `large`: so many short documents that buckets are not read one by one. */
+/**
+ * `small`: all kinds of everything. `large`: so many short documents that buckets are not read one
+ * by one.
+ */
 export type Size = 'small' | 'large';
 
 const STEMS = (
@@ -64,7 +67,7 @@ export class Generator {
   readonly #words: string[];
   /** Whether words are used that languages treat differently. */
   readonly #foreign: boolean;
-  /** Whether most words are of scripts without spaces, and stand together. */
+  /** Whether most words are of scripts without spaces, and adjacent. */
   readonly #unspaced: boolean;
   readonly settings: Settings;
   readonly batches: Batch[];
@@ -233,7 +236,8 @@ export class Generator {
       }
       out.info = info;
     }
-    // Never nested as well: which of two values of a field comes first depends on the fields that the index knows.
+    // Never nested as well: which of two values of a field comes first depends on the fields that
+    // the index knows.
     if (random.chance(0.1)) out['info.motto'] = this.#leaf(3);
     if (random.chance(0.8)) out.year = random.int(1990, 1995);
     if (random.chance(0.6)) out.price = this.#value();
@@ -242,7 +246,8 @@ export class Generator {
       out.colours = Array.from({ length: random.int(0, 3) }, () => this.#value());
     }
     if (random.chance(0.3)) out.flag = random.chance(0.5);
-    // Of those that lie side by side some are as good as equally far, and what is left of a bucket without them begins elsewhere.
+    // Of documents side by side some are as good as equally far, and the rest of a bucket without
+    // them begins elsewhere.
     if (random.chance(0.2)) {
       const lat = random.int(-3, 4) + random.pick([0, 0.000006, 0.000012]);
       out._geo = { lat, lng: random.int(-3, 4) };
@@ -415,7 +420,8 @@ export class Generator {
     if (random.chance(0.12)) out.distinct = random.pick(VALUE_FIELDS);
     if (random.chance(0.25)) out.filter = this.#filter();
     if (random.chance(this.#foreign ? 0.3 : 0.03)) out.locales = this.#locales();
-    // The engine marks what begins like a word of a document that is gone, in text that is not indexed.
+    // The engine marks words that begin like a word of a deleted document, in text that is not
+    // indexed.
     const { searchableAttributes, stopWords } = this.settings;
     const whole = searchableAttributes === undefined && stopWords === undefined;
     const marks = whole || this.batches.length === 1;

@@ -1,11 +1,12 @@
 /**
- * However an index came to its documents, it answers like one that got them all at once: whatever batches added,
- * replaced, changed and deleted, whenever the settings changed, and whatever was merged meanwhile.
+ * However an index got its documents, its results equal those of an index that got them all at
+ * once: whatever batches added, replaced, changed and deleted, whenever the settings changed, and
+ * whatever was merged meanwhile.
  *
- *   GANNET_SEED=1 GANNET_HISTORIES=1000 mocha test/oracle/history.test.ts
+ * GANNET_SEED=1 GANNET_HISTORIES=1000 mocha test/oracle/history.test.ts
  *
- * GANNET_HISTORIES: how many histories are played (default 25). A failure names the seed of its history, with which
- * GANNET_HISTORIES=1 plays it alone.
+ * GANNET_HISTORIES: number of histories to play (default 25). A failure names the seed of its
+ * history, which GANNET_HISTORIES=1 plays alone.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -295,7 +296,7 @@ class Subject {
   }
 }
 
-/** Plays random batches on a subject; keeps the documents that there should be. */
+/** Plays random batches on a subject; tracks the expected documents. */
 class History {
   readonly documents = new Map<string, Document>();
   readonly #random: Random;
@@ -328,7 +329,7 @@ class History {
     }
   }
 
-  /** Steps that the server, too, would run in one batch. */
+  /** Steps that the server would also run in one batch. */
   #batch(last: boolean): void {
     const random = this.#random;
     const kind = random.next();
@@ -402,7 +403,10 @@ class History {
   }
 }
 
-/** What an answer says, time apart. The order of facet values counts, that of the fields of a document does not. */
+/**
+ * The content of a result, without times. The order of facet values counts, that of the fields of a
+ * document does not.
+ */
 async function answerOf(asked: () => Promise<Buffer | EngineResult>): Promise<unknown> {
   try {
     const result = await asked();

@@ -1,23 +1,26 @@
 /**
- * What one document offers to a query: for each node of the query graph the alternatives that occur in
- * it, and the paths through the graph that it can take.
+ * What one document offers to a query: for each node of the query graph the alternatives that occur
+ * in it, and the paths through the graph that it can take.
  */
 import { isNgram, type Node, type Phrase } from './expand.ts';
 
-/** Places of words in a document, as field * 65536 + position. */
+/** Occurrences of words in a document, as field * 65536 + position. */
 export type Occurrences = readonly number[];
 
 export interface PhraseHit {
   phrase: Phrase;
-  /** Places of the first word; null for a stop word. */
+  /** Occurrences of the first word; null for a stop word. */
   first: Occurrences | null;
 }
 
 /** How a document matches a node. */
 export interface State {
-  /** Places in the fields that are searched. */
+  /** Occurrences in the fields that are searched. */
   occurrences: number[];
-  /** Places in all fields, of all words that stand for the node: distances and positions are known without field. */
+  /**
+   * Occurrences in all fields, of all words that stand for the node: distances and positions are
+   * known without field.
+   */
   anywhere: number[];
   phrases: PhraseHit[];
 }
@@ -35,17 +38,21 @@ export type Path = readonly Step[];
 
 export interface Candidate {
   document: number;
-  /** Places of every word of the query graph. */
+  /** Occurrences of every word of the query graph. */
   byWord: ReadonlyMap<number, Occurrences>;
   /** Per node, by number of typos. */
   states: ReadonlyMap<Node, (State | undefined)[]>;
-  /** Per node, places in all fields of all words that stand for it, with any number of typos. */
+  /**
+   * Per node, occurrences in all fields of all words that stand for it, with any number of typos.
+   */
   anywhere: ReadonlyMap<Node, Occurrences>;
   /** By field: whether it is searched. */
   inField: readonly boolean[];
 }
 
-/** Documents of one bucket and the paths that led to it, in the order in which paths are visited. */
+/**
+ * Documents of one bucket and the paths that led to it, in the order in which paths are visited.
+ */
 export interface Bucket {
   candidates: Candidate[];
   paths: Path[];
@@ -53,7 +60,10 @@ export interface Bucket {
 
 const GAP_NEVER = 1 << 20;
 
-/** True when some place of `b` lies 1..`slots` after a place of `a` in the same field; `anywhere`: in the same field. */
+/**
+ * True when some occurrence of `b` is 1..`slots` after an occurrence of `a` in the same field;
+ * `anywhere`: in the same field.
+ */
 function follows(a: Occurrences, b: Occurrences, slots: number, anywhere: boolean): boolean {
   for (const x of a) {
     for (const y of b) {
@@ -84,7 +94,10 @@ export function matchPhrase(
   return true;
 }
 
-/** The smallest distances between left and right places in one field: right after left, and left after right. */
+/**
+ * The smallest distances between left and right occurrences in one field: right after left, and
+ * left after right.
+ */
 export function gaps(left: Occurrences, right: Occurrences): [forward: number, backward: number] {
   let forward = GAP_NEVER;
   let backward = GAP_NEVER;
@@ -99,11 +112,12 @@ export function gaps(left: Occurrences, right: Occurrences): [forward: number, b
 }
 
 /**
- * Node sequences by how many slots they leave out, each list in visiting order: at each slot the node with the nearer
- * end first, then leaving the slot out.
+ * Node sequences by how many slots they leave out, each list in visiting order: at each slot the
+ * node with the nearer end first, then leaving the slot out.
  *
- * A slot that is left out takes with it what comes later in the query and goes before it. What comes earlier in the
- * query stays, also where it goes before it: a way is built from the left, and nobody looks back.
+ * A slot that is left out takes with it what comes later in the query and goes before it. What
+ * comes earlier in the query stays, also where it goes before it: a way is built from the left, and
+ * nobody looks back.
  * @param removal when a slot goes: the number of its group; slots that are not listed stay
  */
 export function sequences(
@@ -141,7 +155,7 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
     if (isNgram(step.node) || occurrences === undefined) return null;
     const searched = occurrences.filter((occurrence) => candidate.inField[occurrence >> 16]);
     if (searched.length === 0) return null;
-    // The list of a short prefix is one thing: it stays when only the word itself is asked for.
+    // The list of a short prefix is a unit: it stays when only the word itself is requested.
     if (step.node.shortPrefix) return states[0] ?? null;
     return { occurrences: searched, anywhere: [...occurrences], phrases: [] };
   }

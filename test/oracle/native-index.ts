@@ -1,5 +1,6 @@
 /**
- * The real engine, in process: one index in a folder of its own, driven through the addon as the server drives it.
+ * The real engine, in process: one index in a folder of its own, driven through the addon as the
+ * server drives it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +90,7 @@ export class NativeIndex {
     if (failed !== undefined) throw new Error(`${failed.error!.code}: ${failed.error!.message}`);
   }
 
-  /** The answer, or the code of the error. */
+  /** The result, or the code of the error. */
   async search(params: SearchParams): Promise<Body | { code: string }> {
     const request = JSON.stringify(
       planSearch(params as SearchRequest, { containsFilter: true, multimodal: true }, {}),
@@ -133,8 +134,8 @@ export class NativeIndex {
 }
 
 /**
- * The documents that batches leave, by internal number: a replaced document keeps its number, a new one takes the
- * lowest that is free (docs/behaviour/fields.md, docids).
+ * The documents that batches leave, by internal number: a replaced document keeps its number, a new
+ * one takes the lowest free one (docs/behaviour/fields.md, docids).
  */
 export function finalDocuments(batches: readonly Batch[]): Document[] {
   const slots: (Document | null)[] = [];

@@ -163,7 +163,7 @@ function isNegation(q: string, tokens: readonly Token[], i: number): boolean {
   const before = tokens[i - 1];
   const after = tokens[i + 1];
   if (before !== undefined && !/\s$/u.test(q.slice(before.start, before.end))) return false;
-  // A token that is ignored is no word, and what stands behind it does not follow at once.
+  // An ignored token is not a word, and the word after it does not directly follow the one before.
   return (
     after !== undefined &&
     (((after.kind === 'word' || after.kind === 'stop') && after.lemma !== '') ||

@@ -1,6 +1,6 @@
 /**
- * The ranking rules, each as a cost per step of a path (docs/behaviour/ranking.md) and the highest cost a path
- * could have. A document gets its cheapest path, rule after rule.
+ * The ranking rules, each as a cost per step of a path (docs/behaviour/ranking.md) and the highest
+ * cost a path could have. A document gets its cheapest path, rule after rule.
  */
 import { slotsOf, type Node } from './expand.ts';
 import {
@@ -33,7 +33,7 @@ export interface GraphRule {
   max(path: Path): number;
 }
 
-/** A rule whose steps are judged by themselves and which leaves the derivations as they are. */
+/** A rule that judges each step separately and leaves the derivations unchanged. */
 function stepRule(
   kind: GraphRule['kind'],
   cost: (candidate: Candidate, step: Step, state: State, previous: Step | null) => number,
@@ -75,7 +75,8 @@ export const typoRule: GraphRule = {
   max: (path) =>
     path.reduce((sum, { node, verbatim }) => {
       const own = node.synonymsOnly ? 0 : Math.max(node.allowedTypos, 1);
-      // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
+      // A word held to its verbatim form keeps the 1 of the split words only if it never allowed
+      // typos.
       if (node.term.phrase || (verbatim && node.allowedTypos > 0)) return sum;
       return sum + NGRAM_TYPOS[slotsOf(node) - 1]! + own;
     }, 0),
@@ -125,8 +126,9 @@ function wordDistance(
 }
 
 /**
- * Places of the last words of the phrases that stand for a step. What follows a synonym or split word is asked of its
- * last word alone, whether the document holds the phrase or matches the step by something else.
+ * Occurrences of the last words of the phrases that stand for a step. For a synonym or split word
+ * only its last word is checked, whether the document contains the phrase or matches the step
+ * otherwise.
  */
 function phraseEnds(candidate: Candidate, step: Step): Occurrences[] {
   if (step.verbatim && !step.node.term.phrase) return [];
@@ -136,7 +138,7 @@ function phraseEnds(candidate: Candidate, step: Step): Occurrences[] {
     .flatMap((word) => (word == null ? [] : [candidate.byWord.get(word) ?? []]));
 }
 
-/** All places that stand for a state: its words, and the first real words of its phrases. */
+/** All occurrences that stand for a state: its words, and the first real words of its phrases. */
 function* occurrencesOf(candidate: Candidate, state: State): Generator<number> {
   yield* state.anywhere;
   for (const { phrase } of state.phrases) {
@@ -226,13 +228,15 @@ export function matchType(
     if (!term.phrase && node.verbatim < 0) continue;
     if (node.firstSlot !== nextSlot) return 'noExactMatch';
     const words = term.phrase ? (node.alternatives[0]?.phrases[0]?.words ?? []) : [node.verbatim];
-    // A leading hole counts twice: the phrase stands at its first real word, and the hole is a slot of it.
+    // A leading hole counts twice: the phrase stands at its first real word, and the hole is a slot
+    // of it.
     for (const [i, word] of words.entries()) if (word !== null) wanted.push([term.first + i, word]);
     count += words.length;
     nextSlot = node.lastSlot + 1;
   }
   if (wanted.length === 0) return 'noExactMatch';
-  // Field and position are known separately: each word at its place in any field, all words in one field.
+  // Field and position are known separately: each word at its position in any field, all words in
+  // one field.
   const atPosition = ([position, word]: [number, number]): boolean =>
     (candidate.byWord.get(word) ?? []).some(
       (occurrence) => bucketed(occurrence & 0xffff) === bucketed(position),

@@ -10,7 +10,7 @@ import { describeCase, shrink } from './shrink.ts';
 
 export interface RunOptions {
   seed: number;
-  /** How many hits to compare at least. */
+  /** Minimum number of hits to compare. */
   comparisons: number;
   /** Only this round, or null for all. */
   round: number | null;
@@ -31,7 +31,7 @@ export interface RunReport {
 }
 
 const SEARCHES: Readonly<Record<Size, number>> = { small: 100, large: 60 };
-/** One round in so many is large. */
+/** One round in this many is large. */
 const LARGE_EVERY = 8;
 const REPORT_EVERY_MS = 30_000;
 const FAILURES_MAX = 20;
@@ -76,7 +76,7 @@ async function runRound(round: number, options: RunOptions, report: RunReport): 
       const text = `seed ${options.seed}, round ${round}\n${describeCase(small, left)}`;
       options.log(text);
       report.failures.push(text);
-      // One difference per collection: others are likely to be the same.
+      // One difference per collection: others probably have the same cause.
       return;
     }
   } finally {

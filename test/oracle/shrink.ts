@@ -1,5 +1,6 @@
 /**
- * Makes a case on which the engine and the oracle differ smaller: whatever can go while they still differ goes.
+ * Makes a case on which the engine and the oracle differ smaller: whatever can go while they still
+ * differ goes.
  */
 import { compareOnce, type Case, type Difference } from './compare.ts';
 import type { Document, Json } from './corpus.ts';

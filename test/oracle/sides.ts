@@ -1,6 +1,4 @@
-/**
- * The oracle and the engine behind one face, for examples that both must fulfil.
- */
+/** The oracle and the engine behind one interface, for examples that both must satisfy. */
 import type { Document } from './corpus.ts';
 import { Oracle, type Body, type SearchParams, type Settings } from './engine.ts';
 import { NativeIndex } from './native-index.ts';
@@ -12,7 +10,7 @@ export interface Side {
 
 type Open = (documents: Document[], settings: Settings, deleted?: number[]) => Promise<Side>;
 
-/** By name: makes an index of these documents, some of which are then deleted. */
+/** By name: creates an index of these documents, some of which are then deleted. */
 export const SIDES: Record<string, Open> = {
   async oracle(documents, settings, deleted = []) {
     const oracle = new Oracle(settings);

@@ -6,7 +6,9 @@ import { distance, pointOf, type Point } from './filter.ts';
 import { facetForm, valuesOf } from './values.ts';
 import { compareBytes } from './words.ts';
 
-/** A part of a bucket: documents that are equal for a criterion, and what the details say about it. */
+/**
+ * A part of a bucket: documents that are equal for a criterion, and what the details say about it.
+ */
 export interface SortedPart<T> {
   items: T[];
   detail: Record<string, unknown>;

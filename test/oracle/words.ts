@@ -3,11 +3,12 @@
  */
 
 /**
- * Edit distance between `query` and `word` where swapping two neighbours counts one. Stops at `limit` + 1.
+ * Edit distance between `query` and `word` where swapping two neighbours counts one. Stops at
+ * `limit` + 1.
  *
- * With `prefix` the word may go on after what is compared. It is read from left to right and accepted at the
- * first point where no prefix of the query is nearer to what was read than the whole query; when there is no
- * such point, the whole word counts.
+ * With `prefix` the word may go on after what is compared. It is read from left to right and
+ * accepted at the first point where no prefix of the query is nearer to what was read than the
+ * whole query; when there is no such point, the whole word counts.
  */
 export function editDistance(
   query: string[],

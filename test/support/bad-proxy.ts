@@ -1,18 +1,21 @@
 import { createServer, request as send, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 
-/** Passes requests on; now and then it fails one, before or after the server behind it has done it. */
+/** Forwards requests; at random it fails one, before or after the target has executed it. */
 export class BadProxy {
   readonly #server: Server;
   readonly seen: string[] = [];
   /** Share of requests that fail. */
   share = 0;
-  /** What answers, instead of the server behind; null: it does. */
+  /** Sent instead of the target's response; null: the target responds. */
   answer: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
-  /** Called with each request before anything else; may set `answer`, or return `silence`: nothing is ever answered. */
+  /**
+   * Called with each request before anything else; may set `answer`, or return `silence`: no
+   * response is ever sent.
+   */
   before: (seen: string) => 'silence' | void = () => {};
 
-  /** @param target a function is asked with each request */
+  /** @param target a function is called for each request */
   constructor(target: string | (() => string), random: () => number) {
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -41,7 +44,7 @@ export class BadProxy {
           { method: request.method!, headers: request.headers },
           (answer) => {
             if (way === 2) {
-              // Done, but nobody learns of it.
+              // Executed, but the client does not learn of it.
               answer.resume();
               request.socket.destroy();
               return;

@@ -1,9 +1,9 @@
-/** The two batches: a change of settings, and the deletion of a document beside it. */
+/** The two batches: a change of settings, and a concurrent deletion of a document. */
 export type Which = 'settings' | 'documents';
 
 /**
- * Where a process is killed: what each batch has reached, how many are committed by the engine by then, and which
- * batches the four tasks are in afterwards.
+ * When a process is killed: the step each batch has reached, how many the engine has committed by
+ * then, and the batches of the four tasks afterwards.
  */
 export const MOMENTS: Readonly<
   Record<

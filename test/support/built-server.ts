@@ -4,24 +4,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 
-/** A server as its users run it: the program in dist/, its own process, data folder and free port. */
+/**
+ * A server as its users run it: the program in dist/, its own process, data folder and free port.
+ */
 export interface BuiltServer {
   readonly url: string;
   readonly masterKey: string;
   /** Of the process. */
   readonly pid: number;
   call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
-  /** The same, then waits for the end of the task that the answer names and returns it. */
+  /** The same, then waits for the task in the response to end and returns it. */
   finish(method: string, path: string, options?: CallOptions): Promise<any>;
   /** The task, when it has ended. */
   ended(taskUid: number): Promise<any>;
   /** Waits until no task is left to be done. */
   idle(): Promise<void>;
-  /** Ends the process at once, by default as the system does when it takes it away. */
+  /** Ends the process immediately, by default as the system does when memory runs out. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts the server again on the same data, at the same address. REQUIRES: its process has ended. */
+  /**
+   * Starts the server again on the same data, at the same address. REQUIRES: its process has ended.
+   */
   restart(): Promise<void>;
-  /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
+  /**
+   * Stops the process and verifies everything in its folder: whether it is valid, and the output.
+   */
   verify(): Promise<{ valid: boolean; text: string }>;
   /** Stops the process and erases its data. */
   close(): Promise<void>;
@@ -37,7 +43,7 @@ export interface CallOptions {
 
 export interface TestResponse {
   status: number;
-  /** Of the body as JSON. */
+  /** The body as JSON. */
   json: any;
 }
 
@@ -48,8 +54,8 @@ const POLL_MS = 10;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * @param env beside the environment of the tests
- * @param openFiles how many files the process may have open; null: as many as the tests
+ * @param env additions to the environment of the tests
+ * @param openFiles limit of open files of the process; null: that of the tests
  */
 export async function startBuiltServer(
   options: readonly string[] = [],

@@ -1,4 +1,7 @@
-/** Programs of tests that run as processes of their own, made into one file each: reading their sources would take Node a second. */
+/**
+ * Test programs that run in their own process, bundled into one file each: reading their sources
+ * would take Node a second.
+ */
 import { buildSync } from 'esbuild';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 /** Inside the project, whose packages and addon they use. */
 const BUILD = resolve('build');
 
-/** The file that `name` of this folder is made into, until this process ends. */
+/** The bundle of `name` in this folder; removed when this process ends. */
 export function bundledChild(name: string): string {
   mkdirSync(BUILD, { recursive: true });
   const folder = mkdtempSync(join(BUILD, 'test-child-'));
@@ -20,7 +23,7 @@ export function bundledChild(name: string): string {
     platform: 'node',
     target: 'node20',
     format: 'cjs',
-    // Where it finds what the build has made.
+    // Where it finds the output of the build.
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(resolve('dist/main.cjs')).href) },
     external: ['lmdb', '@uwsjs/*'],
     logLevel: 'warning',

@@ -1,6 +1,6 @@
 /**
- * A server without HTTP that kills itself while a change of settings and a deletion of documents run, at a moment of
- * `beside-moments.ts`. Arguments: folder, moment.
+ * A server without HTTP that kills itself while a change of settings and a deletion of documents
+ * run, at a moment of `beside-moments.ts`. Arguments: folder, moment.
  */
 import { MOMENTS, type Which } from './beside-moments.ts';
 import { add, settings, TestTaskSystem } from './task-system.ts';
@@ -8,7 +8,7 @@ import { add, settings, TestTaskSystem } from './task-system.ts';
 const [dir, moment] = process.argv.slice(2) as [string, string];
 const SETTINGS_TASK = 2;
 
-/** What has been reached, and who waits for more. */
+/** The steps reached, and the batches that wait for others. */
 const reached = new Set<string>();
 const waiting = new Set<() => void>();
 

@@ -1,8 +1,7 @@
 /**
- * A server without HTTP that dies: registers a given number of tasks, prints the uid of each once it is
- * acknowledged, and kills itself at the n-th of some event.
- * Arguments: folder, number of tasks, event (`beforeCommit`, `afterCommit`, `finished`, `registered`,
- * `never`), n.
+ * A server without HTTP that dies: registers a given number of tasks, prints the uid of each once
+ * it is acknowledged, and kills itself at the n-th of some event. Arguments: folder, number of
+ * tasks, event (`beforeCommit`, `afterCommit`, `finished`, `registered`, `never`), n.
  */
 import { writeSync } from 'node:fs';
 import { add, settings, TestTaskSystem } from './task-system.ts';
@@ -28,7 +27,7 @@ async function main(): Promise<void> {
   for (let uid = first; uid < Number(count); uid++) {
     const key = Math.floor(uid / 3);
     const index = `index-${key % 2}`;
-    // A deletion that were applied twice would tell that it deleted nothing.
+    // If applied twice, a deletion would report 0 documents.
     const request = [
       add(index, [{ id: key, text: 'x'.repeat(key % 4 === 0 ? 70_000 : 10) }]),
       settings(index, { stopWords: [`w${key}`] }),

@@ -1,7 +1,7 @@
 /**
- * A server without HTTP whose task 3 ends the process, as a fault of the engine would.
- * Arguments: folder; how it dies (`abort`, `exit`, `throw`, `SIGKILL`, ..., `never`); requests to register first, as JSON.
- * Prints the tasks as JSON once all have ended.
+ * A server without HTTP whose task 3 ends the process, as a fault of the engine would. Arguments:
+ * folder; how it dies (`abort`, `exit`, `throw`, `SIGKILL`, ..., `never`); requests to register
+ * first, as JSON. Prints the tasks as JSON once all have ended.
  */
 import { writeSync } from 'node:fs';
 import type { TaskRequest } from '../../src/contract/tasks.ts';
@@ -20,13 +20,13 @@ function die(): Promise<never> {
       throw new Error('a bug');
     });
   } else process.kill(process.pid, death);
-  // The signal comes in a moment.
+  // The signal arrives a moment later.
   return new Promise(() => {});
 }
 
 const DEADLY_TASK = 3;
 
-/** The runner of a kind, which does not survive that task. */
+/** The runner of a kind; it does not survive that task. */
 function deadly(kind: BatchKind): Runner {
   const run = RUNNERS[kind]!;
   return (context) =>
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     runners: {
       documents: deadly('documents'),
       indexCompaction: deadly('indexCompaction'),
-      // Detached until all others have ended.
+      // Stays detached until all others have ended.
       export: async ({ batch, cancel, detach }) => {
         detach();
         const others = (): boolean =>

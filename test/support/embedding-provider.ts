@@ -1,4 +1,7 @@
-/** A provider of embeddings on loopback, scripted by a test. It speaks the protocols of OpenAI, Ollama and a REST embedder. */
+/**
+ * A provider of embeddings on loopback, scripted by a test. It speaks the protocols of OpenAI,
+ * Ollama and a REST embedder.
+ */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +33,7 @@ export function wordEmbedding(text: string, dimensions: number): number[] {
 export class EmbeddingProvider {
   dimensions = 4;
   readonly received: ReceivedRequest[] = [];
-  /** How the next requests are answered, one after the other; then `always`. */
+  /** Responses to the next requests, in order; then `always`. */
   readonly next: Misbehaviour[] = [];
   always: ((request: ReceivedRequest) => Misbehaviour) | null = null;
   readonly #server: Server;
@@ -77,7 +80,7 @@ export class EmbeddingProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Takes what was received so far. */
+  /** Returns and resets what was received so far. */
   take(): ReceivedRequest[] {
     return this.received.splice(0);
   }
@@ -87,7 +90,10 @@ export class EmbeddingProvider {
     this.#server.close();
   }
 
-  /** `/rest/one`: `{input}` to `{embedding}`; `/rest/many`: `{input: […]}` to `{data: [{embedding}]}`. */
+  /**
+   * `/rest/one`: `{input}` to `{embedding}`; `/rest/many`: `{input: […]}` to `{data:
+   * [{embedding}]}`.
+   */
   #respond(path: string, body: unknown): unknown {
     const {
       input,
@@ -102,7 +108,7 @@ export class EmbeddingProvider {
       typeof value === 'string' ? value : JSON.stringify(value);
     const embed = (value: unknown): number[] => wordEmbedding(textOf(value), dimensions);
     const list = Array.isArray(input) && !input.every(Number.isInteger) ? input : [input];
-    // Whatever stands before it.
+    // Whatever precedes it.
     const [end] = /\/(?:api|rest)\/\w+$/.exec(path.split('?')[0]!) ?? [];
     switch (end) {
       case '/api/embeddings':

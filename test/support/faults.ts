@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import promises from 'node:fs/promises';
 import { Store } from '../../src/store/store.ts';
 
-/** What may fail, and with which error of the system. */
+/** The calls that may fail, and the system error of each. */
 export const FAULTS = {
   'a full disk': { code: 'ENOSPC', calls: ['writeFileSync', 'mkdirSync', 'rename', 'commit'] },
   'a broken disk': {
@@ -14,8 +14,8 @@ export const FAULTS = {
 } as const;
 
 /**
- * Lets one call fail, or all from one on: calls to the system on paths below a folder, and commits of the store. Built-in
- * modules are changed for everybody until `remove`.
+ * Makes one call fail, or all calls from one on: system calls on paths below a folder, and commits
+ * of the store. Patches built-in modules for the whole process until `remove`.
  */
 export class Faults {
   readonly #dir: string;
@@ -49,7 +49,7 @@ export class Faults {
     syncBuiltinESMExports();
   }
 
-  /** @param call counted from 1 */
+  /** @param call number of the call, from 1 */
   arm(call: number, once: boolean): void {
     this.#left = call;
     this.#once = once;
@@ -76,7 +76,7 @@ export class Faults {
     this.#undo.push(() => (owner[name] = real));
   }
 
-  /** What the engine of a test writes is its own affair; the folder of an index is made by the server. */
+  /** Writes of the test engine do not count; the server creates the folder of an index. */
   #concerns(name: string, path: string): boolean {
     return path.startsWith(this.#dir) && (name === 'mkdirSync' || !path.includes('/indexes/'));
   }

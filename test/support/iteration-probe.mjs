@@ -1,7 +1,8 @@
 /**
- * Loaded by a server that is tested (`--import`): notes what its thread of JavaScript computes in one iteration of the event loop.
- * A timer that is due in each iteration reads the CPU time of the thread, so that what other processes take does not count. The
- * file GANNET_ITERATIONS gets a line for each longer iteration: its CPU milliseconds.
+ * Loaded into a server under test (`--import`): records the CPU time of its JavaScript thread per
+ * iteration of the event loop. A timer that is due in each iteration reads the CPU time of the
+ * thread, so that other processes do not count. The file GANNET_ITERATIONS gets a line per longer
+ * iteration: its CPU milliseconds.
  */
 import { openSync, readSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
@@ -13,7 +14,7 @@ if (isMainThread && path !== undefined) {
   const clock = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
   const iterations = openSync(path, 'a');
   const text = Buffer.alloc(128);
-  /** Of this thread, since it was started. */
+  /** CPU time of this thread since its start. */
   const cpuMs = () => {
     const length = readSync(clock, text, 0, text.length, 0);
     return Number.parseInt(text.toString('latin1', 0, length), 10) / 1e6;

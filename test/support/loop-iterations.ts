@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the event loop of a server under test computes in one iteration; see `iteration-probe.mjs`. */
+/** Measures the iterations of the event loop of a server under test; see `iteration-probe.mjs`. */
 export class LoopIterations {
   readonly #folder = mkdtempSync(join(tmpdir(), 'gannet-iterations-'));
   readonly #file = join(this.#folder, 'iterations');

@@ -28,22 +28,23 @@ import type {
 } from '../../src/engine/native.ts';
 
 /**
- * The engine without an index: documents in a Map, every operation a plain loop. It follows the document
- * rules (ids, primary keys, replacing, merging, deleting) to the letter; searching is a scan for
- * substrings without ranking, and filters know comparisons, IN, EXISTS, NOT, AND, OR and parentheses.
+ * The engine without an index: documents in a Map, every operation a plain loop. It follows the
+ * document rules (ids, primary keys, replacing, merging, deleting) to the letter; searching is a
+ * scan for substrings without ranking, and filters know comparisons, IN, EXISTS, NOT, AND, OR and
+ * parentheses.
  *
- * Each commit writes the whole index into one file of its folder, so that a killed process leaves what
- * the real engine would leave.
+ * Each commit writes the whole index into one file of its folder, so that a killed process leaves
+ * what the real engine would leave.
  */
 export class MemoryEngine implements NativeAddon {
   readonly #indexes = new Map<number, MemoryIndex>();
   readonly #persist: boolean;
   #nextHandle = 1;
-  /** Awaited by each batch before it commits. */
+  /** Awaited by each batch before its commit. */
   beforeCommit: ((job: BatchJob) => Promise<void> | void) | null = null;
   /** Called after each commit, before the caller learns of it. */
   afterCommit: ((job: BatchJob) => Promise<void> | void) | null = null;
-  /** Steps applied since the start, for counting that nothing runs twice. */
+  /** Steps applied since the start, to check that nothing runs twice. */
   appliedSteps = 0;
   options: EngineOptions | null = null;
 
@@ -88,7 +89,7 @@ export class MemoryEngine implements NativeAddon {
     return handle;
   }
 
-  /** Handles of the indexes that say they are merging. */
+  /** Handles of the indexes that report merging. */
   readonly merging = new Set<number>();
 
   indexFields(): string {
@@ -103,7 +104,7 @@ export class MemoryEngine implements NativeAddon {
     return this.merging.has(handle);
   }
 
-  /** What merges have failed of, by handle. */
+  /** Why merges have failed, by handle. */
   readonly mergeFaults = new Map<number, string>();
 
   takeMergeFault(handle: number): string | null {
@@ -300,7 +301,7 @@ export class MemoryEngine implements NativeAddon {
     }
   }
 
-  /** Never asks for embeddings. */
+  /** Never requests embeddings. */
   completeEmbed(): void {}
   failEmbed(): void {}
 
@@ -664,7 +665,7 @@ function searchIn(index: MemoryIndex, request: Json): Json {
   return body;
 }
 
-/** The head is that of the body. */
+/** The head that belongs to the body. */
 function resultOf(body: Json): EngineResult {
   const { processingTimeMs, estimatedTotalHits } = body as Record<string, number>;
   return {

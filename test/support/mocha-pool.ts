@@ -1,4 +1,4 @@
-/** Runs files of tests in several processes at once, and tells what each test took. */
+/** Runs test files in several concurrent processes, and reports the time of each test. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ export interface TestTime {
 }
 
 export interface MochaRun {
-  /** The files it was asked to run. */
+  /** The files that it was asked to run. */
   given: readonly string[];
-  /** The process ended as it should, and no test failed. */
+  /** The process ended normally, and no test failed. */
   ok: boolean;
   passed: number;
   failed: number;
@@ -27,11 +27,14 @@ export interface MochaRun {
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const REPORTER = 'test/support/timed-reporter.cjs';
-/** A process takes a second to start, so it runs many files; there are enough processes that none is left alone at the end. */
+/**
+ * A process takes a second to start, so it runs many files; there are enough processes that none
+ * runs alone at the end.
+ */
 const SHARES_PER_CORE = 4;
 
 /**
- * @param alone files that take so long that each has a process of its own; they begin first
+ * @param alone slow files that each get their own process; they start first
  * @param env of the tests
  */
 export async function runMocha(
@@ -53,7 +56,7 @@ export async function runMocha(
   return runs;
 }
 
-/** Files dealt out by size, so that each share is about as much to do. */
+/** Files distributed by size, so that the shares take about as long. */
 function shares(files: readonly string[], count: number): string[][] {
   const bySize = files.toSorted((a, b) => statSync(b).size - statSync(a).size);
   const dealt = Array.from({ length: count }, (_, share) =>
@@ -84,7 +87,7 @@ function oneProcess(files: readonly string[], env: NodeJS.ProcessEnv): Promise<M
 
 type Times = Pick<MochaRun, 'passed' | 'failed' | 'skipped' | 'tests' | 'files'>;
 
-/** A process that ended before its report, or without success in spite of it, has failed. */
+/** A process that ended before its report, or with a failure status, has failed. */
 function readTimes(file: string, status: number | null): Times {
   let times: Times;
   try {

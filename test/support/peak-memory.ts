@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Bytes of a process that are in memory: now, and at most since `resetPeak`. Linux alone. */
+/** Resident memory of a process, bytes: now, and the peak since `resetPeak`. Linux only. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const bytes = (name: string): number =>
@@ -8,12 +8,12 @@ export function memoryOf(pid: number): { now: number; peak: number } {
   return { now: bytes('VmRSS'), peak: bytes('VmHWM') };
 }
 
-/** The peak of the process is counted from here on. */
+/** Restarts the measurement of the peak. */
 export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Whether this system tells of peaks. */
+/** Whether this system reports peaks. */
 export function canMeasurePeaks(): boolean {
   try {
     resetPeak(process.pid);

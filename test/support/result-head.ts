@@ -1,6 +1,6 @@
 import type { ResultHead } from '../../src/engine/native.ts';
 
-/** The head of an answer that a test makes up. */
+/** The head of a made-up result. */
 export function headOf(
   processingTimeMs: number,
   totalHits: number | null = null,

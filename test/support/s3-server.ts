@@ -1,20 +1,20 @@
-/** A small server with the S3 API, of which parts can be made to misbehave. Signatures are not checked. */
+/** A small server with the S3 API, with configurable misbehaviour. Signatures are not checked. */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface S3Faults {
-  /** What an upload that is broken off has sent becomes an object. */
+  /** The data sent by an aborted upload becomes an object. */
   keepsTorn: boolean;
   ignoresSums: boolean;
-  /** An object is not found in the first read after it was stored. */
+  /** The first read of a stored object does not find it. */
   readsLate: boolean;
   /** An object is not listed at first. */
   listsLate: boolean;
   keepsRemoved: boolean;
-  /** Requests that are answered with status 503. */
+  /** Requests that fail with status 503. */
   fails: number;
-  /** The answer to a finished upload in parts is an error with status 200. */
+  /** The response to a completed multipart upload is an error with status 200. */
   completesWrongly: boolean;
 }
 
@@ -85,7 +85,7 @@ export class S3Server {
     }
   }
 
-  /** Null: the request was broken off. */
+  /** Null: the request was aborted. */
   async #receive(request: IncomingMessage, key: string, isPart: boolean): Promise<Buffer | null> {
     const pieces: Buffer[] = [];
     try {

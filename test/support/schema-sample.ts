@@ -1,4 +1,4 @@
-/** Values that satisfy a JSON Schema, as far as the published description uses its keywords. */
+/** Values that satisfy a JSON Schema, for the keywords that the published description uses. */
 
 export interface JsonSchema {
   type?: string | string[];
@@ -22,7 +22,7 @@ export interface JsonSchema {
   not?: object;
 }
 
-/** Texts for forms that are too narrow to be met by chance: the first one that matches the pattern. */
+/** Texts for forms too narrow to match by chance: the first one that matches the pattern. */
 const TEXTS = [
   ...['a', 'movies', 'word', ';', '2123-04-05T06:07:08Z', '2123-04-05', 'size:asc', '20 MiB'],
   ...['http://127.0.0.1:9/x', 'X-Header', '*', 'été', '', 'two words'],

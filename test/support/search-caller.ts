@@ -2,7 +2,7 @@ import { NEVER_CANCELED } from '../../src/base/cancel-signal.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import type { SearchCaller } from '../../src/search/caller.ts';
 
-/** A caller that may see everything and waits for its answer, but for what is given. */
+/** A caller that may see everything and is never canceled, except as given. */
 export function callerOf(given: Partial<SearchCaller> = {}): SearchCaller {
   return {
     access: {

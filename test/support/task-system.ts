@@ -102,7 +102,10 @@ export class TestTaskSystem {
     return (await this.system.queue.register(request)).taskUid;
   }
 
-  /** Registers all before any of them runs, and waits for the end. REQUIRES: opened with `started: false` */
+  /**
+   * Registers all before any of them runs, and waits for the end. REQUIRES: opened with `started:
+   * false`
+   */
   async together(requests: readonly TaskRequest[]): Promise<number[]> {
     const uids = await Promise.all(requests.map((request) => this.register(request)));
     await this.start();

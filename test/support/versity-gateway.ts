@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 
-/** Where `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0` puts it, and where it may be else. */
+/**
+ * Where `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0` installs it, and other
+ * possible paths.
+ */
 const COMMANDS = [
   process.env.GANNET_VERSITYGW ?? '',
   'versitygw',

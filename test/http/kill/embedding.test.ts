@@ -1,4 +1,7 @@
-/** The server is killed while embeddings are made: nothing is lost or doubled, and what is stored is not asked for again. */
+/**
+ * The server is killed while embeddings are made: nothing is lost or duplicated, and stored
+ * embeddings are not requested again.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +53,7 @@ describe('A kill while embeddings are made', function () {
   const texts = (): string[] =>
     provider.take().flatMap(({ body }) => (body as { input: string[] }).input);
 
-  // So many requests are answered, then the server is killed; 31 are all.
+  // Number of requests served before the server is killed; 31 are all.
   for (const served of [0, 1, 17, 30, 31]) {
     it(`after ${served} of 31 requests`, async () => {
       await send('PATCH', '/indexes/i/settings/embedders', {

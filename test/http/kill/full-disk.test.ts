@@ -10,7 +10,7 @@ import { addonIsBuilt, ServerProcess } from './support/server-process.ts';
 
 const DISK_MIB = 24;
 const DOCUMENTS_PER_TASK = 120;
-/** The store is tried again every ten seconds. */
+/** The server retries the store every ten seconds. */
 const RETRY_MS_MAX = 15_000;
 
 interface Hits {
@@ -18,12 +18,12 @@ interface Hits {
   estimatedTotalHits: number;
 }
 
-/** Of document `id`: numbers that single precision holds. */
+/** Vector of document `id`: numbers that single precision represents exactly. */
 function embedding(id: number, dimensions: number): number[] {
   return Array.from({ length: dimensions }, (_, i) => ((id * 31 + i * 7) % 64) / 8 - 3.5);
 }
 
-/** Text that does not compress away. */
+/** Text that compression does not shorten. */
 function documents(first: number, dimensions: number): Record<string, unknown>[] {
   return Array.from({ length: DOCUMENTS_PER_TASK }, (_, n) => ({
     id: String(first + n),
@@ -89,7 +89,7 @@ describe('a full disk', function () {
       if ((await add(n)) === 202) accepted++;
       else refused++;
       if (n % 4 === 0 || accepted === before) {
-        // Reading goes on all the while.
+        // Reads succeed all the time.
         assert.equal(typeof (await count()), 'number');
         await Promise.race([settle(server.client), sleep(500)]);
       }
@@ -100,7 +100,7 @@ describe('a full disk', function () {
     }
     assert.ok(accepted > 10, 'some tasks fitted');
 
-    // Whatever could not be recorded while the disk was full is recorded when there is room.
+    // Records that failed while the disk was full are written when there is space.
     await sleep(1000);
     const readable = await count();
     await server.kill();
@@ -139,7 +139,7 @@ describe('a full disk', function () {
     );
     console.log(`      ${accepted} tasks, ${failures.length} failed, ${refused} requests refused`);
 
-    // It goes on without a restart, and after one.
+    // The server continues without a restart, and after one.
     assert.equal(await add(2000), 202);
     accepted++;
     await settle(server.client);
@@ -151,7 +151,7 @@ describe('a full disk', function () {
     await check();
   }
 
-  /** Each document has its own embedding, and is the nearest one to it. */
+  /** Each document has its own embedding, and is the nearest to it. */
   async function checkVectors(dimensions: number, documentCount: number): Promise<void> {
     const { client } = server;
     const stats = await client.get<{ numberOfEmbeddings: number }>('/indexes/a/stats');

@@ -13,7 +13,7 @@ import { addonIsBuilt, ServerProcess, verify } from './support/server-process.ts
 
 const KILLS = Number(process.env['KILLS'] ?? 8);
 const DOCUMENTS = 2000;
-/** Ms within which a round is killed: longer than each of what runs in it. */
+/** A round is killed within this many ms: longer than each of its operations. */
 const ROUND_MS_MAX = 1200;
 
 interface Task {
@@ -28,7 +28,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and te
   let dir: string;
   let target: ServerProcess;
   let receiver: Server;
-  /** Uids of the tasks that the receiver was told of. */
+  /** Uids of the tasks reported to the receiver. */
   const told = new Set<number>();
 
   before(async function () {
@@ -87,7 +87,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and te
       assert.equal(documents.length, DOCUMENTS);
       for (const { id, n } of documents) assert.equal(n, edits, `document ${id}`);
       if (round === KILLS) {
-        // What was exported last is what is here now.
+        // The last export matches the present state.
         await client.call('POST', '/export', {
           body: { url: `http://127.0.0.1:${target.port}`, payloadSize: '8 KiB' },
         });
@@ -121,7 +121,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and te
         }
       }
       await kill;
-      // Whether a request without an answer was taken is known by asking.
+      // Whether a request without a response was accepted is found out by asking.
       if (acknowledged < work.length && work[acknowledged]![0].endsWith('edit')) {
         const again = await start();
         const { total } = await again.client.get<{ total: number }>(
@@ -135,7 +135,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and te
 
     const { status, text } = await verify('--db-path', join(dir, 'data'));
     assert.equal(status, 0, text);
-    // No dump is cut short, and each can be begun with; nothing unfinished is left.
+    // No dump is incomplete, and each can be imported; no unfinished file is left.
     const files = readdirSync(dumps);
     assert.ok(files.length > 0 && files.every((file) => file.endsWith('.dump')), files.join());
     assert.deepEqual(readdirSync(snapshots), ['data.snapshot']);

@@ -1,4 +1,7 @@
-/** Many kills by command: `node --import=tsx test/http/kill/run.ts --kills 200 [--seed N] [--port N] [--dir FOLDER]` */
+/**
+ * Many kills from the command line: `node --import=tsx test/http/kill/run.ts --kills 200 [--seed N]
+ * [--port N] [--dir FOLDER]`
+ */
 import { parseArgs } from 'node:util';
 import { runKills } from './support/kills.ts';
 import { newSeed } from './support/random.ts';

@@ -17,7 +17,7 @@ import { addonIsBuilt, ServerProcess } from './support/server-process.ts';
 
 /** Tasks are accepted and wait. */
 const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
-/** More than what the server keeps in memory. */
+/** More than the server keeps in memory. */
 const MANY = 300;
 
 interface Documents {
@@ -107,7 +107,8 @@ describe('files torn by a crash', function () {
     const last = Math.max(...names.map(Number));
     const source = join(segments, String(last));
     assert.ok(statSync(source).isFile(), 'a segment is one file');
-    // What the next batches would have written: one cut short, one empty, one of noise, one whole.
+    // Files that the next batches would have written: one truncated, one empty, one of noise, one
+    // whole.
     const orphans = [1, 2, 3, 4].map((n) => join(segments, String(last + n)));
     copyFileSync(source, orphans[0]!);
     truncateSync(orphans[0]!, Math.floor(statSync(source).size / 2));

@@ -19,7 +19,10 @@ interface Stored {
   _vectors: Record<string, { embeddings: number[][]; regenerate: boolean }>;
 }
 
-/** What every document sent in one task says: its text and its vectors tell the same generation. */
+/**
+ * The content of every document sent in one task: its text and its vectors show the same
+ * generation.
+ */
 function document(id: number, generation: number): Record<string, unknown> {
   return {
     id,
@@ -92,7 +95,7 @@ describe('a server with vectors, killed again and again', function () {
         break;
       }
 
-      // Until it is killed; what was acknowledged counts.
+      // Until it is killed; acknowledged tasks count.
       const kill = sleep(random.int(0, 400)).then(() => server.kill());
       for (let alive = true; alive;) {
         generation++;
@@ -110,7 +113,7 @@ describe('a server with vectors, killed again and again', function () {
           if (error instanceof assert.AssertionError) throw error;
           alive = false;
           await kill;
-          // Whether the last request was taken is known by asking.
+          // Whether the last request was accepted is found out by asking.
           const again = await ServerProcess.start({ dir, port });
           await settle(again.client);
           const { total } = (await again.client.call('GET', '/tasks?limit=1')).json<{
@@ -130,6 +133,6 @@ describe('a server with vectors, killed again and again', function () {
     assert.equal(status, 0, text);
   });
 
-  /** Tasks, that of the settings among them. */
+  /** Number of tasks, including that of the settings. */
   let acknowledged = 1;
 });

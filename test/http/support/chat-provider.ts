@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A chunk of the provider, or raw text that is written as it is. */
+/** A chunk of the provider, or raw text that is written unchanged. */
 export type Scripted = Record<string, unknown> | { raw: string } | { wait: Promise<unknown> };
 
 export interface ChatProvider {
   readonly url: string;
   /** Bodies of the requests so far. */
   readonly requests: any[];
-  /** Answers of the next requests, in order. */
+  /** Responses to the next requests, in order. */
   script(...rounds: Scripted[][]): void;
-  /** What is left of the script. */
+  /** The rest of the script. */
   forget(): void;
-  /** Resolves when a request is broken off by the server under test. */
+  /** Resolves when the server under test aborts a request. */
   broken(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A provider on loopback that answers what it is told. Without a script it says `Done.` */
+/** A provider on loopback that follows a script. Without a script it says `Done.` */
 export async function startChatProvider(): Promise<ChatProvider> {
   const rounds: Scripted[][] = [];
   const requests: any[] = [];

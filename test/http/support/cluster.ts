@@ -5,7 +5,7 @@ export interface Cluster {
   readonly servers: readonly BuiltServer[];
   /** `s0`, `s1` and so on. */
   readonly names: readonly string[];
-  /** Waits until no server has a task left to be done. */
+  /** Waits until no server has an unfinished task. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -13,7 +13,7 @@ export interface Cluster {
 export interface ClusterOptions {
   count: number;
   sharding?: boolean;
-  /** Where the others find a server; absent: at its own address. */
+  /** Where the others reach a server; absent: at its own address. */
   url?: (server: BuiltServer, n: number) => string | Promise<string>;
   options?: readonly string[];
   env?: Readonly<Record<string, string>>;

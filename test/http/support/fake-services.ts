@@ -1,6 +1,6 @@
 /**
- * Services without an engine: tasks on indexes and settings are done at once, documents are not kept,
- * searches echo what they are given.
+ * Services without an engine: tasks on indexes and settings are executed at once, documents are not
+ * stored, searches echo their parameters.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ export function fakeServices(clock: Clock): FakeServices {
 
   const views: TaskView[] = [];
 
-  /** Does the work of a task; what it returns is why it failed. */
+  /** Executes a task; returns the reason of its failure. */
   function perform(request: TaskRequest): ApiError | null {
     switch (request.type) {
       case 'indexCreation':

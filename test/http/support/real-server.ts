@@ -12,7 +12,7 @@ export interface TestResponse {
 }
 
 export interface RealServer {
-  /** @param body text as it is, anything else as JSON */
+  /** @param body a text is sent as it is, anything else as JSON */
   send(method: string, path: string, body?: unknown): Promise<TestResponse>;
   /** The finished task. */
   done(method: string, path: string, body: unknown): Promise<any>;
@@ -24,8 +24,9 @@ export interface RealServer {
 }
 
 /**
- * A server with the real engine for the tests of the suite that calls this; skipped where the engine is not built. It
- * has an index `i` with documents 1 to 3 (`text`, filterable `kind`) and 1000 (`text`).
+ * A server with the real engine for the tests of the suite that calls this; skipped where the
+ * engine is not built. It has an index `i` with documents 1 to 3 (`text`, filterable `kind`) and
+ * 1000 (`text`).
  */
 export function useServer(): RealServer {
   let dir: string;

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { freePort } from '../../support/free-port.ts';
 import { ServerProcess } from '../kill/support/server-process.ts';
 
-/** A temporary folder that holds databases, each a folder by name, and the servers that were started on them. */
+/**
+ * A temporary folder that holds databases, each a folder by name, and the servers that were started
+ * on them.
+ */
 export class ServerFolder {
   readonly dir: string;
   readonly #servers: ServerProcess[] = [];
@@ -25,14 +28,14 @@ export class ServerFolder {
     return server;
   }
 
-  /** A start that is to fail: its exit status and what it printed. */
+  /** A start that must fail: its exit status and output. */
   async failing(db: string, args: readonly string[]): Promise<{ status: number; text: string }> {
     const server = new ServerProcess({ dir: join(this.dir, db), port: await freePort(), args });
     this.#servers.push(server);
     return { status: (await server.exited) ?? -1, text: server.stderr };
   }
 
-  /** Stops what runs and removes everything. */
+  /** Stops the servers and removes everything. */
   async remove(): Promise<void> {
     for (const server of this.#servers.splice(0)) if (!server.hasExited) await server.stop();
     rmSync(this.dir, { recursive: true, force: true });

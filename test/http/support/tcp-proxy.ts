@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * How connections fare. `pass`: as if there was no proxy. `refuse`: closed at once. `hang`: taken, and nothing comes back.
- * `cut`: what comes back ends in its middle, with the connection.
+ * How connections are treated. `pass`: forwarded. `refuse`: closed at once. `hang`: accepted
+ * without any response. `cut`: the response is cut off in the middle, with the connection.
  */
 export type ProxyMode = 'pass' | 'refuse' | 'hang' | 'cut';
 
-/** Stands before a server, on the bytes of its connections. */
+/** Forwards the bytes of connections to a server. */
 export class TcpProxy {
-  /** Of connections, those that are open included. */
+  /** Applies to all connections, including open ones. */
   mode: ProxyMode = 'pass';
   /** Connections that were made since the proxy began. */
   connections = 0;
@@ -43,7 +43,7 @@ export class TcpProxy {
     });
   }
 
-  /** @param url of the server behind */
+  /** @param url of the target server */
   static async before(url: string): Promise<TcpProxy> {
     const proxy = new TcpProxy(Number(new URL(url).port));
     proxy.#server.listen(0, '127.0.0.1');

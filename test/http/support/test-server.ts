@@ -51,7 +51,7 @@ export interface TestResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** Of the body as JSON, undefined when it is none. */
+  /** The body as JSON, undefined when it is not JSON. */
   json: any;
 }
 

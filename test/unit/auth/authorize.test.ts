@@ -239,7 +239,7 @@ describe('With thousands of keys', () => {
   const MANY = 3000;
   const RUNS = 100;
 
-  /** Milliseconds of the quickest of some series of calls. */
+  /** Milliseconds of the fastest of several series of calls. */
   async function quickest(work: (n: number) => unknown): Promise<number> {
     let minimum = Infinity;
     for (let series = 0; series < 5; series++) {

@@ -43,7 +43,7 @@ describe('the buffer pool', () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     const random = mulberry(seed);
     const pool = new BufferPool();
-    /** Each taken buffer, and its twin that nobody else can write to. */
+    /** Each taken buffer, and a copy that no other code can write to. */
     const taken: [Buffer, Buffer][] = [];
     const given: Buffer[] = [];
     for (let step = 0; step < 20_000; step++) {
@@ -55,7 +55,7 @@ describe('the buffer pool', () => {
           pool.giveBack(buffer);
           given.push(buffer);
         }
-        // Once more, when others may have its memory.
+        // Again, when others may have its memory.
         if (given.length > 0) pool.giveBack(given[Math.floor(random() * given.length)]!);
       } else {
         const bytes = Math.floor(random() * 100 * (random() < 0.01 ? 1000 : 1));

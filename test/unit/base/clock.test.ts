@@ -15,7 +15,7 @@ describe('moments', () => {
     const end = moments.next();
     assert.equal(begin - ahead, 1500);
     assert.equal(end - begin, 250);
-    // Once the clock has caught up, it counts again.
+    // Once the clock has caught up, it determines the time again.
     clock.set('2030-02-01T00:00:00Z');
     assert.equal(moments.next(), Date.parse('2030-02-01T00:00:00Z'));
   });

@@ -1,4 +1,4 @@
-/** JSON that is made in slices against `JSON.stringify`. */
+/** JSON made in slices, compared with `JSON.stringify`. */
 import assert from 'node:assert/strict';
 import { jsonInSlices, jsonText, weightOf } from '../../../src/base/json-slices.ts';
 import { RawJson } from '../../../src/base/json.ts';

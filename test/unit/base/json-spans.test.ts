@@ -1,4 +1,4 @@
-/** Places of values in JSON against `JSON.parse`, over random texts. */
+/** Positions of values in JSON compared with `JSON.parse`, over random texts. */
 import assert from 'node:assert/strict';
 import { behindValue, elementsAt, membersAt, stringAt } from '../../../src/base/json-spans.ts';
 import { mulberry } from '../../support/random.ts';

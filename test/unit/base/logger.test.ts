@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type LogMode, Logs, parseLogFilter } from '../../../src/base/logger.ts';
 
-/** A log of which one client sees what `target` lets pass. */
+/** A log with one client, which sees what `target` lets pass. */
 function heard(target: string, mode: LogMode = 'json'): { logs: Logs; lines: string[] } {
   const logs = new Logs('off', 'json', false);
   const filter = parseLogFilter(target);

@@ -120,7 +120,7 @@ describe('The service manager', () => {
     manager.ready('serving', () => true);
     manager.stopping(1000);
     await manager.sent();
-    // systemd-notify may ask for a barrier, which is a datagram of its own.
+    // systemd-notify may request a barrier, which is a separate datagram.
     receiver.kill();
     await ended;
     assert.match(heard, /READY=1\\nSTATUS=serving/);

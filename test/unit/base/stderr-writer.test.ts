@@ -30,7 +30,7 @@ describe('The writer to standard error', () => {
     closeSync(fd);
   });
 
-  /** A process that writes so many lines and ends. `read`: whether somebody reads them. */
+  /** A process that writes this many lines and ends. `read`: whether they are read. */
   function child(lines: number, read: boolean): Promise<{ status: number | null; text: string }> {
     const script = `
       const { StderrWriter } = await import(${JSON.stringify(SOURCE)});

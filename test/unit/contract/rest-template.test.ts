@@ -86,7 +86,7 @@ describe('Templates of a REST embedder', () => {
       ];
       return around(list, below(3));
     };
-    /** The naive server: looks at the template itself, beside the request. */
+    /** The reference model: reads the template itself, next to the request. */
     const read = (shape: Json, value: Json, placeholder: string): Json[] => {
       if (shape === placeholder) return [value];
       if (Array.isArray(shape)) {

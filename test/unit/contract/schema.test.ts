@@ -165,7 +165,7 @@ describe('A schema', () => {
     let count = 0;
     for (const [name, schema] of Object.entries(SCHEMAS)) {
       const faultOf = faults(schema);
-      // Missing keys come after all that is wrong with those that are given.
+      // Missing keys are reported after all faults of present ones.
       const memberFault = faults({ ...schema, required: [] });
       for (let i = 0; i < 200; i++) {
         const value = sample(schema, random, 0);
@@ -216,7 +216,7 @@ describe('A schema', () => {
   });
 });
 
-/** Parts that are checked elsewhere accept anything, also for the plain keywords. */
+/** Parts that are checked elsewhere accept anything, even for the plain keywords. */
 function comparable(schema: Schema): object {
   if (schema['x-checked-later'] === true) return {};
   const copy: Record<string, unknown> = {};

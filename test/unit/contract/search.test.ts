@@ -1,4 +1,4 @@
-/** Lists in the body of a search: how many entries they may have. */
+/** Lists in the body of a search: maximum numbers of entries. */
 import assert from 'node:assert/strict';
 import { checkedBody } from '../../../src/contract/validator.ts';
 import { SEARCH } from '../../../src/contract/search.ts';

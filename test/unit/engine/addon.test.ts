@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { addonIsBuilt } from '../../http/kill/support/server-process.ts';
 import { NativeIndex } from '../../oracle/native-index.ts';
 
-/** Segments of so many documents are above what the lane of small merges takes. */
+/** Segments with this many documents are too large for the lane of small merges. */
 const LARGE = 6_000;
 const WORDS = 120;
 
@@ -25,7 +25,7 @@ describe('an index of the addon', function () {
       ).join(' ');
     const large = Array.from({ length: LARGE }, (_, id) => ({ id, text: text(id) }));
     try {
-      // Alike ones are merged four at a time: the fourth batch of each begins a merge.
+      // Similar ones are merged four at a time: the fourth batch of each begins a merge.
       for (let n = 0; n < 4; n++) {
         await add(
           busy,
@@ -36,7 +36,7 @@ describe('an index of the addon', function () {
       assert.ok(busy.isMerging(), 'the merge of the other index is over too soon');
       await index.reopen();
       while (busy.isMerging()) await new Promise((done) => setTimeout(done, 10));
-      // Whoever still had it open the first time has let go of it by now, and taken its locks along.
+      // The first holder has released it by now, with its locks.
       for (let id = 8; id < 16; id++) await add(index, [{ id }]);
       assert.equal((await index.documents()).length, 16);
       await index.reopen();

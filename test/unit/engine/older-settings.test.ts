@@ -1,4 +1,4 @@
-/** Settings that versions have stored which left it to the engine to know the models of providers. */
+/** Settings stored by versions in which the engine knew the models of providers. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -24,7 +24,7 @@ describe('the registry of indexes', () => {
   let dir: string;
   let engine: MemoryEngine;
   let registry: IndexRegistry;
-  /** Of the clock, which goes on by one whenever it is read. */
+  /** Time of the clock, which advances by one on each read. */
   let now: number;
 
   beforeEach(() => {

@@ -165,7 +165,7 @@ describe('Launch options', () => {
     );
   }
 
-  /** Those that need others. */
+  /** Options that need others. */
   const COMPANIONS: Record<string, string[]> = {
     'ssl-cert-path': ['ssl-key-path'],
     'ssl-key-path': ['ssl-cert-path'],
@@ -248,7 +248,7 @@ describe('Launch options', () => {
     assert.equal(dumpDir, 'd');
     assert.match(notices.join(), /dumps-dir is now called dump-dir/);
     assert.equal(config(['--dumps-dir', 'old', '--dump-dir', 'new']).dumpDir, 'new');
-    // A flag of the old name wins over a variable of the new one.
+    // A flag of the old name overrides a variable of the new one.
     assert.equal(config(['--dumps-dir', 'old'], { MEILI_DUMP_DIR: 'new' }).dumpDir, 'old');
     const read = config([], {
       MEILI_EXPERIMENTAL_DUMPLESS_UPGRADE: 'true',
@@ -270,7 +270,7 @@ describe('Launch options', () => {
         'GANNET_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS',
       ],
       ['GANNET_SOMETHING_ELSE_ALTOGETHER', ''],
-      // Of commands, of clients, of Kubernetes, of others.
+      // Variables of commands, of clients, of Kubernetes, of others.
       ['GANNET_KEY', null],
       ['MEILISEARCH_API_KEY', null],
       ['GANNET_PORT_7700_TCP_ADDR', null],

@@ -6,7 +6,7 @@ import { receiveUpload } from '../../../src/http/body.ts';
 import { type Connection, listenWithLibrary } from '../../../src/http/connection.ts';
 import type { Socket } from '../../../src/http/socket-types.ts';
 
-/** The side of the socket: what is done to it, in order. */
+/** The socket: the calls made on it, in order. */
 class FakeSocket {
   readonly done: string[] = [];
   #onData: (chunk: ArrayBuffer, last: boolean) => void = () => {};
@@ -15,7 +15,7 @@ class FakeSocket {
     onAborted: () => {},
     onData: (listener: (chunk: ArrayBuffer, last: boolean) => void) => (this.#onData = listener),
     pause: () => this.done.push('pause'),
-    // Sets the idle timer of the connection, which then ends it when nothing is written for a while.
+    // Sets the idle timer, which closes the connection if nothing is written for a while.
     resume: () => this.done.push('resume'),
     cork: (write: () => void) => write(),
     writeStatus: () => {},
@@ -88,7 +88,7 @@ describe('A connection that waits for its answer', () => {
       removePayloadFile: () => {},
     };
     const upload = receiveUpload(connection, 1 << 30, files);
-    // More than may wait for the disk; the rest is under way already.
+    // More than may wait for the disk; the rest is already in flight.
     for (let n = 0; n < 8; n++) socket.deliver(256 * 1024);
     socket.deliver(256 * 1024, true);
     assert.deepEqual(socket.done, ['pause']);

@@ -8,7 +8,7 @@ import { recordingOf } from '../../../src/http/search-recording.ts';
 describe('A search', () => {
   const queryUid = '0123abcd-0123-0123-0123-0123456789ab';
 
-  /** What is recorded of a search with these headers. */
+  /** The recorded data of a search with these headers. */
   function recorded(
     headers: Partial<RequestHeaders>,
     response: Omit<SearchResponse, 'bytes'> = { head: headOf(0, 1) },

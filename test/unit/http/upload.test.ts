@@ -24,7 +24,7 @@ import {
 } from '../../../src/http/body.ts';
 import type { Connection } from '../../../src/http/connection.ts';
 
-/** A client that keeps sending chunks it has under way when it is told to wait. */
+/** A client that keeps sending chunks in flight when it is asked to wait. */
 class FakeConnection {
   readonly headers: { contentEncoding?: string };
   aborted = false;
@@ -68,7 +68,7 @@ describe('An upload', () => {
     };
     for (let round = 0; round < 50; ++round) {
       while (!connection.paused) send(300 * 1024);
-      // Some of the bytes reach the disk, but not enough for there to be room; then a late chunk comes in.
+      // Some of the bytes reach the disk, but too few to continue; then a late chunk arrives.
       for (let yields = 0; yields < round % 4; ++yields) await new Promise(setImmediate);
       send(1);
       for (let waited = 0; connection.paused && waited < 500; ++waited) await sleep(2);
@@ -136,7 +136,8 @@ describe('An upload', () => {
     assert.deepEqual(removed, [path]);
   });
 
-  // A client on the same machine sends so fast that all of it is there before the server can do anything else.
+  // A client on the same machine sends so fast that everything arrives before the server can do
+  // anything else.
   const BODY_MB = 256;
   const GROWTH_MB_MAX = 64;
 
@@ -190,14 +191,14 @@ function targetOf(fd: string): string | null {
   }
 }
 
-/** What no page cache and no mapped file is part of, bytes. */
+/** Memory without page cache and mapped files, bytes. */
 function privateMemory(): number {
   const status = readFileSync('/proc/self/status', 'utf8');
   return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024;
 }
 
 describe('A body in memory', () => {
-  /** The body as it is collected, with its bytes copied before the call that tells it ends. */
+  /** The collected body, with its bytes copied before the callback ends. */
   function collected(
     connection: FakeConnection,
     limit = 1 << 30,

@@ -10,7 +10,7 @@ import { mulberry } from '../../support/random.ts';
 
 const SEED = 44;
 
-/** As written in the specification, without any care for speed. */
+/** As written in the specification, without optimization. */
 function naiveOwner(names: readonly string[], id: string): string {
   const weight = (name: string): bigint => {
     const bytes = Buffer.concat([Buffer.from(name), Buffer.from([0]), Buffer.from(id)]);

@@ -8,7 +8,7 @@ import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbo
 
 const remote = { url: 'http://secret.example/base/' };
 
-/** Gives its answers one after the other. */
+/** Returns its responses in order. */
 function clientOf(...responses: (number | OutboundFailure)[]): {
   client: RemoteClient;
   urls: string[];

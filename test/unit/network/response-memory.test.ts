@@ -19,7 +19,7 @@ const network: Network = {
 const question: RemoteQuestion = { method: 'POST', path: '/', key: () => null, isOptional: false };
 const questions = (count: number) => new Map(names.slice(0, count).map((name) => [name, question]));
 
-/** Remotes that answer with as many bytes as they may. */
+/** Remotes whose responses have the maximum size. */
 function fanOut(): FanOut {
   const outbound = {
     fetch: async (_: unknown, { admit }: { admit: (bytes: number) => boolean }) => {

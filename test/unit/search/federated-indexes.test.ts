@@ -12,7 +12,7 @@ describe('the indexes of a federated search', () => {
   const queries = [{ indexUid: 'b' }, { indexUid: 'a' }, { indexUid: 'b' }];
   let test: TestTaskSystem;
   let search: LocalSearch;
-  /** What the engine was asked: handles and request. */
+  /** The engine's input: handles and request. */
   let asked: { handles: number[]; otherIndexes: unknown }[];
 
   before(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type ForeignResolver, resolvedFilter } from '../../../src/search/foreign-filter.ts';
 
-/** Selects `x1` and `x2` for `x > 0`; counts how often it is asked. */
+/** Selects `x1` and `x2` for `x > 0`; counts its calls. */
 class Resolver implements ForeignResolver {
   asked = 0;
   readable = true;

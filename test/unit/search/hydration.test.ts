@@ -1,4 +1,4 @@
-/** What hydration asks for, and what is too much. */
+/** The requests of hydration, and its limits. */
 import assert from 'node:assert/strict';
 import { elementsAt } from '../../../src/base/json-spans.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
@@ -18,7 +18,7 @@ class Documents implements Hydrator {
   };
 }
 
-/** The hits of an answer are at the beginning, and the only objects in a list there. */
+/** The hits of a response are at the start, and are the only objects in a list there. */
 function unhydrated(result: string): UnhydratedBody {
   const hits = elementsAt(result, result.indexOf('['));
   return {

@@ -8,7 +8,7 @@ import type { FanOut, RemoteQuestion } from '../../../src/network/fan-out.ts';
 import { readListing } from '../../../src/network/listing.ts';
 import { NetworkDocuments } from '../../../src/search/network-documents.ts';
 
-/** Remotes `s0`, `s1` and so on with these answers; `asked` gets the bodies of the questions. */
+/** Remotes `s0`, `s1` and so on with these responses; `asked` gets the bodies of the requests. */
 function documentsOf(responses: readonly string[], asked: Record<string, unknown>[] = []) {
   const others = responses.map((_, n) => `s${n}`);
   const held = { take: () => true, giveBack: () => {} };
@@ -39,7 +39,7 @@ function documentsOf(responses: readonly string[], asked: Record<string, unknown
   return new NetworkDocuments({ documents: {} as never, fanOut, limits });
 }
 
-/** How often other work came while something was done. */
+/** How often other work ran meanwhile. */
 async function iterationsOf<T>(run: () => Promise<T>): Promise<{ iterations: number; value: T }> {
   let iterations = 0;
   let isDone = false;
@@ -72,7 +72,7 @@ describe('Documents of the whole network', () => {
     const sorted = await iterationsOf(() => documents.fetch('a', request, NEVER_CANCELED));
     const { results } = JSON.parse(sorted.value.toString()) as { results: { n: number }[] };
     assert.equal(results[0]!.n, 2 * count - 1);
-    // Reading the answers takes turns as well.
+    // Parsing the responses yields as well.
     const read = await iterationsOf(() => readListing(Buffer.from(part(0))));
     assert.ok(
       sorted.iterations > 2 * read.iterations + 5,

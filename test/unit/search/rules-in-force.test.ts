@@ -1,4 +1,4 @@
-/** Rules against plain loops: which hold for a filter, and what pins come of them. */
+/** Rules compared with a naive model: which apply to a filter, and the resulting pins. */
 import assert from 'node:assert/strict';
 import type { SearchRule } from '../../../src/contract/search-rules.ts';
 import { pinsOf } from '../../../src/search/rules-in-force.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { SearchQueue, type Permit } from '../../../src/search/search-queue.ts';
 
-/** Searches that end when told. */
+/** Searches that end on request. */
 class Searches {
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
@@ -139,7 +139,7 @@ describe('the search queue', () => {
   });
 
   describe('with searches that wait for another server', () => {
-    /** A search that is away at once, until told. */
+    /** A search that goes away at once and returns on request. */
     class Away {
       back = (): void => {};
       state = 'waits';
@@ -251,7 +251,10 @@ describe('the search queue', () => {
   });
 
   describe('bounded by the time that the list takes', () => {
-    /** A queue with two permits, both taken, and `count` that wait; each search that ends has taken `ms`. */
+    /**
+     * A queue with two permits, both taken, and `count` waiting requests; each search that ends has
+     * taken `ms`.
+     */
     function busy(count: number): {
       queue: SearchQueue;
       searches: Searches;
@@ -363,7 +366,7 @@ describe('the search queue', () => {
   });
 
   describe('with requests of several searches', () => {
-    /** Two searches after each other, then the answer. */
+    /** Two consecutive searches, then the response. */
     function twoOf(queue: SearchQueue, searches: Searches, name: string): Promise<string> {
       return queue.runSeveral(async (run) => {
         await run(searches.of(`${name}1`));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { segmentation } from '../../../src/search/segmentation.ts';
 
-/** The words that the offsets cut out of the query, up to the next offset or the end of the run. */
+/** The words between the offsets, up to the next offset or the end of the run. */
 function words(q: string): string[] {
   const bytes = Buffer.from(q);
   const offsets = segmentation(q) ?? [];

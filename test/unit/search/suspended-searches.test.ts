@@ -13,7 +13,7 @@ describe('searches that wait for a vector', () => {
     suspended = new SuspendedSearches({ dropSearch: (search) => void dropped.push(search) }, 2);
   });
 
-  /** Work that ends when it is told to. */
+  /** Work that ends on request. */
   function work(): { done: Promise<string>; end: () => void } {
     let end = (): void => {};
     const done = new Promise<string>((resolve) => (end = () => resolve('made')));

@@ -3,11 +3,11 @@ import { Agent, request as send } from 'node:http';
 export interface ClientResponse {
   status: number;
   text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws when it is not JSON. */
   json<T>(): T;
 }
 
-/** The request got no complete answer: it may or may not have happened. */
+/** The request got no complete response: it may or may not have been executed. */
 export class NoResponse extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -20,10 +20,10 @@ export interface CallOptions {
   type?: string;
 }
 
-/** Shorter than the server keeps an idle connection, so that it is never closed under a request. */
+/** Shorter than the server keeps an idle connection, so that none is closed during a request. */
 const IDLE_MS_MAX = 3000;
 
-/** HTTP without conveniences: one request, one answer, or `NoAnswer`. */
+/** Minimal HTTP: one request, one response, or `NoResponse`. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_MS_MAX });
   readonly #port: number;

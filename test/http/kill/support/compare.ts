@@ -6,7 +6,7 @@ import type { Doc } from './operations.ts';
 import type { Random } from './random.ts';
 import { GROUP, TEXT_FIELDS, WORDS } from './workload.ts';
 
-/** Compares what a server shows with the model. Everything throws with the reason of the difference. */
+/** Compares the server with the model. Everything throws the first difference. */
 
 const SETTLE_MS_MAX = 120_000;
 const POLL_MS = 25;
@@ -51,8 +51,8 @@ export async function settle(client: Client): Promise<void> {
 }
 
 /**
- * The documents of every index, its settings, its statistics and its searches are those of the model.
- * No batch may run meanwhile.
+ * The documents of every index, its settings, its statistics and its searches match the model. No
+ * batch may run meanwhile.
  */
 export async function compareIndexes(client: Client, model: Model, random: Random): Promise<void> {
   const { results, total } =
@@ -139,7 +139,7 @@ async function compareSearches(
       if (value !== undefined) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
     }
     const { facetDistribution } = await search({ facets: ['bucket'] });
-    // An attribute that the index has never seen has no key.
+    // An attribute unknown to the index has no key.
     assert.deepEqual(facetDistribution?.['bucket'] ?? {}, counts, `${uid}: facet bucket`);
   }
   if (filterable.includes('price')) {
@@ -175,7 +175,7 @@ async function compareSearches(
   }
 }
 
-/** Whether the word is a word of a searchable attribute. */
+/** Whether a searchable attribute contains the word. */
 function holds(document: Doc, word: string, searchable: readonly string[]): boolean {
   const everywhere = searchable.includes('*');
   const leaves = (value: unknown): string[] =>
@@ -191,7 +191,10 @@ function holds(document: Doc, word: string, searchable: readonly string[]): bool
     .some((text) => text.split(' ').includes(word));
 }
 
-/** A reader sees the group of one generation, or none of it. @returns false when there is no index */
+/**
+ * A reader sees the group of one generation, or none of it.
+ * @returns false when there is no index
+ */
 export async function checkGroup(client: Client, uid: string): Promise<boolean> {
   const answer = await client.call('POST', `/indexes/${uid}/documents/fetch`, {
     body: { ids: GROUP, limit: GROUP.length + 1, fields: ['id', 'generation'] },

@@ -17,30 +17,30 @@ export interface KillOptions {
   seed: number;
   /** Default: a free one. */
   port?: number;
-  /** Told of every life of the server. */
+  /** Called for every start of the server. */
   log: (line: string) => void;
-  /** Default: a new one, removed when all is well. */
+  /** Default: a new one, removed on success. */
   dir?: string;
 }
 
-/** Clients that write, and clients that read. */
+/** Numbers of writing and of reading clients. */
 const WRITERS = 4;
 const READERS = 2;
 /** Longest time under load before a kill, milliseconds. */
 const LIFE_MS_MAX = 1200;
-/** Pause of a writer between two requests, so that the queue does not only grow. */
+/** Pause of a writer between two requests, so that the queue also shrinks. */
 const WRITER_PAUSE_MS_MAX = 30;
 
-/** For recording one batch after a start. */
+/** Time to record one batch after a start. */
 const RECOVERY_MS_MAX = 60_000;
 
-/** With this option a server shows what is stored and runs nothing. */
+/** With this option a server shows the stored state and runs no tasks. */
 const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
 
 /**
- * A server under load, killed again and again. After each death: what was acknowledged is there once,
- * the stored state is that of the finished tasks and of nothing else, and once the rest has run, all is
- * as the model says.
+ * A server under load, killed repeatedly. After each kill: acknowledged tasks exist exactly once,
+ * the stored state is that of the finished tasks and nothing else, and once the rest has run,
+ * everything matches the model.
  */
 export async function runKills(options: KillOptions): Promise<void> {
   const { kills, seed, log } = options;
@@ -112,12 +112,15 @@ export class KillRun {
     await this.#server.ready();
   }
 
-  /** Load, one or several deaths, a look at what is stored, and a life in which everything finishes. */
+  /**
+   * Load, one or several kills, a check of the stored state, and a run in which everything
+   * finishes.
+   */
   async life(): Promise<void> {
     const random = this.#random;
     await this.load(random.int(20, LIFE_MS_MAX), 'kill');
     while (random.chance(0.25)) {
-      // Die again while the rest of the last life runs, or while starting.
+      // Kill again while the rest of the previous run is executed, or during the start.
       const server = new ServerProcess({ dir: this.#dir, port: this.#port });
       this.#server = server;
       if (random.chance(0.5)) await server.ready();
@@ -141,7 +144,7 @@ export class KillRun {
     assert.equal(folders, this.model.indexes.size, 'folders of indexes are left');
   }
 
-  /** Everything in the folder is sound. REQUIRES: no server runs there. */
+  /** Everything in the folder is valid. REQUIRES: no server runs there. */
   async #verify(): Promise<void> {
     const { status, text } = await verify('--db-path', this.#dir);
     assert.equal(status, 0, text);
@@ -156,8 +159,8 @@ export class KillRun {
   }
 
   /**
-   * As `#compare`, for a server that has just started. It answers while it still records a batch that
-   * the engine had committed before the kill; a difference counts when it stays.
+   * As `#compare`, for a server that has just started. It responds while it still records a batch
+   * that the engine had committed before the kill; only a lasting difference counts.
    */
   async #compareAtStart(): Promise<void> {
     const until = performance.now() + RECOVERY_MS_MAX;
@@ -172,13 +175,16 @@ export class KillRun {
     }
   }
 
-  /** Everything is finished and as it should be, also the tasks of earlier lives. */
+  /** Everything has finished correctly, including the tasks of earlier runs. */
   async settleAndCompare(): Promise<void> {
     await settle(this.client);
     await this.#compare();
   }
 
-  /** Requests from several clients for a while. @param end what comes then */
+  /**
+   * Requests from several clients for a while.
+   * @param end called at the end
+   */
   async load(milliseconds: number, end: 'kill' | 'wait'): Promise<void> {
     const { server } = this;
     let ended = false;
@@ -229,7 +235,7 @@ export class KillRun {
               ? { q: random.pick(WORDS).slice(0, random.int(2, 8)) }
               : { filter: `bucket = ${random.int(0, 7)}`, facets: ['bucket'] };
           const answer = await server.client.call('POST', `/indexes/${index}/search`, { body });
-          // The index need not exist, nor need the attribute be filterable now.
+          // The index need not exist, nor the attribute be filterable now.
           const allowed = kind === 'search' ? [200, 404] : [200, 400, 404];
           assert.ok(allowed.includes(answer.status), `search: ${answer.status} ${answer.text}`);
         }
@@ -241,7 +247,7 @@ export class KillRun {
     }
   }
 
-  /** Stops in order; a last start finds everything again. */
+  /** Stops in order; the last start finds everything again. */
   async close(): Promise<void> {
     assert.equal(await this.server.stop(), 0, `exit status:\n${this.server.stderr}`);
     await this.#start();
@@ -257,7 +263,10 @@ export class KillRun {
   }
 }
 
-/** The model of a new server. It learns the default settings from an index that is gone afterwards. */
+/**
+ * The model of a new server. It learns the default settings from an index that is deleted
+ * afterwards.
+ */
 async function newModel(client: Client): Promise<Model> {
   const create: Operation = { serial: -1, kind: 'create', index: 'pristine', primaryKey: null };
   const remove: Operation = { serial: -2, kind: 'deleteIndex', index: 'pristine' };

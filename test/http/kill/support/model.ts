@@ -11,11 +11,11 @@ import {
 } from './operations.ts';
 
 /**
- * The naive twin of the server: Maps and loops. It is told which tasks the server has run together, in
- * which order, and says what must have come out. It knows nothing of time, disks and crashes.
+ * The reference model of the server: Maps and loops. It is given the batches that the server has
+ * run, in order, and computes the expected result. It does not model time, disks or crashes.
  */
 
-/** A task as GET /tasks shows it, as far as it matters here. */
+/** The relevant part of a task as GET /tasks shows it. */
 export interface SeenTask {
   uid: number;
   batchUid: number | null;
@@ -35,13 +35,13 @@ export interface ModelIndex {
 
 interface Known {
   operation: Operation;
-  /** Uids of indexes as shown now: swaps rename what is past. */
+  /** Uids of indexes as shown now: swaps rename those of past tasks. */
   shownIndexes: string[];
 }
 
 interface End {
   status: 'succeeded' | 'failed';
-  /** Of a failure. */
+  /** Error code of a failure. */
   code?: string;
   /** The counter of the details. */
   result: number;
@@ -55,15 +55,15 @@ const failed = (code: string): End => ({ status: 'failed', code, result: 0 });
 export class Model {
   readonly indexes = new Map<string, ModelIndex>();
   readonly tasks = new Map<number, Known>();
-  /** Requests without an answer. */
+  /** Requests without a response. */
   #unacknowledged = new Set<Operation>();
   readonly #acknowledged = new Map<number, Operation>();
   readonly #defaults: Settings;
-  /** Batches below are applied. */
+  /** All batches below are applied. */
   nextBatchUid = 0;
-  /** Tasks below have ended and are applied; all above are looked at again. */
+  /** All tasks below have ended and are applied; those above are checked again. */
   nextUid = 0;
-  /** Of the tasks that have ended above `nextUid`. */
+  /** Tasks above `nextUid` that have ended. */
   readonly #appliedBatchOf = new Map<number, number>();
 
   /** @param defaults settings of a new index */
@@ -71,7 +71,7 @@ export class Model {
     this.#defaults = defaults;
   }
 
-  /** The server has promised to run it. */
+  /** Acknowledged: the server must run it. */
   acknowledge(uid: number, operation: Operation): void {
     const other = this.#acknowledged.get(uid) ?? this.tasks.get(uid)?.operation;
     if (other !== undefined) {
@@ -82,7 +82,7 @@ export class Model {
     this.#acknowledged.set(uid, operation);
   }
 
-  /** Sent, perhaps taken. */
+  /** Sent, possibly accepted. */
   doubt(operation: Operation): void {
     this.#unacknowledged.add(operation);
   }
@@ -92,9 +92,9 @@ export class Model {
   }
 
   /**
-   * Compares the list of tasks with what was asked for: every acknowledged task once, every other one
-   * from a request without an answer.
-   * @param seen all tasks from `nextUid` on, ascending, while no request is under way
+   * Compares the list of tasks with the requests: every acknowledged task once, every other one
+   * from a request without a response.
+   * @param seen all tasks from `nextUid` on, ascending, while no request is running
    */
   identify(seen: readonly SeenTask[]): void {
     let expected = this.nextUid;
@@ -110,7 +110,7 @@ export class Model {
         continue;
       }
       const origins = [...this.#unacknowledged].filter((operation) => isTaskOf(operation, task));
-      // Some kinds differ by their index alone; as long as no swap has renamed it, it tells.
+      // Some kinds differ only by their index; it identifies them unless a swap has renamed it.
       const origin =
         origins.find((operation) => indexesOf(operation)[0] === task.indexUid) ?? origins[0];
       if (origin === undefined) {
@@ -122,7 +122,7 @@ export class Model {
     const lost = [...this.#acknowledged.keys()].filter((uid) => !this.tasks.has(uid));
     if (lost.length > 0) throw new Error(`acknowledged tasks are lost: ${lost.join(', ')}`);
     this.#acknowledged.clear();
-    // The server is a new process: what it has not taken by now it never will.
+    // The server is a new process: it will not accept earlier requests any more.
     this.#unacknowledged.clear();
   }
 
@@ -133,7 +133,7 @@ export class Model {
   }
 
   /**
-   * Applies the batches that have ended since the last call, and compares the end of every task.
+   * Applies the batches that have ended since the last call, and compares the result of every task.
    * @param seen all tasks from `nextUid` on, identified
    */
   advance(seen: readonly SeenTask[]): void {
@@ -170,21 +170,22 @@ export class Model {
     for (const task of seen) this.#checkShown(task);
     while (this.#appliedBatchOf.delete(this.nextUid)) {
       const { operation } = this.tasks.get(this.nextUid)!;
-      // A long run would hold every document that was ever sent.
+      // A long run would keep every document that was ever sent.
       if (operation.kind === 'add') operation.documents = [];
       this.nextUid++;
     }
   }
 
   /**
-   * Whether a batch may have run beside a change of settings. When that one was interrupted, its uid is not given
-   * again, because it would come before batches that had ended by then.
+   * Whether a batch may have run concurrently with a change of settings. If that change was
+   * interrupted, its uid is not used again, because it would come before batches that had already
+   * ended.
    */
   #wasBeside(tasks: readonly SeenTask[]): boolean {
     return tasks.every(({ uid }) => DOCUMENT_KINDS.has(this.tasks.get(uid)!.operation.kind));
   }
 
-  /** Also the tasks applied long ago are all there, under the names that swaps have given their indexes. */
+  /** Tasks applied long ago still exist, under the names that swaps have given their indexes. */
   review(all: readonly SeenTask[]): void {
     if (all.length !== this.tasks.size) {
       throw new Error(`${all.length} tasks are listed, not ${this.tasks.size}`);
@@ -318,7 +319,7 @@ export class Model {
   }
 }
 
-/** What came before the deletion of all documents is void, what comes after finds nothing. */
+/** Anything before the deletion of all documents has no effect; anything after it finds none. */
 const DOCUMENT_KINDS: ReadonlySet<Operation['kind']> = new Set<Operation['kind']>([
   'add',
   'deleteIds',
@@ -369,7 +370,7 @@ function changeSettings(index: ModelIndex, patch: Settings | null, defaults: Set
   return succeeded();
 }
 
-/** Whether the task can come from the request; uids of indexes may have been swapped since. */
+/** Whether the task can result from the request; uids of indexes may have been swapped since. */
 function isTaskOf(operation: Operation, task: SeenTask): boolean {
   if (task.type !== TASK_TYPE[operation.kind]) return false;
   switch (operation.kind) {
@@ -395,7 +396,7 @@ function allNull(settings: Settings): Settings {
   return Object.fromEntries(Object.keys(settings).map((name) => [name, null]));
 }
 
-/** Two settings show a reset as the value it leads to. */
+/** Two settings show a reset as their default. */
 function shownPatch(patch: Settings): Settings {
   const shown = { ...patch };
   for (const name of ['displayedAttributes', 'searchableAttributes']) {

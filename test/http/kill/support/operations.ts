@@ -1,4 +1,4 @@
-/** What the workload asks for, as data: the model applies the same values that go over the wire. */
+/** Operations of the workload, as data: the model applies the same values that are sent. */
 
 export type Doc = { id: string } & Record<string, unknown>;
 
@@ -33,7 +33,9 @@ export interface Request {
   type?: string;
 }
 
-/** The request of an operation. Document routes carry the serial number, so that a task is known again. */
+/**
+ * The request of an operation. Document routes carry the serial number, which identifies the task.
+ */
 export function requestOf(operation: Operation): Request {
   const { serial } = operation;
   const json = (method: string, path: string, body: unknown): Request => ({

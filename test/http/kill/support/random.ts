@@ -9,7 +9,7 @@ export class Random {
     this.next = mulberry(seed);
   }
 
-  /** Whole number, least <= n < end. */
+  /** Whole number, min <= n < end. */
   int(min: number, end: number): number {
     return min + Math.floor(this.next() * (end - min));
   }

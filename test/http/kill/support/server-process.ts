@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 /** The addon the server loads; without it there is no server. */
 export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet.node`;
 
-/** GANNET_MAIN, or what `npm run build` has made. */
+/** GANNET_MAIN, or the output of `npm run build`. */
 export const PROGRAM = process.env['GANNET_MAIN'] ?? `${ROOT}dist/main.cjs`;
 
 const READY_MS_MAX = 60_000;
@@ -23,11 +23,11 @@ export interface ServerOptions {
   /** Program and arguments put before `node`. */
   wrapper?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** Master key, which requests are sent with. */
+  /** Master key that requests are sent with. */
   key?: string;
 }
 
-/** The real server as a process of its own. */
+/** The real server in its own process. */
 export class ServerProcess {
   readonly port: number;
   readonly client: Client;
@@ -69,7 +69,7 @@ export class ServerProcess {
     });
   }
 
-  /** Starts one and waits until it answers. */
+  /** Starts one and waits until it responds. */
   static async start(options: ServerOptions): Promise<ServerProcess> {
     const server = new ServerProcess(options);
     await server.ready();
@@ -107,14 +107,14 @@ export class ServerProcess {
     }
   }
 
-  /** As `kill -9`; resolves when the process is gone. */
+  /** Like `kill -9`; resolves when the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
     this.client.close();
   }
 
-  /** As a service manager stops it. */
+  /** Like the stop by a service manager. */
   async stop(): Promise<number | null> {
     this.#child.kill('SIGTERM');
     const code = await this.#exited;

@@ -1,11 +1,13 @@
 import type { Doc, Operation, Settings } from './operations.ts';
 import type { Random } from './random.ts';
 
-/** Chooses what to ask for next. Small id and index spaces, so that operations meet often. */
+/**
+ * Chooses the next operation. The id and index spaces are small, so that operations often collide.
+ */
 
 export const INDEXES = ['alpha', 'beta', 'gamma', 'delta'] as const;
 
-/** Documents that are only ever written together: a reader sees all of one generation, or none. */
+/** Documents that are only written together: a reader sees all of one generation, or none. */
 export const GROUP: readonly string[] = Array.from({ length: 12 }, (_, n) => `group-${n}`);
 
 const ID_SPACE = 240;
@@ -13,7 +15,7 @@ export const BUCKETS = 6;
 
 const SYLLABLES = ['ka', 'lo', 'mi', 'ren', 'tus', 'vor', 'bel', 'dra', 'fin', 'gul'];
 
-/** Words that stay words whatever the settings; searched for in quotes. */
+/** Words that stay words whatever the settings; searched in quotes. */
 export const WORDS: readonly string[] = SYLLABLES.flatMap((a) =>
   SYLLABLES.slice(0, 6).map((b) => `${a}${b}${a}x`),
 );
@@ -88,7 +90,7 @@ export class Workload {
         documents = GROUP.map((id) => ({ ...this.#document(serial, id, 8), bucket: BUCKETS }));
         break;
       case 'large':
-        // More than what the server keeps in memory.
+        // More than the server keeps in memory.
         documents = this.#documents(serial, 150, 80);
         break;
       case 'faulty':
@@ -157,18 +159,18 @@ export class Workload {
     ).join(' ');
   }
 
-  /** Every patch holds its serial number, in a limit too high to be felt. */
+  /** Every patch contains its serial number, in a limit too high to have an effect. */
   #patch(serial: number): Settings {
     const random = this.#random;
     const patch: Settings = { pagination: { maxTotalHits: 100_000 + serial } };
     const choices: Record<string, () => unknown> = {
-      // Answered at query time.
+      // Settings used at query time.
       synonyms: () => ({ [random.pick(WORDS)]: [random.pick(WORDS)] }),
       typoTolerance: () => ({ enabled: random.chance(0.5) }),
       rankingRules: () => random.some(['words', 'typo', 'proximity', 'attribute', 'sort'], 5),
       faceting: () => ({ maxValuesPerFacet: random.int(20, 200) }),
       displayedAttributes: () => (random.chance(0.7) ? ['*'] : ['id', 'title', 'generation']),
-      // Rebuild the index, or parts of it.
+      // Settings that rebuild the index, or parts of it.
       filterableAttributes: () => random.some(['bucket', 'price', 'tags'], random.int(1, 4)),
       sortableAttributes: () => random.some(['price', 'bucket'], random.int(0, 3)).sort(),
       searchableAttributes: () =>
