@@ -37,7 +37,7 @@ Status AppendFacetsOf(const SearchRun& run, std::string& out) {
 
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
   if (out.size() <= bytes_max) return Status::Ok();
-  return Status::Invalid("The answer would be larger than the limit of " +
+  return Status::Invalid("The response would be larger than the limit of " +
                              std::to_string(bytes_max) +
                              " bytes; ask for fewer hits, attributes or facets.",
                          "bad_request");

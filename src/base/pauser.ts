@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
 
 const SLICE_MS = 5;
 
@@ -10,7 +10,7 @@ export function pauser(): () => Promise<boolean> | false {
   let until = performance.now() + SLICE_MS;
   return () => {
     if (performance.now() < until) return false;
-    return turn(true).then((paused) => {
+    return yieldToLoop(true).then((paused) => {
       until = performance.now() + SLICE_MS;
       return paused;
     });

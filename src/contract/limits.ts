@@ -90,7 +90,7 @@ export function multiSearchLimitFault(
 }
 
 /** Beginning of the message about a response larger than `responseBytes`. */
-const RESPONSE_TOO_LARGE = 'The answer would be larger than the limit of';
+const RESPONSE_TOO_LARGE = 'The response would be larger than the limit of';
 
 export function responseTooLarge({
   responseBytes,

@@ -81,7 +81,7 @@ export class RemoteClient {
       this.health.undecided(url);
       throw new ApiError(
         'proxy_could_not_send_request',
-        `${WAITING_MAX} requests to the remote wait for their turn already.`,
+        `${WAITING_MAX} requests to the remote are waiting already.`,
       );
     }
     const { deadline, signal } = request;
@@ -170,7 +170,7 @@ export class RemoteClient {
       throw new Retryable(
         new ApiError(
           'remote_bad_response',
-          `The remote's answer is not understood: ${error.message}.`,
+          `The remote's response is not understood: ${error.message}.`,
         ),
       );
     }
@@ -233,5 +233,5 @@ function refusalOf({ status, body, hide }: OutboundResponse): Error | null {
       new ApiError('remote_remote_error', `The remote failed with status ${status}: ${shown}`),
     );
   }
-  return new ApiError('remote_bad_request', `The remote answered with status ${status}: ${shown}`);
+  return new ApiError('remote_bad_request', `The remote responded with status ${status}: ${shown}`);
 }

@@ -162,7 +162,7 @@ export class Replication {
 function taskUidOf({ status, body, hide }: OutboundResponse): number {
   if (status < 200 || status > 299) {
     const shown = hide(body.toString('utf8', 0, 8 * SHOWN_MAX)).slice(0, SHOWN_MAX);
-    throw new Refusal(`The remote answered with status ${status}: ${shown}`, status < 500);
+    throw new Refusal(`The remote responded with status ${status}: ${shown}`, status < 500);
   }
   try {
     const { taskUid } = JSON.parse(body.toString()) as { taskUid?: unknown };
@@ -170,7 +170,7 @@ function taskUidOf({ status, body, hide }: OutboundResponse): number {
   } catch {
     // Reported below.
   }
-  throw new Refusal('The answer of the remote is not that of a write.', true);
+  throw new Refusal('The response of the remote is not that of a write.', true);
 }
 
 /** The message without the address of the remote. */
@@ -185,7 +185,7 @@ function messageOf({ failure }: OutboundError): string {
     case 'unreachable':
       return 'The remote cannot be reached.';
     case 'responseTooLarge':
-      return 'The answer of the remote is too large.';
+      return 'The response of the remote is too large.';
     case 'canceled':
       return 'This server was stopping.';
     case 'broken':

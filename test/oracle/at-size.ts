@@ -1,11 +1,14 @@
 /**
- * A large collection searched in two ways: by a server that splits large buckets by posting lists and leaves documents
- * unread, and by one that reads all of them. The answers must be the same, scores and details included. The oracle proves
- * both right on small collections; here are the thresholds, frequencies and lengths of real ones.
+ * A large collection searched in two ways: by a server that splits large buckets by posting lists
+ * without reading their documents, and by one that reads all of them. The responses must be equal,
+ * including scores and details. The oracle verifies both on small collections; this program tests
+ * the thresholds, frequencies and lengths of real ones.
  *
- *   npm run oracle:size -- --data FILE.ndjson[.gz] [--fields a,b] [--documents N] [--minutes 5] [--seed N]
+ *   npm run oracle:size -- --data FILE.ndjson[.gz] [--fields a,b] [--documents N] [--minutes 5]
+ *     [--seed N]
  *
- * The first of the fields is thought to be a name. Prints every difference; the exit status is 1 when there is one.
+ * The first of the fields is treated as a name. Prints every difference; the exit status is 1 if
+ * there is one.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,7 +3,7 @@
  * once: whatever batches added, replaced, changed and deleted, whenever the settings changed, and
  * whatever was merged meanwhile.
  *
- * GANNET_SEED=1 GANNET_HISTORIES=1000 mocha test/oracle/history.test.ts
+ *   GANNET_SEED=1 GANNET_HISTORIES=1000 mocha test/oracle/history.test.ts
  *
  * GANNET_HISTORIES: number of histories to play (default 25). A failure names the seed of its
  * history, which GANNET_HISTORIES=1 plays alone.

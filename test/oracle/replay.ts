@@ -1,7 +1,7 @@
 /**
  * Compares the oracle with recorded responses.
  *
- * npx tsx test/oracle/replay.ts FILE.ndjson.gz [--every N] [--from N] [--show N] [--q TEXT]
+ *     npx tsx test/oracle/replay.ts FILE.ndjson.gz [--every N] [--from N] [--show N] [--q TEXT]
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

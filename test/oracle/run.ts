@@ -1,16 +1,16 @@
 /**
  * Compares the engine with the oracle on random collections and searches.
  *
- *   npm run oracle -- [--comparisons 1000000] [--seed N] [--round N] [--size small|large] [--keep-going]
- *     [--no-shrink]
+ *   npm run oracle -- [--comparisons 1000000] [--seed N] [--round N] [--size small|large]
+ *     [--keep-going] [--no-shrink]
  *
- * One comparison is one hit of an answer: that it stands at this place, with this score and these details where the
- * search asked for them. Totals, facets and empty answers are compared as well, and not counted.
- * GANNET_TUNING is a JSON object of thresholds (EngineTuning): `{"largeBucketMin":1}` makes the engine treat every bucket
- * as a large one, which it splits from posting lists; `"frequentDocumentsMin":2` beside it lets words of two documents be
- * frequent, so that distances are listed.
- * With --round only this round of the seed runs. A difference is printed as a small case, or with --no-shrink as it was
- * met, and ends the run unless --keep-going is given.
+ * One comparison is one hit of a result: its position, and its score and details if the search
+ * requests them. Totals, facets and empty results are compared as well, but not counted.
+ * GANNET_TUNING is a JSON object of thresholds (EngineTuning): `{"largeBucketMin":1}` makes the
+ * engine treat every bucket as a large one, which it splits from posting lists;
+ * `"frequentDocumentsMin":2` in addition makes words of two documents frequent, so that distances
+ * are listed. With --round only this round of the seed runs. A difference is printed as a small
+ * case, or with --no-shrink as found, and ends the run unless --keep-going is given.
  */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';

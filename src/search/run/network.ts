@@ -43,7 +43,7 @@ interface PositionedQuery {
 }
 
 /** The responses of the servers of the network. */
-interface Answered {
+interface RemoteParts {
   /** If hits are equal, those of an earlier response come first. */
   responses: ServerResponse[];
   /** What the merge needs to know about the servers. */
@@ -295,7 +295,7 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: Holding,
-  ): Promise<Answered> {
+  ): Promise<RemoteParts> {
     const { fanOut, merger, limits } = this.#services;
     const { here, elsewhere, whole } = partition(queries, fanOut);
     const { facetsByIndex, distinct } = federation;

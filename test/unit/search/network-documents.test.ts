@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import type { FetchRequest } from '../../../src/contract/documents.ts';
@@ -45,7 +45,7 @@ async function iterationsOf<T>(run: () => Promise<T>): Promise<{ iterations: num
   let isDone = false;
   const counting = (async () => {
     while (!isDone) {
-      await turn();
+      await yieldToLoop();
       iterations++;
     }
   })();
