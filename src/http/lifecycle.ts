@@ -458,7 +458,10 @@ export class Lifecycle {
       this.#settled(pending, status);
     } catch (error) {
       if (!connection.aborted) {
-        this.#options.logger.error({ err: error, requestId: pending.id }, 'a response was cut short');
+        this.#options.logger.error(
+          { err: error, requestId: pending.id },
+          'a response was cut short',
+        );
         stream.abort();
       }
       this.#cancelled(pending);

@@ -150,7 +150,8 @@ function resumeSessions(server: TlsServer): void {
 function ocspResponse(path: string): Buffer {
   const response = readFileSync(path);
   // DER begins with the tag of a sequence.
-  if (response[0] !== 0x30) throw new Error(`${path} holds no OCSP response in DER (ssl-ocsp-path).`);
+  if (response[0] !== 0x30)
+    throw new Error(`${path} holds no OCSP response in DER (ssl-ocsp-path).`);
   return response;
 }
 

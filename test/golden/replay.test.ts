@@ -109,7 +109,7 @@ for (const group of GROUPS) {
     });
 
     for (const [file, min] of Object.entries(expected[group])) {
-      it(`${file}: at least ${min} answers agree`, () => {
+      it(`${file}: at least ${min} responses agree`, () => {
         const report = reports.get(file);
         assert.ok(report !== undefined, 'not replayed');
         const differences = report.shown.join('\n');
@@ -118,7 +118,7 @@ for (const group of GROUPS) {
       });
     }
 
-    it('leave a data folder that is sound', async function () {
+    it('leave a data folder that is valid', async function () {
       if (server === undefined) this.skip();
       const { valid, text } = await server.verify();
       assert.ok(valid, text);

@@ -88,7 +88,7 @@ for (const transport of ['fastest', 'node'] as const) {
     });
   });
 
-  describe(`Answers (${transport})`, () => {
+  describe(`Responses (${transport})`, () => {
     let server: TestServer;
     before(async () => {
       server = await startTestServer({ transport, limits: { searchPayloadBytes: 50_000_000 } });

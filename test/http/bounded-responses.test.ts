@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
-describe('The answer of a search', () => {
+describe('The response of a search', () => {
   let server: BuiltServer;
   const RESPONSE_BYTES_MAX = 20_000;
   before(async () => {

@@ -267,7 +267,7 @@ describe('Conversational search', () => {
     );
   });
 
-  it('answers as a whole when the server allows it', async () => {
+  it('responds as a whole when the server allows it', async () => {
     provider.script(
       [call('c1', search()), finish('tool_calls')],
       [say('All of them.'), finish('stop')],
@@ -374,7 +374,7 @@ describe('Conversational search', () => {
     assert.ok(Number(answer.headers.get('retry-after')) > 300, answer.headers.get('retry-after')!);
   });
 
-  it('of a key without the right to search can be held; each search fails, which is told', async () => {
+  it('of a key without the right to search can be held; each search fails, which is reported', async () => {
     const { json: key } = await server.call('POST', '/keys', {
       body: { actions: ['chatCompletions'], indexes: ['*'], expiresAt: null },
     });
@@ -432,7 +432,7 @@ describe('Conversational search', () => {
     assert.equal(provider.requests.length, 20);
   });
 
-  it('renders documents beside the event loop', async () => {
+  it('renders documents off the event loop', async () => {
     // Some ten milliseconds for each of 20 documents; whether that is too long for the limits does
     // not matter.
     const slow = '{% for i in (1..300) %}{% for j in (1..300) %}{% endfor %}{% endfor %}x';
@@ -504,7 +504,7 @@ describe('Conversational search', () => {
     assert.equal(provider.requests.length, 5);
   });
 
-  it('as a whole has a bounded answer', async () => {
+  it('as a whole has a bounded response', async () => {
     const long = say('x'.repeat(2 ** 20));
     provider.script([...Array.from({ length: 9 }, () => long), finish('stop')]);
     const refused = await server.call('POST', '/chats/films/chat/completions', {

@@ -123,7 +123,7 @@ describe('gannet export, tasks and health', function () {
     assert.equal(rows.filter((row) => row.includes('invalid_document_id')).length, 1);
   });
 
-  it('health asks for no key, and tells what is there', async () => {
+  it('health needs no key, and says what is there', async () => {
     const well = await run('health', '--url', server.url);
     assert.deepEqual([well.status, well.output], [0, 'available\n']);
     proxy.answer = { status: 503, body: { message: 'not yet' } };

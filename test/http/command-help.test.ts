@@ -13,7 +13,7 @@ describe('The program', function () {
   before(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-help-'))));
   after(() => rmSync(dir, { recursive: true }));
 
-  it('tells of every command, and every command of its options with an example', async () => {
+  it('lists every command, and every command its options with an example', async () => {
     const { output, status } = await runProgram(['--help']);
     assert.equal(status, 0);
     for (const name of NAMES) {

@@ -227,7 +227,7 @@ describe('gannet import', function () {
     }
   });
 
-  it('gives up in time, and tells why', async () => {
+  it('gives up in time, and says why', async () => {
     proxy.answer = { status: 503, body: {}, headers: { 'retry-after': '3600' } };
     const busy = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
     assert.equal(busy.status, 1);

@@ -269,7 +269,7 @@ describe('gannet migrate', function () {
     });
   });
 
-  it('touches documents that are there only when told so', async () => {
+  it('touches documents that are there only on request', async () => {
     await target.finish('POST', '/indexes/books/documents?primaryKey=key', {
       body: [{ key: 'mine' }],
     });
@@ -307,7 +307,7 @@ describe('gannet migrate', function () {
     }
   });
 
-  it('tells of settings and keys that the target does not take, and copies the others', async () => {
+  it('reports settings and keys that the target does not accept, and copies the others', async () => {
     sourceProxy.before = (line) => {
       const settings = { synonyms: { x: ['y'] }, filterableAttributes: ['a'], unheardOf: 1 };
       sourceProxy.answer = line.endsWith('/settings') ? { status: 200, body: settings } : null;
@@ -322,7 +322,7 @@ describe('gannet migrate', function () {
     assert.equal(noKeys.status, 1);
   });
 
-  it('ends with 3 when a server is gone, with 2 when the command line is wrong', async () => {
+  it('ends with 3 when a server is unreachable, with 2 when the command line is wrong', async () => {
     const unreachable = await migrate('--from', 'http://127.0.0.1:1');
     assert.equal(unreachable.status, 3);
     const missing = await migrate('--indexes', 'nothing');

@@ -104,7 +104,7 @@ describe('a change of settings that rebuilds an index', function () {
     assert.ok(inOrder(last!.startedAt!) >= inOrder(rebuilt!.finishedAt!));
   });
 
-  it('can be canceled after others have run beside it', async () => {
+  it('can be canceled after others have run concurrently', async () => {
     const settings = await rebuild(2);
     const first = await add('b');
     await ended(first);

@@ -183,7 +183,7 @@ describe('The description of the interface', function () {
     return query.size === 0 ? filled : `${filled}?${query.toString()}`;
   }
 
-  it('is such that requests that satisfy it are not refused by validation, and answers are as it says', async () => {
+  it('is such that requests that satisfy it are not refused by validation, and responses match it', async () => {
     const sampler = new Sampler(mulberry(SEED));
     const authorization = `Bearer ${server.masterKey}`;
     for (const [method, path, operation] of operations()) {

@@ -576,7 +576,7 @@ describe('Embedders', function () {
     assert.ok(total - failed >= 1000 && failed >= 200);
   });
 
-  it('can be canceled while their provider does not answer', async () => {
+  it('can be canceled while their provider does not respond', async () => {
     await setUp();
     const asked = new Promise<void>((resolve) => {
       provider.always = () => {

@@ -34,7 +34,7 @@ describe('Histories of embeddings', () => {
     provider.stop();
   });
 
-  it('are those of the twin', async () => {
+  it('are those of the model', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     console.log(`      histories: SEED=${seed} GANNET_ROUNDS=${ROUNDS}`);
     const next = mulberry(seed);

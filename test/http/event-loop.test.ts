@@ -212,7 +212,7 @@ describe('An iteration of the event loop is short', function () {
     }
   });
 
-  it('and settings of any length are read as they were sent, beside other requests', async () => {
+  it('and settings of any length are read as they were sent, with concurrent requests', async () => {
     const lists = [100, 3_000, 5_000, 20_000, 40_000].map((count) =>
       Array.from({ length: count }, (_, i) => `w${i}é`),
     );

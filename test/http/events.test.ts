@@ -265,7 +265,7 @@ describe('Usage events and analytics', () => {
     assert.match(text, /^books,nowhere,1,1,0,0,0,0,0,$/m);
   });
 
-  it('leaves out what was typed on the way, and tells what could not be recorded', async () => {
+  it('leaves out what was typed on the way, and reports what could not be recorded', async () => {
     for (const q of ['zeb', 'zebr', 'zebra']) await search(q, 'u9');
     const queries = async (more: string): Promise<string[]> =>
       (await report(`top-searches?limit=1000${more}`))

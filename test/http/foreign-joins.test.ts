@@ -208,7 +208,7 @@ describe('Foreign keys', () => {
     }
   });
 
-  it('are refused in filters that change documents: first for the feature, then for the place', async () => {
+  it('are refused in filters that change documents: first for the feature, then for the location', async () => {
     const edit = { function: 'doc.x = 1' };
     const ways: [string, object][] = [
       ['delete', {}],

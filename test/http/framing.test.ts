@@ -66,7 +66,7 @@ describe('A request', () => {
     });
   }
 
-  it('with documents that are too large is answered once all is sent, for clients that look no earlier', async () => {
+  it('with documents that are too large gets a response after all is sent, for clients that look no earlier', async () => {
     const small = await startBuiltServer(['--http-payload-size-limit', '10MB']);
     try {
       for (const isChunked of [false, true]) {
@@ -93,7 +93,7 @@ describe('A request', () => {
     }
   });
 
-  it('with the same length twice, or in chunks, is answered', async () => {
+  it('with the same length twice, or in chunks, is accepted', async () => {
     const auth = `authorization: Bearer ${server.masterKey}`;
     const start = `POST /multi-search HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${auth}\r\ncontent-type: application/json`;
     const body = '{"queries":[]}';

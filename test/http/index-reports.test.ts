@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { useServer } from './support/real-server.ts';
 
-describe('What is told of indexes', function () {
+describe('Reports on indexes', function () {
   this.timeout(60_000);
   const { send, done, server } = useServer();
 

@@ -17,7 +17,7 @@ describe('The sizes of internal databases', function () {
     assert.match(human.indexes.i.internalDatabaseSizes.main, /^[\d.]+ [KM]iB$/);
   });
 
-  it('and their changes are told by batches', async () => {
+  it('and their changes are reported by batches', async () => {
     const task = await done('POST', '/indexes/i/documents', [{ id: 7, text: 'more words' }]);
     const { body: batch } = await send('GET', `/batches/${task.batchUid}`);
     assert.match(batch.stats.internalDatabaseSizes.segments, / \(\+[\d.]+ (B|KiB)\)$/);

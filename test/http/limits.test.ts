@@ -216,7 +216,7 @@ describe('A query of many characters without spaces', () => {
   });
   after(() => server.close());
 
-  it('is answered like its beginning, and holds nobody up', async () => {
+  it('gets the response of its beginning, and delays no other request', async () => {
     for (const piece of ['進撃の巨人', 'ภาษาไทย', 'ひらがな', '漢字']) {
       const long = piece.repeat(600_000 / piece.length);
       const { status, json } = await server.call('POST', '/indexes/books/search', {

@@ -61,7 +61,7 @@ describe('Logs', function () {
       headers: { authorization: `Bearer ${MASTER_KEY}`, ...init.headers },
     });
 
-  it('tell of each request its method, route, status, time and id, which its answer has too', async () => {
+  it('contain the method, route, status, time and id of each request, and its response has the id too', async () => {
     await start();
     const responses = [
       await send('GET', '/indexes/movies'),
@@ -96,7 +96,7 @@ describe('Logs', function () {
     }
   });
 
-  it('tell of slow searches where, how long and what was asked, but no filter', async () => {
+  it('contain index, time and query of slow searches, but no filter', async () => {
     await start('--slow-search-ms', '0');
     const documents = [{ id: 1, title: 'Carol', owner: 'ruleOfTenant' }];
     await server.client.call('POST', '/indexes/movies/documents', { body: documents });

@@ -78,7 +78,7 @@ describe('A network with a member that', () => {
     ['hang', 'remote_timeout'],
   ];
   for (const [mode, code] of failures) {
-    it(`fails by ${mode} costs its hits, and is back when it answers again`, async function () {
+    it(`fails by ${mode} costs its hits, and is back when it responds again`, async function () {
       this.timeout(60_000);
       assert.deepEqual(await search(), { total: 90, errors: {} });
       proxy.mode = mode;
@@ -115,7 +115,7 @@ describe('A network with a member that', () => {
     await cluster.idle();
   });
 
-  it('takes a write, but whose answer is lost, takes it once', async function () {
+  it('takes a write, but whose response is lost, takes it once', async function () {
     this.timeout(60_000);
     const count = async (): Promise<number> =>
       (await second.call('GET', '/tasks?limit=1')).json.total;

@@ -96,7 +96,7 @@ describe('After a change of the network', () => {
     assert.equal(await total(), COUNT);
   });
 
-  it('a network that does not share documents out is told so', async () => {
+  it('a network that is not sharded is refused', async () => {
     const [first] = cluster.servers as [BuiltServer];
     await first.call('PATCH', '/network', { body: { sharding: false } });
     const { status, json } = await first.call('POST', '/network/rebalance');

@@ -154,7 +154,7 @@ describe('A server that is not among the remotes of its network', () => {
       body: { federation: {}, queries: [{ indexUid: 'books', federationOptions: { remote } }] },
     });
 
-  it('answers a query for its own name itself', async () => {
+  it('runs a query for its own name itself', async () => {
     const { status, json } = await search('me');
     assert.equal(status, 200, JSON.stringify(json));
     assert.deepEqual(json.remoteErrors, {});

@@ -42,7 +42,7 @@ describe('Numbers in requests', function () {
     assert.deepEqual(idsOf(federated), [1, 2, 3]);
   });
 
-  it('tells the greatest integer again as one of 64 bits', async () => {
+  it('returns the greatest integer as one of 64 bits', async () => {
     for (const path of ['/indexes', '/tasks', '/batches', '/indexes/i/documents']) {
       const { text } = await server().client.call('GET', `${path}?limit=${GREATEST}`, {});
       const [, limit] = /"limit":(\d+)/.exec(text)!;

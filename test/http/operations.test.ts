@@ -19,7 +19,7 @@ describe('Operations', () => {
   });
   afterEach(() => server.close());
 
-  it('tell health without a key and version with one', async () => {
+  it('report health without a key and version with one', async () => {
     const health = await server.call('GET', '/health', { key: null });
     assert.deepEqual(health.json, { status: 'available' });
     const version = await server.call('GET', '/version');
@@ -70,7 +70,7 @@ describe('Operations', () => {
     assert.equal((await server.call('DELETE', '/logs/stream')).status, 204);
   });
 
-  it('tell a client to come back when the search queue is full', async () => {
+  it('ask a client to come back when the search queue is full', async () => {
     server.services.search.search = () =>
       Promise.reject(new ApiError('too_many_search_requests', 'the queue of 1000 is full'));
     const response = await server.call('POST', '/indexes/movies/search', { body: {} });
@@ -79,7 +79,7 @@ describe('Operations', () => {
     assert.equal(response.json.type, 'system');
   });
 
-  it('answer an unexpected failure as internal and go on', async () => {
+  it('report an unexpected failure as internal and go on', async () => {
     server.services.search.search = () => {
       throw new TypeError('bug');
     };
@@ -110,7 +110,7 @@ describe('Operations', () => {
     assert.equal(ignored.status, 200, 'a placeholder never looks at the embedder');
   });
 
-  it('stop: answers under way are finished, new connections refused', async () => {
+  it('stop: running requests are finished, new connections refused', async () => {
     let release: (response: SearchResponse) => void = () => {};
     const started = new Promise<void>((resolve) => {
       server.services.search.search = () => {

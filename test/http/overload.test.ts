@@ -77,7 +77,7 @@ describe('a server that gets more searches than it can do', function () {
     return text;
   }
 
-  it('answers what it can, refuses the others with the time to wait, and goes on', async () => {
+  it('serves what it can, refuses the others with the time to wait, and goes on', async () => {
     const before = privateMb();
     const sockets = await Promise.all(Array.from({ length: SEARCHES }, send));
     const responses = await Promise.all(sockets.map(response));
@@ -98,7 +98,7 @@ describe('a server that gets more searches than it can do', function () {
     assert.equal(status, 200);
   });
 
-  it('still tells that it is healthy, and takes writes', async () => {
+  it('still reports that it is healthy, and accepts writes', async () => {
     const sockets = await Promise.all(Array.from({ length: SEARCHES }, send));
     assert.equal((await server.client.call('GET', '/health')).status, 200);
     const added = await server.client.call('POST', '/indexes/b/documents', { body: [{ id: 1 }] });

@@ -58,7 +58,7 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.equal((await get({ 'if-none-match': 'W/"other"' })).status, 200);
       });
 
-      it('tells programs in production that the server is running', async () => {
+      it('says to programs in production that the server is running', async () => {
         const response = await get({ accept: '*/*' });
         assert.equal(response.status, 200);
         if (env === 'development') {

@@ -53,7 +53,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await version(key)).status, 429);
     });
 
-    it('tells scripts of other pages of the limits', async () => {
+    it('shows the limits to scripts of other pages', async () => {
       const { key } = await newKey({ requestsPerSecond: 1 });
       const headers = { origin: 'http://shop.test' };
       const response = await server.call('GET', '/version', { key, headers });
@@ -164,7 +164,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await later).status, 200);
     });
 
-    it('gives the place of a search that fails, or whose client goes away, to the next', async () => {
+    it('gives the permit of a search that fails, or whose client goes away, to the next', async () => {
       const { key } = await newKey({ concurrentSearches: 1 });
       const missing = (): Promise<TestResponse> =>
         server.call('POST', '/indexes/missing/search', { body: {}, key });

@@ -50,7 +50,7 @@ for (const transport of ['fastest', 'node'] as const) {
       );
     });
 
-    it('of a little less are answered', async () => {
+    it('of a little less are accepted', async () => {
       const fits = 'x'.repeat(LIMIT - 200);
       const response = await send(
         `GET /health?q=${fits} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,

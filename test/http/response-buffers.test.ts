@@ -41,7 +41,7 @@ function bodiesIn(received: Buffer): string[] {
 }
 
 for (const transport of ['fastest', 'node'] as const) {
-  describe(`answers in memory that is used again (transport ${transport})`, () => {
+  describe(`responses in memory that is reused (transport ${transport})`, () => {
     let test: TestServer;
     let pool: BufferPool;
     const searched = new Set<string>();
@@ -63,7 +63,7 @@ for (const transport of ['fastest', 'node'] as const) {
 
     after(() => test.close());
 
-    it('reach a client that reads slowly unchanged, while others are answered', async () => {
+    it('reach a client that reads slowly unchanged, while others are served', async () => {
       const socket = connect(test.port, '127.0.0.1');
       await once(socket, 'connect');
       socket.pause();

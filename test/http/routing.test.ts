@@ -8,7 +8,7 @@ for (const transport of ['fastest', 'node'] as const) {
     before(async () => (server = await startTestServer({ transport })));
     after(() => server.close());
 
-    it('answers unknown paths and wrong methods with an empty body, without authorization', async () => {
+    it('responds to unknown paths and wrong methods with an empty body, without authorization', async () => {
       const cases: [string, string, number, string | null][] = [
         ['GET', '/nothing', 404, null],
         ['GET', '/Indexes', 404, null],
@@ -27,7 +27,7 @@ for (const transport of ['fastest', 'node'] as const) {
       }
     });
 
-    it('answers HEAD as it does GET, without the body, and keeps the connection usable after it', async () => {
+    it('responds to HEAD as it does GET, without the body, and keeps the connection usable after it', async () => {
       const paths = [
         '/health',
         '/version',
@@ -61,7 +61,7 @@ for (const transport of ['fastest', 'node'] as const) {
       }
     });
 
-    it('answers preflights on any path, and marks every answer to a foreign origin', async () => {
+    it('responds to preflights on any path, and marks every response to a foreign origin', async () => {
       const preflight = await server.call('OPTIONS', '/indexes/a/search', {
         key: null,
         headers: {

@@ -84,7 +84,7 @@ describe('Errors of searches', function () {
     }
   });
 
-  it('does not tell the names of attributes that are not displayed', async () => {
+  it('does not reveal the names of attributes that are not displayed', async () => {
     await done('POST', '/indexes/hidden/documents', [{ id: 1, pub: 'a', secret: 'b' }]);
     await done('PATCH', '/indexes/hidden/settings', {
       displayedAttributes: ['id', 'pub'],

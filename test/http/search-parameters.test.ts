@@ -13,7 +13,7 @@ describe('Parameters of a search', () => {
   });
   after(() => server.close());
 
-  it('may not search on an unknown attribute, not even beside all of them', async () => {
+  it('may not search on an unknown attribute, not even together with all of them', async () => {
     for (const attributesToSearchOn of [['nope'], ['*', 'nope'], ['nope', '*']]) {
       const { status, json } = await server.call('POST', '/indexes/books/search', {
         body: { q: 'dune', attributesToSearchOn },

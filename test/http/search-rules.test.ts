@@ -116,7 +116,7 @@ describe('Dynamic search rules', () => {
     price: (id * 7) % 20,
   }));
 
-  it(`place documents as plain loops do (GANNET_SEED=${seed})`, async () => {
+  it(`place documents as the naive model does (GANNET_SEED=${seed})`, async () => {
     await server.finish('DELETE', '/dynamic-search-rules');
     await server.finish('PATCH', '/indexes/goods/settings', {
       body: {
@@ -183,7 +183,7 @@ describe('Dynamic search rules', () => {
     }
   });
 
-  it(`place documents in merged lists as plain loops do (GANNET_SEED=${seed})`, async () => {
+  it(`place documents in merged lists as the naive model does (GANNET_SEED=${seed})`, async () => {
     const feature = (dynamicSearchRules: boolean): Promise<unknown> =>
       server.call('PATCH', '/experimental-features', { body: { dynamicSearchRules } });
     for (const uid of ['goods', 'other']) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestResponse, useServer } from './support/real-server.ts';
 
-describe('Attributes and places that settings enable', function () {
+describe('Attributes and points that settings enable', function () {
   this.timeout(60_000);
   const { send, done, idsOf } = useServer();
 
@@ -21,7 +21,7 @@ describe('Attributes and places that settings enable', function () {
     }
   });
 
-  it('enables places only where every stored one is right', async () => {
+  it('enables points only where every stored one is valid', async () => {
     const cases: [string, unknown, string][] = [
       ['_geo', { lat: 1 }, 'invalid_document_geo_field'],
       ['_geojson', { type: 'x' }, 'invalid_document_geojson_field'],

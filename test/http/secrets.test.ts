@@ -215,7 +215,7 @@ describe('Credentials', function () {
   const inHeaders = (): string[] =>
     [...planted.keys()].filter((name) => name.includes('header of'));
 
-  it('of embedders are in no answer, whatever the provider says', async () => {
+  it('of embedders are in no response, whatever the provider says', async () => {
     await finish('POST', '/indexes/books/documents', [
       { id: 1, title: 'a', _vectors: { e: null } },
     ]);
@@ -275,7 +275,7 @@ describe('Credentials', function () {
     }
   });
 
-  it('of webhooks are in no answer', async () => {
+  it('of webhooks are in no response', async () => {
     const headers = {
       Authorization: `Bearer ${canary('authorization of a webhook')}`,
       'X-Webhook-Secret': canary('secret of a webhook'),
@@ -296,7 +296,7 @@ describe('Credentials', function () {
     await call('POST', '/webhooks', { url: `ftp://${canary('user of another scheme')}@h` });
   });
 
-  it('of chat workspaces are in no answer and no event', async () => {
+  it('of chat workspaces are in no response and no event', async () => {
     for (const path of ['stream', 'odd', 'json']) {
       const base = url(path, `chat ${path}`).replace('?', `/v1?`);
       const settings = { source: 'vLlm', baseUrl: base, apiKey: canary(`apiKey of chat ${path}`) };
@@ -330,7 +330,7 @@ describe('Credentials', function () {
     await call('PATCH', '/network', { remotes: { x: { url: `ftp://${canary('remote')}@h` } } });
   });
 
-  it('of exports are in no answer', async () => {
+  it('of exports are in no response', async () => {
     const target = { url: url('target', 'export'), apiKey: canary('apiKey of an export') };
     const { taskUid } = await call('POST', '/export', { ...target, indexes: { text: {} } });
     for (;;) {
@@ -343,7 +343,7 @@ describe('Credentials', function () {
     await call('POST', '/export', { ...target, apiKey: [canary('a key of an export in a list')] });
   });
 
-  it('are in no other answer, in no line of the log, and in no delivery', async () => {
+  it('are in no other response, in no line of the log, and in no delivery', async () => {
     for (const path of [
       '/tasks?limit=1000',
       '/batches?limit=200',

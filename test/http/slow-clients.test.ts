@@ -111,7 +111,7 @@ describe('A slow client', () => {
     assert.equal((await listed).results!.length, documents.length);
   });
 
-  it('may pause while it reads the answer of a search', async () => {
+  it('may pause while it reads the response of a search', async () => {
     assert.equal((await found).hits!.length, documents.length);
   });
 

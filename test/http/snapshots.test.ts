@@ -50,7 +50,7 @@ describe('snapshots', function () {
   const books = (count: number): object[] =>
     Array.from({ length: count }, (_, id) => ({ id, title: `title ${id * 7}`, year: id % 100 }));
 
-  it('hold everything, and what they hold is sound', async () => {
+  it('hold everything, and what they hold is valid', async () => {
     const first = await start('first');
     const { client } = first;
     await client.call('PATCH', '/indexes/books/settings', {
@@ -122,7 +122,7 @@ describe('snapshots', function () {
     assert.equal((await verify('--db-path', join(dir, 'second'))).status, 0);
   });
 
-  it('are made while documents come in, every one of them sound', async () => {
+  it('are made while documents come in, every one of them valid', async () => {
     const first = await start('first');
     let stop = false;
     const writer = (async () => {

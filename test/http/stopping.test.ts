@@ -12,7 +12,7 @@ import { startTestServer } from './support/test-server.ts';
 
 describe('Health', () => {
   for (const transport of ['fastest', 'node'] as const) {
-    it(`tells a server that starts from one that is ready and one that stops (${transport})`, async () => {
+    it(`distinguishes a server that starts from one that is ready and one that stops (${transport})`, async () => {
       const server = await startTestServer({ transport });
       server.services.addIndex('movies');
       const health = (): ReturnType<typeof server.call> =>
@@ -33,7 +33,7 @@ describe('Health', () => {
       await server.close();
     });
 
-    it(`of a server that stops comes with the end of the connection, as all its answers (${transport})`, async () => {
+    it(`of a server that stops comes with the end of the connection, as in all its responses (${transport})`, async () => {
       const server = await startTestServer({ transport });
       server.services.addIndex('movies');
       server.phase.current = 'stopping';
@@ -144,7 +144,7 @@ describe('A stop', function () {
     assert.equal(n, 0);
   });
 
-  it('takes an export back whose target does not answer', async () => {
+  it('takes an export back whose target does not respond', async () => {
     await start(...patient);
     await server.client.call('POST', '/indexes/a/documents', { body: [{ id: 1 }] });
     await settle(server.client);
@@ -160,7 +160,7 @@ describe('A stop', function () {
     );
   });
 
-  it('waits for answers under way no longer than it may take', async () => {
+  it('waits for running requests no longer than it may take', async () => {
     await start('--shutdown-seconds', '1');
     await server.client.call('PATCH', '/experimental-features', {
       body: { chatCompletions: true },

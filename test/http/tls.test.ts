@@ -100,7 +100,7 @@ describe('TLS', () => {
     assert.deepEqual([await resumes('TLSv1.2'), await resumes('TLSv1.3')], [true, true]);
   });
 
-  it('an OCSP answer is stapled as it is; a file that holds none is refused', async () => {
+  it('an OCSP response is stapled as it is; a file that holds none is refused', async () => {
     const file = join(dir, 'ocsp.der');
     const response = Buffer.from([0x30, 0x03, 0x0a, 0x01, 0x00]);
     writeFileSync(file, response);
@@ -108,7 +108,7 @@ describe('TLS', () => {
     const { stapled } = await visit('TLSv1.2', { requestOCSP: true });
     assert.deepEqual(stapled, response);
     writeFileSync(file, 'no answer');
-    assert.throws(() => listenWithNode(options({ ocsp: file })), /holds no OCSP answer in DER/);
+    assert.throws(() => listenWithNode(options({ ocsp: file })), /holds no OCSP response in DER/);
     assert.throws(() => listenWithNode(options({ ocsp: join(dir, 'missing') })), /ENOENT/);
   });
 });

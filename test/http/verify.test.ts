@@ -76,7 +76,7 @@ describe('gannet verify', function () {
     }
   }
 
-  it('says that a folder which a server has left is sound, and changes nothing in it', async () => {
+  it('says that a folder which a server has left is valid, and changes nothing in it', async () => {
     const before = digest(dir);
     const { status, text } = await verify(`--db-path=${dir}`);
     assert.equal(status, 0, text);
@@ -96,7 +96,7 @@ describe('gannet verify', function () {
     assert.match(text, /\d+ faults\.\n$/);
   });
 
-  it('tells of a segment that is gone', async () => {
+  it('reports a segment that is missing', async () => {
     const segments = join(indexFolder(), 'segments');
     const { status, text } = await withFile(join(segments, readdirSync(segments)[0]!), null);
     assert.equal(status, 1, text);
@@ -120,7 +120,7 @@ describe('gannet verify', function () {
     assert.match(text, /damaged: store\/data\.mdb: /);
   });
 
-  it('and a start tell of a store that is missing, or is the database of an index', async () => {
+  it('and a start report a store that is missing, or is the database of an index', async () => {
     const store = join(dir, 'store', 'data.mdb');
     const ofIndex = readFileSync(join(indexFolder(), 'index.mdb'));
     for (const bytes of [null, Buffer.alloc(0), ofIndex]) {
@@ -141,7 +141,7 @@ describe('gannet verify', function () {
     }
   });
 
-  it('tells of a segment in the place of another', async () => {
+  it('reports a segment swapped for another', async () => {
     const [path, other] = readdirSync(join(indexFolder(), 'segments')).map((name) =>
       join(indexFolder(), 'segments', name),
     );

@@ -10,7 +10,7 @@ describe('GET /version of a built server', () => {
   });
   after(() => server.close());
 
-  it('answers HEAD to a listing that is sent in parts', async () => {
+  it('responds to HEAD for a listing that is sent in parts', async () => {
     const body = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(500) }));
     await server.finish('POST', '/indexes/a/documents', { body });
     const headers = { authorization: `Bearer ${server.masterKey}` };

@@ -105,7 +105,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.doesNotMatch(text, /path="[^"]*search/);
     });
 
-    it('asks while the server answers others, who cannot reach its socket once it has begun', async () => {
+    it('asks while the server serves others, who cannot reach its socket once it has begun', async () => {
       const search = engine.search.bind(engine);
       let begun = 0;
       engine.search = async (...args) => {
@@ -116,14 +116,14 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal(await warmUp({ ...options, searches: 3 }), 3);
     });
 
-    it('begins anew where a process was killed', async () => {
+    it('begins again where a process was killed', async () => {
       mkdirSync(join(dir, 'warm-up', 'left'), { recursive: true });
       writeFileSync(join(dir, 'warm-up', 'socket'), '');
       assert.equal(await warmUp({ ...options, searches: 1 }), 1);
       assertNothingLeft();
     });
 
-    it('ends between two searches when it is told to', async () => {
+    it('ends between two searches on request', async () => {
       const ending = new AbortController();
       const search = engine.search.bind(engine);
       let begun = 0;

@@ -18,7 +18,7 @@ const EVERYTHING_LARGE: EngineTuning = {
 };
 
 describe('The engine and the oracle', () => {
-  it('give the same answers to random searches of random collections', async function () {
+  it('give the same results to random searches of random collections', async function () {
     this.timeout(0);
     const seed = newSeed();
     const { failures } = await runRounds({
@@ -42,7 +42,7 @@ describe('The engine and the oracle', () => {
     assert.equal(ended.status, 0, ended.stdout + ended.stderr);
   }
 
-  it('give the same answers where every bucket is split from posting lists, and all unions are kept or stored', function () {
+  it('give the same results where every bucket is split from posting lists, and all unions are kept or stored', function () {
     this.timeout(0);
     passes(['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)], {
       ...EVERYTHING_LARGE,
@@ -50,7 +50,7 @@ describe('The engine and the oracle', () => {
     });
   });
 
-  it('agree in the cases found before where every bucket is large, and no lists tell how near words stand', function () {
+  it('agree in the cases found before where every bucket is large, and no lists hold the distances of words', function () {
     this.timeout(0);
     passes(['node_modules/mocha/bin/mocha.js', 'test/oracle/found.test.ts'], EVERYTHING_LARGE);
   });

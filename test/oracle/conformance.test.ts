@@ -109,7 +109,7 @@ for (const [name, open] of Object.entries(SIDES)) {
       }
     });
 
-    it('tells how many words matched', async () => {
+    it('reports how many words matched', async () => {
       const [hit] = (await films.search({ q: 'marvel unknown', showRankingScoreDetails: true }))
         .hits;
       const { words } = hit?._rankingScoreDetails as {
@@ -246,7 +246,7 @@ for (const [name, open] of Object.entries(SIDES)) {
       [{ q: '塔 -東京' }, [4]],
     ];
     for (const [params, hits] of cases) {
-      it(`answers ${JSON.stringify(params)}`, async () => {
+      it(`gives the same response to ${JSON.stringify(params)}`, async () => {
         assert.deepEqual(await ids(side, params), hits);
       });
     }

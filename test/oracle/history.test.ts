@@ -524,7 +524,7 @@ async function compare(seed: number): Promise<void> {
 }
 
 describe('an index of any history', () => {
-  it(`answers like one built from its documents in one batch (GANNET_SEED=${SEED}, GANNET_HISTORIES=${HISTORIES})`, async function () {
+  it(`gives the results of one built from its documents in one batch (GANNET_SEED=${SEED}, GANNET_HISTORIES=${HISTORIES})`, async function () {
     this.timeout(0);
     for (let i = 0; i < HISTORIES; i++) {
       const seed = (SEED + i) % 2 ** 32;

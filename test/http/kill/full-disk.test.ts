@@ -175,7 +175,7 @@ describe('a full disk', function () {
     ['documents', 0],
     ['documents with vectors', 96],
   ] as const) {
-    it(`refuses or fails tasks of ${what} and tells why, loses nothing acknowledged, and goes on reading`, () =>
+    it(`refuses or fails tasks of ${what} and says why, loses nothing acknowledged, and goes on reading`, () =>
       fillUp(dimensions));
   }
 });

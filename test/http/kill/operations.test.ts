@@ -22,7 +22,7 @@ interface Task {
   status: string;
 }
 
-describe('a server killed while it edits, exports, dumps, makes snapshots and tells webhooks', function () {
+describe('a server killed while it edits, exports, dumps, makes snapshots and notifies webhooks', function () {
   this.timeout(KILLS * 60_000);
 
   let dir: string;
@@ -52,7 +52,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and te
     if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
   });
 
-  it('applies each edit once, exports everything once, leaves whole files, tells of every task', async () => {
+  it('applies each edit once, exports everything once, leaves whole files, notifies of every task', async () => {
     const random = new Random(newSeed());
     const port = await freePort();
     const [dumps, snapshots] = [join(dir, 'dumps'), join(dir, 'snapshots')];

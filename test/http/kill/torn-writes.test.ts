@@ -146,7 +146,7 @@ describe('files torn by a crash', function () {
     { format: 'ndjson', cut: 'in a document' },
     { format: 'ndjson', cut: 'after a document' },
   ]) {
-    it(`of an acknowledged ${format} payload, cut ${cut}, fail that task alone and tell why`, async () => {
+    it(`of an acknowledged ${format} payload, cut ${cut}, fail that task alone and say why`, async () => {
       await start(RUN_NOTHING);
       await add('a', 0, MANY, format === 'ndjson');
       await add('a', 1000, 1);
@@ -173,7 +173,7 @@ describe('files torn by a crash', function () {
     });
   }
 
-  it('of an acknowledged payload that is gone fail that task alone', async () => {
+  it('of an acknowledged payload that is missing fail that task alone', async () => {
     await start(RUN_NOTHING);
     await add('a', 0, MANY);
     await add('a', 1000, 1);

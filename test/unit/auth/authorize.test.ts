@@ -214,7 +214,7 @@ describe('Authorization', () => {
     assert.equal(code(key, 'stats.get'), 'invalid_api_key');
   });
 
-  it('tells which indexes may be seen and created', async () => {
+  it('says which indexes may be seen and created', async () => {
     const key = await addKey(['documents.add', 'indexes.create'], ['a*']);
     const outcome = authorizer.authorize(
       { authorization: `Bearer ${key}`, legacyKey: undefined },

@@ -15,7 +15,7 @@ describe('A fair queue', () => {
     assert.deepEqual([queue.take(any), queue.size], [undefined, 0]);
   });
 
-  it('passes over those whose turn it cannot be', () => {
+  it('passes over those who cannot be served now', () => {
     const queue = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'b1']) queue.push(item[0]!, item);
     assert.equal(

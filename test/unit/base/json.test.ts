@@ -19,7 +19,7 @@ function parse(text: string): ReturnType<typeof parseJson> {
 }
 
 describe('JSON texts', () => {
-  it('are told from broken ones with line and column', () => {
+  it('are distinguished from broken ones with line and column', () => {
     const cases: [string, RegExp][] = [
       ['{"a": 1', /ends before/],
       ['{"a": 1,\n "b" 2}', /line 2, column 6/],
@@ -54,7 +54,7 @@ describe('JSON texts', () => {
 
   const numbers = '{"a":2.0,"b":1e1,"c":18446744073709551616,"d":[7,{"e":-3}],"f":"2.0","g":0.5}';
 
-  it('mark numbers whose value does not tell how they are written', () => {
+  it('mark numbers whose value does not show how they are written', () => {
     const outcome = parse(numbers);
     assert.ok(outcome.ok);
     assert.deepEqual(outcome.value, {
@@ -133,7 +133,7 @@ describe('JSON texts', () => {
     }
   });
 
-  it('tell the line of a fault behind very many', () => {
+  it('report the line of a fault after very many', () => {
     const outcome = parse(`${'\n'.repeat(1_000_000)}x`);
     assert.ok(!outcome.ok);
     assert.match(outcome.error, /line 1000001, column 1/);
@@ -146,7 +146,7 @@ describe('JSON texts', () => {
   });
 });
 
-describe('Answers of other servers', () => {
+describe('Responses of other servers', () => {
   const long = (begin: string, unit: string, count: number, end: string): Buffer =>
     Buffer.from(begin + unit.repeat(count) + end);
 

@@ -18,7 +18,7 @@ function heard(target: string, mode: LogMode = 'json'): { logs: Logs; lines: str
 }
 
 describe('The log', () => {
-  it('tells one event per line, with date, level, module, text and fields', () => {
+  it('writes one event per line, with date, level, module, text and fields', () => {
     const { logs, lines } = heard('info', 'human');
     logs.of('store').info({ bytes: 3, name: 'two words', nested: { a: [1] } }, 'written');
     logs.of('store').error({ err: new Error('several\nlines') }, 'a\nb');
@@ -33,7 +33,7 @@ describe('The log', () => {
     for (const line of lines) assert.equal(line.indexOf('\n'), line.length - 1, line);
   });
 
-  it('tells it as JSON with timestamp, level, fields and target', () => {
+  it('writes it as JSON with timestamp, level, fields and target', () => {
     const { logs, lines } = heard('info');
     logs.of('store').warn({ bytes: 3 }, 'written');
     logs.often('info', 'http', { message: 'request', status: 200 });

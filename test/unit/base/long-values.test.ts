@@ -26,7 +26,7 @@ describe('Long values', () => {
     }
   });
 
-  it('are named with their bytes, and have null in their places', () => {
+  it('are named with their bytes, and have null instead', () => {
     const settings = { first: 1, synonyms: new RawJson('{"é":[]}'), stopWords: ['a'] };
     const { rest, long } = longApart({ type: 't', settings, context: new RawJson('2') });
     assert.equal(

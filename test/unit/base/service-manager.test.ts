@@ -24,7 +24,7 @@ describe('The service manager', () => {
 
   const messages = (): string[] => readFileSync(out, 'utf8').trimEnd().split('\n');
 
-  it('is told of the start, of readiness and of the stop, in this order', async () => {
+  it('is notified of the start, of readiness and of the stop, in this order', async () => {
     const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], NOTIFY_SOCKET: '/run/s' };
     const manager = new ServiceManager({ env, warn, program });
     manager.starting('importing a.dump', 120_000);
@@ -79,7 +79,7 @@ describe('The service manager', () => {
     assert.deepEqual(messages(), ['/run/s READY=1 STATUS=serving']);
   });
 
-  it('is not spoken to without a socket, and a missing program is told once', async () => {
+  it('is not notified without a socket, and a missing program is reported once', async () => {
     const none = new ServiceManager({ env: {}, warn, program });
     none.ready('serving', () => true);
     await none.sent();

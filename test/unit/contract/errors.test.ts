@@ -69,7 +69,7 @@ describe('An error object', () => {
     assert.match((JSON.parse(text) as { link: string }).link, /#index_not_found$/);
   });
 
-  it('has its place in front of its text, and may be moved', () => {
+  it('has its location in front of its text, and may be moved', () => {
     const error = new ApiError('index_not_found', 'not found.', 400);
     const inside = error.locatedAt({ index: 'a' }).locatedAt({ query: 0 });
     assert.equal(inside.message, 'Inside `.queries[0]`: Index `a`: not found.');

@@ -160,7 +160,7 @@ describe('A duration', () => {
 });
 
 describe('A document template', () => {
-  it('is told from a text that does not parse', () => {
+  it('is distinguished from a text that does not parse', () => {
     for (const text of [
       DEFAULT_DOCUMENT_TEMPLATE,
       '{{ doc.title | downcase | truncate: 20 }}',

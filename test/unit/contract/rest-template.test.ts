@@ -26,7 +26,7 @@ describe('Templates of a REST embedder', () => {
     assert.equal(new RequestTemplate('{{text}}', '{{text}}').body(['x']), '"x"');
   });
 
-  it('tell where an answer does not fit', () => {
+  it('say where a response does not match', () => {
     const response = new ResponseTemplate({
       out: { items: [{ deep: ['x', '{{embedding}}'] }, '{{..}}'] },
     });

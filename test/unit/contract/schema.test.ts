@@ -102,7 +102,7 @@ describe('A schema', () => {
     assert.equal(fault(PERSON, { name: 'a', home: { city: 4 } })!.code, 'invalid_index_uid');
   });
 
-  it('tells of a key that exists but cannot be given', () => {
+  it('reports a key that exists but cannot be given', () => {
     const { code, message } = fault(PERSON, { born: 1 })!;
     assert.equal(code, 'immutable_index_created_at');
     assert.match(message, /`born`.*cannot be changed.*`name`/);
@@ -148,7 +148,7 @@ describe('A schema', () => {
     assert.match(fault(schema, { o: new JsonNumber('1e1') })!.message, /found a number/);
   });
 
-  it('tells where a fault is below names that a JSON pointer escapes', () => {
+  it('says where a fault is below names that a JSON pointer escapes', () => {
     const schema: Schema = {
       type: 'object',
       additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },

@@ -134,7 +134,7 @@ describe('the registry of indexes', () => {
     assert.equal(a.handle.state().numberOfDocuments, 0, 'opened again when it is asked for');
   });
 
-  it('tells once of each open index what its merges failed of', () => {
+  it('reports once for each open index why its merges failed', () => {
     const [a, b] = named('a', 'b') as [IndexEntry, IndexEntry];
     assert.deepEqual(registry.takeMergeFaults(), []);
     engine.mergeFaults.set(b.openHandle!.number, 'no space left');

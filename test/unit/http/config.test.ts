@@ -224,7 +224,7 @@ describe('Launch options', () => {
     assert.equal(dbPathOf(given, { MEILI_CONFIG_FILE_PATH: path }), 'from-file');
   });
 
-  it('of other servers that change nothing here are told, as flags, variables and keys of the file', () => {
+  it('of other servers that change nothing here are reported, as flags, variables and keys of the file', () => {
     assert.deepEqual(config([]).notices, []);
     for (const [name, { ignored, kind }] of Object.entries<Option>(OPTIONS)) {
       if (ignored !== true) continue;

@@ -52,7 +52,7 @@ async function connectionOver(socket: FakeSocket): Promise<Connection> {
   return connection!;
 }
 
-describe('A connection that waits for its answer', () => {
+describe('A connection that waits for its response', () => {
   it('is not resumed once the last byte has come, so that its idle timer stays off', async () => {
     const socket = new FakeSocket();
     const connection = await connectionOver(socket);

@@ -26,7 +26,7 @@ describe('The router', () => {
     assert.deepEqual(match.params, { uid: 'a/b c' });
   });
 
-  it('prefers fixed segments and does not turn back', () => {
+  it('prefers fixed segments and does not backtrack', () => {
     assert.deepEqual(router.match('GET', '/indexes/a/documents/fetch'), {
       kind: 'wrongMethod',
       allow: 'POST',
@@ -34,7 +34,7 @@ describe('The router', () => {
     assert.equal(router.match('GET', '/indexes/a/documents/other').kind, 'found');
   });
 
-  it('tells unknown paths from wrong methods', () => {
+  it('distinguishes unknown paths from wrong methods', () => {
     assert.deepEqual(router.match('PUT', '/indexes/a'), {
       kind: 'wrongMethod',
       allow: 'GET, HEAD, DELETE',
@@ -51,7 +51,7 @@ describe('The router', () => {
   });
 });
 
-describe('The coding of an answer', () => {
+describe('The coding of a response', () => {
   it('is the one the client weighs most', () => {
     const cases: [string | undefined, string | null][] = [
       [undefined, null],

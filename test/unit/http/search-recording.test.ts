@@ -45,7 +45,7 @@ describe('A search', () => {
     assert.equal(recorded({})?.queryUid, null);
   });
 
-  it('has the total of its answer, or tells that it has none', () => {
+  it('has the total of its response, or says that it has none', () => {
     assert.equal(recorded({}, { head: headOf(0, 423) })?.hits, 423);
     assert.equal(recorded({}, { head: headOf(0, 0) })?.hits, 0);
     assert.equal(recorded({}, { head: headOf(0) })?.hits, -1);

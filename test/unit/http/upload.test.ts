@@ -79,7 +79,7 @@ describe('An upload', () => {
     assert.ok(readFileSync(path).equals(Buffer.concat(sent)));
   });
 
-  it('that is broken off while it is decompressed leaves no file and no answer', async () => {
+  it('that is broken off while it is decompressed leaves no file and no response', async () => {
     const connection = new FakeConnection('gzip');
     const paths: string[] = [];
     const files = {
@@ -101,7 +101,7 @@ describe('An upload', () => {
   });
 
   for (const coding of [undefined, 'gzip'] as const) {
-    it(`that no file can be made for is answered with the reason, coding ${coding ?? 'none'}`, async () => {
+    it(`that no file can be made for fails with the reason, coding ${coding ?? 'none'}`, async () => {
       const full = Object.assign(new Error('EMFILE: open'), { code: 'EMFILE' });
       const files: UploadFiles = {
         newPayloadFile: () => {
@@ -117,7 +117,7 @@ describe('An upload', () => {
     });
   }
 
-  it('that failed is answered with the first reason, although its file cannot be closed', async function () {
+  it('that failed fails with the first reason, although its file cannot be closed', async function () {
     if (!existsSync('/proc/self/fd')) this.skip();
     const path = join(folder, 'payload');
     const removed: string[] = [];

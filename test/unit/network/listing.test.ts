@@ -63,7 +63,7 @@ describe('The order of a listing', () => {
     assert.deepEqual(new ListingOrder(['a.b:asc', '_geoPoint(1,2):desc']).fields, ['a.b', '_geo']);
   });
 
-  it('needs an answer that is a listing', async () => {
+  it('needs a response that is a listing', async () => {
     for (const bad of [
       '{}',
       '{"results":[1],"total":1}',
@@ -80,7 +80,7 @@ describe('The order of a listing', () => {
 });
 
 describe('A write of another server', () => {
-  it('is told by both headers', () => {
+  it('is recognized by both headers', () => {
     const both = originOf({ originRemote: 'a%20b', originTaskUid: '7' });
     assert.deepEqual(both, { origin: { remoteName: 'a b', taskUid: 7 } });
     assert.equal(originOf({ originRemote: undefined, originTaskUid: undefined }), null);

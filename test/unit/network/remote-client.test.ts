@@ -75,7 +75,7 @@ describe('A request to a remote', () => {
     });
   }
 
-  it('is sent again after an answer that is not understood', async () => {
+  it('is sent again after a response that is not understood', async () => {
     const { client, urls } = clientOf(200);
     const read = async (): Promise<string> => {
       if (urls.length < 3) throw new MalformedJson('nonsense');

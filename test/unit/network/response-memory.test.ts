@@ -32,7 +32,7 @@ function fanOut(): FanOut {
   return new FanOut({ network: () => network, client, msMax: 10_000, bytesMax: BYTES_MAX });
 }
 
-describe('Answers of many remotes', () => {
+describe('Responses of many remotes', () => {
   const never = new AbortController().signal;
 
   it('have twice the bytes of one together; further ones are too large', async () => {
@@ -67,7 +67,7 @@ describe('Answers of many remotes', () => {
     assert.equal(later.responses.size, 2);
   });
 
-  it('that are not understood leave their room to others', async () => {
+  it('that are not understood leave their share to others', async () => {
     const asked = fanOut();
     const read = (): never => {
       throw new MalformedJson('nonsense');

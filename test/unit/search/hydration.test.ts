@@ -31,7 +31,7 @@ const textOf = async (result: string, documents: Hydrator): Promise<string> =>
   String((await hydrated([unhydrated(result)], documents))[0]);
 
 describe('Hydration', () => {
-  it('changes nothing but the places of ids, and asks each index once', async () => {
+  it('changes nothing but the ids, and asks each index once', async () => {
     const documents = new Documents();
     const before =
       '{"hits":[{"n":1.0,"x":7,"y":[{"z":"p\\u0071"},{"z":["r",null,2.5]}]},{"x":7,"_formatted":{"x":"7"}}],"query":"x"}';
@@ -77,7 +77,7 @@ describe('Hydration', () => {
     assert.deepEqual(documents.asked[0], ['a', ['1', '3']], 'several answers ask together');
   });
 
-  it('ends where an answer would be too large, or would need too many documents', async () => {
+  it('ends where a response would be too large, or would need too many documents', async () => {
     const documents = new Documents();
     documents.document = JSON.stringify('x'.repeat(1_000));
     const hits = (count: number): string =>

@@ -21,7 +21,7 @@ describe('A listing as one piece', () => {
     assert.equal(whole.toString(), 'abcdefghij');
   });
 
-  it('is read no further than an answer may be long', async () => {
+  it('is read no further than a response may be long', async () => {
     await assert.rejects(wholeListing(parts(), limits), { name: 'ApiError' });
     assert.equal(read, 4);
   });

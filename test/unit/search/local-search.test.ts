@@ -46,7 +46,7 @@ describe('searches and reads', () => {
     return JSON.parse(String((await result).bytes)) as Record<string, unknown>;
   }
 
-  it('answer with the body of the engine', async () => {
+  it('respond with the body of the engine', async () => {
     const body = await json(search.search('a', { q: 'red' }, plain));
     assert.deepEqual(body.hits, [{ id: 1, t: 'red' }]);
     assert.match(body.requestUid as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
@@ -74,7 +74,7 @@ describe('searches and reads', () => {
     assert.equal(search.load().degraded, before + 3);
   });
 
-  it('of one request take turns with those of others', async () => {
+  it('of one request alternate with those of others', async () => {
     const ended: string[] = [];
     const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
     const many = search.separate(queries, plain).then(() => ended.push('many'));
@@ -83,7 +83,7 @@ describe('searches and reads', () => {
     assert.deepEqual(ended, ['other', 'many']);
   });
 
-  it('of a request whose client has gone are not begun any more', async () => {
+  it('of a request whose client has disconnected are not begun any more', async () => {
     let leave = (): void => {};
     const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
     const onAbort = (listener: () => void): void => {

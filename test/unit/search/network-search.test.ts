@@ -8,7 +8,7 @@ import { headOf } from '../../support/result-head.ts';
 import { callerOf } from '../../support/search-caller.ts';
 
 describe('separate searches of which one is of the whole network', () => {
-  it('are begun only while their answers fit into one', async () => {
+  it('are begun only while their responses fit into one', async () => {
     let begun = 0;
     const search = {
       separate: () => {

@@ -157,7 +157,7 @@ describe('Rules in force', () => {
     );
   }
 
-  it('are read anew when they change', () => {
+  it('are read again when they change', () => {
     const rule = ruleOf('r', { query: { words: 'red' } });
     const search = { indexUid: 'i', q: 'red hat', filter: null };
     assert.deepEqual(pinsOf([rule], search, NOW), [{ id: 'r', position: 0 }]);

@@ -419,7 +419,7 @@ describe('the search queue', () => {
       assert.equal(failed.length, 1);
     });
 
-    it('gives its turn to the next when one of them fails', async () => {
+    it('gives its permit to the next when one of them fails', async () => {
       const queue = queueOf();
       const searches = new Searches();
       await assert.rejects(
