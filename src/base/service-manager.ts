@@ -61,7 +61,7 @@ export class ServiceManager {
       try {
         if (isAlive()) this.#send('WATCHDOG=1');
       } catch (error) {
-        this.#warn(`the watchdog is not told: ${(error as Error).message}`);
+        this.#warn(`the watchdog is not notified: ${(error as Error).message}`);
       }
     };
     tell();

@@ -159,7 +159,7 @@ describe('A client that goes away', () => {
     const body = JSON.stringify({ filter: [terms] });
     for (const path of ['/indexes/places/search', '/indexes/places/documents/fetch']) {
       const leaving = new AbortController();
-      const answer = fetch(server.url + path, {
+      const received = fetch(server.url + path, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${server.masterKey}`,
@@ -170,7 +170,7 @@ describe('A client that goes away', () => {
       });
       while ((await running()) === 0) await delay(20);
       leaving.abort();
-      await assert.rejects(answer);
+      await assert.rejects(received);
       while ((await running()) > 0) await delay(20);
     }
   });

@@ -90,11 +90,11 @@ describe('gannet migrate', function () {
 
   /** All documents of an index, as text: numbers are compared as written. */
   async function documentsOf(server: BuiltServer, uid: string): Promise<string> {
-    const answer = await fetch(
+    const received = await fetch(
       `${server.url}/indexes/${uid}/documents?limit=10000&retrieveVectors=true`,
       { headers: { authorization: `Bearer ${server.masterKey}` } },
     );
-    return await answer.text();
+    return await received.text();
   }
 
   async function assertSame(uid: string): Promise<void> {
@@ -146,7 +146,7 @@ describe('gannet migrate', function () {
       // As if the index did not exist yet when the command looks.
       const isFirstLook = line === 'GET /indexes/books/stats' && created === 0;
       const body = { message: 'missing', code: 'index_not_found' };
-      targetProxy.answer = isFirstLook ? { status: 404, body } : null;
+      targetProxy.forwarded = isFirstLook ? { status: 404, body } : null;
       if (line === 'POST /indexes') created++;
     };
     const ended = await migrate('--indexes', 'books', '--skip-keys');
@@ -287,7 +287,7 @@ describe('gannet migrate', function () {
     // The target accepts each addition, and does nothing with it.
     targetProxy.before = (line) => {
       const isAddition = line.startsWith('POST /indexes/books/documents');
-      targetProxy.answer = isAddition ? { status: 202, body: { taskUid: 0 } } : null;
+      targetProxy.forwarded = isAddition ? { status: 202, body: { taskUid: 0 } } : null;
     };
     const fewer = await migrate('--indexes', 'books', '--skip-keys');
     assert.equal(fewer.status, 1, fewer.output);
@@ -296,10 +296,10 @@ describe('gannet migrate', function () {
       /`books`: 0 documents, 0 embeddings, but the source has 700 documents/,
     );
     targetProxy.before = () => {};
-    targetProxy.answer = null;
+    targetProxy.forwarded = null;
     for (const body of ['{"results":', '[]', '{"results":[{"id":1}]}', '{"total":1}']) {
       sourceProxy.before = (line) => {
-        sourceProxy.answer = line.includes('/fetch') ? { status: 200, body } : null;
+        sourceProxy.forwarded = line.includes('/fetch') ? { status: 200, body } : null;
       };
       const wrong = await migrate('--indexes', 'books', '--skip-keys', '--overwrite');
       assert.equal(wrong.status, 1, body + wrong.complaints);
@@ -310,7 +310,7 @@ describe('gannet migrate', function () {
   it('reports settings and keys that the target does not accept, and copies the others', async () => {
     sourceProxy.before = (line) => {
       const settings = { synonyms: { x: ['y'] }, filterableAttributes: ['a'], unheardOf: 1 };
-      sourceProxy.answer = line.endsWith('/settings') ? { status: 200, body: settings } : null;
+      sourceProxy.forwarded = line.endsWith('/settings') ? { status: 200, body: settings } : null;
     };
     const ended = await migrate('--indexes', 'empty');
     assert.equal(ended.status, 1);

@@ -28,7 +28,7 @@ describe('a change of settings that rebuilds an index', function () {
 
   before(async function () {
     if (!addonIsBuilt()) this.skip();
-    dir = mkdtempSync(join(tmpdir(), 'gannet-beside-'));
+    dir = mkdtempSync(join(tmpdir(), 'gannet-concurrent-'));
     port = await freePort();
     server = await ServerProcess.start({ dir, port });
     const random = new Random(1);

@@ -193,15 +193,15 @@ describe('The description of the interface', function () {
         const body =
           content === undefined ? undefined : JSON.stringify(sampler.value(content.schema));
         const what = `${method} ${target} ${body ?? ''}`;
-        const answer = await ask(
+        const received = await ask(
           method,
           target,
           { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
           body,
         );
-        check(operation, what, answer);
-        if (answer.status !== 400) continue;
-        const { message } = JSON.parse(answer.text) as { message: string };
+        check(operation, what, received);
+        if (received.status !== 400) continue;
+        const { message } = JSON.parse(received.text) as { message: string };
         const isExplained = BEYOND_SCHEMA.some((reason) => reason.test(message));
         assert.ok(isExplained || !BY_VALIDATION.test(message), `${what}: ${message}`);
       }
@@ -233,10 +233,10 @@ describe('The description of the interface', function () {
         .replace(/dynamic-search-rules\/.+/, 'dynamic-search-rules/{uid}')
         .replace(/^\/chats\/\w+/, '/chats/{workspace}');
       const operation = description.paths[template]![method.toLowerCase()]!;
-      const answer = await ask(method, path, headers, body && JSON.stringify(body));
-      assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
-      check(operation, `${method} ${path}`, answer);
-      return JSON.parse(answer.text);
+      const received = await ask(method, path, headers, body && JSON.stringify(body));
+      assert.ok(received.status < 300, `${method} ${path}: ${received.text}`);
+      check(operation, `${method} ${path}`, received);
+      return JSON.parse(received.text);
     };
     const done = async (method: string, path: string, body?: object): Promise<void> => {
       await server.ended((await full(method, path, body)).taskUid as number);
@@ -337,9 +337,9 @@ describe('The description of the interface', function () {
       const target = path.replace(/\{\w+\}/g, 'none');
       const isOpen = operation.responses['401'] === undefined;
       const asked = async (headers: Record<string, string>, body?: string): Promise<number> => {
-        const answer = await ask(method, target, headers, body);
-        check(operation, `${method} ${target}`, answer);
-        return answer.status;
+        const received = await ask(method, target, headers, body);
+        check(operation, `${method} ${target}`, received);
+        return received.status;
       };
       if (!isOpen) {
         assert.equal(await asked({}), 401);
@@ -365,8 +365,8 @@ describe('The description of the interface', function () {
     const { key, uid } = JSON.parse(created.text) as { key: string; uid: string };
     const stats = description.paths['/stats']!.get!;
     const limited = { authorization: `Bearer ${key}` };
-    const answers = await Promise.all([1, 2, 3].map(() => ask('GET', '/stats', limited)));
-    for (const answer of answers) check(stats, 'GET /stats', answer);
+    const received = await Promise.all([1, 2, 3].map(() => ask('GET', '/stats', limited)));
+    for (const one of received) check(stats, 'GET /stats', one);
     const deleted = await ask('DELETE', `/keys/${uid}`, { authorization });
     check(description.paths['/keys/{key_or_uid}']!.delete!, 'DELETE /keys', deleted);
     await meetFullQueue();
@@ -402,7 +402,7 @@ describe('The description of the interface', function () {
           const type = response.headers.get('content-type') ?? '';
           return { status: response.status, type, text: await response.text() };
         });
-        for (const answer of await Promise.all(asked)) check(search, 'POST search', answer);
+        for (const received of await Promise.all(asked)) check(search, 'POST search', received);
       }
     } finally {
       await narrow.close();

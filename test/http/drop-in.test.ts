@@ -44,7 +44,7 @@ describe('A start script of the reference', function () {
     return child;
   }
 
-  async function answering(): Promise<void> {
+  async function responding(): Promise<void> {
     for (;;) {
       if (child!.exitCode !== null) throw new Error(log);
       const response = await fetch(`${url}/health`).catch(() => null);
@@ -66,7 +66,7 @@ describe('A start script of the reference', function () {
       MEILI_NO_ANALYTICS: 'true',
     };
     begin(env, '--experimental-replication-parameters');
-    await answering();
+    await responding();
     assert.deepEqual(
       [await status(null), await status('wrong'), await status(KEY)],
       [401, 403, 200],
@@ -84,7 +84,7 @@ describe('A start script of the reference', function () {
       `master_key = "${KEY}"\nhttp_addr = "127.0.0.1:${port}"\ndb_path = "./data"\nmax_index_size = "1 GiB"\n`,
     );
     begin({ MEILI_CONFIG_FILE_PATH: path });
-    await answering();
+    await responding();
     assert.deepEqual([await status(null), await status(KEY)], [401, 200]);
     assert.match(log, /The option max-index-size has no effect\./);
   });

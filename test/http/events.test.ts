@@ -189,8 +189,8 @@ describe('Usage events and analytics', () => {
       [{ ...click, price: 3 }, 400, 'bad_request'],
     ];
     for (const [body, status, code] of cases) {
-      const answer = await send('POST', events, body);
-      assert.deepEqual([answer.status, answer.json.code], [status, code], JSON.stringify(body));
+      const received = await send('POST', events, body);
+      assert.deepEqual([received.status, received.json.code], [status, code], JSON.stringify(body));
     }
     assert.deepEqual((await report('summary'))[0], before);
   });

@@ -100,7 +100,7 @@ describe('export', function () {
 
   it('ends with what the target says, at once', async () => {
     const body = { message: 'no', code: 'invalid_api_key', type: 'auth', link: 'l' };
-    proxy.answer = { status: 403, body };
+    proxy.forwarded = { status: 403, body };
     const task = await exported({});
     assert.equal(task.status, 'failed');
     assert.equal(task.error.code, 'internal');
@@ -154,7 +154,7 @@ describe('export', function () {
   });
 
   it('can be canceled while it waits for its next attempt', async () => {
-    proxy.answer = { status: 503, body: {} };
+    proxy.forwarded = { status: 503, body: {} };
     const { json } = await first.call('POST', '/export', { body: { url, apiKey: 'x' } });
     while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
     await first.call('POST', `/tasks/cancel?uids=${json.taskUid}`);
@@ -170,7 +170,7 @@ describe('export', function () {
       await first.finish('POST', `/indexes/${uid}/documents`, { body: documents });
     }
     await first.finish('PUT', '/indexes/kept/settings/stop-words', { body: ['before'] });
-    proxy.answer = { status: 503, body: {} };
+    proxy.forwarded = { status: 503, body: {} };
     const indexes = { kept: {}, gone: {} };
     const body = { url, apiKey: second.masterKey, indexes };
     const { taskUid } = (await first.call('POST', '/export', { body })).json;
@@ -185,7 +185,7 @@ describe('export', function () {
     ];
     assert.deepEqual(new Set(others.map(({ status }) => status)), new Set(['succeeded']));
     assert.equal((await first.call('GET', `/tasks/${taskUid}`)).json.status, 'processing');
-    proxy.answer = null;
+    proxy.forwarded = null;
     const task = await first.ended(taskUid);
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     await second.idle();
@@ -199,14 +199,14 @@ describe('export', function () {
   });
 
   it('that was running when the process was killed runs again', async () => {
-    proxy.answer = { status: 503, body: {} };
+    proxy.forwarded = { status: 503, body: {} };
     const body = { url, apiKey: second.masterKey, indexes: { empty: {} } };
     const { taskUid } = (await first.call('POST', '/export', { body })).json;
     while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
     await first.finish('POST', '/indexes', { body: { uid: 'later' } });
     await first.kill();
     await first.restart();
-    proxy.answer = null;
+    proxy.forwarded = null;
     assert.equal((await first.ended(taskUid)).status, 'succeeded');
     assert.equal((await second.call('GET', '/indexes/empty')).json.primaryKey, 'key');
     await first.finish('DELETE', '/indexes/later');

@@ -37,7 +37,7 @@ describe('A large body', () => {
       const { status, json, others } = await besides(path, text);
       assert.equal(status, 200, JSON.stringify(json));
       assert.equal((json.hits ?? json.results).length, 10, name);
-      assert.ok(others > 0, 'nobody was answered meanwhile');
+      assert.ok(others > 0, 'nobody was served meanwhile');
     }
     const queries = [
       { indexUid: 'things', filter },

@@ -69,13 +69,13 @@ describe('Logs', function () {
       await send('GET', '/nowhere/at/all'),
       await send('DELETE', '/health'),
     ];
-    await Promise.all(responses.map((answer) => answer.text()));
-    const ids = responses.map((answer) => answer.headers.get('x-request-id')!);
+    await Promise.all(responses.map((received) => received.text()));
+    const ids = responses.map((received) => received.headers.get('x-request-id')!);
     assert.equal(ids[1], 'proxy-17');
     assert.equal(new Set(ids).size, 4);
     await server.stop();
-    const told = linesOf(server.stderr).filter(({ fields }) => ids.includes(fields.requestId));
-    const shown = told.map(({ level, target, fields }) => {
+    const lines = linesOf(server.stderr).filter(({ fields }) => ids.includes(fields.requestId));
+    const shown = lines.map(({ level, target, fields }) => {
       const { durationMs, requestId: _, ...rest } = fields;
       assert.equal(typeof durationMs, 'number');
       return [level, target, Object.values(rest).join(' ')];
@@ -91,8 +91,8 @@ describe('Logs', function () {
   it('take no id from a client that would break a line', async () => {
     await start();
     for (const forged of ['a b', 'x'.repeat(65), '{"level":"error"}']) {
-      const answer = await send('GET', '/health', { headers: { 'x-request-id': forged } });
-      assert.notEqual(answer.headers.get('x-request-id'), forged);
+      const received = await send('GET', '/health', { headers: { 'x-request-id': forged } });
+      assert.notEqual(received.headers.get('x-request-id'), forged);
     }
   });
 
@@ -118,7 +118,7 @@ describe('Logs', function () {
     await server.stop();
     const slow = linesOf(server.stderr).filter(({ fields }) => fields.message === 'slow search');
     const [first, second, failed] = slow;
-    assert.equal(slow.length, 3, 'those of the server itself are not told');
+    assert.equal(slow.length, 3, 'those of the server itself are not logged');
     assert.equal(first!.fields.requestId, one.headers.get('x-request-id'));
     assert.equal(second!.fields.requestId, many.headers.get('x-request-id'));
     const { kind, index, q, filtered, engineMs } = first!.fields;
@@ -303,8 +303,8 @@ describe('Logs', function () {
                 )),
           ];
           for (const carry of carriers) {
-            const answer = await carry(random.pick(secrets));
-            await answer.text();
+            const received = await carry(random.pick(secrets));
+            await received.text();
             sent++;
           }
         }
@@ -312,8 +312,8 @@ describe('Logs', function () {
       await send('DELETE', '/logs/stream');
       const streamedText = await streamed;
       await server.stop();
-      const told = linesOf(server.stderr);
-      assert.ok(told.length > sent, 'every request is told of');
+      const lines = linesOf(server.stderr);
+      assert.ok(lines.length > sent, 'every request is logged');
       assert.ok(linesOf(streamedText).length > sent);
       const everything = server.stderr + streamedText;
       const forbidden = [
@@ -325,7 +325,7 @@ describe('Logs', function () {
         const at = everything.indexOf(secret);
         assert.equal(at, -1, everything.slice(Math.max(0, at - 300), at + 100));
       }
-      console.log(`      ${sent} requests, ${told.length} lines`);
+      console.log(`      ${sent} requests, ${lines.length} lines`);
     });
   });
 });

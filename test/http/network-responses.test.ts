@@ -30,9 +30,9 @@ describe('A remote that answers with', () => {
   before(async function () {
     this.timeout(60_000);
     const good = Buffer.from(responseOf(`{ "id" : 2, "n": 1.00e2, ${source(2)} }`));
-    for (const answer of [() => good, () => bad]) {
+    for (const received of [() => good, () => bad]) {
       const remote = createServer((request, response) => {
-        request.resume().on('end', () => response.end(answer()));
+        request.resume().on('end', () => response.end(received()));
       });
       await new Promise<void>((resolve) => remote.listen(0, '127.0.0.1', resolve));
       remotes.push(remote);

@@ -124,9 +124,9 @@ describe('Access to the newer routes', () => {
         rows.push([partly.key, 403, 'invalid_api_key']);
       }
       for (const [n, [key, expected, code]] of rows.entries()) {
-        const answer = await as(key, method, names('books'), body);
-        assert.equal(answer.status, expected, `row ${n}: ${JSON.stringify(answer.json)}`);
-        if (code !== null) assert.equal(answer.json.code, code, `row ${n}`);
+        const received = await as(key, method, names('books'), body);
+        assert.equal(received.status, expected, `row ${n}: ${JSON.stringify(received.json)}`);
+        if (code !== null) assert.equal(received.json.code, code, `row ${n}`);
         // A refusal reveals nothing about existing documents.
         if (code === null || key === null) continue;
         const other = await as(key, method, names('no-such-index'), body);

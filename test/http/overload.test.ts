@@ -85,7 +85,7 @@ describe('a server that gets more searches than it can do', function () {
     const done = responses.filter((text) => text.startsWith('HTTP/1.1 200'));
     const refused = responses.filter((text) => text.startsWith('HTTP/1.1 503'));
     assert.equal(done.length + refused.length, SEARCHES);
-    assert.ok(done.length >= WAITING_MAX, `${done.length} were answered`);
+    assert.ok(done.length >= WAITING_MAX, `${done.length} were served`);
     assert.ok(refused.length > 0, 'none was refused');
     for (const text of refused) {
       assert.match(text, /^retry-after: 10\r$/im);

@@ -136,7 +136,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await search(key)).status, 200);
     });
 
-    it('lets so many searches be under way at once', async () => {
+    it('limits the number of concurrent searches', async () => {
       const { key } = await newKey({ concurrentSearches: 2 });
       const held: (() => void)[] = [];
       let begun = (): void => {};

@@ -107,8 +107,13 @@ describe('The socket library', () => {
           timeout: 60_000,
         });
         assert.equal(ended.status, 1, ended.stderr);
-        for (const told of [binary, sha256(changed), sha256(original), '--http-transport node']) {
-          assert.ok(ended.stderr.includes(told), ended.stderr);
+        for (const expected of [
+          binary,
+          sha256(changed),
+          sha256(original),
+          '--http-transport node',
+        ]) {
+          assert.ok(ended.stderr.includes(expected), ended.stderr);
         }
         assert.equal(existsSync(join(folder, 'data')), false);
         assert.match(await started(['--http-transport', 'node']), /node:http/);

@@ -167,12 +167,12 @@ describe('A stop', function () {
     });
     const settings = { source: 'vLlm', baseUrl: url };
     await server.client.call('PATCH', '/chats/c/settings', { body: settings });
-    const answer = fetch(`http://127.0.0.1:${server.port}/chats/c/chat/completions`, {
+    const received = fetch(`http://127.0.0.1:${server.port}/chats/c/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
     }).then((response) => response.text());
-    const broken = assert.rejects(answer);
+    const broken = assert.rejects(received);
     await asked;
     assert.equal(await server.stop(), 0);
     await broken;

@@ -157,8 +157,8 @@ describe('A search with a tenant token', () => {
       if (uid === 'open') await read();
       else await assert.rejects(read, /not covered by the tenant token/);
     }
-    const told = JSON.stringify(provider.requests);
-    assert.match(told, /Seen/);
-    assert.doesNotMatch(told, SECRET);
+    const sent = JSON.stringify(provider.requests);
+    assert.match(sent, /Seen/);
+    assert.doesNotMatch(sent, SECRET);
   });
 });

@@ -28,8 +28,8 @@ class Receiver {
       const lines = gunzipSync(Buffer.concat(parts)).toString().trimEnd().split('\n');
       const tasks = lines.map((line) => JSON.parse(line));
       this.deliveries.push({ path: request.url!, headers: request.headers, tasks });
-      const answer = this.responses.shift() ?? 200;
-      if (answer !== 'hang') response.writeHead(answer).end();
+      const received = this.responses.shift() ?? 200;
+      if (received !== 'hang') response.writeHead(received).end();
       this.#onDelivery();
     });
   }
@@ -91,8 +91,8 @@ describe('Delivery to webhooks', () => {
     await receiver.until(1);
     await call('POST', '/indexes', { uid: 'second' });
     await receiver.until(3);
-    const told = receiver.deliveries.map(({ tasks }) => tasks.map(({ indexUid }) => indexUid));
-    assert.deepEqual(told, [['first'], ['first'], ['second']]);
+    const notified = receiver.deliveries.map(({ tasks }) => tasks.map(({ indexUid }) => indexUid));
+    assert.deepEqual(notified, [['first'], ['first'], ['second']]);
   });
 
   it('does not repeat what a receiver will never take', async () => {

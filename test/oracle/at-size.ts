@@ -216,7 +216,7 @@ async function compare(mix: Mix, listed: Client, read: Client): Promise<number> 
       console.log(`by lists ${a}\nread     ${b}\n`);
     }
   }
-  console.log(`${compared} answers compared, ${differences} differences`);
+  console.log(`${compared} results compared, ${differences} differences`);
   return differences;
 }
 

@@ -407,7 +407,7 @@ class History {
  * The content of a result, without times. The order of facet values counts, that of the fields of a
  * document does not.
  */
-async function answerOf(asked: () => Promise<Buffer | EngineResult>): Promise<unknown> {
+async function contentOf(asked: () => Promise<Buffer | EngineResult>): Promise<unknown> {
   try {
     const result = await asked();
     const text = String(Buffer.isBuffer(result) ? result : result.bytes).replace(
@@ -459,8 +459,8 @@ async function compare(seed: number): Promise<void> {
       ask: (handle: IndexHandle) => Promise<Buffer | EngineResult>,
     ): Promise<void> => {
       const [expected, found] = [
-        await answerOf(() => ask(fresh.handle)),
-        await answerOf(() => ask(old.handle)),
+        await contentOf(() => ask(fresh.handle)),
+        await contentOf(() => ask(old.handle)),
       ];
       assert.deepEqual(found, expected, what);
     };

@@ -8,7 +8,7 @@ export class BadProxy {
   /** Share of requests that fail. */
   share = 0;
   /** Sent instead of the target's response; null: the target responds. */
-  answer: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
+  forwarded: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
   /**
    * Called with each request before anything else; may set `answer`, or return `silence`: no
    * response is ever sent.
@@ -24,8 +24,8 @@ export class BadProxy {
         const line = `${request.method} ${request.url}`;
         this.seen.push(line);
         if (this.before(line) === 'silence') return;
-        if (this.answer !== null) {
-          const { status, headers, body } = this.answer;
+        if (this.forwarded !== null) {
+          const { status, headers, body } = this.forwarded;
           response.writeHead(status, { 'content-type': 'application/json', ...headers });
           response.end(typeof body === 'string' ? body : JSON.stringify(body));
           return;
@@ -42,20 +42,20 @@ export class BadProxy {
         const passed = send(
           (typeof target === 'string' ? target : target()) + request.url!,
           { method: request.method!, headers: request.headers },
-          (answer) => {
+          (forwarded) => {
             if (way === 2) {
               // Executed, but the client does not learn of it.
-              answer.resume();
+              forwarded.resume();
               request.socket.destroy();
               return;
             }
             if (way === 3) {
-              answer.resume();
+              forwarded.resume();
               response.writeHead(503).end();
               return;
             }
-            response.writeHead(answer.statusCode!, answer.headers);
-            answer.pipe(response);
+            response.writeHead(forwarded.statusCode!, forwarded.headers);
+            forwarded.pipe(response);
           },
         );
         passed.end(Buffer.concat(chunks));

@@ -82,7 +82,7 @@ export async function startBuiltServer(
     );
     started.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     started.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-    await answering(url, started, () => printed);
+    await responding(url, started, () => printed);
     return started;
   };
   let child = await start();
@@ -150,11 +150,11 @@ export async function startBuiltServer(
   };
 }
 
-async function answering(url: string, child: ChildProcess, printed: () => string): Promise<void> {
+async function responding(url: string, child: ChildProcess, printed: () => string): Promise<void> {
   for (const begin = Date.now(); Date.now() - begin < START_MS_MAX; await pause(POLL_MS)) {
     if (child.exitCode !== null) break;
     const healthy = await fetch(`${url}/health`).then(
-      (answer) => answer.ok,
+      (response) => response.ok,
       () => false,
     );
     if (healthy) return;

@@ -1,8 +1,8 @@
 /**
  * A server without HTTP that kills itself while a change of settings and a deletion of documents
- * run, at a moment of `beside-moments.ts`. Arguments: folder, moment.
+ * run, at a moment of `concurrent-moments.ts`. Arguments: folder, moment.
  */
-import { MOMENTS, type Which } from './beside-moments.ts';
+import { MOMENTS, type Which } from './concurrent-moments.ts';
 import { add, settings, TestTaskSystem } from './task-system.ts';
 
 const [dir, moment] = process.argv.slice(2) as [string, string];

@@ -52,14 +52,14 @@ export class EmbeddingProvider {
           request.socket.destroy();
           return;
         }
-        const answer = JSON.stringify(this.#respond(received.path, body));
+        const text = JSON.stringify(this.#respond(received.path, body));
         if (how === 'cut') {
-          response.writeHead(200, { 'content-length': answer.length + 100 });
-          response.write(answer.slice(0, 10), () => response.destroy());
+          response.writeHead(200, { 'content-length': text.length + 100 });
+          response.write(text.slice(0, 10), () => response.destroy());
           return;
         }
         if (how === 'ok') {
-          response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+          response.writeHead(200, { 'content-type': 'application/json' }).end(text);
           return;
         }
         response.writeHead(how.status, how.headers ?? {});

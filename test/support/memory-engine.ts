@@ -141,7 +141,7 @@ export class MemoryEngine implements NativeAddon {
   dropSearch(): void {}
 
   async readResponse(): Promise<never> {
-    throw new Error('no server answers here');
+    throw new Error('no server responds here');
   }
 
   readFacetHits = this.readResponse;

@@ -39,8 +39,8 @@ describe('A kill while embeddings are made', function () {
   }
 
   async function send(method: string, path: string, body: unknown): Promise<void> {
-    const answer = await server.client.call(method, path, { body });
-    assert.equal(answer.status, 202, answer.text);
+    const received = await server.client.call(method, path, { body });
+    assert.equal(received.status, 202, received.text);
   }
 
   const add = (kind: string): Promise<void> =>
@@ -90,8 +90,8 @@ describe('A kill while embeddings are made', function () {
         'what is stored was asked for again',
       );
       assert.equal(new Set(again).size, again.length);
-      const answer = await server.client.call('GET', '/indexes/i/stats');
-      const stats = answer.json<Record<string, number>>();
+      const received = await server.client.call('GET', '/indexes/i/stats');
+      const stats = received.json<Record<string, number>>();
       assert.equal(stats.numberOfDocuments, 2 * COUNT);
       assert.equal(stats.numberOfEmbeddings, 2 * COUNT);
       assert.equal(stats.numberOfEmbeddedDocuments, 2 * COUNT);

@@ -29,7 +29,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and no
   let target: ServerProcess;
   let receiver: Server;
   /** Uids of the tasks reported to the receiver. */
-  const told = new Set<number>();
+  const notified = new Set<number>();
 
   before(async function () {
     if (!addonIsBuilt()) this.skip();
@@ -39,7 +39,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and no
       const parts: Buffer[] = [];
       for await (const part of request) parts.push(part as Buffer);
       for (const line of gunzipSync(Buffer.concat(parts)).toString().trimEnd().split('\n')) {
-        told.add((JSON.parse(line) as Task).uid);
+        notified.add((JSON.parse(line) as Task).uid);
       }
       response.end();
     });
@@ -94,7 +94,7 @@ describe('a server killed while it edits, exports, dumps, makes snapshots and no
         await settle(client);
         await settle(target.client);
         assert.deepEqual(await all(target), documents);
-        while (told.size < results.length + 1) await sleep(20);
+        while (notified.size < results.length + 1) await sleep(20);
         await server.stop();
         break;
       }

@@ -57,7 +57,7 @@ describe('files torn by a crash', function () {
 
   async function add(index: string, first: number, count: number, ndjson = false): Promise<void> {
     const list = documents(first, count);
-    const answer = await server.client.call('POST', `/indexes/${index}/documents`, {
+    const received = await server.client.call('POST', `/indexes/${index}/documents`, {
       bytes: Buffer.from(
         ndjson
           ? list.map((document) => `${JSON.stringify(document)}\n`).join('')
@@ -65,7 +65,7 @@ describe('files torn by a crash', function () {
       ),
       type: ndjson ? 'application/x-ndjson' : 'application/json',
     });
-    assert.equal(answer.status, 202, answer.text);
+    assert.equal(received.status, 202, received.text);
   }
 
   async function idsOf(index: string): Promise<number[]> {

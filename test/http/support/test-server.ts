@@ -160,14 +160,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       headers: sent,
       ...(payload === undefined ? {} : { body: payload }),
     });
-    const answer = await response.text();
+    const received = await response.text();
     let json: unknown;
     try {
-      json = JSON.parse(answer);
+      json = JSON.parse(received);
     } catch {
       json = undefined;
     }
-    return { status: response.status, headers: response.headers, text: answer, json };
+    return { status: response.status, headers: response.headers, text: received, json };
   }
 
   return {

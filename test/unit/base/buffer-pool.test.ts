@@ -49,8 +49,8 @@ describe('the buffer pool', () => {
     for (let step = 0; step < 20_000; step++) {
       if (taken.length > 0 && random() < 0.5) {
         const at = Math.floor(random() * taken.length);
-        const [[buffer, twin]] = taken.splice(at, 1) as [[Buffer, Buffer]];
-        assert.ok(buffer.equals(twin), `seed ${seed}, step ${step}`);
+        const [[buffer, copy]] = taken.splice(at, 1) as [[Buffer, Buffer]];
+        assert.ok(buffer.equals(copy), `seed ${seed}, step ${step}`);
         if (random() < 0.8) {
           pool.giveBack(buffer);
           given.push(buffer);

@@ -63,7 +63,7 @@ describe('The service manager', () => {
     manager.stopping(0);
     await manager.sent();
     assert.equal(messages().filter((line) => line.endsWith('WATCHDOG=1')).length, 1);
-    assert.deepEqual(warnings, ['the watchdog is not told: the store is gone']);
+    assert.deepEqual(warnings, ['the watchdog is not notified: the store is gone']);
   });
 
   it('has no watchdog when that is for another process', async () => {

@@ -122,7 +122,7 @@ describe('Templates of a REST embedder', () => {
       const repeats = below(2) === 0;
       const shape = template('{{text}}', repeats);
       const responseShape = template('{{embedding}}', repeats);
-      const context = JSON.stringify({ shape, answerShape: responseShape });
+      const context = JSON.stringify({ shape, responseShape });
       const request = new RequestTemplate(shape, '{{text}}');
       assert.equal(request.repeats, repeats, context);
       const texts = Array.from(

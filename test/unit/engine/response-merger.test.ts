@@ -85,7 +85,7 @@ describe('responses of servers of a network', function () {
       ['Value 99999', 'Value 99998'],
     );
     for (const { passed } of [read, merged, readHits, mergedHits]) {
-      assert.ok(passed > 3, `${passed} turns`);
+      assert.ok(passed > 3, `${passed} iterations`);
     }
   });
 });

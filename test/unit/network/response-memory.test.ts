@@ -37,10 +37,10 @@ describe('Responses of many remotes', () => {
 
   it('have twice the bytes of one together; further ones are too large', async () => {
     const asked = fanOut();
-    const { responses: answers, errors } = await asked.holding((held) =>
+    const { responses, errors } = await asked.holding((held) =>
       asked.ask(questions(REMOTES), (body) => body.length, held, never),
     );
-    assert.equal(answers.size, 2);
+    assert.equal(responses.size, 2);
     const codes = Object.values(errors).map(({ code }) => code);
     assert.deepEqual(codes, Array(REMOTES - 2).fill('remote_bad_response'));
   });
@@ -52,8 +52,8 @@ describe('Responses of many remotes', () => {
     const counts: number[] = [];
     const running = Array.from({ length: 5 }, () =>
       asked.holding(async (held) => {
-        const { responses: answers } = await asked.ask(questions(2), (body) => body, held, never);
-        counts.push(answers.size);
+        const { responses } = await asked.ask(questions(2), (body) => body, held, never);
+        counts.push(responses.size);
         await ended;
       }),
     );
@@ -72,10 +72,10 @@ describe('Responses of many remotes', () => {
     const read = (): never => {
       throw new MalformedJson('nonsense');
     };
-    const { responses: answers } = await asked.holding(async (held) => {
+    const { responses } = await asked.holding(async (held) => {
       await asked.ask(questions(2), read, held, never);
       return asked.ask(questions(2), (body) => body, held, never);
     });
-    assert.equal(answers.size, 2);
+    assert.equal(responses.size, 2);
   });
 });

@@ -74,7 +74,7 @@ describe('Hydration', () => {
         `{"hits":[{"x":${document}}]}`,
       ].join(','),
     );
-    assert.deepEqual(documents.asked[0], ['a', ['1', '3']], 'several answers ask together');
+    assert.deepEqual(documents.asked[0], ['a', ['1', '3']], 'several responses ask together');
   });
 
   it('ends where a response would be too large, or would need too many documents', async () => {

@@ -76,7 +76,7 @@ describe('Documents of the whole network', () => {
     const read = await iterationsOf(() => readListing(Buffer.from(part(0))));
     assert.ok(
       sorted.iterations > 2 * read.iterations + 5,
-      `${sorted.iterations}, ${read.iterations} for an answer`,
+      `${sorted.iterations}, ${read.iterations} for a response`,
     );
   });
 

@@ -156,7 +156,7 @@ describe('the search queue', () => {
       for (let n = 0; n < 10; n++) await null;
     };
 
-    it('gives their permits to others, and takes one again in its turn', async () => {
+    it('gives their permits to others, and takes one again in order', async () => {
       const queue = queueOf({ waitingMax: 10 });
       const searches = new Searches();
       const away = new Away();

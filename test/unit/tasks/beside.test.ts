@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import type { BatchJob } from '../../../src/engine/native.ts';
-import { MOMENTS } from '../../support/beside-moments.ts';
+import { MOMENTS } from '../../support/concurrent-moments.ts';
 import { bundledChild } from '../../support/bundled-child.ts';
 import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 

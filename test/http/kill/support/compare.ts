@@ -196,12 +196,12 @@ function holds(document: Doc, word: string, searchable: readonly string[]): bool
  * @returns false when there is no index
  */
 export async function checkGroup(client: Client, uid: string): Promise<boolean> {
-  const answer = await client.call('POST', `/indexes/${uid}/documents/fetch`, {
+  const received = await client.call('POST', `/indexes/${uid}/documents/fetch`, {
     body: { ids: GROUP, limit: GROUP.length + 1, fields: ['id', 'generation'] },
   });
-  if (answer.status === 404) return false;
-  assert.equal(answer.status, 200, answer.text);
-  const { results } = answer.json<Page<Doc>>();
+  if (received.status === 404) return false;
+  assert.equal(received.status, 200, received.text);
+  const { results } = received.json<Page<Doc>>();
   if (results.length === 0) return true;
   const generations = new Set(results.map(({ generation }) => generation));
   assert.equal(results.length, GROUP.length, `${uid}: a part of the group is there`);

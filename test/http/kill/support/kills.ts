@@ -96,7 +96,7 @@ export class KillRun {
     const documents = [...indexes.values()].map((index) => index.documents.size).join('+');
     return (
       `${tasks.size} tasks in ${this.model.nextBatchUid} batches, ${this.#acknowledged} acknowledged, ` +
-      `${this.#doubtful} without answer, ${this.#searches} reads, ${documents} documents`
+      `${this.#doubtful} without response, ${this.#searches} reads, ${documents} documents`
     );
   }
 
@@ -206,17 +206,17 @@ export class KillRun {
       const operation = this.#workload.next();
       const { method, path, ...content } = requestOf(operation);
       try {
-        const answer = await server.client.call(method, path, content);
-        if (answer.status !== 202) {
-          throw new Error(`${answer.status} ${answer.text} for ${short(operation)}`);
+        const received = await server.client.call(method, path, content);
+        if (received.status !== 202) {
+          throw new Error(`${received.status} ${received.text} for ${short(operation)}`);
         }
-        this.model.acknowledge(answer.json<{ taskUid: number }>().taskUid, operation);
+        this.model.acknowledge(received.json<{ taskUid: number }>().taskUid, operation);
         this.#acknowledged++;
       } catch (error) {
         if (!(error instanceof NoResponse)) throw error;
         this.model.doubt(operation satisfies Operation);
         this.#doubtful++;
-        if (!ended()) throw new Error('no answer from a living server', { cause: error });
+        if (!ended()) throw new Error('no response from a running server', { cause: error });
       }
       await sleep(this.#random.int(0, WRITER_PAUSE_MS_MAX));
     }
@@ -234,15 +234,18 @@ export class KillRun {
             kind === 'search'
               ? { q: random.pick(WORDS).slice(0, random.int(2, 8)) }
               : { filter: `bucket = ${random.int(0, 7)}`, facets: ['bucket'] };
-          const answer = await server.client.call('POST', `/indexes/${index}/search`, { body });
+          const received = await server.client.call('POST', `/indexes/${index}/search`, { body });
           // The index need not exist, nor the attribute be filterable now.
           const allowed = kind === 'search' ? [200, 404] : [200, 400, 404];
-          assert.ok(allowed.includes(answer.status), `search: ${answer.status} ${answer.text}`);
+          assert.ok(
+            allowed.includes(received.status),
+            `search: ${received.status} ${received.text}`,
+          );
         }
         this.#searches++;
       } catch (error) {
         if (!(error instanceof NoResponse)) throw error;
-        if (!ended()) throw new Error('no answer from a living server', { cause: error });
+        if (!ended()) throw new Error('no response from a running server', { cause: error });
       }
     }
   }
@@ -272,10 +275,10 @@ async function newModel(client: Client): Promise<Model> {
   const remove: Operation = { serial: -2, kind: 'deleteIndex', index: 'pristine' };
   const send = async (operation: Operation): Promise<number> => {
     const { method, path, ...content } = requestOf(operation);
-    const answer = await client.call(method, path, content);
-    assert.equal(answer.status, 202, answer.text);
+    const received = await client.call(method, path, content);
+    assert.equal(received.status, 202, received.text);
     await settle(client);
-    return answer.json<{ taskUid: number }>().taskUid;
+    return received.json<{ taskUid: number }>().taskUid;
   };
   const created = await send(create);
   const model = new Model(await client.get<Settings>('/indexes/pristine/settings'));

@@ -153,7 +153,7 @@ export class Model {
     }
     const ascending = [...batches].sort(([a], [b]) => a - b);
     for (const [batchUid, tasks] of ascending) {
-      if (batchUid === this.nextBatchUid + 1 && this.#wasBeside(tasks)) this.nextBatchUid++;
+      if (batchUid === this.nextBatchUid + 1 && this.#ranConcurrently(tasks)) this.nextBatchUid++;
       if (batchUid !== this.nextBatchUid) {
         throw new Error(`batch ${this.nextBatchUid} is missing before ${batchUid}`);
       }
@@ -181,7 +181,7 @@ export class Model {
    * interrupted, its uid is not used again, because it would come before batches that had already
    * ended.
    */
-  #wasBeside(tasks: readonly SeenTask[]): boolean {
+  #ranConcurrently(tasks: readonly SeenTask[]): boolean {
     return tasks.every(({ uid }) => DOCUMENT_KINDS.has(this.tasks.get(uid)!.operation.kind));
   }
 
