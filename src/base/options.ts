@@ -146,6 +146,13 @@ export class GivenOptions<O extends Options> {
     return value === undefined ? null : String(value);
   }
 
+  /** Throws `BadOption` if it is not given. @param what the value, for the message */
+  required(name: OptionName<O>, what: string): string {
+    const value = this.text(name);
+    if (value === null || value === '') throw new BadOption(`--${name} is required: ${what}.`);
+    return value;
+  }
+
   flag(name: OptionName<O>): boolean {
     return this.#values[name] === true;
   }

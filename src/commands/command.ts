@@ -27,9 +27,12 @@ const EXITS =
   '0 success; 1 the server refused a request or a task failed; 2 the command line is invalid or a file cannot\n' +
   'be read or written; 3 the server cannot be reached; 130 interrupted';
 
+/** OpenSSL's codes for a certificate that nobody vouches for. */
+const CERTIFICATE_CODE = /\(\w*(?:SELF_SIGNED|ISSUER_CERT|UNABLE_TO_VERIFY)\w*\)/;
+
 /** The streams that a command reads and writes. */
 export interface Terminal {
-  input: Readable;
+  input: Readable & { isTTY?: boolean };
   /** The result of the command. */
   output: Writable;
   /** Progress and error messages. */
@@ -120,7 +123,12 @@ function reportOf(error: unknown): { message: string; status: number } | null {
   }
   if (error instanceof CommandFailure) return { message: error.message, status: FAILED };
   if (error instanceof RefusedRequest) return { message: refusalText(error), status: FAILED };
-  if (error instanceof OutboundError) return { message: `${error.message}.`, status: UNREACHED };
+  if (error instanceof OutboundError) {
+    const advice = CERTIFICATE_CODE.test(error.message)
+      ? ' Its certificate is not trusted: name the file of the authority that signed it with --ca.'
+      : '';
+    return { message: `${error.message}.${advice}`, status: UNREACHED };
+  }
   return null;
 }
 

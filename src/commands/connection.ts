@@ -1,11 +1,12 @@
 /** The server that a command talks to. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { maskedUrl } from '../base/secrets.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
 import { ApiPeer, jsonBody, type PeerRequest, RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
-import type { Terminal } from './command.ts';
+import { FileError, type Terminal } from './command.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7700';
 const RETRY_SECONDS = 300;
@@ -21,6 +22,11 @@ const RESPONSE_BYTES_MAX = 64 * 2 ** 20;
 export const CONNECTION_OPTIONS = {
   url: { kind: 'text', initial: DEFAULT_URL, help: 'Address of the server.' },
   key: { kind: 'text', help: 'API key. A variable keeps it out of the process list.' },
+  ca: {
+    kind: 'text',
+    initial: 'those of Node',
+    help: 'File of the certificate authorities (PEM) to trust for https.',
+  },
 } as const satisfies Options;
 
 export const RETRY_OPTIONS = {
@@ -53,21 +59,53 @@ export function retrySeconds(given: GivenOptions<typeof RETRY_OPTIONS>): number 
   return given.count('retry-seconds', RETRY_SECONDS, 0, RETRY_SECONDS_MAX);
 }
 
+/** The certificate authorities to trust; null: those of Node. Throws `FileError`. */
+export function authoritiesOf(
+  given: GivenOptions<Pick<typeof CONNECTION_OPTIONS, 'ca'>>,
+): string | null {
+  const path = given.text('ca');
+  if (path === null) return null;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new FileError(`${path} cannot be read: ${(error as Error).message}.`);
+  }
+  if (/-----BEGIN (?:[A-Z0-9]+ )?CERTIFICATE-----/.test(text)) return text;
+  throw new FileError(`${path} contains no certificate: --ca needs a file in PEM format.`);
+}
+
+export interface ConnectionTarget {
+  url: string;
+  key: string | null;
+  authorities: string | null;
+  /** How long to repeat a request that fails for the moment. */
+  retrySeconds: number;
+}
+
 /** Must be closed, otherwise the process keeps running. */
 export class Connection {
   readonly #peer: ApiPeer;
   readonly #client: OutboundClient;
   readonly #signal: AbortSignal;
 
-  constructor(url: string, key: string | null, retriesSeconds: number, { signal }: Terminal) {
-    this.#client = new OutboundClient({ denyPrivate: false, allow: ['any'] });
+  constructor(
+    { url, key, authorities, retrySeconds: seconds }: ConnectionTarget,
+    terminal: Terminal,
+  ) {
+    const { signal } = terminal;
+    this.#client = new OutboundClient({
+      denyPrivate: false,
+      allow: ['any'],
+      ...(authorities === null ? {} : { authorities }),
+    });
     this.#signal = signal;
     this.#peer = new ApiPeer({
       url,
       apiKey: key,
       client: this.#client,
       signal,
-      retriesMsMax: retriesSeconds * 1000,
+      retriesMsMax: seconds * 1000,
     });
   }
 

@@ -4,9 +4,10 @@ import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { createGzip, type Gzip } from 'node:zlib';
-import { bad, type Options } from '../base/options.ts';
+import type { Options } from '../base/options.ts';
 import { type Command, command, DONE, FAILED, FileError, type Terminal } from './command.ts';
 import {
+  authoritiesOf,
   Connection,
   CONNECTION_OPTIONS,
   DEFAULT_URL,
@@ -14,15 +15,23 @@ import {
   retrySeconds,
   serverUrl,
 } from './connection.ts';
+import { CsvRows } from './csv-rows.ts';
 import { documentPages } from './document-pages.ts';
 import { counted, type Progress, showProgress } from './progress.ts';
+
+const FORMATS = ['ndjson', 'csv'] as const;
 
 const OPTIONS = {
   index: { kind: 'text', help: 'Uid of the index. Required.' },
   output: {
     kind: 'text',
     initial: 'standard output',
-    help: 'File to write, one document per line; compressed if its name ends in `.gz`.',
+    help: 'File to write; compressed if its name ends in `.gz`.',
+  },
+  format: {
+    kind: 'text',
+    initial: 'by the name of the file, else `ndjson`',
+    help: '`ndjson`, one document per line, or `csv`, for spreadsheets: lists and objects become JSON texts.',
   },
   filter: { kind: 'text', help: 'Only documents that match this filter.' },
   vectors: { kind: 'flag', help: 'Include embeddings, as `_vectors`.' },
@@ -33,7 +42,7 @@ const OPTIONS = {
 
 export const exportCommand: Command = command({
   name: 'export',
-  summary: 'Writes the documents of an index, one per line, for import.',
+  summary: 'Writes the documents of an index to a file, for import or spreadsheets.',
   operands: '',
   notes:
     'The file gets its name only when it is complete. Documents are whole, including attributes that searches do not show\n' +
@@ -41,14 +50,26 @@ export const exportCommand: Command = command({
   examples: [
     'export --index books --output books.ndjson.gz',
     "export --index books --filter 'year < 1870' | wc -l",
+    'export --index books --output books.csv',
   ],
   options: OPTIONS,
   async run(given, _, terminal) {
-    const index = given.text('index') ?? bad('index', 'nothing', 'the uid of an index');
+    const index = given.required('index', 'the uid of the index to write');
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
-    const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
+    const format = given.oneOf('format', FORMATS, formatOf(given.text('output')));
+    const connection = new Connection(
+      {
+        url,
+        key: given.text('key'),
+        authorities: authoritiesOf(given),
+        retrySeconds: retrySeconds(given),
+      },
+      terminal,
+    );
     try {
       await connection.reach();
+      const csv =
+        format === 'csv' ? await CsvRows.of(connection, index, given.flag('vectors')) : null;
       const output = await Output.open(given.text('output'), terminal);
       try {
         const wanted = {
@@ -56,12 +77,13 @@ export const exportCommand: Command = command({
           filter: given.text('filter'),
           withVectors: given.flag('vectors'),
         };
+        if (csv !== null) await output.write(csv.header());
         let written = 0;
         let total = 0;
         let progress: Progress | null = null;
         for await (const page of documentPages(connection, wanted)) {
           progress ??= await showProgress(terminal, 'reading', page.total, given.flag('quiet'));
-          await output.write(page.lines);
+          await output.write(csv === null ? page.lines : csv.rows(page));
           written += page.documents;
           total = page.total;
           progress.update(written, counted(written, 'document'));
@@ -82,6 +104,10 @@ export const exportCommand: Command = command({
     }
   },
 });
+
+function formatOf(path: string | null): (typeof FORMATS)[number] {
+  return path !== null && /\.csv(?:\.gz)?$/i.test(path) ? 'csv' : 'ndjson';
+}
 
 /** A file that is renamed to its final name when it is complete, or a stream. */
 class Output {

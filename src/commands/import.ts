@@ -16,6 +16,7 @@ import {
   type Terminal,
 } from './command.ts';
 import {
+  authoritiesOf,
   Connection,
   CONNECTION_OPTIONS,
   DEFAULT_URL,
@@ -113,7 +114,15 @@ export const importCommand: Command = command({
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const files = operands.length === 0 ? ['-'] : operands;
     const bytesTotal = await bytesOf(files);
-    const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
+    const connection = new Connection(
+      {
+        url,
+        key: given.text('key'),
+        authorities: authoritiesOf(given),
+        retrySeconds: retrySeconds(given),
+      },
+      terminal,
+    );
     let journal: Journal | null = null;
     let badRecords: BadRecords | null = null;
     try {
@@ -132,7 +141,7 @@ export const importCommand: Command = command({
 });
 
 function planOf(given: Given): ImportPlan {
-  const index = given.text('index') ?? bad('index', 'nothing', 'the uid of an index');
+  const index = given.required('index', 'the uid of the index to send documents to');
   const format = given.text('format') === null ? null : given.oneOf('format', FORMATS, 'json');
   const delimiter = delimiterGiven(given.text('csv-delimiter'));
   const skipBad = given.text('skip-bad');

@@ -12,6 +12,7 @@ import {
   type Terminal,
 } from './command.ts';
 import {
+  authoritiesOf,
   Connection,
   CONNECTION_OPTIONS,
   DEFAULT_URL,
@@ -20,6 +21,7 @@ import {
   retrySeconds,
   serverUrl,
 } from './connection.ts';
+import { confirm } from './confirm.ts';
 import { documentPages } from './document-pages.ts';
 import { counted, showProgress } from './progress.ts';
 import { refuseSameServer } from './same-server.ts';
@@ -36,8 +38,9 @@ const OPTIONS = {
   indexes: { kind: 'text', initial: 'all', help: 'Uids of indexes, separated by commas.' },
   overwrite: {
     kind: 'flag',
-    help: 'Delete indexes of the same names that have documents, instead of refusing them.',
+    help: 'Delete indexes of the same names that have documents, instead of refusing them. Asks first.',
   },
+  yes: { kind: 'flag', help: 'Do not ask; needed with --overwrite where nobody can answer.' },
   'skip-keys': { kind: 'flag', help: 'Do not copy keys.' },
   'source-sends': {
     kind: 'flag',
@@ -83,12 +86,13 @@ export const migrateCommand: Command = command({
   ],
   options: OPTIONS,
   async run(given, _, terminal) {
-    const from = serverUrl('from', given.text('from') ?? bad('from', 'nothing', 'a URL'));
+    const from = serverUrl('from', given.required('from', 'the address of the server to copy'));
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const key = given.text('key');
-    const seconds = retrySeconds(given);
-    const source = new Connection(from, given.text('from-key') ?? key, seconds, terminal);
-    const target = new Connection(url, key, seconds, terminal);
+    const shared = { authorities: authoritiesOf(given), retrySeconds: retrySeconds(given) };
+    const fromKey = given.text('from-key') ?? key;
+    const source = new Connection({ ...shared, url: from, key: fromKey }, terminal);
+    const target = new Connection({ ...shared, url, key }, terminal);
     try {
       await source.reach();
       await target.reach();
@@ -159,19 +163,34 @@ class Migration {
 
   async #makeRoom(indexes: readonly IndexSummary[]): Promise<void> {
     const full: string[] = [];
+    const found: string[] = [];
     for (const { uid } of indexes) {
       const counts = await this.#countsOf(this.#target, uid);
-      if (counts !== null && counts.numberOfDocuments > 0) full.push(uid);
+      if (counts === null || counts.numberOfDocuments === 0) continue;
+      full.push(uid);
+      found.push(`\`${uid}\` (${counted(counts.numberOfDocuments, 'document')})`);
     }
-    if (full.length > 0 && !this.#given.flag('overwrite')) {
-      const names = full.map((uid) => `\`${uid}\``).join(', ');
-      throw new CommandFailure(
-        `${this.#target.address} has documents in ${names}; use --overwrite to delete them.`,
-      );
-    }
+    if (full.length > 0) await this.#requireConsent(found.join(', '));
     for (const uid of full) {
       await this.#waitFor([await this.#target.register({ method: 'DELETE', path: pathOf(uid) })]);
     }
+  }
+
+  /** Throws `CommandFailure` unless the indexes may be deleted. */
+  async #requireConsent(found: string): Promise<void> {
+    const { address } = this.#target;
+    if (!this.#given.flag('overwrite')) {
+      throw new CommandFailure(
+        `${address} has documents in ${found}; use --overwrite to delete them.`,
+      );
+    }
+    if (this.#given.flag('yes')) return;
+    const isWanted = await confirm(
+      this.#terminal,
+      `Delete ${found} at ${address}?`,
+      `--overwrite would delete ${found} at ${address}, and there is no terminal to ask at; add --yes to delete them.`,
+    );
+    if (!isWanted) throw new CommandFailure('Nothing was copied or deleted.');
   }
 
   /** Enables the features of the source, which settings may need. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
 import {
+  authoritiesOf,
   Connection,
   CONNECTION_OPTIONS,
   DEFAULT_URL,
@@ -58,7 +59,15 @@ export const tasksCommand: Command = command({
   async run(given, _, terminal) {
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const limit = given.count('limit', LIMIT, 1, PAGE);
-    const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
+    const connection = new Connection(
+      {
+        url,
+        key: given.text('key'),
+        authorities: authoritiesOf(given),
+        retrySeconds: retrySeconds(given),
+      },
+      terminal,
+    );
     try {
       await connection.reach();
       const list = new TaskList(connection, given, terminal);

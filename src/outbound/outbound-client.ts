@@ -78,7 +78,7 @@ export interface OutboundResponse extends OutboundHead {
 }
 
 export interface OutboundOptions extends AddressPolicyOptions {
-  /** Certificate authorities in addition to those of Node (PEM). */
+  /** Certificate authorities to trust instead of those of Node (PEM). */
   authorities?: string;
   /** Maximum ms to connect. Default: 10 s. */
   connectMsMax?: number;

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -60,6 +63,63 @@ describe('gannet export, tasks and health', function () {
     assert.deepEqual(readdirSync(dir).toSorted(), ['a.ndjson', 'a.ndjson.gz']);
     const some = await run('export', '--index', 'a', '--filter', 'kind = 1');
     assert.equal(some.output, lines.filter((_, id) => id % 3 === 1).join(''));
+  });
+
+  it('export writes CSV, which import reads again', async () => {
+    const path = join(dir, 'a.csv');
+    const ended = await run('export', '--index', 'a', '--output', path);
+    assert.equal(ended.status, 0, ended.complaints);
+    const rows = readFileSync(path, 'utf8').split('\r\n');
+    assert.deepEqual(rows.slice(0, 3), [
+      'id,kind,number,text',
+      '0,0,0.0,"}],""é"',
+      '1,1,1.0,"}],""é"',
+    ]);
+    assert.equal(rows.length, 1502);
+    const some = await run(
+      ...['export', '--index', 'a', '--filter', 'kind = 1', '--format', 'csv', '--vectors'],
+    );
+    assert.equal(some.output.split('\r\n').length, 502);
+    assert.match(some.output, /^id,kind,number,text,_vectors\r\n/);
+    assert.equal((await run('import', path, '--index', 'again')).status, 0);
+    const again = (await server.call('GET', '/indexes/again/documents/1')).json;
+    assert.deepEqual(again, { id: '1', kind: '1', number: '1.0', text: '}],"é' });
+    rmSync(path);
+    assert.equal((await run('export', '--index', 'a', '--format', 'xml')).status, 2);
+    const nameless = await run('export');
+    assert.equal(nameless.status, 2);
+    assert.match(nameless.complaints, /^--index is required: the uid of the index to write\.$/m);
+  });
+
+  it('health trusts the authorities that it is given', async function () {
+    const [certificate, key] = [join(dir, 'c.pem'), join(dir, 'k.pem')];
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
+      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate],
+    ]);
+    if (made.status !== 0) this.skip();
+    const secure = createServer(
+      { cert: readFileSync(certificate), key: readFileSync(key) },
+      (_, response) => response.end('{"status":"available"}'),
+    );
+    try {
+      await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+      const address = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`;
+      const distrusted = await run('health', '--url', address);
+      assert.equal(distrusted.status, 3);
+      assert.match(distrusted.complaints, /--ca/);
+      const trusted = await run('health', '--url', address, '--ca', certificate);
+      assert.deepEqual([trusted.status, trusted.output], [0, 'available\n'], trusted.complaints);
+      const noCertificate = await run('health', '--url', address, '--ca', key);
+      assert.equal(noCertificate.status, 2);
+      assert.match(noCertificate.complaints, /contains no certificate/);
+      assert.equal((await run('health', '--ca', join(dir, 'missing'))).status, 2);
+    } finally {
+      secure.closeAllConnections();
+      secure.close();
+      rmSync(certificate);
+      rmSync(key);
+    }
   });
 
   it('export leaves no file that is not complete', async () => {

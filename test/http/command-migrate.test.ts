@@ -194,7 +194,11 @@ describe('gannet migrate', function () {
         [from, `${direct}/`],
         [named, from],
       ]) {
-        for (const more of [[], ['--overwrite'], ['--overwrite', '--source-sends']]) {
+        for (const more of [
+          [],
+          ['--overwrite', '--yes'],
+          ['--overwrite', '--yes', '--source-sends'],
+        ]) {
           const ended = await migrate('--from', one!, '--url', other!, ...more);
           assert.equal(ended.status, 1, ended.output);
           assert.match(ended.complaints, /same server/);
@@ -217,7 +221,7 @@ describe('gannet migrate', function () {
         [source.masterKey, noCreation],
       ]) {
         const ended = await migrate(
-          ...['--indexes', 'books', '--overwrite', '--skip-keys', '--url', source.url],
+          ...['--indexes', 'books', '--overwrite', '--yes', '--skip-keys', '--url', source.url],
           ...['--from-key', fromKey!, '--key', toKey!],
         );
         assert.equal(ended.status, 1, ended.output);
@@ -228,7 +232,7 @@ describe('gannet migrate', function () {
 
     it('is not suspected of another server, whose keys see some indexes only', async () => {
       const some = await key(source, ['*'], ['books']);
-      for (const more of [[], ['--overwrite']]) {
+      for (const more of [[], ['--overwrite', '--yes']]) {
         const ended = await migrate(
           '--indexes',
           'books',
@@ -259,7 +263,7 @@ describe('gannet migrate', function () {
           ['--from', both, '--url', source.url],
         ]) {
           calls = 0;
-          const ended = await migrate('--overwrite', '--indexes', 'books', ...argv);
+          const ended = await migrate('--overwrite', '--yes', '--indexes', 'books', ...argv);
           assert.notEqual(ended.status, 0, ended.output);
           await isUnhurt();
         }
@@ -275,10 +279,13 @@ describe('gannet migrate', function () {
     });
     const refused = await migrate('--indexes', 'books');
     assert.equal(refused.status, 1);
-    assert.match(refused.complaints, /has documents in `books`; use --overwrite to delete them/);
+    assert.match(refused.complaints, /has documents in `books` \(1 document\); use --overwrite/);
+    const unasked = await migrate('--indexes', 'books', '--overwrite');
+    assert.equal(unasked.status, 1);
+    assert.match(unasked.complaints, /no terminal to ask at; add --yes to delete them/);
     const { total } = (await target.call('GET', '/indexes/books/documents')).json;
     assert.equal(total, 1);
-    const ended = await migrate('--indexes', 'books', '--overwrite');
+    const ended = await migrate('--indexes', 'books', '--overwrite', '--yes');
     assert.equal(ended.status, 0, ended.complaints);
     await assertSame('books');
   });
@@ -330,5 +337,6 @@ describe('gannet migrate', function () {
     assert.match(missing.complaints, /nothing/);
     const nowhere = await runProgram(['migrate']);
     assert.equal(nowhere.status, 2);
+    assert.match(nowhere.complaints, /^--from is required: /);
   });
 });
