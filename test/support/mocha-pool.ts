@@ -1,6 +1,6 @@
 /** Runs test files in several concurrent processes, and reports the time of each test. */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,6 +32,8 @@ const REPORTER = 'test/support/timed-reporter.cjs';
  * runs alone at the end.
  */
 const SHARES_PER_CORE = 4;
+/** Seconds that a process may take to end once its tests have. */
+const CHECKS_AFTER_REPORT = 30;
 
 /**
  * @param alone slow files that each get their own process; they start first
@@ -73,16 +75,34 @@ function oneProcess(files: readonly string[], env: NodeJS.ProcessEnv): Promise<M
     const child = spawn(process.execPath, argv, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...env, GANNET_TEST_TIMES: times },
+      detached: true,
     });
     let text = '';
     child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
     child.once('error', reject);
+    const watch = endAfterReport(child, times, () => {
+      text += `\nThe process did not end after its tests: ${files.join(' ')}\n`;
+    });
     child.once('close', (status) => {
+      clearInterval(watch);
       resolve({ given: files, ok: status === 0, text, ...readTimes(times, status) });
       rmSync(folder, { recursive: true });
     });
   });
+}
+
+/** A test that leaves something open keeps its process alive: the run fails, and is not stalled. */
+function endAfterReport(child: ChildProcess, times: string, onKill: () => void): NodeJS.Timeout {
+  let checks = 0;
+  return setInterval(() => {
+    if (!existsSync(times)) return;
+    checks++;
+    if (checks < CHECKS_AFTER_REPORT) return;
+    onKill();
+    // Mocha starts a process of its own, which is in the same group.
+    process.kill(-child.pid!, 'SIGKILL');
+  }, 1000);
 }
 
 type Times = Pick<MochaRun, 'passed' | 'failed' | 'skipped' | 'tests' | 'files'>;
