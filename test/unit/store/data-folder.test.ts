@@ -112,7 +112,7 @@ describe('the data folder', () => {
     ['1.1.0', true, '1.1.0'],
     ['1.3.0', false, /newer than this program/],
     ['2.0.0', true, /newer than this program/],
-    ['banana', true, /holds `banana`, which is not a version/],
+    ['banana', true, /contains `banana`, which is not a version/],
   ];
   for (const [found, upgrade, expected] of ROWS) {
     it(`written by ${found}, opened ${upgrade ? 'for an upgrade' : 'normally'}`, async () => {
