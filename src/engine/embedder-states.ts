@@ -25,7 +25,10 @@ export interface EmbedderState {
    * adds it.
    */
   distribution?: Distribution | null;
-  /** Whether embeddings are made, for the engine; else they come with the documents. `completeStates` adds it. */
+  /**
+   * Whether embeddings are computed, for the engine; otherwise they come with the documents.
+   * `completeStates` adds it.
+   */
   computes?: boolean;
 }
 

@@ -350,10 +350,10 @@ describe('Conversational search', () => {
         JSON.stringify(provider.requests.map(({ tools }) => tools)),
       ),
     );
-    const told = provider.requests.flatMap(({ messages }) =>
+    const shown = provider.requests.flatMap(({ messages }) =>
       messages.filter(({ role }: any) => role === 'tool'),
     );
-    assert.ok(told.length > 0 && !JSON.stringify(told).includes('Hidden'));
+    assert.ok(shown.length > 0 && !JSON.stringify(shown).includes('Hidden'));
   });
 
   it('counts its searches among the requests of its key', async () => {
@@ -368,10 +368,13 @@ describe('Conversational search', () => {
     assert.equal(await textOf((await limited.chat.completions.create(ask())) as any), 'Done.');
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const url = `${server.url}/indexes/films/search`;
-    const answer = await fetch(url, { method: 'POST', body: '{}', headers });
-    assert.equal(answer.status, 429);
+    const response = await fetch(url, { method: 'POST', body: '{}', headers });
+    assert.equal(response.status, 429);
     // 608 searches at one a second, less what was filled again meanwhile.
-    assert.ok(Number(answer.headers.get('retry-after')) > 300, answer.headers.get('retry-after')!);
+    assert.ok(
+      Number(response.headers.get('retry-after')) > 300,
+      response.headers.get('retry-after')!,
+    );
   });
 
   it('of a key without the right to search can be held; each search fails, which is reported', async () => {
@@ -444,7 +447,7 @@ describe('Conversational search', () => {
     const asked = new Promise<void>((resolve) => (searching = resolve));
     const args = { index_uid: 'slow', q: '', filter: '' };
     provider.script([call('c1', args), finish('tool_calls'), { wait: asked }]);
-    const answer = fetch(`${server.url}/chats/films/chat/completions`, {
+    const response = fetch(`${server.url}/chats/films/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(ask()),
@@ -456,8 +459,8 @@ describe('Conversational search', () => {
       await server.call('GET', '/health');
       responses++;
     }
-    assert.match(await (await answer).text(), /Done\./);
-    assert.ok(responses > 3, `${responses} answers meanwhile`);
+    assert.match(await (await response).text(), /Done\./);
+    assert.ok(responses > 3, `${responses} responses meanwhile`);
     await server.finish('DELETE', '/indexes/slow');
   });
 
@@ -469,16 +472,16 @@ describe('Conversational search', () => {
     const args = { index_uid: 'long', q: '', filter: '' };
     provider.script([call('c1', args), finish('tool_calls')]);
     const tools = [{ type: 'function', function: { name: '_meiliSearchSources', parameters: {} } }];
-    const told: any[] = [];
+    const reports: any[] = [];
     for await (const { choices } of (await client.chat.completions.create(ask({ tools }))) as any) {
       for (const { function: fn } of choices[0].delta.tool_calls ?? []) {
-        told.push(JSON.parse(fn.arguments));
+        reports.push(JSON.parse(fn.arguments));
       }
     }
-    assert.equal(told.length, 1);
-    assert.equal(told[0].call_id, 'c1');
-    assert.deepEqual(told[0].documents, told[0].sources);
-    assert.deepEqual(told[0].sources, body.slice(0, 2));
+    assert.equal(reports.length, 1);
+    assert.equal(reports[0].call_id, 'c1');
+    assert.deepEqual(reports[0].documents, reports[0].sources);
+    assert.deepEqual(reports[0].sources, body.slice(0, 2));
     const { content } = provider.requests[1].messages.at(-1);
     assert.deepEqual(
       content.split('\n').map(Number),

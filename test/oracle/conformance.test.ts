@@ -37,7 +37,7 @@ const FILMS = [
 
 for (const [name, open] of Object.entries(SIDES)) {
   describe(`conformance examples, ${name}: the distance of a hit`, () => {
-    const places = index(open, [{ id: 1, _geo: { lat: -89, lng: 0 } }], {
+    const poles = index(open, [{ id: 1, _geo: { lat: -89, lng: 0 } }], {
       sortableAttributes: ['_geo'],
     });
     const cases: [attributesToRetrieve: string[] | undefined, distance: number | undefined][] = [
@@ -52,7 +52,7 @@ for (const [name, open] of Object.entries(SIDES)) {
     for (const [attributesToRetrieve, distance] of cases) {
       it(`is ${distance} where ${JSON.stringify(attributesToRetrieve)} is retrieved`, async () => {
         const [hit] = (
-          await places.search({
+          await poles.search({
             sort: ['_geoPoint(0, 0):asc'],
             ...(attributesToRetrieve && { attributesToRetrieve }),
           })

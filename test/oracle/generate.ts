@@ -8,8 +8,8 @@ import type { SearchParams, Settings } from './engine.ts';
 import type { Batch } from './native-index.ts';
 
 /**
- * `small`: all kinds of everything. `large`: so many short documents that buckets are not read one
- * by one.
+ * `small`: all kinds of everything. `large`: enough short documents that buckets are
+ * not read one by one.
  */
 export type Size = 'small' | 'large';
 

@@ -10,7 +10,7 @@ const large: Record<string, unknown> = {
   'a text': 'x'.repeat(1_000_000),
   'a text of two bytes a unit': '漢字é'.repeat(300_000),
   'a text of pairs': '\u{1f600}'.repeat(400_000),
-  'a text of pairs that begin at odd places': 'a' + '\u{1f600}'.repeat(400_000),
+  'a text of pairs that begin at odd positions': 'a' + '\u{1f600}'.repeat(400_000),
   'a text of half pairs': '\ud83d'.repeat(300_000),
   'a text to be escaped': '"\\\n\u0000'.repeat(200_000),
   numbers: Array.from({ length: MANY }, (_, i) => i / 7),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { behindValue, elementsAt, membersAt, stringAt } from '../../../src/base/json-spans.ts';
 import { mulberry } from '../../support/random.ts';
 
-describe('Places of values in JSON', () => {
+describe('Positions of values in JSON', () => {
   it('are those of the values that JSON.parse makes', () => {
     const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 32);
     const random = mulberry(seed);

@@ -78,8 +78,8 @@ function seeded(): () => number {
 
 function shuffled<T>(list: T[], random: () => number): T[] {
   return list
-    .map((one) => ({ one, place: random() }))
-    .sort((a, b) => a.place - b.place)
+    .map((one) => ({ one, order: random() }))
+    .sort((a, b) => a.order - b.order)
     .map(({ one }) => one);
 }
 

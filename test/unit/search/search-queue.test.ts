@@ -126,7 +126,7 @@ describe('the search queue', () => {
     await b;
     assert.equal(queue.waiting, 1);
     void run('d');
-    assert.equal(queue.waiting, 2, 'its place is free');
+    assert.equal(queue.waiting, 2, 'its slot is free');
     random = 0.99;
     await searches.end('a');
     assert.deepEqual(searches.started, ['a', 'd']);

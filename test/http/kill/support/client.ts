@@ -9,7 +9,7 @@ export interface ClientResponse {
 
 /** The request got no complete response: it may or may not have been executed. */
 export class NoResponse extends Error {
-  override readonly name = 'NoAnswer';
+  override readonly name = 'NoResponse';
 }
 
 export interface CallOptions {
