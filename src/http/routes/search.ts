@@ -166,8 +166,8 @@ function checkVectors(uid: string, request: VectorRequest, { indexes, features }
 }
 
 /**
- * Faults found before the engine is called. For an existing index this costs a look-up; the engine
- * checks the filter unless vectors are requested first.
+ * Faults that are found before the engine is called. Without vectors this costs a look-up of the
+ * index; the engine reports the faults of its filter.
  */
 async function checkSearch(
   uid: string,
