@@ -33,6 +33,7 @@ std::span<const NamedFunction> BatchFunctions();
 std::span<const NamedFunction> VerifyFunctions();
 std::span<const NamedFunction> IndexFunctions();
 std::span<const NamedFunction> ProcessFunctions();
+std::span<const NamedFunction> RecordFunctions();
 
 struct Environment {
   std::shared_ptr<Channel> channel;

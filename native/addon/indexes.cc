@@ -76,6 +76,12 @@ void Engine::Configure(const EngineOptions& options) {
   });
 }
 
+ThreadPool& Engine::records() {
+  const std::lock_guard lock(mutex_);
+  if (records_ == nullptr) records_ = std::make_unique<ThreadPool>(1, [] {});
+  return *records_;
+}
+
 Result<uint32_t> Engine::Open(const std::string& dir, index::IfAbsent if_absent) {
   Configure({});
   std::shared_ptr<OpenIndex> open = Reopen(dir);
@@ -187,7 +193,20 @@ void Engine::ScheduleMerges(const std::shared_ptr<OpenIndex>& index) {
   for (const MergeLane lane : kMergeLanes) ScheduleMerge(*index, lane);
 }
 
+void Engine::ScheduleAll() {
+  std::vector<std::shared_ptr<OpenIndex>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [handle, index] : open_) all.push_back(index);
+  }
+  for (const auto& index : all) {
+    ScheduleMerges(index);
+    ScheduleGraphs(*index);
+  }
+}
+
 void Engine::ScheduleMerge(OpenIndex& index, MergeLane lane) {
+  if (!index::Index::Leads()) return;
   index.lane(lane).wanted = true;
   if (index.lane(lane).running.exchange(true)) return;
   ThreadPool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
@@ -247,6 +266,7 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
 }
 
 void Engine::ScheduleGraphs(OpenIndex& index) {
+  if (!index::Index::Leads()) return;
   // Segments that will be merged get no graphs; the end of the merge requests them again.
   if (!indexing::PlanGraphs(*index.index->snapshot()) ||
       indexing::PlanMerge(*index.index->snapshot()))

@@ -77,6 +77,9 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   ThreadPool& searches() { return *searches_; }
   ThreadPool& batches() { return *batches_; }
+  // Applies records of a cluster. Not that of batches, which wait for it. Made by the first call,
+  // on the JavaScript thread: a server without a cluster has none.
+  ThreadPool& records();
 
   Result<uint32_t> Open(const std::string& dir, index::IfAbsent if_absent);
   // Removes the index from those that can be found. Its files are closed once nothing works on it;
@@ -90,8 +93,10 @@ class Engine {
   // Checks, in the background, the parts of the index that are in memory and have not been read
   // yet, so that no search has to.
   void CheckAhead(const OpenIndex& index);
-  // Merges in the background until nothing is left to merge.
+  // Merges in the background until nothing is left to merge. Not where another process leads.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
+  // The same for every open index.
+  void ScheduleAll();
 
  private:
   Engine() = default;
@@ -116,7 +121,7 @@ class Engine {
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_,
-      closes_;
+      closes_, records_;
   std::atomic<uint32_t> memory_borrowers_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;                         // guards the members below

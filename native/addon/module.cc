@@ -17,8 +17,9 @@ Napi::Value Guarded(const NamedFunction& named, const Napi::CallbackInfo& info) 
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new Environment{Channel::Create(env), {}, {}, {}});
-  for (const auto functions : {SearchFunctions(), ListingFunctions(), BatchFunctions(),
-                               VerifyFunctions(), IndexFunctions(), ProcessFunctions()}) {
+  for (const auto functions :
+       {SearchFunctions(), ListingFunctions(), BatchFunctions(), VerifyFunctions(),
+        IndexFunctions(), ProcessFunctions(), RecordFunctions()}) {
     for (const NamedFunction& named : functions) {
       exports.Set(
           named.name,

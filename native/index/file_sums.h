@@ -15,7 +15,7 @@ namespace gannet::index {
 class FileSums {
  public:
   FileSums() = default;
-  // bytes: as AppendTo writes them, or none; what is cut off is left out.
+  // bytes: as bytes() gives them, or none; what is cut off is left out.
   static FileSums Parse(std::string_view bytes) {
     FileSums sums;
     for (ByteReader reader(bytes); !reader.done();) {
@@ -25,11 +25,13 @@ class FileSums {
     return sums;
   }
   // Per file, by ascending number: varint number, varint sum.
-  void AppendTo(std::string& out) const {
+  std::string bytes() const {
+    std::string out;
     for (const auto& [number, sum] : sums_) {
       PutVarint(out, number);
       PutVarint(out, sum);
     }
+    return out;
   }
 
   void Add(uint64_t number, const segment::SegmentFile& file) { sums_[number] = file.sum(); }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "index/delta.h"
 #include "index/external_id.h"
 #include "index/keys.h"
 #include "segment/layout.h"
@@ -211,70 +212,17 @@ Status Index::WriteFirst() {
 
 Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
-  auto snapshot = std::make_shared<Snapshot>();
+  const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
   // What cannot be read is not taken for absent: files that nobody names are removed.
-  GANNET_ASSIGN_OR_RETURN(snapshot->stored_settings, LoadSettings(txn));
-  GANNET_ASSIGN_OR_RETURN(const auto fields, txn.Get(main_, keys::kFields));
-  GANNET_ASSIGN_OR_RETURN(const auto primary_key, txn.Get(main_, keys::kPrimaryKey));
-  GANNET_ASSIGN_OR_RETURN(const auto distribution, txn.Get(main_, keys::kDistribution));
-  GANNET_ASSIGN_OR_RETURN(const auto dictionary, txn.Get(main_, keys::kDictionary));
-  GANNET_ASSIGN_OR_RETURN(const auto updated_at, txn.Get(main_, keys::kUpdatedAt));
-  GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
-  GANNET_ASSIGN_OR_RETURN(const auto number, txn.Get(main_, keys::kNextNumber));
-  GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
-  GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
-  GANNET_ASSIGN_OR_RETURN(const auto text_form, txn.Get(main_, keys::kTextForm));
-  GANNET_ASSIGN_OR_RETURN(const auto file_sums, txn.Get(main_, keys::kFileSums));
-  const FileSums sums = FileSums::Parse(file_sums.value_or(""));
-  std::map<SegmentId, uint64_t> graph_files;
-  for (ByteReader reader(graphs.value_or("")); !reader.done();) {
-    const SegmentId id = reader.Varint();
-    graph_files[id] = reader.Varint();
-  }
+  GANNET_ASSIGN_OR_RETURN(const auto manifest, read(keys::kManifest));
   has_manifest_ = manifest.has_value();
   // Every commit writes it.
   if (!has_manifest_ && txn.Count(main_) > 0)
     return Status::Corruption("the manifest of " + dir_ + " is missing");
-  if (text_form) {
-    if (text_form->size() != 1 ||
-        static_cast<uint8_t>((*text_form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
-      return Status::Corruption("the form of the words of " + dir_ + " is unknown");
-    }
-    snapshot->text_form = static_cast<text::TextForm>((*text_form)[0]);
-  }
-  ReadSettings(*snapshot);
-  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
-  snapshot->has_primary_key = primary_key.has_value();
-  snapshot->primary_key = primary_key.value_or("");
-  for (ByteReader reader(distribution.value_or("")); !reader.done();) {
-    const auto field = static_cast<FieldId>(reader.Varint());
-    snapshot->distribution[field] = reader.Varint();
-  }
-  if (dictionary)
-    snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*dictionary));
-  snapshot->updated_at = updated_at.value_or("");
-  snapshot->last_batch = last_batch.value_or("");
+  GANNET_ASSIGN_OR_RETURN(const auto number, read(keys::kNextNumber));
   if (number && number->size() == sizeof(uint64_t))
     next_number_ = LoadFixed<uint64_t>(number->data());
-  for (ByteReader reader(manifest.value_or("")); !reader.done();) {
-    SegmentFiles files;
-    files.id = reader.Varint();
-    files.base_file = reader.Varint();
-    files.columns_file = reader.Varint();
-    if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
-    if (const auto file = graph_files.find(files.id); file != graph_files.end())
-      files.graphs_file = file->second;
-    DocSet dead;
-    GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, keys::Dead(files.id)));
-    if (bytes) {
-      GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
-    }
-    GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead), sums));
-    snapshot->documents |= segment->live;
-    snapshot->segments.push_back(std::move(segment));
-  }
-  snapshot->traits = PlanFields(*snapshot->fields, *snapshot->settings);
-  snapshot_ = std::move(snapshot);
+  GANNET_ASSIGN_OR_RETURN(snapshot_, ReadSnapshot(read, nullptr, Snapshot()));
   // A number that was used by a job that did not end must not be given again while its file is
   // open, or listed.
   EachFile([&](const std::string& name) {
@@ -284,35 +232,147 @@ Status Index::Load() {
   return Status::Ok();
 }
 
-Result<std::shared_ptr<const StoredSettings>> Index::LoadSettings(
-    const store::ReadTransaction& txn) {
-  GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kSettings));
+Result<std::shared_ptr<Snapshot>> Index::ReadSnapshot(const ReadMain& read,
+                                                      const ChangedKeys* changed,
+                                                      const Snapshot& before) {
+  auto snapshot = std::make_shared<Snapshot>(before);
+  const auto is_changed = [&](std::string_view key) {
+    return changed == nullptr || changed->contains(key);
+  };
+  const auto read_text = [&](std::string_view key, std::string& into) -> Status {
+    if (!is_changed(key)) return Status::Ok();
+    GANNET_ASSIGN_OR_RETURN(const auto value, read(key));
+    into = value.value_or("");
+    return Status::Ok();
+  };
+  GANNET_ASSIGN_OR_RETURN(const auto form, read(keys::kTextForm));
+  if (form) {
+    if (form->size() != 1 ||
+        static_cast<uint8_t>((*form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
+      return Status::Corruption("the form of the words of " + dir_ + " is unknown");
+    }
+    snapshot->text_form = static_cast<text::TextForm>((*form)[0]);
+  }
+  if (is_changed(keys::kSettings)) {
+    GANNET_ASSIGN_OR_RETURN(snapshot->stored_settings, LoadSettings(read));
+  }
+  if (is_changed(keys::kSettings) || snapshot->text_form != before.text_form)
+    ReadSettings(*snapshot);
+  if (is_changed(keys::kFields)) {
+    GANNET_ASSIGN_OR_RETURN(const auto fields, read(keys::kFields));
+    snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
+  }
+  if (is_changed(keys::kFields) || is_changed(keys::kSettings))
+    snapshot->traits = PlanFields(*snapshot->fields, *snapshot->settings);
+  GANNET_ASSIGN_OR_RETURN(const auto primary_key, read(keys::kPrimaryKey));
+  snapshot->has_primary_key = primary_key.has_value();
+  snapshot->primary_key = primary_key.value_or("");
+  if (is_changed(keys::kDistribution)) {
+    snapshot->distribution.clear();
+    GANNET_ASSIGN_OR_RETURN(const auto distribution, read(keys::kDistribution));
+    for (ByteReader reader(distribution.value_or("")); !reader.done();) {
+      const auto field = static_cast<FieldId>(reader.Varint());
+      snapshot->distribution[field] = reader.Varint();
+    }
+  }
+  if (is_changed(keys::kDictionary)) {
+    GANNET_ASSIGN_OR_RETURN(const auto dictionary, read(keys::kDictionary));
+    if (dictionary)
+      snapshot->dictionary =
+          std::make_shared<const segment::RowDictionary>(std::string(*dictionary));
+  }
+  GANNET_RETURN_IF_ERROR(read_text(keys::kUpdatedAt, snapshot->updated_at));
+  GANNET_RETURN_IF_ERROR(read_text(keys::kLastBatch, snapshot->last_batch));
+  GANNET_RETURN_IF_ERROR(ReadSegments(read, changed, before, *snapshot));
+  return snapshot;
+}
+
+Status Index::ReadSegments(const ReadMain& read, const ChangedKeys* changed, const Snapshot& before,
+                           Snapshot& snapshot) {
+  GANNET_ASSIGN_OR_RETURN(const auto graphs, read(keys::kGraphs));
+  std::map<SegmentId, uint64_t> graph_files;
+  for (ByteReader reader(graphs.value_or("")); !reader.done();) {
+    const SegmentId id = reader.Varint();
+    graph_files[id] = reader.Varint();
+  }
+  GANNET_ASSIGN_OR_RETURN(const auto file_sums, read(keys::kFileSums));
+  const FileSums sums = FileSums::Parse(file_sums.value_or(""));
+  GANNET_ASSIGN_OR_RETURN(const auto manifest, read(keys::kManifest));
+  snapshot.segments.clear();
+  snapshot.documents.Clear();
+  for (ByteReader reader(manifest.value_or("")); !reader.done();) {
+    SegmentFiles files;
+    files.id = reader.Varint();
+    files.base_file = reader.Varint();
+    files.columns_file = reader.Varint();
+    if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
+    if (const auto file = graph_files.find(files.id); file != graph_files.end())
+      files.graphs_file = file->second;
+    // Unless its documents are stored elsewhere, what is open of it stays so.
+    const auto found =
+        std::find_if(before.segments.begin(), before.segments.end(), [&](const auto& segment) {
+          return segment->files.id == files.id && segment->files.base_file == files.base_file;
+        });
+    const auto old = found == before.segments.end() ? nullptr : *found;
+    DocSet dead;
+    const std::string dead_key = keys::Dead(files.id);
+    if (old != nullptr && changed != nullptr && !changed->contains(dead_key)) {
+      dead = old->dead;
+    } else {
+      GANNET_ASSIGN_OR_RETURN(const auto bytes, read(dead_key));
+      if (bytes) {
+        GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
+      }
+    }
+    GANNET_ASSIGN_OR_RETURN(auto segment, SegmentLike(old, files, std::move(dead), sums));
+    snapshot.documents |= segment->live;
+    snapshot.segments.push_back(std::move(segment));
+  }
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<const StoredSettings>> Index::LoadSettings(const ReadMain& read) {
+  GANNET_ASSIGN_OR_RETURN(const auto stored, read(keys::kSettings));
   if (!stored) return std::shared_ptr<const StoredSettings>();
   StoredSettings settings{std::string(*stored), {}};
   const json::Value object = json::Value::Parse(settings.json);
   for (const auto& [name, size] : object["long"].members()) {
-    GANNET_ASSIGN_OR_RETURN(const auto value, txn.Get(main_, keys::LongSetting(name)));
+    GANNET_ASSIGN_OR_RETURN(const auto value, read(keys::LongSetting(name)));
     if (!value) return Status::Corruption("the setting " + name + " of " + dir_ + " is missing");
     settings.long_values.emplace(name, *value);
   }
   return std::make_shared<const StoredSettings>(std::move(settings));
 }
 
-Status Index::PutSettings(store::WriteTransaction& txn, const StoredSettings* before,
-                          const StoredSettings* after) {
+template <typename To>
+Status Index::PutSettings(To& to, const StoredSettings* before, const StoredSettings* after) {
   if (after == nullptr) return Status::Ok();
   static const StoredSettings kNeverSet;
   const auto& old = (before == nullptr ? kNeverSet : *before).long_values;
   for (const auto& [name, value] : old) {
     if (!after->long_values.contains(name))
-      GANNET_RETURN_IF_ERROR(txn.Delete(main_, keys::LongSetting(name)));
+      GANNET_RETURN_IF_ERROR(to.Delete(main_, keys::LongSetting(name)));
   }
   for (const auto& [name, value] : after->long_values) {
     const auto same = old.find(name);
     if (same == old.end() || same->second != value)
-      GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::LongSetting(name), value));
+      GANNET_RETURN_IF_ERROR(to.Put(main_, keys::LongSetting(name), value));
   }
-  return txn.Put(main_, keys::kSettings, after->json);
+  return to.Put(main_, keys::kSettings, after->json);
+}
+
+Result<std::shared_ptr<const SegmentView>> Index::SegmentLike(
+    const std::shared_ptr<const SegmentView>& old, const SegmentFiles& files, DocSet dead,
+    const FileSums& sums) {
+  if (old == nullptr) return OpenSegment(files, std::move(dead), sums);
+  Commit commit;
+  commit.dead = dead - old->dead;
+  if (files.columns_file != old->files.columns_file)
+    commit.columns.emplace_back(files.id, files.columns_file);
+  if (files.graphs_file != old->files.graphs_file)
+    commit.graphs.emplace_back(files.id, files.graphs_file);
+  GANNET_ASSIGN_OR_RETURN(auto changed, Changed(*old, commit, sums));
+  return changed == nullptr ? old : std::move(changed);
 }
 
 std::string Index::FilePath(uint64_t number) const {
@@ -410,12 +470,6 @@ Result<Index::ExternalIds> Index::ReadExternalIds() {
   return ExternalIds(std::move(txn), external_ids_);
 }
 
-Status Index::PutSums(store::WriteTransaction& txn, const FileSums& sums) {
-  std::string bytes;
-  sums.AppendTo(bytes);
-  return txn.Put(main_, keys::kFileSums, bytes);
-}
-
 Status Index::WriteMissingSums() {
   {
     GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
@@ -423,25 +477,23 @@ Status Index::WriteMissingSums() {
     if (stored || snapshot_->segments.empty()) return Status::Ok();
   }
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-  GANNET_RETURN_IF_ERROR(PutSums(txn, SumsOf(*snapshot_)));
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kFileSums, SumsOf(*snapshot_).bytes()));
   return txn.Commit();
 }
 
-Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& after) {
-  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-  if (commit.clear) GANNET_RETURN_IF_ERROR(txn.Clear(external_ids_));
+template <typename To>
+Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after) {
+  if (commit.clear) GANNET_RETURN_IF_ERROR(to.Clear(external_ids_));
   for (const std::string& id : commit.removed_external_ids) {
-    GANNET_RETURN_IF_ERROR(txn.Delete(external_ids_, ExternalIdKey(id)));
+    GANNET_RETURN_IF_ERROR(to.Delete(external_ids_, ExternalIdKey(id)));
   }
   // Sorted, so that neighbouring pages are written once: 16 times faster than in random order.
   std::sort(commit.new_external_ids.begin(), commit.new_external_ids.end(),
             [](const auto& a, const auto& b) { return HasKeyBefore(a.first, b.first); });
   for (const auto& [id, docid] : commit.new_external_ids) {
-    GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, ExternalIdKey(id),
-                                   {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
+    GANNET_RETURN_IF_ERROR(to.Put(external_ids_, ExternalIdKey(id),
+                                  {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
   }
-  if (env_->form() != store::Environment::kForm)
-    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
   std::string bytes;
   for (const auto& segment : after.segments) {
     const auto old = std::find_if(before.segments.begin(), before.segments.end(),
@@ -451,49 +503,70 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
     if (!same && !segment->dead.empty()) {
       bytes.clear();
       segment->dead.AppendTo(bytes);
-      GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::Dead(segment->files.id), bytes));
+      GANNET_RETURN_IF_ERROR(to.Put(main_, keys::Dead(segment->files.id), bytes));
     }
   }
   for (const auto& segment : before.segments) {
     const bool kept = std::any_of(after.segments.begin(), after.segments.end(),
                                   [&](const auto& s) { return s->files.id == segment->files.id; });
-    if (!kept) GANNET_RETURN_IF_ERROR(txn.Delete(main_, keys::Dead(segment->files.id)));
+    if (!kept) GANNET_RETURN_IF_ERROR(to.Delete(main_, keys::Dead(segment->files.id)));
   }
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ManifestOf(after)));
+  GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kManifest, ManifestOf(after)));
   if (const std::string graphs = GraphsOf(after); graphs != GraphsOf(before)) {
-    GANNET_RETURN_IF_ERROR(graphs.empty() ? txn.Delete(main_, keys::kGraphs)
-                                          : txn.Put(main_, keys::kGraphs, graphs));
+    GANNET_RETURN_IF_ERROR(graphs.empty() ? to.Delete(main_, keys::kGraphs)
+                                          : to.Put(main_, keys::kGraphs, graphs));
   }
   if (const FileSums sums = SumsOf(after); sums != SumsOf(before))
-    GANNET_RETURN_IF_ERROR(PutSums(txn, sums));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kFileSums, sums.bytes()));
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
-  GANNET_RETURN_IF_ERROR(PutSettings(txn, before.stored_settings.get(), commit.settings.get()));
+  GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kNextNumber, bytes));
+  GANNET_RETURN_IF_ERROR(PutSettings(to, before.stored_settings.get(), commit.settings.get()));
   if (commit.text_form)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
     bytes.clear();
     commit.fields->AppendTo(bytes);
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kFields, bytes));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kFields, bytes));
   }
   if (commit.primary_key)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kPrimaryKey, *commit.primary_key));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kPrimaryKey, *commit.primary_key));
   if (commit.distribution) {
     bytes.clear();
     for (const auto& [field, count] : *commit.distribution) {
       PutVarint(bytes, field);
       PutVarint(bytes, count);
     }
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDistribution, bytes));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kDistribution, bytes));
   }
   if (commit.dictionary)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDictionary, *commit.dictionary));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kDictionary, *commit.dictionary));
   if (commit.updated_at)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kUpdatedAt, *commit.updated_at));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kUpdatedAt, *commit.updated_at));
   if (commit.last_batch)
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kLastBatch, *commit.last_batch));
+    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kLastBatch, *commit.last_batch));
+  return Status::Ok();
+}
+
+Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& after) {
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+  if (env_->form() != store::Environment::kForm)
+    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
+  GANNET_RETURN_IF_ERROR(WriteTo(txn, commit, before, after));
   return txn.Commit();
+}
+
+Result<std::string> Index::DeltaOf(Commit& commit, const Snapshot& before, const Snapshot& after) {
+  const std::array tables = Tables();
+  DeltaWriter delta(tables);
+  GANNET_RETURN_IF_ERROR(WriteTo(delta, commit, before, after));
+  // An index that another version has made may begin with another one.
+  GANNET_RETURN_IF_ERROR(delta.Put(main_, keys::kTextForm, TextFormValue(after.text_form)));
+  return delta.Take();
+}
+
+std::array<NamedTable, 2> Index::Tables() const {
+  return {NamedTable{"main", main_}, NamedTable{"external_ids", external_ids_}};
 }
 
 NewFiles::~NewFiles() {
@@ -518,7 +591,8 @@ Result<bool> Index::IsStored(const Snapshot& after) {
 }
 
 Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment,
-                                                          const Commit& commit) {
+                                                          const Commit& commit,
+                                                          const FileSums& sums) {
   const uint64_t columns_file = FileOf(commit.columns, segment.files.id),
                  graphs_file = FileOf(commit.graphs, segment.files.id);
   if (columns_file == 0 && graphs_file == 0 && !commit.dead.Intersects(segment.live))
@@ -533,12 +607,12 @@ Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& seg
   }
   if (graphs_file != 0) {
     copy->files.graphs_file = graphs_file;
-    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(graphs_file));
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(graphs_file, sums));
     GANNET_ASSIGN_OR_RETURN(copy->graphs, segment::GraphsReader::Open(file, copy->vectors));
   }
   if (columns_file != 0) {
     copy->files.columns_file = columns_file;
-    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(columns_file));
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(columns_file, sums));
     GANNET_ASSIGN_OR_RETURN(copy->columns, segment::ColumnsReader::Open(file));
   }
   return std::shared_ptr<const SegmentView>(std::move(copy));
@@ -574,10 +648,7 @@ Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Comm
   return segments;
 }
 
-Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust,
-                    NewFiles* files) {
-  const std::lock_guard lock(commit_mutex_);
-  const std::shared_ptr<const Snapshot> before = snapshot();
+Status Index::Apply(Commit commit, const Adjust& adjust, NewFiles* files) {
   NewFiles own(*this);
   if (files == nullptr) {
     for (const SegmentFiles& added : commit.added) own.Add(added.base_file);
@@ -585,26 +656,38 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
     for (const auto& [id, file] : commit.graphs) own.Add(file);
     files = &own;
   }
-  if (adjust) GANNET_RETURN_IF_ERROR(adjust(*before, commit));
-  auto after = std::make_shared<Snapshot>(*before);
+  if (const auto log = TheLog()) return ApplyByLog(*log, commit, adjust, *files);
+  return ApplyNow(commit, adjust, *files);
+}
+
+Result<std::shared_ptr<Snapshot>> Index::Prepare(Commit& commit, const Adjust& adjust,
+                                                 const Snapshot& before) {
+  if (adjust) GANNET_RETURN_IF_ERROR(adjust(before, commit));
+  auto after = std::make_shared<Snapshot>(before);
   ++after->version;
   ApplyValues(commit, *after);
   GANNET_ASSIGN_OR_RETURN(after->segments, SegmentsAfter(after->segments, commit));
   after->documents.Clear();
   for (const auto& segment : after->segments) after->documents |= segment->live;
-
   if (!commit.added.empty() || !commit.columns.empty() || !commit.graphs.empty()) {
     GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
   }
+  return after;
+}
+
+Status Index::ApplyNow(Commit& commit, const Adjust& adjust, NewFiles& files) {
+  const std::lock_guard lock(commit_mutex_);
+  const std::shared_ptr<const Snapshot> before = snapshot();
+  GANNET_ASSIGN_OR_RETURN(auto after, Prepare(commit, adjust, *before));
   if (const Status status = Write(commit, *before, *after); !status.ok()) {
     // A failed write of the root page may have reached the disk: the record tells.
     const auto stored = IsStored(*after);
     // Unknown: the files stay for the record that may name them; the next start sweeps those that
     // it does not.
-    if (!stored.ok()) files->Keep();
+    if (!stored.ok()) files.Keep();
     if (!stored.ok() || !*stored) return status;
   }
-  files->Keep();
+  files.Keep();
   Publish(*before, std::move(after));
   return Status::Ok();
 }

@@ -8,19 +8,26 @@
 // already), drops others and marks documents dead. A file that the manifest does not name is
 // removed by Sweep, and only by it.
 //
+// In a cluster the commit is a record first: the operations of that transaction as bytes, which a
+// log takes. Whoever applies a record, the machine that made it or another, holds the same bytes
+// afterwards.
+//
 // Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises
 // them).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "index/delta.h"
 #include "index/file_sums.h"
 #include "index/snapshot.h"
 #include "store/env.h"
@@ -57,6 +64,31 @@ struct Commit {
 // What makes words of texts in an index with these settings.
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form);
 
+// Takes commits before they are applied: the log of a cluster (docs/design/cluster.md). One for the
+// process, of which every index knows.
+class CommitLog {
+ public:
+  enum class End {
+    kApplied,     // the record is in the log, and ApplyRecord has applied it
+    kNotWritten,  // it is not in the log and never will be
+    kUnknown,     // nobody can say any more
+  };
+  struct Outcome {
+    End end;
+    Status status;  // ok only where it is applied
+  };
+  virtual ~CommitLog() = default;
+  // Returns when the outcome is known. Called by a thread of a batch or a merge, which may wait for
+  // long. files: what the record may name. prepare: called at most once, when every record before
+  // is applied; makes the delta of the record. What it fails with is the status of kNotWritten.
+  virtual Outcome Append(const std::string& dir, const std::vector<uint64_t>& files,
+                         const std::function<Result<std::string>()>& prepare) = 0;
+  // Numbers of files that this process makes are not below it: no two leaders give one number.
+  virtual uint64_t first_number() const = 0;
+  // Whether this process may commit at present. What is done in the background waits until it may.
+  virtual bool leads() const = 0;
+};
+
 class Index;
 
 // Files that a job writes. They are removed with it, unless a commit has taken them over.
@@ -68,6 +100,7 @@ class NewFiles {
   // number: of a file that is there or will be.
   void Add(uint64_t number) { numbers_.push_back(number); }
   void Keep() { numbers_.clear(); }
+  const std::vector<uint64_t>& numbers() const { return numbers_; }
 
  private:
   const Index& index_;
@@ -89,7 +122,7 @@ class Index {
 
   std::shared_ptr<const Snapshot> snapshot() const;
   // A number for a new segment or file, never given before.
-  uint64_t NextNumber() { return next_number_.fetch_add(1); }
+  uint64_t NextNumber();
   std::string FilePath(uint64_t number) const;
   void RemoveFile(uint64_t number) const noexcept;
 
@@ -115,8 +148,18 @@ class Index {
   // snapshot the commit will follow; may complete the commit. files: those of the commit, which it
   // takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if
   // not.
-  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {},
-               NewFiles* files = nullptr);
+  using Adjust = std::function<Status(const Snapshot&, Commit&)>;
+  Status Apply(Commit commit, const Adjust& adjust = {}, NewFiles* files = nullptr);
+
+  // Where the commits of this process go from now on, instead of being applied at once. Null: none.
+  static void SetLog(std::shared_ptr<CommitLog> log);
+  // Whether commits of this process are taken: always without a log.
+  static bool Leads();
+
+  // Applies a record of the log: durable, then visible. `delta` is what `CommitLog::Append` got, of
+  // this index on any machine; the files that it names are in their places. Corruption: the delta
+  // or one of the files is damaged. False: it was applied before. A failure changes nothing.
+  Result<bool> ApplyRecord(uint64_t sequence, std::string_view delta);
 
   // Makes a folder that holds the last committed state, as Open finds it: a copy of the record, and
   // the files of segments by further names, or copied where the file system has no such. Commits
@@ -144,18 +187,43 @@ class Index {
   // A copy with the dead documents, the columns and the graphs of a commit; null: it says nothing
   // of the segment.
   Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment,
-                                                     const Commit& commit);
+                                                     const Commit& commit,
+                                                     const FileSums& sums = {});
+  // What the commit makes of `before`. Its new segments are open.
+  Result<std::shared_ptr<Snapshot>> Prepare(Commit& commit, const Adjust& adjust,
+                                            const Snapshot& before);
+  static std::shared_ptr<CommitLog> TheLog();
+  std::array<NamedTable, 2> Tables() const;
+  Status ApplyNow(Commit& commit, const Adjust& adjust, NewFiles& files);
+  Status ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, NewFiles& files);
+  // Reads a value of the table `main`.
+  using ReadMain = std::function<Result<std::optional<std::string_view>>(std::string_view)>;
+  // Keys of `main` that have changed since a snapshot; null: all.
+  using ChangedKeys = std::set<std::string, std::less<>>;
+  // The stored state, with what has not changed taken from `before`.
+  Result<std::shared_ptr<Snapshot>> ReadSnapshot(const ReadMain& read, const ChangedKeys* changed,
+                                                 const Snapshot& before);
+  Status ReadSegments(const ReadMain& read, const ChangedKeys* changed, const Snapshot& before,
+                      Snapshot& snapshot);
+  // A segment as the record says it is. old: as it was, or null.
+  Result<std::shared_ptr<const SegmentView>> SegmentLike(
+      const std::shared_ptr<const SegmentView>& old, const SegmentFiles& files, DocSet dead,
+      const FileSums& sums);
   // Whether the record is that of `after`, which a commit that has failed was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
   Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
-  Status PutSums(store::WriteTransaction& txn, const FileSums& sums);
+  // What a commit writes, in order. To: WriteTransaction, or DeltaWriter.
+  template <typename To>
+  Status WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after);
+  // The same as bytes.
+  Result<std::string> DeltaOf(Commit& commit, const Snapshot& before, const Snapshot& after);
   // For an index of before, which has none. Where it fails the index is as it was.
   Status WriteMissingSums();
-  Result<std::shared_ptr<const StoredSettings>> LoadSettings(const store::ReadTransaction& txn);
+  Result<std::shared_ptr<const StoredSettings>> LoadSettings(const ReadMain& read);
   // after: null, or settings that replace those of before.
-  Status PutSettings(store::WriteTransaction& txn, const StoredSettings* before,
-                     const StoredSettings* after);
+  template <typename To>
+  Status PutSettings(To& to, const StoredSettings* before, const StoredSettings* after);
   // The record of an index without documents.
   Status WriteFirst();
   // Calls `each` with the names of the files beside each other in `segments`.

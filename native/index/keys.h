@@ -14,7 +14,8 @@ inline constexpr std::string_view kManifest = "manifest", kSettings = "settings"
                                   kDistribution = "distribution", kDictionary = "dictionary",
                                   kUpdatedAt = "updated_at", kLastBatch = "last_batch",
                                   kNextNumber = "next_number", kGraphs = "graphs",
-                                  kTextForm = "text_form", kFileSums = "file_sums";
+                                  kTextForm = "text_form", kFileSums = "file_sums",
+                                  kRecord = "record";
 // The key of the dead documents of a segment begins so.
 inline constexpr std::string_view kDeadPrefix = "dead/";
 // And that of a long setting; its name follows.
@@ -23,7 +24,7 @@ inline constexpr std::string_view kLongSettingPrefix = "settings/";
 inline bool IsKnown(std::string_view key) {
   for (const std::string_view known :
        {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary, kUpdatedAt,
-        kLastBatch, kNextNumber, kGraphs, kTextForm, kFileSums}) {
+        kLastBatch, kNextNumber, kGraphs, kTextForm, kFileSums, kRecord}) {
     if (key == known) return true;
   }
   return false;
@@ -31,6 +32,12 @@ inline bool IsKnown(std::string_view key) {
 
 inline std::string LongSetting(std::string_view name) {
   return std::string(kLongSettingPrefix).append(name);
+}
+
+// Whether a record of a log may write it.
+inline bool IsOfRecords(std::string_view key) {
+  return (IsKnown(key) && key != kRecord) || key.starts_with(kDeadPrefix) ||
+         key.starts_with(kLongSettingPrefix);
 }
 
 inline std::string Dead(SegmentId id) {

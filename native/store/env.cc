@@ -85,14 +85,7 @@ ReadTransaction::~ReadTransaction() {
 }
 Result<std::optional<std::string_view>> ReadTransaction::Get(Table table,
                                                              std::string_view key) const {
-  MDB_val k = ToVal(key), value;
-  const int code = mdb_get(txn_, table.dbi, &k, &value);
-  if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
-  GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
-  if (!environment_->sealed_) return std::optional(FromVal(value));
-  const auto unsealed = Unsealed(table.seed, key, FromVal(value));
-  if (!unsealed) return environment_->Damaged(key);
-  return unsealed;
+  return environment_->Get(txn_, table, key);
 }
 uint64_t ReadTransaction::Count(Table table) const {
   MDB_stat stat;
@@ -111,6 +104,10 @@ WriteTransaction::~WriteTransaction() {
   if (txn_ == nullptr) return;
   mdb_txn_abort(txn_);
   environment_->Ended();
+}
+Result<std::optional<std::string_view>> WriteTransaction::Get(Table table,
+                                                              std::string_view key) const {
+  return environment_->Get(txn_, table, key);
 }
 Status WriteTransaction::Put(Table table, std::string_view key, std::string_view value) {
   MDB_val k = ToVal(key), v{value.size() + kSumBytes, nullptr};
@@ -179,6 +176,18 @@ Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string
   GANNET_RETURN_IF_ERROR(environment->Check().status());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
   return environment;
+}
+
+Result<std::optional<std::string_view>> Environment::Get(MDB_txn* txn, Table table,
+                                                         std::string_view key) const {
+  MDB_val k = ToVal(key), value;
+  const int code = mdb_get(txn, table.dbi, &k, &value);
+  if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
+  GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
+  if (!sealed_) return std::optional(FromVal(value));
+  const auto unsealed = Unsealed(table.seed, key, FromVal(value));
+  if (!unsealed) return Damaged(key);
+  return unsealed;
 }
 
 Status Environment::Damaged(std::string_view key) const {

@@ -67,6 +67,8 @@ class WriteTransaction {
   WriteTransaction& operator=(WriteTransaction&&) = delete;
   ~WriteTransaction();
 
+  // As ReadTransaction::Get, with what this transaction has written; valid until its next write.
+  Result<std::optional<std::string_view>> Get(Table table, std::string_view key) const;
   Status Put(Table table, std::string_view key, std::string_view value);
   Status Delete(Table table, std::string_view key);  // an absent key is ok
   Status Clear(Table table);
@@ -142,6 +144,9 @@ class Environment {
   Status RemoveLockFile() const;
   Result<Table> OpenTable(WriteTransaction& transaction, const char* name);
   Status Damaged(std::string_view key) const;
+  // The value of a key, without its checksum.
+  Result<std::optional<std::string_view>> Get(MDB_txn* txn, Table table,
+                                              std::string_view key) const;
   // Opens the file as env_, and the tables that were open. REQUIRES: env_ is null.
   Status OpenFile();
   Result<MDB_txn*> Begin(unsigned flags);

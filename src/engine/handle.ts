@@ -195,6 +195,11 @@ export class IndexHandle {
     return JSON.parse(await this.track(outcome)) as BatchOutcome;
   }
 
+  /** See `NativeAddon.applyRecord`. */
+  applyRecord(sequence: number, delta: Buffer): Promise<boolean> {
+    return this.track(this.#native.applyRecord(this.#handle, sequence, delta));
+  }
+
   async compact(): Promise<void> {
     await this.track(this.#native.compactIndex(this.#handle));
   }

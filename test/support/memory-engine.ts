@@ -100,6 +100,20 @@ export class MemoryEngine implements NativeAddon {
     return Promise.resolve();
   }
 
+  setCommitLog(): void {}
+
+  lead(): void {}
+
+  prepareCommit(): Promise<Buffer> {
+    return Promise.reject(new Error('This engine keeps no log'));
+  }
+
+  endCommit(): void {}
+
+  applyRecord(): Promise<boolean> {
+    return Promise.reject(new Error('This engine keeps no log'));
+  }
+
   isMerging(handle: number): boolean {
     return this.merging.has(handle);
   }

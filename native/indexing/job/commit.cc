@@ -133,7 +133,10 @@ class Job {
         batch_.commit.new_external_ids.emplace_back(document.id(), document.docid);
     }
     std::string outcome;
-    const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) {
+    const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) -> Status {
+      // This machine leads the cluster no more, or again: docids were given by another one since.
+      if (now.last_batch != batch_.before->last_batch)
+        return Status::Cancelled("Another batch was committed meanwhile.");
       GANNET_ASSIGN_OR_RETURN(const uint64_t documents, FollowMerges(now, batch_.written, commit));
       outcome = OutcomeJson(job_, outcomes_, documents);
       commit.last_batch = "{\"batchUid\":" + std::to_string(job_.batch_uid) +

@@ -1,0 +1,108 @@
+// Commits as records: made for a log, and applied from it.
+#include <array>
+#include <atomic>
+#include <optional>
+
+#include "base/bytes.h"
+#include "index/delta.h"
+#include "index/index.h"
+#include "index/keys.h"
+
+namespace gannet::index {
+namespace {
+
+std::mutex log_mutex;  // guards the_log
+std::shared_ptr<CommitLog> the_log;
+// So that a process without a log takes no lock.
+std::atomic<bool> has_log{false};
+
+}  // namespace
+
+void Index::SetLog(std::shared_ptr<CommitLog> log) {
+  const std::lock_guard lock(log_mutex);
+  has_log = log != nullptr;
+  the_log = std::move(log);
+}
+
+std::shared_ptr<CommitLog> Index::TheLog() {
+  if (!has_log.load(std::memory_order_relaxed)) return nullptr;
+  const std::lock_guard lock(log_mutex);
+  return the_log;
+}
+
+bool Index::Leads() {
+  const auto log = TheLog();
+  return log == nullptr || log->leads();
+}
+
+uint64_t Index::NextNumber() {
+  if (const auto log = TheLog()) {
+    const uint64_t first = log->first_number();
+    for (uint64_t next = next_number_.load();
+         next < first && !next_number_.compare_exchange_weak(next, first);) {
+    }
+  }
+  return next_number_.fetch_add(1);
+}
+
+Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, NewFiles& files) {
+  // Not locked between the record and its end: whoever applies records needs the lock.
+  const auto prepare = [&]() -> Result<std::string> {
+    const std::lock_guard lock(commit_mutex_);
+    const std::shared_ptr<const Snapshot> before = snapshot();
+    GANNET_ASSIGN_OR_RETURN(const auto after, Prepare(commit, adjust, *before));
+    return DeltaOf(commit, *before, *after);
+  };
+  CommitLog::Outcome outcome = log.Append(dir_, files.numbers(), prepare);
+  // Unknown: the files stay for the record that may name them.
+  if (outcome.end != CommitLog::End::kNotWritten) files.Keep();
+  return std::move(outcome.status);
+}
+
+Result<bool> Index::ApplyRecord(uint64_t sequence, std::string_view delta) {
+  const std::lock_guard lock(commit_mutex_);
+  const std::shared_ptr<const Snapshot> before = snapshot();
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+  const auto applied = [](const auto& txn, store::Table main) -> Result<uint64_t> {
+    GANNET_ASSIGN_OR_RETURN(const auto value, txn.Get(main, keys::kRecord));
+    return value && value->size() == sizeof(uint64_t) ? LoadFixed<uint64_t>(value->data()) : 0;
+  };
+  GANNET_ASSIGN_OR_RETURN(const uint64_t last, applied(txn, main_));
+  if (sequence <= last) return false;
+  if (env_->form() != store::Environment::kForm)
+    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
+  ChangedKeys changed;
+  const std::array tables = Tables();
+  GANNET_RETURN_IF_ERROR(EachWrite(delta, tables, [&](const DeltaWrite& write) -> Status {
+    if (write.table.dbi == main_.dbi) {
+      if (write.kind == DeltaKind::kClear || !keys::IsOfRecords(write.key))
+        return Status::Corruption("a record of the log names what is none of an index");
+      changed.emplace(write.key);
+    }
+    switch (write.kind) {
+      case DeltaKind::kPut: return txn.Put(write.table, write.key, write.value);
+      case DeltaKind::kRemove: return txn.Delete(write.table, write.key);
+      case DeltaKind::kClear: return txn.Clear(write.table);
+    }
+    return Status::Ok();
+  }));
+  std::string number;
+  PutFixed<uint64_t>(number, sequence);
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kRecord, number));
+  // The new files are opened before anything is committed: a damaged one changes nothing.
+  const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
+  GANNET_ASSIGN_OR_RETURN(auto after, ReadSnapshot(read, &changed, *before));
+  after->version = before->version + 1;
+  GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
+  if (const Status status = txn.Commit(); !status.ok()) {
+    // As in ApplyNow.
+    GANNET_ASSIGN_OR_RETURN(const auto now, env_->Read());
+    GANNET_ASSIGN_OR_RETURN(const uint64_t stored, applied(now, main_));
+    if (stored != sequence) return status;
+  }
+  has_manifest_ = true;
+  Publish(*before, std::move(after));
+  return true;
+}
+
+}  // namespace gannet::index
