@@ -27,6 +27,11 @@ export class Moments {
     this.#elapsed = clock.elapsed?.() ?? 0;
   }
 
+  /** What is given out from now on is later. */
+  notBefore(time: number): void {
+    this.#last = Math.max(this.#last, time);
+  }
+
   next(): number {
     const elapsed = this.#clock.elapsed?.() ?? 0;
     const passed = this.#last + Math.max(0, elapsed - this.#elapsed);

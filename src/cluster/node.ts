@@ -226,6 +226,11 @@ export class ClusterNode {
     return { kind: 'no_leader', retryAfterSeconds: 1 };
   }
 
+  /** Of the present term, while this node may write. */
+  get epochLed(): Epoch | null {
+    return this.#readyTerm()?.epoch ?? null;
+  }
+
   /**
    * Stores files that a commit is about to name. Throws `NoLeaderError`, or what the object store says. Call `release`
    * when the commit does not follow.

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { openFilesMax } from '../base/open-files.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -68,7 +69,7 @@ export interface IndexSummary {
  */
 export class IndexEntry {
   readonly uuid: string;
-  readonly createdAt: string;
+  createdAt: string;
   summary: IndexSummary;
   /** A batch of the index is running. */
   isIndexing = false;
@@ -158,6 +159,8 @@ export class IndexRegistry {
   readonly #dir: string;
   readonly #entries = new Map<string, IndexEntry>();
   readonly #unlisted = new Set<string>();
+  /** Without a uid: of a batch that has not ended, or known by records of a cluster only. */
+  readonly #unnamed = new Set<IndexEntry>();
   readonly #open = new Set<IndexEntry>();
   #sorted: [string, IndexEntry][] | null = null;
   readonly #limits: OpenLimits;
@@ -205,22 +208,9 @@ export class IndexRegistry {
    * crash.
    */
   create(createdAt: string): IndexEntry {
-    const entry = new IndexEntry(this, {
-      uuid: randomUUID(),
-      createdAt,
-      summary: {
-        primaryKey: null,
-        updatedAt: createdAt,
-        numberOfDocuments: 0,
-        rawDocumentDbSize: 0,
-        diskBytes: 0,
-        usedBytes: 0,
-        numberOfEmbeddings: 0,
-        numberOfEmbeddedDocuments: 0,
-        fieldDistribution: {},
-      },
-    });
+    const entry = new IndexEntry(this, newRecord(randomUUID(), createdAt));
     entry.isNew = true;
+    this.#unnamed.add(entry);
     mkdirSync(this.#dirOf(entry.uuid), { recursive: true });
     entry.refresh();
     return entry;
@@ -233,7 +223,10 @@ export class IndexRegistry {
   apply(changes: ReadonlyMap<string, IndexEntry | null>): void {
     for (const [uid, entry] of changes) {
       if (entry === null) this.#entries.delete(uid);
-      else this.#entries.set(uid, entry);
+      else {
+        this.#entries.set(uid, entry);
+        this.#unnamed.delete(entry);
+      }
     }
     this.#sorted = null;
   }
@@ -250,9 +243,53 @@ export class IndexRegistry {
     this.#unlisted.delete(uid);
   }
 
+  // --- Records of a cluster -------------------------------------------------------------------------
+
+  /** The index of a folder, as records name it: also one that has no uid yet, and whose folder is not there yet. */
+  byUuid(uuid: string): IndexEntry {
+    for (const entry of [...this.#entries.values(), ...this.#unnamed]) {
+      if (entry.uuid === uuid) return entry;
+    }
+    const entry = new IndexEntry(this, newRecord(uuid, rfc3339(0)));
+    this.#unnamed.add(entry);
+    this.#ensureFolder(entry);
+    return entry;
+  }
+
+  /**
+   * Takes over what another node has recorded. Resolves once the folders of indexes that no uid has any more are erased.
+   * @param changes by uid; undefined: removed
+   */
+  async reload(changes: ReadonlyMap<string, IndexRecord | undefined>): Promise<void> {
+    const left = new Set<IndexEntry>();
+    const next = new Map<string, IndexEntry | null>();
+    for (const [uid, record] of changes) {
+      const before = this.#entries.get(uid);
+      if (before !== undefined) left.add(before);
+      next.set(uid, record === undefined ? null : this.#entryOf(record));
+    }
+    this.apply(next);
+    const named = new Set(this.#entries.values());
+    for (const entry of left) if (!named.has(entry)) await this.discard(entry);
+  }
+
+  #entryOf(record: IndexRecord): IndexEntry {
+    const entry = this.byUuid(record.uuid);
+    entry.createdAt = record.createdAt;
+    entry.summary = record.summary;
+    return entry;
+  }
+
+  #ensureFolder(entry: IndexEntry): void {
+    const dir = this.#dirOf(entry.uuid);
+    entry.isNew = !existsSync(join(dir, 'index.mdb'));
+    mkdirSync(dir, { recursive: true });
+  }
+
   /** Closes an index and erases its folder. */
   async discard(entry: IndexEntry): Promise<void> {
     this.#open.delete(entry);
+    this.#unnamed.delete(entry);
     await entry.discard();
     await rm(this.#dirOf(entry.uuid), { recursive: true, force: true });
   }
@@ -361,6 +398,13 @@ function checkAgainst({ uuid, createdAt, summary }: IndexEntry, state: IndexStat
     `The index in the folder ${uuid} is not the one of the store: it has ${state.numberOfDocuments} documents of ` +
       `${state.updatedAt ?? createdAt}, and the store knows ${summary.numberOfDocuments} of ${summary.updatedAt}.`,
   );
+}
+
+function newRecord(uuid: string, createdAt: string): IndexRecord {
+  const none = { numberOfDocuments: 0, numberOfEmbeddings: 0, numberOfEmbeddedDocuments: 0 };
+  const bytes = { rawDocumentDbSize: 0, diskBytes: 0, usedBytes: 0 };
+  const summary = { primaryKey: null, updatedAt: createdAt, ...none, ...bytes };
+  return { uuid, createdAt, summary: { ...summary, fieldDistribution: {} } };
 }
 
 function lastUse({ openHandle }: IndexEntry): number {

@@ -1,7 +1,7 @@
 import type { TaskType } from '../contract/tasks.ts';
 import { linksOf, type TaskRecord } from './memory-table.ts';
 import { removeFile } from './payload-folder.ts';
-import type { Transaction } from './store.ts';
+import type { PayloadFile, Transaction } from './store.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { NONE, TASKS_PER_CHUNK } from './task-chunk.ts';
 import type { TaskRow } from '../contract/task-types.ts';
@@ -78,6 +78,10 @@ class Registration implements TransactionPart {
     if (this.#files.length === 0) return;
     await Promise.all(this.#moves);
     this.#context.payloads.sync();
+  }
+
+  get files(): PayloadFile[] {
+    return this.#files.map((uid) => ({ uid, path: this.#context.payloads.file(uid) }));
   }
 
   #append(task: NewTask, uid: number, stage: Stage): void {

@@ -162,6 +162,12 @@ export class CrashRecord {
     this.#write();
   }
 
+  /** Takes `excuse` back: batches run again. */
+  resume(): void {
+    this.#isExcused = false;
+    this.#write();
+  }
+
   get hasSuspects(): boolean {
     return this.#suspects.size > 0;
   }

@@ -18,6 +18,12 @@ export class FeatureStore {
     this.#current = Object.fromEntries(
       FEATURES.map((name) => [name, stored[name] === true || launchFlags[name] === true]),
     ) as FeatureSet;
+    this.#records.onForeign = () => {
+      const now = this.#records.get(KEY) ?? {};
+      this.#current = Object.fromEntries(
+        FEATURES.map((name) => [name, now[name] === true]),
+      ) as FeatureSet;
+    };
   }
 
   get(): FeatureSet {

@@ -1,8 +1,9 @@
 import type { TaskStatus, TaskType } from '../contract/tasks.ts';
-import type { Store } from './store.ts';
+import { type ChangedKeys, keysOf, type Store } from './store.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import {
   NONE,
+  PROCESSING,
   STATUS_CODES,
   STATUS_OF_CODE,
   TaskChunk,
@@ -87,6 +88,55 @@ export class MemoryTable implements TaskTable {
       const row = store.tasks.get(uid);
       if (row !== undefined) this.linked.set(uid, linksOf(row, this.#ownIndex(uid)));
     }
+  }
+
+  /** Forgets which batches run. */
+  stopAll(store: Store): void {
+    this.chunks.forEach((chunk, number) => {
+      if (chunk?.status.includes(PROCESSING) === true) this.#reloadChunk(store, number);
+    });
+    this.nextBatchUid = this.storedBatchUids;
+  }
+
+  /** Takes over what another node has changed. @returns tasks that waited before and do not now */
+  reload(store: Store, changed: ChangedKeys): number[] {
+    for (const number of keysOf(changed, store.indexNames)) {
+      const name = store.indexNames.get(number);
+      if (name !== undefined) this.setIndexName(number, name);
+    }
+    const ended = keysOf(changed, store.chunks).flatMap((number) =>
+      this.#reloadChunk(store, number),
+    );
+    const batches = store.meta.get('nextBatchUid');
+    if (typeof batches === 'number') this.storedBatchUids = batches;
+    this.nextBatchUid = Math.max(this.nextBatchUid, this.storedBatchUids);
+    return ended;
+  }
+
+  #reloadChunk(store: Store, number: number): number[] {
+    const bytes = store.chunks.get(number);
+    const before = this.chunks[number];
+    const after = bytes === undefined ? undefined : TaskChunk.decode(bytes);
+    const ended: number[] = [];
+    this.chunks[number] = after;
+    this.digest.changed(number);
+    for (let i = 0; i < TASKS_PER_CHUNK; i++) {
+      const uid = number * TASKS_PER_CHUNK + i;
+      const [had, has] = [before?.type[i] ?? 0, after?.type[i] ?? 0].map((type) => type !== 0);
+      if (had && before!.batchUid[i] !== NONE) this.uncountInBatch(before!.batchUid[i]!);
+      if (has && after!.batchUid[i] !== NONE) this.countInBatch(after!.batchUid[i]!);
+      this.taskCount += Number(has) - Number(had);
+      if (has && uid >= this.nextTaskUid) this.nextTaskUid = uid + 1;
+      if (had && before!.status[i]! <= PROCESSING && !this.isEnqueued(uid)) ended.push(uid);
+      if (!has) this.linked.delete(uid);
+      else if (!had && (after!.flags[i]! & FLAG.linked) !== 0) {
+        const row = store.tasks.get(uid);
+        if (row !== undefined) this.linked.set(uid, linksOf(row, this.#ownIndex(uid)));
+      }
+      const time = after?.finishedAt[i];
+      if (has && time !== undefined && time > this.lastTime) this.lastTime = time;
+    }
+    return ended;
   }
 
   // --- Tasks ----------------------------------------------------------------------------------------

@@ -17,6 +17,13 @@ export class NotificationStore {
   constructor(store: Store) {
     this.#store = store;
     this.#table = store.table<string[]>('notifications');
+    this.reload();
+  }
+
+  /** Reads what is stored anew. */
+  reload(): void {
+    this.#webhooks.clear();
+    this.#waiting.clear();
     for (const { key, value } of this.#table.getRange()) {
       this.published(Number(key), value);
     }

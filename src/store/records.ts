@@ -19,7 +19,15 @@ export class Records<V> {
     this.#store = store;
     this.#table = store.table<V>(name);
     for (const { key, value } of this.#table.getRange()) this.#values.set(key, value);
+    store.onForeign((changed) => {
+      const keys = (changed.get(this.#table.name) ?? []) as readonly string[];
+      for (const key of keys) this.#set(key, this.#table.get(key));
+      if (keys.length > 0) this.onForeign?.();
+    });
   }
+
+  /** Called after changes that another node of a cluster has made. */
+  onForeign: (() => void) | null = null;
 
   /** Grows with every change. */
   get generation(): number {

@@ -1,6 +1,8 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
+import { decodeDelta, encodeDelta, type Write } from '../cluster/delta.ts';
+import { NoLeaderError } from '../cluster/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { TaskRow } from '../contract/task-types.ts';
@@ -16,6 +18,44 @@ const SUMS_TABLE = 'sums';
 const SUMS_KEY = 'form';
 /** 1: values carry checksums. 2: long values are stored apart. */
 const SUMS_FORM = '2';
+
+/** In `meta`: where the data stands in the log of its cluster. */
+const CLUSTER_KEY = 'cluster';
+
+export interface ClusterState {
+  /** Of the cluster. */
+  id: string;
+  /** The last record that is applied. */
+  applied: number;
+}
+
+/** The file of a payload, which belongs to the task of this uid. */
+export interface PayloadFile {
+  readonly uid: number;
+  readonly path: string;
+}
+
+/** Takes the commits of the store in a cluster. */
+export interface StoreLog {
+  /**
+   * Resolves once the record is applied by `Store.applyRecord`; rejects when it never will be, or nobody knows.
+   * @param build called when its turn has come
+   */
+  commit(files: readonly PayloadFile[], build: () => Buffer): Promise<void>;
+}
+
+/** By table. */
+export type ChangedKeys = ReadonlyMap<string, readonly (string | number)[]>;
+
+/** The keys of a table that a record has changed. */
+export function keysOf<K extends string | number>(
+  changed: ChangedKeys,
+  { name }: Table<never, K> | Table<unknown, K>,
+): readonly K[] {
+  return (changed.get(name) ?? []) as readonly K[];
+}
+
+export type ForeignListener = (changed: ChangedKeys) => void;
 
 /** Tables of other parts of the server. */
 const PART_PREFIX = 'x-';
@@ -35,6 +75,13 @@ export class Store {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #open = new Map<string, Table<never, never>>();
   readonly #sealing: Sealing = { sealed: true };
+  #log: StoreLog | null = null;
+  /** The commit that is a record now. `changed`: it is applied. */
+  #own: { readonly delta: Buffer; changed: ChangedKeys | null } | null = null;
+  readonly #listeners: ForeignListener[] = [];
+  /** Number of records of other nodes. */
+  #foreign = 0;
+  #cluster: ClusterState | null = null;
   /** Task uid -> what was asked; written once, but for what became of it on other servers. */
   readonly tasks: Table<TaskRow, number>;
   /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
@@ -99,7 +146,7 @@ export class Store {
       encoding: 'binary',
       ...(keyEncoding === undefined ? {} : { keyEncoding }),
     });
-    const table = new Table<V, K>(name, database, encoding, this.#sealing, long);
+    const table = new Table<V, K>(name, database, encoding, this.#sealing, keyEncoding, long);
     this.#open.set(name, table as unknown as Table<never, never>);
     return table;
   }
@@ -138,13 +185,111 @@ export class Store {
   /**
    * One transaction of all that `write` puts and removes. Resolves once it is on disk.
    * REQUIRES: `write` reads nothing it has written, and neither awaits nor throws.
+   * @param files payloads that the tasks of the transaction refer to, which a cluster keeps with it
    */
-  async commit(write: (transaction: Transaction) => void): Promise<void> {
+  async commit(
+    write: (transaction: Transaction) => void,
+    files: readonly PayloadFile[] = [],
+  ): Promise<void> {
+    if (this.#log !== null) return this.#commitByLog(this.#log, write, files);
+    await this.#batch(() => write(new Transaction()));
+  }
+
+  async #batch(write: () => void): Promise<void> {
     try {
-      await this.#root.batch(() => write(new Transaction()));
+      await this.#root.batch(write);
     } catch (error) {
       throw await causeOf(error);
     }
+  }
+
+  // --- Records of a cluster -------------------------------------------------------------------------
+
+  /** From now on every commit is a record first, which `log` brings back to `applyRecord`. */
+  useLog(log: StoreLog): void {
+    this.#log = log;
+  }
+
+  /** Calls `listener` after each record that another node has made, with the keys that it has changed. */
+  onForeign(listener: ForeignListener): void {
+    this.#listeners.push(listener);
+  }
+
+  async #commitByLog(
+    log: StoreLog,
+    write: (transaction: Transaction) => void,
+    files: readonly PayloadFile[],
+  ): Promise<void> {
+    const writes: Write[] = [];
+    write(new Transaction(writes));
+    const delta = encodeDelta(writes);
+    const seen = this.#foreign;
+    const own = { delta, changed: null as ChangedKeys | null };
+    try {
+      await log.commit(files, () => {
+        // What is written was thought out before another leader has changed it.
+        if (this.#foreign !== seen) throw new NoLeaderError('Another node has led meanwhile');
+        this.#own = own;
+        return delta;
+      });
+    } catch (error) {
+      // It is another leader's record that says the same.
+      if (own.changed !== null) this.#tell(own.changed);
+      throw error;
+    } finally {
+      if (this.#own === own) this.#own = null;
+    }
+  }
+
+  /** Whether a record is that of the commit under way. */
+  isOwn(delta: Buffer): boolean {
+    return this.#own !== null && this.#own.delta.equals(delta);
+  }
+
+  /** Applies a record: durable, then visible. Throws `DamagedError`, and nothing has changed then. */
+  async applyRecord(state: ClusterState, delta: Buffer): Promise<void> {
+    const own = this.isOwn(delta) ? this.#own : null;
+    const writes = decodeDelta(delta, (name) => this.#tableNamed(name) !== null).map((write) => {
+      const table = this.#tableNamed(write.table)!;
+      return { table, key: table.keyOf(write), write };
+    });
+    await this.#batch(() => {
+      const transaction = new Transaction();
+      for (const { table, key, write } of writes) transaction.apply(table, key, write);
+      transaction.put(this.meta, CLUSTER_KEY, state);
+    });
+    this.#cluster = state;
+    const changed = new Map<string, (string | number)[]>();
+    for (const { table, key } of writes) {
+      const keys = changed.get(table.name);
+      if (keys === undefined) changed.set(table.name, [key]);
+      else keys.push(key);
+    }
+    if (own !== null) own.changed = changed;
+    else this.#tell(changed);
+  }
+
+  #tell(changed: ChangedKeys): void {
+    this.#foreign++;
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  /** Where this data stands in the log of its cluster; null: it is of none. */
+  get cluster(): ClusterState | null {
+    return (this.#cluster ??= (this.meta.get(CLUSTER_KEY) as ClusterState | undefined) ?? null);
+  }
+
+  /** Durable once resolved. */
+  async setCluster(state: ClusterState): Promise<void> {
+    await this.#batch(() => new Transaction().put(this.meta, CLUSTER_KEY, state));
+    this.#cluster = state;
+  }
+
+  #tableNamed(name: string): Table<unknown, string | number> | null {
+    const known = this.#open.get(name) as unknown as Table<unknown, string | number> | undefined;
+    if (known !== undefined) return known;
+    if (!name.startsWith(PART_PREFIX)) return null;
+    return this.#table<unknown, string | number>(name, 'json');
   }
 
   /** Whether nothing was ever recorded: a new store, or one whose file was lost. */
@@ -212,14 +357,26 @@ function hasFormatOfStores(file: string): boolean {
 
 /** The writes of one commit. */
 export class Transaction {
+  readonly #record: Write[] | null;
   #seen: Promise<boolean> | null = null;
 
+  /** @param record takes the writes, which do not reach the database then */
+  constructor(record: Write[] | null = null) {
+    this.#record = record;
+  }
+
   put<V, K extends string | number>(table: Table<V, K>, key: K, value: V): void {
-    this.#watch(table.put(key, value));
+    if (this.#record !== null) this.#record.push(...table.putWrites(key, value));
+    else this.#watch(table.put(key, value));
   }
 
   remove<V, K extends string | number>(table: Table<V, K>, key: K): void {
-    this.#watch(table.remove(key));
+    if (this.#record !== null) this.#record.push(...table.removeWrites(key));
+    else this.#watch(table.remove(key));
+  }
+
+  apply<V, K extends string | number>(table: Table<V, K>, key: K, write: Write): void {
+    this.#watch(table.apply(key, write));
   }
 
   /** A failure is reported by the commit; the writes share one promise that must not go unhandled. */

@@ -1,5 +1,7 @@
 import type { Database, RangeOptions } from 'lmdb';
 import { LONG_MARK, longApart, longTogether } from '../base/long-values.ts';
+import type { Write } from '../cluster/delta.ts';
+import { DamagedError } from '../cluster/errors.ts';
 import { ApiError } from '../contract/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { NativeAddon } from '../engine/native.ts';
@@ -42,6 +44,14 @@ const SUM_BYTES = 4;
 let loaded: NativeAddon | undefined;
 const addon = (): NativeAddon => (loaded ??= loadAddon());
 
+/** In records: numbers as four bytes, the most significant first. */
+function keyBytes(key: string | number): Buffer {
+  if (typeof key === 'string') return Buffer.from(key);
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(key);
+  return bytes;
+}
+
 /** Whether the values of a store carry checksums: all but those of an old one that is only read. */
 export interface Sealing {
   sealed: boolean;
@@ -68,6 +78,7 @@ export class Table<V, K extends string | number> {
   readonly #codec: Codec<V>;
   readonly #sealing: Sealing;
   readonly #long: Table<Buffer, string> | null;
+  readonly #keyEncoding: 'uint32' | undefined;
 
   /** @param long where long values of JSON objects are stored; null: the values are no such objects */
   constructor(
@@ -75,9 +86,11 @@ export class Table<V, K extends string | number> {
     database: Database<Buffer, K>,
     encoding: Encoding,
     sealing: Sealing,
+    keyEncoding?: 'uint32',
     long: Table<Buffer, string> | null = null,
   ) {
     this.name = name;
+    this.#keyEncoding = keyEncoding;
     this.#database = database;
     this.#codec = CODECS[encoding] as Codec<V>;
     this.#sealing = sealing;
@@ -145,6 +158,46 @@ export class Table<V, K extends string | number> {
       }
     }
     return this.#database.remove(key);
+  }
+
+  // --- Records of a cluster -------------------------------------------------------------------------
+
+  /** What `put` writes, for a record. */
+  putWrites(key: K, value: V): Write[] {
+    const writes: Write[] = [];
+    const rest = this.#putLong(key, value, (path, bytes) => {
+      writes.push(...this.#long!.putWrites(path, bytes));
+    });
+    const stored = this.#sealed(key, this.#codec.encode(rest, SUM_BYTES));
+    writes.push({ kind: 'put', table: this.name, key: keyBytes(key), value: stored });
+    return writes;
+  }
+
+  /** What `remove` writes. */
+  removeWrites(key: K): Write[] {
+    const stored = this.#long === null ? undefined : this.#database.getBinaryFast(key);
+    const long = stored === undefined ? [] : this.#longIn(stored);
+    return [
+      ...long.flatMap(([path]) => this.#long!.removeWrites(this.#pathOf(key, path))),
+      { kind: 'remove', table: this.name, key: keyBytes(key) },
+    ];
+  }
+
+  /** The key of a write. Throws `DamagedError` where key or value are none of this table. */
+  keyOf(write: Write): K {
+    if (write.kind === 'clear') throw new DamagedError(`A record empties the table ${this.name}`);
+    const isNumber = this.#keyEncoding === 'uint32';
+    if (isNumber && write.key.length !== 4) throw new DamagedError('A key is no number');
+    const key = (isNumber ? write.key.readUInt32BE() : write.key.toString()) as K;
+    if (write.kind === 'put' && !this.#isSealed(key, write.value)) {
+      throw new DamagedError(`A record has a damaged value of the table ${this.name}`);
+    }
+    return key;
+  }
+
+  /** Within a transaction of the store. */
+  apply(key: K, write: Write): Promise<boolean> {
+    return write.kind === 'put' ? this.#database.put(key, write.value) : this.#database.remove(key);
   }
 
   /** Number of values that carry their checksum. */

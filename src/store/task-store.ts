@@ -71,6 +71,25 @@ export class TaskStore {
       appended: (record) => this.onAppend?.(record),
     };
     this.#prepareDigest();
+    store.onForeign((changed) => {
+      for (const uid of table.reload(store, changed)) this.#payloads.remove(uid);
+      this.#moments.notBefore(table.lastTime);
+    });
+  }
+
+  /** Runs what applies a record of another node while no transaction on tasks is prepared. */
+  exclusively<T>(run: () => Promise<T>): Promise<T> {
+    return this.#change(run);
+  }
+
+  /** No batch runs here any more, whatever has become of them. */
+  stopAll(): Promise<void> {
+    return this.#change(() => this.#table.stopAll(this.#store));
+  }
+
+  /** What other nodes have left to be erased is this node's to erase. */
+  lead(): void {
+    this.#sweeper.reload();
   }
 
   /** So that the first filter need not wait for the digest of everything. */
@@ -313,11 +332,12 @@ export class TaskStore {
     }
     if (parts.length === 0) return;
     try {
+      const files = parts.flatMap((part) => part.files ?? []);
       await this.#store.commit((tx) => {
         for (const part of parts) part.write(tx);
         stage.write(this.#store, tx);
         this.#sweeper.erasePayloads(tx);
-      });
+      }, files);
     } catch (error) {
       for (const part of parts) part.fail(error);
       return;

@@ -18,6 +18,7 @@ export class TaskSweeper {
   readonly #store: Store;
   readonly #exclusively: (change: () => Promise<void>) => Promise<void>;
 
+  readonly #waits: (uid: number) => boolean;
   #garbage: Garbage;
   #usedPayloads: number[] = [];
   #sweeping: Promise<void> | null = null;
@@ -36,9 +37,16 @@ export class TaskSweeper {
   ) {
     this.#store = store;
     this.#exclusively = exclusively;
-    const stored = store.meta.get('garbage') as Garbage | undefined;
+    this.#waits = waits;
+    this.#garbage = { tasks: [], batches: [] };
+    this.reload();
+  }
+
+  /** Reads what is left anew. */
+  reload(): void {
+    const stored = this.#store.meta.get('garbage') as Garbage | undefined;
     this.#garbage = stored ?? { tasks: [], batches: [] };
-    for (const uid of store.payloads.getKeys()) if (!waits(uid)) this.#usedPayloads.push(uid);
+    this.#usedPayloads = [...this.#store.payloads.getKeys()].filter((uid) => !this.#waits(uid));
     this.#sweepLater();
   }
 

@@ -1,6 +1,6 @@
 import type { MemoryTable, TaskRecord } from './memory-table.ts';
 import type { PayloadFolder } from './payload-folder.ts';
-import type { Store, Transaction } from './store.ts';
+import type { PayloadFile, Store, Transaction } from './store.ts';
 import { TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
 import type { TaskSweeper } from './task-sweeper.ts';
 
@@ -20,6 +20,8 @@ export interface TransactionContext {
 
 /** A part of a transaction, prepared. Exactly one of `publish` and `fail` is called. */
 export interface TransactionPart {
+  /** Files that the tasks of the transaction need. */
+  readonly files?: readonly PayloadFile[];
   write(tx: Transaction): void;
   /** It is on disk. */
   publish(): void;

@@ -45,7 +45,7 @@ export class Notifier {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
   readonly #retryWaitsMs: readonly number[];
-  readonly #ending = new AbortController();
+  #ending = new AbortController();
   readonly #loops = new Map<string, Promise<void>>();
 
   constructor(
@@ -91,6 +91,14 @@ export class Notifier {
         loop.finally(() => this.#loops.delete(uuid)),
       );
     }
+  }
+
+  /** Goes on after `stop`, with what is stored now. */
+  resume(): void {
+    this.#ending = new AbortController();
+    setMaxListeners(0, this.#ending.signal);
+    this.#notifications.reload();
+    this.wake();
   }
 
   /** Breaks off what is under way; it stays stored. */

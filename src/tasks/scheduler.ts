@@ -163,6 +163,14 @@ export class Scheduler {
     await Promise.all(this.#detached.values());
   }
 
+  /** Begins again after `stop`, with the tasks as they are now. */
+  async resume(): Promise<void> {
+    this.#stopping = false;
+    this.#options.crashes.resume();
+    this.#pending.reload();
+    await this.start();
+  }
+
   /** Waits until nothing is left to do. For tests. */
   async idle(): Promise<void> {
     while (this.#loop !== null || this.#detached.size > 0) {

@@ -84,7 +84,8 @@ export function openTaskSystem(
   const taskStore = new TaskStore(store, folder.payloadDir, options.clock);
   const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);
   const registry = new IndexRegistry(native, folder.indexDir, records);
-  registry.sweep();
+  // In a cluster a folder may belong to an index that a record yet to come will name.
+  if (store.cluster === null) registry.sweep();
   const upkeep = setInterval(() => {
     for (const { uuid, fault } of registry.takeMergeFaults()) {
       options.log(`segments of the index in ${uuid} could not be merged`, new Error(fault));
