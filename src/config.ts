@@ -32,6 +32,7 @@ import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
+import type { S3Options } from './cluster/blobs/s3-blobs.ts';
 import { type EngineTuning, parseTuning } from './engine/tuning.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
@@ -98,8 +99,25 @@ export interface Config {
   rateLimit: RateLimit | null;
   /** null: searches are not recorded. */
   analytics: AnalyticsConfig | null;
+  /** null: this server is none of a cluster. */
+  cluster: ClusterConfig | null;
   transport: 'fastest' | 'node';
   tuning: EngineTuning;
+}
+
+export interface ClusterConfig {
+  etcd: string[];
+  etcdUser: { name: string; password: string } | undefined;
+  name: string;
+  store: { kind: 'folder'; dir: string } | ({ kind: 's3' } & S3Options);
+  nodeName: string;
+  nodeUrl: string;
+  join: boolean;
+  leaseMs: number;
+  /** A threshold that tests move. */
+  checkpointLogBytes: number | undefined;
+  lagMsMax: number;
+  retentionMs: number;
 }
 
 export interface AnalyticsConfig {
@@ -368,6 +386,55 @@ export const OPTIONS = {
     initial: 'fastest',
     help: '`fastest`, or `node` for node:http.',
   },
+  'cluster-etcd': {
+    kind: 'text',
+    ours: true,
+    help: 'URLs of the etcd members (comma-separated): this server is a node of a cluster.',
+  },
+  'cluster-etcd-user': {
+    kind: 'text',
+    ours: true,
+    help: 'Name and password for etcd: `name:password`.',
+  },
+  'cluster-name': { kind: 'text', ours: true, help: 'Name of the cluster.' },
+  'cluster-store': {
+    kind: 'text',
+    ours: true,
+    help: 'Where the nodes share files: a folder, or `s3://bucket/prefix`.',
+  },
+  'cluster-store-endpoint': {
+    kind: 'text',
+    ours: true,
+    help: 'URL of the S3 service.',
+  },
+  'cluster-store-region': { kind: 'text', ours: true, initial: 'us-east-1', help: 'Its region.' },
+  'cluster-store-access-key': { kind: 'text', ours: true, help: 'Its access key.' },
+  'cluster-store-secret-key': { kind: 'text', ours: true, help: 'Its secret key.' },
+  'node-name': { kind: 'text', ours: true, help: 'Name of this node, unique in its cluster.' },
+  'node-url': { kind: 'text', ours: true, help: 'URL at which the other nodes reach this one.' },
+  'cluster-join': {
+    kind: 'flag',
+    ours: true,
+    help: 'Make the data folder the beginning of a new cluster.',
+  },
+  'cluster-lease-seconds': {
+    kind: 'count',
+    ours: true,
+    initial: '5',
+    help: 'How long a leader that is cut off stays the leader.',
+  },
+  'cluster-max-lag-seconds': {
+    kind: 'count',
+    ours: true,
+    initial: '30',
+    help: 'A node further behind is not healthy.',
+  },
+  'cluster-retention-hours': {
+    kind: 'count',
+    ours: true,
+    initial: '24',
+    help: 'How long checkpoints are kept for recovery to a point in time.',
+  },
   'dumps-dir': { kind: 'text', help: '', means: 'dump-dir' },
   'snapshot-interval-sec': { kind: 'optionalCount', help: '', means: 'schedule-snapshot' },
   'experimental-dumpless-upgrade': { kind: 'flag', help: '', means: 'upgrade-db' },
@@ -504,6 +571,7 @@ type Variable = (typeof VARIABLES)[number];
 /** Variables of this program alone, with those of its build, its tests and its guide. */
 const OWN_VARIABLES = [
   'GANNET_MODELS_DIR',
+  'GANNET_CHECKPOINT_BYTES',
   'GANNET_TUNING',
   'GANNET_ADDON',
   'GANNET_COMMIT_SHA',
@@ -621,6 +689,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
     rateLimit: rateLimit(given),
     analytics: analytics(given),
+    cluster: cluster(given, env),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
     embedding: embeddingConfig(env),
     network: networkConfig(env),
@@ -761,6 +830,79 @@ function analytics(given: Given): AnalyticsConfig | null {
     bytesMax,
     eventsAddress: eventsAddress === null ? null : address('events-addr', eventsAddress),
   };
+}
+
+const CLUSTER_OPTIONS = Object.keys(OPTIONS).filter(
+  (name) => name.startsWith('cluster-') || name.startsWith('node-'),
+) as ServerOption[];
+const CLUSTER_NAME = /^[\w.-]{1,64}$/;
+
+function cluster(given: Given, env: Environment): ClusterConfig | null {
+  const etcd = given.text('cluster-etcd');
+  if (etcd === null) {
+    const idle = CLUSTER_OPTIONS.find((name) => given.text(name) !== null);
+    if (idle !== undefined) throw new BadOption(`${idle} needs cluster-etcd.`);
+    return null;
+  }
+  const needed = (name: 'cluster-name' | 'cluster-store' | 'node-name' | 'node-url'): string => {
+    const text = given.text(name);
+    if (text === null) throw new BadOption(`cluster-etcd needs ${name}.`);
+    return text;
+  };
+  const named = (name: 'cluster-name' | 'node-name'): string => {
+    const text = needed(name);
+    return CLUSTER_NAME.test(text)
+      ? text
+      : bad(name, text, 'at most 64 letters, digits, `.`, `_`, `-`');
+  };
+  const url = (name: ServerOption, text: string): string => {
+    const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+    return isUrl ? text.replace(/\/+$/, '') : bad(name, text, 'a URL of http or https');
+  };
+  const hours = given.count('cluster-retention-hours', 24, 0, RETENTION_DAYS_MAX * 24);
+  return {
+    etcd: etcd.split(',').map((text) => url('cluster-etcd', text.trim())),
+    etcdUser: etcdUser(given.text('cluster-etcd-user')),
+    name: named('cluster-name'),
+    store: clusterStore(needed('cluster-store'), given),
+    nodeName: named('node-name'),
+    nodeUrl: url('node-url', needed('node-url')),
+    join: given.flag('cluster-join'),
+    checkpointLogBytes: checkpointBytes(env.GANNET_CHECKPOINT_BYTES),
+    leaseMs: given.count('cluster-lease-seconds', 5, 1, 600) * 1000,
+    lagMsMax: given.count('cluster-max-lag-seconds', 30, 1, TIMER_SECONDS_MAX) * 1000,
+    retentionMs: hours * 3_600_000,
+  };
+}
+
+function checkpointBytes(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  return /^\d{1,9}$/.test(text) ? Number(text) : bad('GANNET_CHECKPOINT_BYTES', text, 'a number');
+}
+
+function etcdUser(text: string | null): ClusterConfig['etcdUser'] {
+  if (text === null) return undefined;
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new BadOption('cluster-etcd-user must be `name:password`.');
+  return { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function clusterStore(text: string, given: Given): ClusterConfig['store'] {
+  const match = /^s3:\/\/([\w.-]+)(?:\/(.*))?$/.exec(text);
+  if (match === null) {
+    if (text.includes('://')) bad('cluster-store', text, 'a folder, or `s3://bucket/prefix`');
+    return { kind: 'folder', dir: text };
+  }
+  const [endpoint, accessKeyId, secretAccessKey] = (
+    ['cluster-store-endpoint', 'cluster-store-access-key', 'cluster-store-secret-key'] as const
+  ).map((name) => given.text(name) ?? bad(name, '', 'set for a store of S3')) as [
+    string,
+    string,
+    string,
+  ];
+  const prefix = (match[2] ?? '').replace(/\/*$/, '/').replace(/^\/$/, '');
+  const region = given.text('cluster-store-region') ?? 'us-east-1';
+  return { kind: 's3', endpoint, bucket: match[1]!, prefix, region, accessKeyId, secretAccessKey };
 }
 
 function address(name: OptionName<typeof OPTIONS>, text: string): { host: string; port: number } {

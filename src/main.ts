@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
@@ -14,6 +14,11 @@ import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
 import { openFilesMax } from './base/open-files.ts';
 import { ServiceManager } from './base/service-manager.ts';
+import { checkBlobs } from './cluster/blobs/check-blobs.ts';
+import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
+import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
+import { EtcdLog } from './cluster/log/etcd-log.ts';
+import { systemRuntime } from './cluster/system-runtime.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/commands.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -51,6 +56,8 @@ import { FanOut } from './network/fan-out.ts';
 import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
+import { type InstallParts, installIfBehind } from './replica/install.ts';
+import { ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
@@ -82,6 +89,8 @@ import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
 const RECOVERY_WAIT_MS = 2000;
+/** How long a start waits for what a cluster has written before; after that it goes on behind the others. */
+const CATCH_UP_MS_MAX = 60_000;
 /** Who waits for the start is answered first. */
 const WARM_UP_AFTER_MS = 300;
 /** Of the time that a stop may take, the share for answers under way; the parts are closed after that. */
@@ -155,6 +164,8 @@ async function openParts(config: Config) {
     version: version.serverVersion,
     upgrade: config.upgradeDb,
   });
+  const outside = clusterOutside(config, logs.of('cluster'));
+  await prepareCluster(outside, folder);
   const outbound = outboundClient(config);
   const proxy = outboundClient(config, config.network.connectMsMax);
   const { models, embedding } = openEmbedding(config, outbound);
@@ -183,22 +194,15 @@ async function openParts(config: Config) {
   );
   addRunners(config, { folder, system, scripts, outbound, proxy, processMark, stores, version });
   const analytics = await openAnalytics(config, folder, logs.of('analytics'));
-  await createDefaultKeys(stores.keys, systemClock);
+  const { keys } = stores;
+  const clusterParts = { folder, native, system, notifier, keys };
+  const cluster = await openCluster(config, outside, clusterParts);
+  if (cluster === null) await createDefaultKeys(keys, systemClock);
   markUpgraded(folder, logs.of('store'));
   return {
-    ...{
-      version,
-      logs,
-      manager,
-      responseBuffers,
-      native,
-      folder,
-      outbound,
-      proxy,
-      models,
-      embedding,
-    },
-    ...{ scripts, processMark, renders, system, stores, replication, notifier, analytics },
+    ...{ version, logs, manager, responseBuffers, native, folder, outbound, proxy, models },
+    ...{ embedding, scripts, processMark, renders, system, stores, replication, notifier },
+    ...{ analytics, cluster },
   };
 }
 
@@ -210,7 +214,7 @@ async function run(config: Config): Promise<void> {
   const { version, logs, manager, responseBuffers, native, folder, outbound, proxy, models } =
     opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
-  const { notifier, analytics } = opened;
+  const { notifier, analytics, cluster } = opened;
   const { keys, features, webhooks, chats } = stores;
   const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
@@ -220,31 +224,38 @@ async function run(config: Config): Promise<void> {
     { native, scripts, embedding, system, keys, features },
     {
       ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
-      processMark,
-      analytics: analytics.parts,
+      ...{ processMark, cluster, analytics: analytics.parts },
     },
   );
   const http = await startHttp(parts, httpOptions(config, library, logs.of('http')));
-  await recover(scheduler, taskLog);
-  notifier.wake();
+  if (cluster === null) {
+    await recover(scheduler, taskLog);
+    notifier.wake();
+  } else await catchUp(cluster, startLog);
   phase.current = 'ready';
-  const endSchedule = scheduleSnapshots(config, system, taskLog);
+  const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
+  const endSchedule = scheduleSnapshots(config, system, taskLog, leads);
   banner(config, version, folder.instanceUid, http);
   manager.ready(`serving at ${config.host}:${http.port}`, () => {
     checkParts(parts.services);
     return true;
   });
-  const endWarmUp = warmUpLater(config, http, registry, folder, logs.of('http'));
+  // Its index would be one of the cluster.
+  const endWarmUp =
+    cluster === null
+      ? warmUpLater(config, http, registry, folder, logs.of('http'))
+      : async () => {};
   const stopping = { native, timeoutMs: config.shutdownSeconds * 1000, log: startLog };
   stopOnSignals(stopping, async (timeoutMs) => {
     phase.current = 'stopping';
     manager.stopping(timeoutMs);
     endSchedule();
     // At once, so that batches end while answers under way are finished.
-    const batches = scheduler.stop();
+    const batches = cluster === null ? scheduler.stop() : cluster.endWork();
     batches.catch(() => {});
     await endWarmUp();
     await http.stop(timeoutMs * DRAIN_SHARE);
+    await cluster?.stop();
     await analytics.close();
     await notifier.stop();
     const others = [outbound, proxy, system, renders, embedding, models, scripts, folder];
@@ -262,6 +273,92 @@ function openLogs(config: Config): Logs {
     log.info(`Variables used as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
   }
   return logs;
+}
+
+/** What the nodes of a cluster share. */
+interface ClusterOutside extends InstallParts {
+  /** Reaches it, and the other nodes. */
+  readonly client: OutboundClient;
+}
+
+/** null: this server is no node of a cluster. */
+function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutside | null {
+  if (config === null) return null;
+  // Whoever starts the server has named these places.
+  const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  return {
+    client,
+    blobs:
+      config.store.kind === 'folder'
+        ? new DirectoryBlobs(config.store.dir)
+        : new S3Blobs(config.store, client),
+    log: new EtcdLog(config.name, { endpoints: config.etcd, user: config.etcdUser }, client),
+    runtime: systemRuntime((message) => log.info(message)),
+    token: randomUUID().replaceAll('-', ''),
+  };
+}
+
+/** Before the data is opened: a node that is too far behind takes a checkpoint. */
+async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolder): Promise<void> {
+  if (outside === null) return;
+  await checkBlobs(outside.blobs, outside.token);
+  await installIfBehind(dir, outside);
+}
+
+/** Makes this server a node of a cluster, if it is to be one. Resolves once it follows the log. */
+async function openCluster(
+  { masterKey, cluster: config }: Config,
+  outside: ClusterOutside | null,
+  parts: {
+    folder: DataFolder;
+    native: NativeAddon;
+    system: TaskSystem;
+    notifier: Notifier;
+    keys: KeyStore;
+  },
+): Promise<ServerCluster | null> {
+  if (config === null || outside === null) return null;
+  const { folder, native, system, notifier, keys } = parts;
+  const { store, taskStore, registry, scheduler } = system;
+  const { log, blobs, runtime, token, client } = outside;
+  const cluster = new ServerCluster(
+    {
+      ...{ name: config.nodeName, url: config.nodeUrl, token, join: config.join },
+      ...{ leaseMs: config.leaseMs, retentionMs: config.retentionMs },
+      keyDigest: createHash('sha256')
+        .update(`gannet cluster ${masterKey ?? ''}`)
+        .digest('hex'),
+      ...(config.checkpointLogBytes === undefined
+        ? {}
+        : { checkpointLogBytes: config.checkpointLogBytes }),
+    },
+    {
+      ...{ native, store, taskStore, registry, blobs, log, runtime, client },
+      lagMsMax: config.lagMsMax,
+      indexDir: folder.indexDir,
+      incomingDir: join(folder.dir, 'incoming'),
+      checkpointDir: join(folder.dir, 'outgoing'),
+      onTooFarBehind: () => {
+        runtime.log('The log does not reach back to this node: it ends, and takes a checkpoint');
+        setTimeout(() => process.kill(process.pid, 'SIGTERM'), 0);
+      },
+      work: {
+        begin: async () => {
+          await createDefaultKeys(keys, systemClock);
+          taskStore.lead();
+          await scheduler.resume();
+          notifier.resume();
+        },
+        end: async () => {
+          await notifier.stop();
+          await scheduler.stop();
+          await taskStore.stopAll();
+        },
+      },
+    },
+  );
+  await cluster.start();
+  return cluster;
 }
 
 function outboundClient(config: Config, connectMsMax?: number): OutboundClient {
@@ -424,6 +521,15 @@ async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   recovered.catch((error: unknown) => log.error({ err: error }, 'no task will run'));
 }
 
+/** Waits, within limits, for what the log held at the start. */
+async function catchUp(cluster: ServerCluster, log: Logger): Promise<void> {
+  try {
+    await cluster.caughtUp(AbortSignal.timeout(CATCH_UP_MS_MAX));
+  } catch (error) {
+    log.warn({ err: error }, 'the node may be behind the others');
+  }
+}
+
 /** Parts that the routes get as they are. */
 type Shared = Pick<
   Dependencies,
@@ -438,6 +544,7 @@ type Shared = Pick<
   | 'replication'
   | 'analytics'
   | 'renders'
+  | 'cluster'
 >;
 
 /** What the routes are made of besides. */
@@ -579,9 +686,11 @@ function scheduleSnapshots(
   { scheduleSnapshotSeconds }: Config,
   { queue }: TaskSystem,
   log: Logger,
+  leads: () => boolean,
 ): () => void {
   if (scheduleSnapshotSeconds === null) return () => {};
   const timer = setInterval(() => {
+    if (!leads()) return;
     queue.register({ type: 'snapshotCreation' }).catch((error: unknown) => {
       log.error({ err: error }, 'the scheduled snapshot could not be registered');
     });

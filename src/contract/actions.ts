@@ -61,6 +61,7 @@ export const ACTIONS = [
   'dynamicSearchRules.delete',
   'dynamicSearchRules.*',
   'analytics.get',
+  'cluster.get',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -87,10 +88,24 @@ const READ_ACTIONS: readonly Action[] = [
   'fields.post',
   'dynamicSearchRules.get',
   'analytics.get',
+  'cluster.get',
 ];
+
+/** Actions of requests that any node of a cluster answers: nothing is stored by them that the nodes share. */
+const ANSWERED_ANYWHERE = new Set<Action>([
+  ...READ_ACTIONS.filter((action) => action !== 'export'),
+  'keys.get',
+  'chatCompletions',
+]);
+
+/** Whether a request with this action changes what the nodes of a cluster share. */
+export function isWrite(action: Action): boolean {
+  return !ANSWERED_ANYWHERE.has(action);
+}
 
 const GLOBAL_PREFIXES = [
   'metrics.',
+  'cluster.',
   'dumps.',
   'snapshots.',
   'keys.',

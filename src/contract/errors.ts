@@ -19,6 +19,7 @@ const SPECIAL = {
   api_key_not_found: { status: 404, type: 'invalid_request' },
   batch_not_found: { status: 404, type: 'invalid_request' },
   chat_not_found: { status: 404, type: 'invalid_request' },
+  cluster_unavailable: { status: 503, type: 'system' },
   database_size_limit_reached: { status: 500, type: 'internal' },
   document_not_found: { status: 404, type: 'invalid_request' },
   dump_already_processing: { status: 409, type: 'invalid_request' },
@@ -43,6 +44,7 @@ const SPECIAL = {
   missing_content_type: { status: 415, type: 'invalid_request' },
   missing_master_key: { status: 401, type: 'auth' },
   network_version_mismatch: { status: 412, type: 'invalid_request' },
+  no_leader: { status: 503, type: 'system' },
   no_space_left_on_device: { status: 422, type: 'system' },
   payload_too_large: { status: 413, type: 'invalid_request' },
   proxy_could_not_send_request: { status: 502, type: 'system' },
@@ -471,6 +473,10 @@ export function batchNotFound(uid: number | string): ApiError {
 
 export function documentNotFound(id: string): ApiError {
   return new ApiError('document_not_found', `Document \`${id}\` not found.`);
+}
+
+export function noLeader(): ApiError {
+  return new ApiError('no_leader', 'The cluster has no leader at present. Try again in a second.');
 }
 
 /** `action`: what was attempted, as the beginning of a sentence ("Setting the `chat` setting"). */

@@ -245,6 +245,19 @@ export const COMPACTION = object({ preSize: TEXT, postSize: TEXT, status: TEXT }
 
 // --- The server ----------------------------------------------------------------------------------
 
+export const CLUSTER = object({
+  leader: orNull(TEXT),
+  epoch: orNull(COUNT),
+  head: COUNT,
+  applied: COUNT,
+  fault: orNull(TEXT),
+  nodes: listOf(
+    object({
+      ...{ name: TEXT, url: TEXT, role: TEXT, applied: COUNT, bytesToFetch: COUNT },
+      lagSeconds: NUMBER,
+    }),
+  ),
+});
 export const HEALTH = object({ status: TEXT });
 export const VERSION: Schema = {
   type: 'object',

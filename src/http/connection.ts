@@ -37,6 +37,10 @@ export interface RequestHeaders {
   writeId: string | undefined;
   /** The process that sends the request as part of an export. */
   exportedBy: string | undefined;
+  /** Another node of the cluster has sent the request on. */
+  forwarded: string | undefined;
+  /** The commit that this node is to have applied before it answers. */
+  waitFor: string | undefined;
 }
 
 /** Whether `Meili-Include-Metadata`, `Meili-Proxy-Search` or `X-Gannet-Test-Search` is set. */
@@ -560,6 +564,8 @@ export function noHeaders(): RequestHeaders {
     originTaskUid: undefined,
     writeId: undefined,
     exportedBy: undefined,
+    forwarded: undefined,
+    waitFor: undefined,
   };
 }
 
@@ -591,6 +597,8 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'meili-proxy-origin-taskuid': 'originTaskUid',
     'x-gannet-write-id': 'writeId',
     'x-gannet-exported-by': 'exportedBy',
+    'gannet-forwarded': 'forwarded',
+    'gannet-wait-for': 'waitFor',
   } as const,
 );
 

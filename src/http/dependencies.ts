@@ -1,6 +1,7 @@
 import type { Authorizer } from '../auth/authorize.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
+import type { ClusterNode } from '../cluster/node.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { Recorder } from '../analytics/recorder.ts';
@@ -31,6 +32,13 @@ export interface VersionInfo {
 export interface Analytics {
   recorder: Recorder;
   reporter: Reporter;
+}
+
+/** This server as a node of a cluster. */
+export interface ClusterMember {
+  readonly node: Pick<ClusterNode, 'route' | 'applied' | 'lagMs' | 'status' | 'waitFor'>;
+  readonly client: OutboundClient;
+  readonly lagMsMax: number;
 }
 
 /** Everything that the routes use. */
@@ -64,6 +72,8 @@ export interface Dependencies {
   processMark: string;
   production: boolean;
   limits: RequestLimits;
+  /** null: this server is none of a cluster. */
+  cluster: ClusterMember | null;
   /** Buffers for responses of the engine; they are returned after sending. */
   responseBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];

@@ -10,12 +10,13 @@ import type { Throttle } from '../auth/throttle.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Logger, Logs } from '../base/logger.ts';
 import { ok, type Result } from '../base/result.ts';
-import { ApiError, exportToItself, toApiError } from '../contract/errors.ts';
+import { isWrite } from '../contract/actions.ts';
+import { ApiError, exportToItself, noLeader, toApiError } from '../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
 import { checkedBody } from '../contract/validator.ts';
 import { BodyThread } from './body-thread.ts';
-import type { Dependencies } from './dependencies.ts';
+import type { ClusterMember, Dependencies } from './dependencies.ts';
 import { collectBody, LARGE_BODY_BYTES, LARGE_SETTINGS_BYTES } from './body.ts';
 import {
   responseCoding,
@@ -27,6 +28,7 @@ import {
   encoder,
 } from './encoding.ts';
 import type { Connection, ReleaseBody, ResponseBody } from './connection.ts';
+import { COMMIT, forward } from './forward.ts';
 import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
@@ -82,6 +84,12 @@ const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIO
 const NO_QUERY = ok(undefined);
 /** Seconds that a refused client should wait. */
 const RETRY_AFTER: Header = ['retry-after', '10'];
+/** Where another node is about to lead. */
+const SOON: Header = ['retry-after', '1'];
+/** How long the response to a write waits for that; it is accepted already. */
+const OWN_WRITE_MS = 2000;
+/** How long a request waits for a commit that this node has yet to apply. */
+const WAIT_FOR_MS = 10_000;
 
 /** One request in progress. */
 interface Pending {
@@ -195,7 +203,7 @@ export class Lifecycle {
         if (!second.ok) access = second;
       }
       if (!access.ok) this.#fail(pending, access.error);
-      else if (this.#passes(pending, access.value)) {
+      else if (this.#passes(pending, access.value) && !this.#isForwarded(pending)) {
         this.#readInput(pending, match.params, access.value);
       }
     } else {
@@ -230,6 +238,52 @@ export class Lifecycle {
       pending.searches = 1;
     }
     return refusal === null;
+  }
+
+  /** Whether a write goes to the leader of the cluster; it is answered then. */
+  #isForwarded(pending: Pending): boolean {
+    const { cluster } = this.#options.server;
+    const { connection } = pending;
+    if (cluster === null || !isClusterWrite(pending.route)) return false;
+    const route = cluster.node.route(connection.headers.forwarded !== undefined);
+    if (route.kind === 'here') return false;
+    if (route.kind === 'no_leader') this.#fail(pending, noLeader());
+    else {
+      this.#forwarded(connection, route.url, cluster).then(
+        (response) => this.#send(pending, response),
+        (error: unknown) => this.#fail(pending, error),
+      );
+    }
+    return true;
+  }
+
+  /** The response of the leader, once this node has applied it: its client finds here what it has written here. */
+  async #forwarded(
+    connection: Connection,
+    url: string,
+    cluster: ClusterMember,
+  ): Promise<RouteResponse> {
+    const response = await forward(connection, url, cluster.client);
+    const commit = response.headers?.find(([name]) => name === COMMIT)?.[1];
+    if (commit !== undefined) {
+      await cluster.node.waitFor(Number(commit), OWN_WRITE_MS, new AbortController().signal);
+    }
+    return response;
+  }
+
+  /** Resolves once this node has applied the commit that the client has named. Throws `ApiError`. */
+  async #applied(
+    { connection }: Pending,
+    node: ClusterMember['node'],
+    commit: string,
+  ): Promise<void> {
+    if (!/^\d{1,15}$/.test(commit)) {
+      throw new ApiError('bad_request', 'The header `Gannet-Wait-For` must be a number.');
+    }
+    const ending = new AbortController();
+    connection.onAbort(() => ending.abort());
+    if (await node.waitFor(Number(commit), WAIT_FOR_MS, ending.signal)) return;
+    throw new ApiError('cluster_unavailable', `This node has not applied commit ${commit} yet.`);
   }
 
   /** A request of several searches counts as several. */
@@ -323,8 +377,14 @@ export class Lifecycle {
     const { server } = this.#options;
     this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
     let response: RouteResponse | Promise<RouteResponse>;
+    const { waitFor } = pending.connection.headers;
     try {
-      response = pending.route.handle(context, server);
+      response =
+        waitFor === undefined || server.cluster === null
+          ? pending.route.handle(context, server)
+          : this.#applied(pending, server.cluster.node, waitFor).then(() =>
+              pending.route.handle(context, server),
+            );
     } catch (error) {
       this.#fail(pending, error);
       return;
@@ -358,7 +418,7 @@ export class Lifecycle {
     this.#send(pending, {
       status: error.status,
       body: JSON.stringify(pending.route.openAiErrors === true ? openAiError(error) : error),
-      headers: error.status === 503 ? [RETRY_AFTER] : [],
+      headers: error.status !== 503 ? [] : [error.code === 'no_leader' ? SOON : RETRY_AFTER],
     });
   }
 
@@ -387,6 +447,7 @@ export class Lifecycle {
       if (origin !== undefined) headers.push(EXPOSED_LIMITS);
     }
     if (response.headers !== undefined) headers.push(...response.headers);
+    this.#addCommit(pending.route, response, headers);
     if (isInParts(body)) {
       const coding = responseCoding(acceptEncoding);
       if (coding !== null) headers.push(['content-encoding', coding]);
@@ -418,6 +479,14 @@ export class Lifecycle {
       }
     }
     this.#respond(pending, status, headers, body);
+  }
+
+  /** What the client waits for to read what it has written, unless another node has said so. */
+  #addCommit(route: Route, response: RouteResponse, headers: Header[]): void {
+    const { cluster } = this.#options.server;
+    if (cluster === null || !isClusterWrite(route)) return;
+    if (response.headers?.some(([name]) => name === COMMIT) === true) return;
+    headers.push([COMMIT, String(cluster.node.applied)]);
   }
 
   #respond(pending: Pending, status: number, headers: Header[], body: ResponseBody): void {
@@ -502,6 +571,10 @@ export class Lifecycle {
       requestId,
     });
   }
+}
+
+function isClusterWrite({ action }: Route): boolean {
+  return action !== null && isWrite(action);
 }
 
 function isInParts(body: RouteResponse['body']): body is AsyncIterable<Buffer> {

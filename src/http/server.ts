@@ -26,6 +26,7 @@ import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { SEARCH_ROUTES } from './routes/search.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
+import { CLUSTER_ROUTES } from './routes/cluster.ts';
 import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts';
@@ -63,6 +64,7 @@ const FLUSH_MS = 20;
 function allRoutes(): Route[] {
   const routes = [
     ...SYSTEM_ROUTES,
+    ...CLUSTER_ROUTES,
     ...METRICS_ROUTES,
     ...INDEX_ROUTES,
     ...DOCUMENT_ROUTES,

@@ -54,11 +54,12 @@ const POLL_MS = 10;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
+ * @param given options, or how the URL of the server makes them
  * @param env additions to the environment of the tests
  * @param openFiles limit of open files of the process; null: that of the tests
  */
 export async function startBuiltServer(
-  options: readonly string[] = [],
+  given: readonly string[] | ((url: string) => readonly string[]) = [],
   env: Readonly<Record<string, string>> = {},
   openFiles: number | null = null,
 ): Promise<BuiltServer> {
@@ -66,6 +67,7 @@ export async function startBuiltServer(
   const data = join(folder, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const options = typeof given === 'function' ? given(url) : given;
   // Recorded conversations of several servers name this key.
   const masterKey = 'masterKeymasterKey';
   let printed = '';
@@ -128,8 +130,8 @@ export async function startBuiltServer(
       child = await start();
     },
     call,
-    async finish(method, path, given) {
-      const { status, json } = await call(method, path, given);
+    async finish(method, path, sent) {
+      const { status, json } = await call(method, path, sent);
       if (status !== 202) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
       return ended(json.taskUid);
     },

@@ -41,6 +41,7 @@ const SRC_LAYERS = [
     'network',
     'embedding',
     'tasks',
+    'replica',
     'dump',
     'snapshot',
     'export',

@@ -117,12 +117,15 @@ export const SYSTEM_ROUTES: readonly Route[] = [
   }),
 ];
 
-function tellHealth(_: RequestContext, { services, phase }: Dependencies): RouteResponse {
+function tellHealth(_: RequestContext, { services, phase, cluster }: Dependencies): RouteResponse {
   const { current } = phase;
   if (current !== 'ready') {
     return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
   }
   checkParts(services);
+  if (cluster !== null && cluster.node.lagMs > cluster.lagMsMax) {
+    return { ...json(503, { status: 'behind' }), headers: [['retry-after', '10']] };
+  }
   return json(200, { status: 'available' });
 }
 

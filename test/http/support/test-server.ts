@@ -120,6 +120,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     metrics: new HttpMetrics(() => services.features.get().metrics),
     version: { commitSha: 'unknown', commitDate: 'unknown', serverVersion: '1.0.0' },
     processMark: 'the mark of this process',
+    cluster: null,
     production: false,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     responseBuffers: options.responseBuffers ?? new BufferPool(),

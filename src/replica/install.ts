@@ -1,0 +1,140 @@
+/** A node that the log cannot bring up to date begins with a checkpoint, before anything of its data is open. */
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { syncFolder } from '../base/sync-folder.ts';
+import type { Blobs } from '../cluster/blobs/blobs.ts';
+import type { Checkpoint } from '../cluster/checkpoint.ts';
+import { Checkpoints } from '../cluster/checkpoints.ts';
+import type { Log } from '../cluster/log/log.ts';
+import { type FileRef, FORMAT_MAX } from '../cluster/record.ts';
+import type { Replica } from '../cluster/replica.ts';
+import type { Runtime } from '../cluster/runtime.ts';
+import { Transfers } from '../cluster/transfers.ts';
+import { type ClusterState, Store, STORE_FILE } from '../store/store.ts';
+import { digestOf, writeDurably } from './local-files.ts';
+import { checkpointPath } from './server-replica.ts';
+
+/** Parts of a data folder that a checkpoint replaces. */
+const PARTS = ['payloads', 'indexes', 'store'];
+/** All files of the checkpoint are there. */
+const COMPLETE = 'complete';
+
+export interface InstallParts {
+  readonly log: Log;
+  readonly blobs: Blobs;
+  readonly runtime: Runtime;
+  readonly token: string;
+}
+
+/** Brings the data folder `dir` to the newest checkpoint where the log does not reach back to where it stands. */
+export async function installIfBehind(dir: string, parts: InstallParts): Promise<void> {
+  const fetched = join(dir, 'checkpoint');
+  // A start that was interrupted has fetched all, and perhaps replaced some.
+  if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);
+  const { identity, settings } = await parts.log.state();
+  const state = await stateOf(join(dir, 'store'));
+  const applied = state?.applied ?? 0;
+  if (identity === null || applied + 1 >= settings.floor) return;
+  // Data of its own, or of another cluster: the node is refused later, with the reason.
+  if (state === null ? isUsed(join(dir, 'store')) : state.id !== identity.id) return;
+  const replica = new FetchedCheckpoint(dir, fetched, applied, identity.id);
+  const { blobs, log, runtime, token } = parts;
+  await new Checkpoints({
+    ...{ log, blobs, runtime, replica, retentionMs: 0, formatMax: FORMAT_MAX },
+    transfers: new Transfers(blobs, replica, token),
+    signal: new AbortController().signal,
+  }).install();
+}
+
+/** Where the data stands; null: it is of no cluster. */
+async function stateOf(storeDir: string): Promise<ClusterState | null> {
+  if (!isUsed(storeDir)) return null;
+  const store = new Store(storeDir, { readOnly: true });
+  try {
+    return store.cluster;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The file is there, and empty, as soon as the folder is locked. */
+function isUsed(storeDir: string): boolean {
+  return (statSync(join(storeDir, STORE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** Replaces parts of a data folder by those of a checkpoint. May be interrupted and repeated. */
+function replaceParts(dir: string, fetched: string): void {
+  for (const part of PARTS) {
+    const from = join(fetched, part);
+    if (!existsSync(from)) continue;
+    rmSync(join(dir, part), { recursive: true, force: true });
+    renameSync(from, join(dir, part));
+    syncFolder(dir);
+  }
+  rmSync(fetched, { recursive: true, force: true });
+}
+
+/** Files of a checkpoint on their way into a data folder. */
+class FetchedCheckpoint implements Replica {
+  readonly applied: number;
+  readonly cluster: string;
+  readonly isEmpty = true;
+  readonly #dir: string;
+  readonly #fetched: string;
+
+  constructor(dir: string, fetched: string, applied: number, cluster: string) {
+    this.#dir = dir;
+    this.#fetched = fetched;
+    this.applied = applied;
+    this.cluster = cluster;
+  }
+
+  /** Also one that an interrupted start has fetched. */
+  async hasFile(database: string, file: FileRef): Promise<boolean> {
+    const path = join(this.#fetched, checkpointPath(database, file.name));
+    if (!existsSync(path)) return false;
+    const { size, sum } = await digestOf(path);
+    return size === file.size && sum.equals(file.sha256);
+  }
+
+  async writeFile(
+    database: string,
+    { name }: FileRef,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    await writeDurably(join(this.#fetched, checkpointPath(database, name)), content);
+  }
+
+  async install({ databases }: Checkpoint): Promise<void> {
+    const paths = databases.flatMap(({ name, copies, files }) =>
+      [...copies, ...files].map((file) => checkpointPath(name, file.name)),
+    );
+    const folders = new Set(paths.map((path) => join(this.#fetched, path, '..')));
+    for (const part of PARTS) folders.add(join(this.#fetched, part));
+    for (const folder of folders) {
+      mkdirSync(folder, { recursive: true });
+      syncFolder(folder);
+    }
+    for (const { name } of databases) {
+      if (name.startsWith('index/')) {
+        // An index without documents has no file there.
+        mkdirSync(join(this.#fetched, checkpointPath(name, '1'), '..'), { recursive: true });
+      }
+    }
+    writeFileSync(join(this.#fetched, COMPLETE), '', { flush: true });
+    syncFolder(this.#fetched);
+    replaceParts(this.#dir, this.#fetched);
+  }
+
+  adopt(): Promise<void> {
+    return Promise.reject(new Error('Only files are fetched here'));
+  }
+
+  apply(): Promise<void> {
+    return this.adopt();
+  }
+
+  async checkpoint(): Promise<never> {
+    throw new Error('Only files are fetched here');
+  }
+}

@@ -1,0 +1,221 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Blobs } from '../cluster/blobs/blobs.ts';
+import {
+  NoLeaderError,
+  OutcomeUnknownError,
+  UnavailableError,
+  WritesRefusedError,
+} from '../cluster/errors.ts';
+import type { Log } from '../cluster/log/log.ts';
+import { ClusterNode, type NodeOptions } from '../cluster/node.ts';
+import type { FileRef } from '../cluster/record.ts';
+import type { Runtime } from '../cluster/runtime.ts';
+import { ApiError, noLeader } from '../contract/errors.ts';
+import { CANCELED } from '../engine/errors.ts';
+import type { NativeAddon } from '../engine/native.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { PayloadFile } from '../store/store.ts';
+import { fileSource } from './local-files.ts';
+import {
+  databaseOf,
+  payloadName,
+  type ReplicaParts,
+  ServerReplica,
+  STORE,
+} from './server-replica.ts';
+
+/** How often this node looks whether it leads. */
+const LOOK_MS = 50;
+
+/** What a timer can wait for. */
+const WAIT_MS_MAX = 2 ** 31 - 1;
+
+/** Pause of a batch whose commit was refused for a while. */
+const REFUSED_MS = 1000;
+
+/** Numbers of files that one leader can give in an index. */
+const NUMBER_BITS = 24n;
+
+/** What only a leader does. */
+export interface LeaderWork {
+  /** This node leads from now on. */
+  begin(): Promise<void>;
+  /** Resolves once it has ended. */
+  end(): Promise<void>;
+}
+
+export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
+  readonly native: NativeAddon;
+  readonly log: Log;
+  readonly blobs: Blobs;
+  readonly runtime: Runtime;
+  readonly work: LeaderWork;
+  /** For requests to other nodes. */
+  readonly client: OutboundClient;
+  /** A node further behind is not healthy. */
+  readonly lagMsMax: number;
+}
+
+/**
+ * This server as a node of a cluster: its commits go to the log, and what the log holds comes into its store and its
+ * indexes.
+ */
+export class ServerCluster {
+  readonly node: ClusterNode;
+  readonly client: OutboundClient;
+  readonly lagMsMax: number;
+  readonly #parts: ClusterParts;
+  readonly #replica: ServerReplica;
+  #isLeading = false;
+  #isStopped = false;
+  /** Of the work of a leader: each begin and end, one after the other. */
+  #changes: Promise<void> = Promise.resolve();
+  #looking: Promise<void> | null = null;
+
+  constructor(options: NodeOptions, parts: ClusterParts) {
+    this.#parts = parts;
+    this.client = parts.client;
+    this.lagMsMax = parts.lagMsMax;
+    this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
+    const { log, blobs, runtime } = parts;
+    this.node = new ClusterNode(options, { log, blobs, runtime, replica: this.#replica });
+  }
+
+  /** Resolves once this node follows the log. Throws `RefusedError`. */
+  async start(): Promise<void> {
+    const { store, native } = this.#parts;
+    store.useLog({ commit: (files, build) => this.#commitStore(files, build) });
+    native.setCommitLog((call, dir, files) => void this.#commitIndex(call, basename(dir), files));
+    await this.node.start();
+    this.#looking = this.#look();
+  }
+
+  /** Resolves once what the log held at the start is applied here, or at the signal. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    const { head } = await this.node.status();
+    await this.node.waitFor(head, WAIT_MS_MAX, signal);
+  }
+
+  /** Ends what only a leader does, for good. Writes are accepted until `stop`. */
+  async endWork(): Promise<void> {
+    this.#isStopped = true;
+    await this.#looking;
+    await this.#notLeading();
+  }
+
+  async stop(): Promise<void> {
+    await this.endWork();
+    await this.node.stop();
+    await this.client.close();
+    this.#parts.native.setCommitLog(null);
+  }
+
+  // --- Leading --------------------------------------------------------------------------------------
+
+  async #look(): Promise<void> {
+    while (!this.#isStopped) {
+      const leads = this.node.epochLed !== null;
+      if (leads !== this.#isLeading) {
+        if (leads) this.#begin();
+        else this.#end();
+      }
+      await delay(LOOK_MS, undefined, { ref: false });
+    }
+  }
+
+  #begin(): void {
+    this.#isLeading = true;
+    this.#parts.native.lead(BigInt(this.node.epochLed!) << NUMBER_BITS);
+    this.#changes = this.#changes.then(async () => {
+      if (this.#isLeading) await this.#parts.work.begin();
+    });
+    this.#changes = this.#logged(this.#changes);
+  }
+
+  #end(): void {
+    this.#isLeading = false;
+    this.#parts.native.lead(null);
+    this.#changes = this.#logged(this.#changes.then(() => this.#parts.work.end()));
+  }
+
+  #logged(change: Promise<void>): Promise<void> {
+    return change.catch((error: unknown) => {
+      this.#parts.runtime.log(`The work of the leader: ${(error as Error).message}`);
+    });
+  }
+
+  async #notLeading(): Promise<void> {
+    if (this.#isLeading) this.#end();
+    await this.#changes;
+  }
+
+  // --- Commits --------------------------------------------------------------------------------------
+
+  async #commitStore(payloads: readonly PayloadFile[], build: () => Buffer): Promise<void> {
+    let files: FileRef[] = [];
+    try {
+      files = await this.#upload(
+        STORE,
+        payloads.map(({ uid, path }) => ({ name: payloadName(uid), path })),
+      );
+      await this.node.commit(() => ({ database: STORE, files, delta: build() }));
+    } catch (error) {
+      this.node.release(files);
+      throw apiErrorOf(error);
+    }
+  }
+
+  async #commitIndex(call: number, uuid: string, names: readonly string[]): Promise<void> {
+    const { native, indexDir } = this.#parts;
+    const database = databaseOf(uuid);
+    const places = names
+      .map((name) => ({ name, path: join(indexDir, uuid, 'segments', name) }))
+      .filter(({ path }) => existsSync(path));
+    let files: FileRef[] = [];
+    try {
+      files = await this.#upload(database, places);
+      await this.node.commit(async () => {
+        const delta = await native.prepareCommit(call);
+        this.#replica.expectOwn(database, delta);
+        return { database, files, delta };
+      });
+      native.endCommit(call, 'applied', '', '');
+    } catch (error) {
+      this.node.release(files);
+      // Tasks do not fail by it: their batch waits, here or on the next leader.
+      if (!(error instanceof NoLeaderError)) await delay(REFUSED_MS, undefined, { ref: false });
+      const end = error instanceof OutcomeUnknownError ? 'unknown' : 'notWritten';
+      native.endCommit(call, end, CANCELED, (error as Error).message);
+    } finally {
+      this.#replica.forgetOwn(database);
+    }
+  }
+
+  async #upload(
+    database: string,
+    places: readonly { name: string; path: string }[],
+  ): Promise<FileRef[]> {
+    if (places.length === 0) return [];
+    const sources = await Promise.all(
+      places.map(async ({ name, path }) => ({ name, source: await fileSource(path) })),
+    );
+    const files = await this.node.upload(sources);
+    for (const file of files) this.#replica.know(database, file);
+    return files;
+  }
+}
+
+/** What a client is told when a write was not accepted. */
+function apiErrorOf(error: unknown): unknown {
+  if (error instanceof NoLeaderError) return noLeader();
+  if (
+    error instanceof WritesRefusedError ||
+    error instanceof OutcomeUnknownError ||
+    error instanceof UnavailableError
+  ) {
+    return new ApiError('cluster_unavailable', `The cluster takes no writes: ${error.message}.`);
+  }
+  return error;
+}

@@ -1,0 +1,271 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { link, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../base/sync-folder.ts';
+import type { BlobSource } from '../cluster/blobs/blobs.ts';
+import type { Checkpoint } from '../cluster/checkpoint.ts';
+import { DamagedError, RefusedError } from '../cluster/errors.ts';
+import type { CommitRecord, FileRef, Sequence } from '../cluster/record.ts';
+import type { LocalCheckpoint, LocalFile, Replica } from '../cluster/replica.ts';
+import type { IndexRegistry } from '../engine/registry.ts';
+import { keysOf, type Store, STORE_FILE } from '../store/store.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { digestOf, fileSource, sourceOf, writeDurably } from './local-files.ts';
+
+export const STORE = 'store';
+/** Of the engine, in the folder of an index. */
+const INDEX_FILE = 'index.mdb';
+const INDEX = /^index\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const SEGMENT = /^[1-9][0-9]*$/;
+const PAYLOAD = /^payload-(0|[1-9][0-9]*)$/;
+
+export const databaseOf = (uuid: string): string => `index/${uuid}`;
+export const payloadName = (uid: number): string => `payload-${uid}`;
+
+export interface ReplicaParts {
+  readonly store: Store;
+  readonly taskStore: TaskStore;
+  readonly registry: IndexRegistry;
+  readonly indexDir: string;
+  /** Files that were fetched for records which are not applied yet. */
+  readonly incomingDir: string;
+  /** Where the files of a checkpoint are held while it is written. */
+  readonly checkpointDir: string;
+  /** The log no longer holds what this node lacks. */
+  readonly onTooFarBehind: () => void;
+  /** Resolves once this node does nothing any more that only a leader does. */
+  readonly notLeading: () => Promise<void>;
+}
+
+/**
+ * The store and the indexes of this server as a cluster sees them.
+ *
+ * `applied` is stored with each record of the store, and after each record of an index, which knows it too: a record
+ * that comes again after a crash in between changes nothing.
+ *
+ * Fetched files wait in a folder of their own: in the folder of an index one that no record names yet would be swept.
+ */
+export class ServerReplica implements Replica {
+  readonly #parts: ReplicaParts;
+  /** Files whose content this process has written or read, with their checksums in hexadecimal. */
+  readonly #known = new Map<string, string>();
+  /** Checksums of files of records: a checkpoint names those that still count. */
+  readonly #sums = new Map<string, Buffer>();
+  /** Commits of indexes that this node makes: their deltas, by database. */
+  readonly #own = new Map<string, Buffer>();
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts;
+    // Nobody knows what a process that was killed has left half written here.
+    rmSync(parts.incomingDir, { recursive: true, force: true });
+    const { store, registry } = parts;
+    store.onForeign((changed) => {
+      const uids = keysOf(changed, store.indexes);
+      const records = new Map(uids.map((uid) => [uid, store.indexes.get(uid)]));
+      void registry.reload(records).catch(() => {});
+    });
+  }
+
+  get applied(): Sequence {
+    return this.#parts.store.cluster?.applied ?? 0;
+  }
+
+  get cluster(): string | null {
+    return this.#parts.store.cluster?.id ?? null;
+  }
+
+  get isEmpty(): boolean {
+    return this.applied === 0 && this.#parts.store.isEmpty();
+  }
+
+  async adopt(cluster: string, applied: 0 | 1): Promise<void> {
+    await this.#parts.store.setCluster({ id: cluster, applied });
+  }
+
+  /** This process has made a file that it is about to commit. */
+  know(database: string, file: FileRef): void {
+    this.#known.set(placeKey(database, file.name), file.sha256.toString('hex'));
+  }
+
+  /** The next record of an index with this delta is this node's own. */
+  expectOwn(database: string, delta: Buffer): void {
+    this.#own.set(database, delta);
+  }
+
+  forgetOwn(database: string): void {
+    this.#own.delete(database);
+  }
+
+  async hasFile(database: string, file: FileRef): Promise<boolean> {
+    const known = this.#known.get(placeKey(database, file.name));
+    if (known !== undefined) return known === file.sha256.toString('hex');
+    for (const path of [this.#incoming(database, file), this.#place(database, file)]) {
+      if (!existsSync(path)) continue;
+      const { size, sum } = await digestOf(path);
+      if (size === file.size && sum.equals(file.sha256)) return true;
+    }
+    return false;
+  }
+
+  async writeFile(
+    database: string,
+    file: FileRef,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    await writeDurably(this.#incoming(database, file), content);
+    this.know(database, file);
+  }
+
+  async apply(record: CommitRecord): Promise<void> {
+    if (record.database === STORE) await this.#applyToStore(record);
+    else await this.#applyToIndex(record);
+    for (const { name, sha256 } of record.files) {
+      this.#known.delete(placeKey(record.database, name));
+      this.#sums.set(placeKey(record.database, name), sha256);
+    }
+  }
+
+  async #applyToStore(record: CommitRecord): Promise<void> {
+    const { store, taskStore, notLeading } = this.#parts;
+    const state = { id: this.cluster!, applied: record.sequence };
+    if (store.isOwn(record.delta)) {
+      await store.applyRecord(state, record.delta);
+      return;
+    }
+    await notLeading();
+    await taskStore.exclusively(async () => {
+      this.#takeIn(record);
+      await store.applyRecord(state, record.delta);
+    });
+  }
+
+  async #applyToIndex(record: CommitRecord): Promise<void> {
+    const { store, registry } = this.#parts;
+    const uuid = uuidOf(record.database);
+    const entry = registry.byUuid(uuid);
+    const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
+    const { handle } = entry;
+    this.#takeIn(record);
+    await handle.applyRecord(record.sequence, record.delta);
+    if (!isOwn) entry.refresh();
+    await store.setCluster({ id: this.cluster!, applied: record.sequence });
+  }
+
+  /** Moves fetched files to their places. */
+  #takeIn({ database, files }: CommitRecord): void {
+    const folders = new Set<string>();
+    for (const file of files) {
+      const from = this.#incoming(database, file);
+      if (!existsSync(from)) continue;
+      const to = this.#place(database, file);
+      const folder = join(to, '..');
+      mkdirSync(folder, { recursive: true });
+      renameSync(from, to);
+      folders.add(folder);
+    }
+    for (const folder of folders) syncFolder(folder);
+  }
+
+  /** Files of segments and payloads are held by further names: they may be removed while they are uploaded. */
+  async checkpoint(): Promise<LocalCheckpoint> {
+    const { store, taskStore, registry, checkpointDir } = this.#parts;
+    const release = (): Promise<void> => rm(checkpointDir, { recursive: true, force: true });
+    await release();
+    try {
+      const files: LocalFile[] = [];
+      const add = async (
+        database: string,
+        name: string,
+        path: string,
+        kind: 'file' | 'copy',
+      ): Promise<void> => {
+        const source = await (kind === 'copy'
+          ? fileSource(path)
+          : this.#source(database, name, path));
+        files.push({ database, name, kind, source });
+      };
+      const storeDir = join(checkpointDir, STORE);
+      await store.copyTo(storeDir);
+      await add(STORE, STORE_FILE, join(storeDir, STORE_FILE), 'copy');
+      for (const uid of taskStore.enqueued()) {
+        const payload = taskStore.payloadFile(uid);
+        if (!existsSync(payload)) continue;
+        const held = join(storeDir, payloadName(uid));
+        await link(payload, held);
+        await add(STORE, payloadName(uid), held, 'file');
+      }
+      const uuids = new Set([...store.indexes.getRange()].map(({ value }) => value.uuid));
+      for (const uuid of uuids) {
+        const dir = join(checkpointDir, uuid);
+        await registry.byUuid(uuid).handle.copyTo(dir);
+        await add(databaseOf(uuid), INDEX_FILE, join(dir, INDEX_FILE), 'copy');
+        for (const name of await readdir(join(dir, 'segments'))) {
+          await add(databaseOf(uuid), name, join(dir, 'segments', name), 'file');
+        }
+      }
+      return { files, release };
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  async #source(database: string, name: string, path: string): Promise<BlobSource> {
+    const key = placeKey(database, name);
+    let sum = this.#sums.get(key);
+    if (sum === undefined) {
+      sum = (await digestOf(path)).sum;
+      this.#sums.set(key, sum);
+    }
+    return sourceOf(path, (await stat(path)).size, sum);
+  }
+
+  /** Databases that are open cannot be replaced. */
+  async install(_checkpoint: Checkpoint): Promise<void> {
+    this.#parts.onTooFarBehind();
+    throw new RefusedError('This node is further behind than the log reaches: start it again');
+  }
+
+  #incoming(database: string, { name }: FileRef): string {
+    return join(this.#parts.incomingDir, pathOf(database, name));
+  }
+
+  #place(database: string, { name }: FileRef): string {
+    const { indexDir, taskStore } = this.#parts;
+    checkName(database, name);
+    if (database !== STORE) return join(indexDir, uuidOf(database), 'segments', name);
+    return taskStore.payloadFile(Number(PAYLOAD.exec(name)![1]));
+  }
+}
+
+/** Names become paths: what does not look like one of ours is refused. */
+function checkName(database: string, name: string): void {
+  if (!(database === STORE ? PAYLOAD : SEGMENT).test(name)) {
+    throw new DamagedError(`A record of ${database} names the file ${JSON.stringify(name)}`);
+  }
+}
+
+/** Of a file that was fetched, within a folder for them. */
+function pathOf(database: string, name: string): string {
+  checkName(database, name);
+  return join(database === STORE ? STORE : uuidOf(database), name);
+}
+
+/** Of a file of a checkpoint, in a data folder. */
+export function checkpointPath(database: string, name: string): string {
+  if (database === STORE && name === STORE_FILE) return join('store', name);
+  if (database !== STORE && name === INDEX_FILE) return join('indexes', uuidOf(database), name);
+  checkName(database, name);
+  if (database === STORE) return join('payloads', PAYLOAD.exec(name)![1]!);
+  return join('indexes', uuidOf(database), 'segments', name);
+}
+
+function uuidOf(database: string): string {
+  const uuid = INDEX.exec(database)?.[1];
+  if (uuid === undefined) throw new DamagedError(`There is no database ${database}`);
+  return uuid;
+}
+
+function placeKey(database: string, name: string): string {
+  return `${database}\n${name}`;
+}

@@ -1,0 +1,230 @@
+/** Three servers that are one cluster, over a real etcd and a folder: what one takes, all have; any of them may die. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+
+const NODES = 3;
+const LEASE_SECONDS = 2;
+
+describe('A cluster of servers', function () {
+  let etcd: Etcd;
+  let store: string;
+  let servers: BuiltServer[] = [];
+
+  before(async function () {
+    if (!HAS_ETCD) {
+      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
+      this.skip();
+    }
+    etcd = await Etcd.start();
+    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    servers = await Promise.all(Array.from({ length: NODES }, (_, n) => startNode(n)));
+  });
+
+  after(async () => {
+    for (const server of servers) await server.close();
+    await etcd?.stop();
+    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+  });
+
+  const startNode = (n: number): Promise<BuiltServer> =>
+    startBuiltServer(
+      (url) => [
+        ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-store', store],
+        ...['--node-name', `node-${n}`, '--node-url', url],
+        ...['--cluster-lease-seconds', String(LEASE_SECONDS)],
+      ],
+      { GANNET_CHECKPOINT_BYTES: '20000' },
+    );
+
+  /** Of a write that must succeed, in the end: nobody leads for a moment after a death. */
+  async function write(
+    server: BuiltServer,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ uid: number; commit: string }> {
+    for (;;) {
+      const response = await send(server, method, path, body);
+      const json: any = await response.json();
+      if (response.status === 202) {
+        return { uid: json.taskUid, commit: response.headers.get('gannet-commit')! };
+      }
+      assert.equal(response.status, 503, JSON.stringify(json));
+      await delay(50);
+    }
+  }
+
+  function send(
+    { url, masterKey }: BuiltServer,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${masterKey}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  const cluster = async (server: BuiltServer): Promise<any> =>
+    (await server.call('GET', '/cluster')).json;
+
+  async function leader(): Promise<BuiltServer> {
+    for (;;) {
+      for (const server of servers) {
+        try {
+          const { leader: name } = await cluster(server);
+          if (name !== null) return servers[Number(name.slice('node-'.length))]!;
+        } catch {
+          // It is dead.
+        }
+      }
+      await delay(50);
+    }
+  }
+
+  /** Resolves once every node has applied what the log holds. */
+  async function level(): Promise<void> {
+    for (const server of servers) {
+      for (;;) {
+        const { head, applied } = await cluster(server);
+        if (applied >= head && head > 0) break;
+        await delay(20);
+      }
+    }
+  }
+
+  const documents = (from: number, count: number, size = 10): object[] =>
+    Array.from({ length: count }, (_, n) => ({
+      id: from + n,
+      title: `title ${from + n} ${'x'.repeat(size)}`,
+      color: n % 2 === 0 ? 'red' : 'green',
+    }));
+
+  it('finds on every node what any node has taken', async () => {
+    for (const [n, server] of servers.entries()) {
+      const { uid, commit } = await write(
+        server,
+        'POST',
+        '/indexes/movies/documents',
+        documents(n * 10, 10),
+      );
+      // The one that has taken it shows the task at once.
+      const seen = await send(server, 'GET', `/tasks/${uid}`, undefined, {
+        'gannet-wait-for': commit,
+      });
+      assert.equal(seen.status, 200);
+      assert.equal((await server.ended(uid)).status, 'succeeded');
+    }
+    await level();
+    for (const server of servers) {
+      const { json } = await server.call('POST', '/indexes/movies/search', {
+        body: { q: 'title', limit: 100 },
+      });
+      assert.equal(json.hits.length, NODES * 10);
+      const stats = (await server.call('GET', '/stats')).json;
+      assert.equal(stats.indexes.movies.numberOfDocuments, NODES * 10);
+    }
+  });
+
+  it('takes large payloads, settings, keys, swaps and deletions', async () => {
+    const [a, b, c] = servers as [BuiltServer, BuiltServer, BuiltServer];
+    const large = await write(b, 'POST', '/indexes/books/documents', documents(0, 2000, 200));
+    assert.equal((await b.ended(large.uid)).status, 'succeeded');
+    const settings = { filterableAttributes: ['color'], sortableAttributes: ['id'] };
+    await a.ended((await write(c, 'PATCH', '/indexes/books/settings', settings)).uid);
+    await write(a, 'POST', '/swap-indexes', [{ indexes: ['books', 'movies'] }]);
+    await c.ended((await write(c, 'DELETE', '/indexes/books')).uid);
+    const made = await c.call('POST', '/keys', {
+      body: { actions: ['search'], indexes: ['movies'], expiresAt: null, name: 'shop' },
+    });
+    assert.equal(made.status, 201, JSON.stringify(made.json));
+    await level();
+    for (const server of servers) {
+      const found = await fetch(`${server.url}/indexes/movies/search`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${made.json.key}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ filter: 'color = red', sort: ['id:desc'], limit: 1 }),
+      });
+      const json: any = await found.json();
+      assert.equal(json.estimatedTotalHits, 1000, JSON.stringify(json));
+      assert.equal(json.hits[0].id, 1998);
+      assert.equal((await server.call('GET', '/indexes/books')).status, 404);
+      assert.deepEqual(
+        (await server.call('GET', '/tasks?limit=100')).json,
+        (await a.call('GET', '/tasks?limit=100')).json,
+      );
+    }
+  });
+
+  it('loses nothing when the leader is killed, and goes on', async () => {
+    const dead = await leader();
+    const others = servers.filter((server) => server !== dead);
+    const acknowledged: number[] = [];
+    let next = 0;
+    let killed = 0;
+    let again = 0;
+    for (let n = 0; n < 30; n++) {
+      if (n === 10) {
+        await dead.kill();
+        killed = performance.now();
+      }
+      const server = n < 10 ? servers[n % NODES]! : others[n % 2]!;
+      const { uid } = await write(server, 'POST', '/indexes/orders/documents', documents(next, 5));
+      if (n === 10) again = performance.now() - killed;
+      next += 5;
+      acknowledged.push(uid);
+    }
+    console.log(`      writes were accepted again after ${Math.round(again)} ms`);
+    for (const uid of acknowledged) assert.equal((await others[0]!.ended(uid)).status, 'succeeded');
+    await dead.restart();
+    await level();
+    for (const server of servers) {
+      const stats = (await server.call('GET', '/indexes/orders/stats')).json;
+      assert.equal(stats.numberOfDocuments, next);
+      for (const uid of acknowledged) {
+        assert.equal((await server.call('GET', `/tasks/${uid}`)).json.status, 'succeeded');
+      }
+    }
+  });
+
+  it('brings in a new node by a checkpoint', async () => {
+    const before = readdirSync(join(store, 'checkpoints')).length;
+    for (let n = 0; n < 60; n++) {
+      await write(servers[n % NODES]!, 'POST', '/indexes/orders/documents', documents(n, 5, 300));
+    }
+    await servers[0]!.idle();
+    while (readdirSync(join(store, 'checkpoints')).length <= before) await delay(50);
+    const added = await startNode(NODES);
+    servers.push(added);
+    await level();
+    const all = (await servers[0]!.call('GET', '/stats')).json;
+    const { indexes } = (await added.call('GET', '/stats')).json;
+    for (const uid of ['movies', 'orders']) {
+      assert.equal(indexes[uid].numberOfDocuments, all.indexes[uid].numberOfDocuments);
+    }
+    assert.deepEqual(
+      (await added.call('GET', '/tasks?limit=200')).json,
+      (await servers[0]!.call('GET', '/tasks?limit=200')).json,
+    );
+    const search = { body: { filter: 'color = red', sort: ['id:desc'], limit: 3 } };
+    assert.deepEqual(
+      (await added.call('POST', '/indexes/movies/search', search)).json.hits,
+      (await servers[0]!.call('POST', '/indexes/movies/search', search)).json.hits,
+    );
+  });
+});
