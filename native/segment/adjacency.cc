@@ -63,7 +63,7 @@ void AdjacencyWriter::EndBlock() {
   std::string& out = spool_.buffer();
   uint64_t last = 0;
   uint32_t begin = 0;
-  // Of the pair at hand by distance, written side by side: docids as varint gaps.
+  // The documents of the current pair by distance, encoded: docids as varint gaps.
   struct List {
     char *begin, *end;
     uint32_t next = 0, count = 0;
@@ -107,7 +107,7 @@ Status AdjacencyWriter::Finish() {
   EndBlock();
   if (words_.empty()) return Status::Ok();
   GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, spool_.Bytes());
-  // The blocks are walked side by side, list by list.
+  // Walks all blocks at the same time, list by list.
   struct Walk {
     uint32_t block;
     ByteReader reader;
@@ -243,7 +243,7 @@ void AdjacencyReader::Union(const SegmentFile& file, Ordinal left, Ordinal right
   const auto skips_end = at + 1 < rows_.size()
                              ? skips_.begin() + static_cast<ptrdiff_t>(rows_[at + 1].first_skip)
                              : skips_.end();
-  // The first one is before all lists, number 0 included.
+  // The first skip precedes all lists, number 0 included.
   const auto skip = std::lower_bound(skips_begin + 1, skips_end, wanted,
                                      [](const Skip& s, uint64_t n) { return s.number < n; }) -
                     1;
@@ -257,7 +257,7 @@ void AdjacencyReader::Union(const SegmentFile& file, Ordinal left, Ordinal right
     found = number == wanted;
   }
   if (!found) return;
-  // As postings, but that more docids are written as gaps.
+  // Like postings, except that more docids are stored as gaps.
   out.AddPostings(file.Read(kAdjacencyData, begin, size));
 }
 

@@ -12,17 +12,17 @@
 namespace gannet::segment {
 namespace {
 
-// Postings gathered in memory at a time while they are written: mostly 4 bytes each, and as much
-// again for early positions.
+// Postings collected in memory at a time for writing: usually 4 bytes each, and as much again for
+// early positions.
 constexpr uint64_t kPostingsPerSlice = 4 << 20;
 constexpr uint32_t kLeadingBits = std::bit_width(kLeadingPositions - 1);
 static_assert(kLeadingPositions == 1 << kLeadingBits);
 
-// Of the place of a field among so many.
+// Bits that hold the index of one of `fields` fields.
 uint32_t FieldBits(size_t fields) { return static_cast<uint32_t>(std::bit_width(fields)); }
 
-// The first 8 bytes of a word. Of a shorter one all, and its size in the last byte: they say which
-// word it is.
+// The first 8 bytes of a word. For a shorter word, all its bytes, and its size in the last byte: so
+// they identify the word.
 constexpr size_t kFirstBytes = sizeof(uint64_t);
 uint64_t FirstBytes(std::string_view word) {
   const char* const at = word.data();
@@ -40,8 +40,8 @@ uint64_t FirstBytes(std::string_view word) {
 }
 
 // Mixes 8 bytes at a time (the multiply-and-fold step of wyhash,
-// https://github.com/wangyi-fudan/wyhash). The last bit: whether the word is as long as its first
-// bytes or longer.
+// https://github.com/wangyi-fudan/wyhash). The last bit says whether the word is longer than its
+// first bytes.
 uint32_t HashWord(std::string_view word, uint64_t first) {
   uint64_t hash = 0x9e3779b97f4a7c15 ^ word.size();
   const auto mix = [&](uint64_t value) {
@@ -67,8 +67,8 @@ struct StreamField {
   uint32_t word_count;
 };
 
-// For each document of the stream begin(docid), then sink(place, field) for each of its fields.
-// place: of the document.
+// Calls begin(docid) for each document of the stream, then sink(index, field) for each of its
+// fields. index: of the document in the stream.
 template <typename Begin, typename Field>
 void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&& sink) {
   uint32_t document = 0;
@@ -94,10 +94,10 @@ void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&
   }
 }
 
-// The postings of a stream, grouped by word, a slice of the dictionary at a time.
+// The postings of a stream, grouped by word, one slice of the dictionary at a time.
 //
-// Packed: an unsigned number with room for the place of a document and, behind it, the place of a
-// field in `fields` or an early position. fields: all that have words, ascending.
+// Packed: an unsigned number with space for the index of a document and, in the low bits, the index
+// of a field in `fields` or an early position. fields: all that have words, ascending.
 template <typename Packed>
 class SlicedPostings {
  public:
@@ -120,7 +120,7 @@ class SlicedPostings {
     ForEachLeading([&](uint32_t word, Packed) { ++leading_.counts[word]; });
   }
 
-  // Gathers a slice that starts at a word, and returns the ordinal behind it.
+  // Collects the slice that starts at a word, and returns the ordinal after the slice.
   Ordinal Gather(Ordinal from) {
     Ordinal until = from;
     uint64_t total = 0, leading_total = 0;
@@ -154,7 +154,7 @@ class SlicedPostings {
  private:
   struct Grouped {
     explicit Grouped(size_t words) : counts(words), cursor(words) {}
-    // Once the slice is gathered.
+    // REQUIRES: the slice has been collected.
     std::span<const Packed> Of(Ordinal ordinal, uint32_t word) const {
       return std::span<const Packed>(slice).subspan(cursor[ordinal] - counts[word], counts[word]);
     }
@@ -163,8 +163,8 @@ class SlicedPostings {
     std::vector<Packed> slice;
   };
 
-  // Places of documents with fields. A word counts once per document and field: it is remembered
-  // where it was last seen.
+  // Calls sink for each document index with a field index. A word counts once per document and
+  // field: last_ has the pair in which a word was last seen.
   template <typename Sink>
   void ForEachInFields(Sink&& sink) {
     std::fill(last_.begin(), last_.end(), ~Packed{0});
@@ -181,7 +181,7 @@ class SlicedPostings {
         });
   }
 
-  // Places of documents with positions: the words at the first ones of fields.
+  // Calls sink for each document index with a position: the words at the first positions of fields.
   template <typename Sink>
   void ForEachLeading(Sink&& sink) {
     ForEachStreamDocument(
@@ -239,12 +239,12 @@ class SlicedPostings {
   const std::vector<uint32_t>& by_ordinal_;
   const std::vector<FieldId>& fields_;
   const uint32_t field_bits_;
-  std::vector<Packed> number_of_;  // by field: its place in fields_
+  std::vector<Packed> number_of_;  // by field: its index in fields_
   std::vector<Packed> last_;       // by word
   Grouped in_fields_, leading_;
   std::vector<DocId> at_position_[kLeadingPositions];
-  // Documents of the word at hand by place of the field: list_of_[place] - 1 is the place of its
-  // list, 0 means it has none yet.
+  // Documents of the current word, by field index: list_of_[i] - 1 is the index of the list of
+  // field i; 0 means that it has none yet.
   std::vector<std::vector<DocId>> lists_;
   std::vector<std::pair<size_t, uint32_t>> used_;
   std::vector<uint32_t> list_of_;
@@ -313,7 +313,8 @@ void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
 }
 
 void SegmentBuilder::EndDocument() {
-  // Fields come in the order of the document; values of one field may be apart (arrays of objects).
+  // Fields come in the order of the document; values of one field need not follow each other
+  // (arrays of objects).
   if (!std::is_sorted(document_.begin(), document_.end(),
                       [](const auto& a, const auto& b) { return a.field < b.field; })) {
     std::stable_sort(document_.begin(), document_.end(),
@@ -400,7 +401,7 @@ Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of,
 
 Status SegmentBuilder::Finish() {
   rows_.Finish();
-  // First, because what they are made of is given back then: writing postings takes as much.
+  // Columns first, because this frees their memory: writing postings takes as much.
   const uint64_t columns_bytes = columns_.memory_bytes();
   columns_.Write(*file_);
   ReturnFreeMemory(columns_bytes);

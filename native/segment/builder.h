@@ -1,10 +1,13 @@
 // Collects the words of documents in memory and writes them as one segment file.
 //
-// Steps of Finish: 1. rows were streamed to the file while documents came in; 2. columns are
-// written, which gives back what they were collected in; 3. the words are sorted, which gives their
-// ordinals; 4. postings are built from the collected words, a slice of the dictionary at a time so
-// that memory stays bounded; 5. the forward index is written document by document; 6. vectors,
-// which lay in a temporary file, are quantised and written.
+// Steps of Finish:
+// 1. Rows were streamed to the file while documents were added.
+// 2. Columns are written, which frees the memory that they were collected in.
+// 3. The words are sorted, which gives their ordinals.
+// 4. Postings are built from the collected words, one slice of the dictionary at a time so that
+//    memory stays bounded.
+// 5. The forward index is written document by document.
+// 6. Vectors are read from their temporary file, quantised and written.
 //
 // Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the
 // dictionary; the caller finishes the segment when its budget is used up.
@@ -37,7 +40,8 @@ class WordTable {
   uint64_t memory_bytes() const;
 
  private:
-  // What short words are made of stands beside the number: looking them up touches one cache line.
+  // The first bytes of a word are stored next to its number, so looking up a short word touches one
+  // cache line.
   struct Slot {
     uint64_t first = 0;  // bytes of the word
     uint32_t hash = 0;
@@ -46,18 +50,18 @@ class WordTable {
   void Grow();
   std::string bytes_;
   std::vector<uint32_t> begins_;
-  std::vector<Slot> slots_;  // a power of two of them
+  std::vector<Slot> slots_;  // their number is a power of two
 };
 
 class SegmentBuilder {
  public:
-  // embedders: those that vectors may be added for.
+  // embedders: those for which vectors may be added.
   static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path,
                                                         std::vector<EmbedderShape> embedders = {});
 
-  // docids ascending over the calls. `row`: compressed.
+  // docids ascend over the calls. `row`: compressed.
   void BeginDocument(DocId docid, std::string_view row);
-  // word: at most kWordBytesMax bytes, not empty. positions of one field ascending.
+  // word: 1 to kWordBytesMax bytes. The positions of one field ascend.
   void AddWord(FieldId field, std::string_view word, uint32_t position) {
     document_.push_back({field, position, words_.Intern(word)});
   }
@@ -71,7 +75,7 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders);
-  // Packed, fields: as SlicedPostings has them. Returns the frequent words.
+  // Packed, fields: see SlicedPostings. Returns the frequent words.
   template <typename Packed>
   Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of,
                                              const std::vector<uint32_t>& by_ordinal,
@@ -84,11 +88,11 @@ class SegmentBuilder {
   VectorsWriter vectors_;
   WordTable words_;
   std::vector<WordOccurrence> document_;
-  std::vector<bool> has_field_;  // by field: whether some document has words there
-  // Per document, side by side: docid, number of fields; per field: id, number of words, number of
-  // breaks, the breaks (word index, position), the words.
+  std::vector<bool> has_field_;  // by field: whether any document has words in it
+  // For each document: docid, number of fields; per field: id, number of words, number of breaks,
+  // the breaks (word index, position), the words.
   Chunks<uint32_t> stream_;
-  std::vector<uint32_t> record_;  // of the document at hand, on its way there
+  std::vector<uint32_t> record_;  // the current document, before it is appended to stream_
   uint32_t document_count_ = 0;
 };
 

@@ -163,7 +163,7 @@ int64_t ColumnReader::NsOfIntersection(uint64_t count, uint64_t documents_count,
   constexpr uint64_t kArrayMax = 4096;  // docids of a block of 65536 that are stored as a list
   const uint64_t blocks = segment_documents / 65536 + 1;
   const bool list = count / blocks < kArrayMax, other_list = documents_count / blocks < kArrayMax;
-  // Two lists are merged, or the shorter one is looked up in one much longer.
+  // Two lists are merged; if one is much longer, the shorter one is looked up in it.
   const uint64_t work = list && other_list ? std::min((count + documents_count) * 12,
                                                       std::min(count, documents_count) * 64)
                         : list             ? count
@@ -198,7 +198,8 @@ uint32_t ColumnReader::UpperString(std::string_view value) const {
 }
 
 void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& out) const {
-  // One search through all strings, some of them at a time; a hit across a border is none.
+  // Searches through all strings at once, a part of them at a time. A hit that crosses the border
+  // of two strings does not count.
   constexpr size_t kBytesAtOnce = size_t{1} << 20;
   size_t at = string_offsets_[0];
   uint32_t string = 0;
@@ -213,7 +214,7 @@ void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& 
     }
     steps.Step(32);
     const auto hit = static_cast<size_t>(static_cast<const char*>(found) - strings_.data());
-    // The last string that does not begin behind the hit; the one before it is known.
+    // Finds the last string that does not begin after the hit; `string` does not.
     for (uint32_t end = string_count(); end - string > 1;) {
       const uint32_t middle = string + (end - string) / 2;
       (string_offsets_[middle] <= hit ? string : end) = middle;
@@ -269,7 +270,7 @@ const ColumnReader* ColumnsReader::Find(FieldId field) const {
 
 namespace {
 
-// The points of documents [0, count) by local docid. Null columns: none has one.
+// The points of documents [0, count) by local docid. Null columns: no document has one.
 std::string BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint32_t count) {
   std::vector<GeoIndex::Entry> entries;
   for (uint32_t local = 0; lats != nullptr && lngs != nullptr && local < count; ++local) {
@@ -502,7 +503,7 @@ void ValueListsWriter::Add(std::string_view postings) {
 }
 
 void ValueListsWriter::WriteUnions(const Unions& unions, ColumnPart bytes, ColumnPart offsets) {
-  // Where one is all there is it would say what the lists say.
+  // A single union would have the same documents as the lists.
   if (offsets_.size() - 1 < size_t{unions.values} * 2) return;
   out_.Append(bytes, unions.bytes);
   out_.Append(offsets, PackOffsets(unions.offsets));

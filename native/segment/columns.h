@@ -1,9 +1,9 @@
 // The columns part of a segment: for each faceted field, its values by document and its documents
 // by value.
 //
-// Values are numbers and strings in facet-normalised form (docs/behaviour/filters.md). They are
-// numbered in order: numbers first, ascending, then strings in byte order; so a range of values is
-// a range of numbers, and comparing two documents is comparing two numbers.
+// Values are numbers and strings in facet-normalised form (docs/behaviour/filters.md). Ordinals are
+// assigned in order: numbers first, ascending, then strings in byte order. So a range of values is
+// a range of ordinals, and comparing two documents is comparing two ordinals.
 //
 // Bytes of a column: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the
 // parts, each padded to 8 bytes:
@@ -52,7 +52,7 @@ namespace gannet::segment {
 
 using ValueOrdinal = uint32_t;
 
-// Offsets are packed (packed_offsets.h), one more than what they are about.
+// Offsets are packed (packed_offsets.h); there is one more than the entries they delimit.
 enum class ColumnPart : uint8_t {
   kPostings,        // documents by value (bitmap/postings_codec.h)
   kPostingOffsets,  // by value, into the postings
@@ -70,9 +70,9 @@ enum class ColumnPart : uint8_t {
                 // than one value
   kCodes,  // values of documents: with doc offsets the value; without, the value + 1, or 0 for none
   kExists,  // postings: documents that have the field
-  kNull,    // that have it null
-  kEmpty,   // that have it empty: "", [] or {}
-  kValued,  // that have some value
+  kNull,    // documents that have it null
+  kEmpty,   // documents that have it empty: "", [] or {}
+  kValued,  // documents that have some value
 };
 inline constexpr size_t kColumnPartCount = static_cast<size_t>(ColumnPart::kValued) + 1;
 
@@ -84,7 +84,7 @@ class ColumnReader {
   static constexpr uint32_t kGroupValues = 64;
   static constexpr uint32_t kSuperValues = 4096;
 
-  // blob: as ColumnBuilder wrote it, its checksum verified. Corruption: sizes do not fit.
+  // blob: written by ColumnBuilder; its checksum has been verified. Corruption: sizes do not fit.
   static Result<ColumnReader> Open(std::string_view blob);
 
   uint32_t number_count() const { return static_cast<uint32_t>(numbers_.size()); }
@@ -96,9 +96,9 @@ class ColumnReader {
     const auto [begin, end] = string_offsets_.RangeOf(i);
     return strings_.substr(begin, end - begin);
   }
-  // How the document with the lowest docid spells it.
+  // The spelling in the document with the lowest docid.
   std::string_view spelling(uint32_t i) const;
-  // Whether documents of this segment spell it differently.
+  // Whether documents of this segment spell the string differently.
   bool spelling_varies(uint32_t i) const { return (flags_[i] & 1) != 0; }
 
   std::string_view postings(ValueOrdinal value) const {
@@ -119,14 +119,14 @@ class ColumnReader {
     out |= UnionOf({&range, 1});
   }
 
-  // For walks over the values in search of some documents. Goes past a stored union that begins at
-  // `value` (or, downwards, ends with it), lies within the bound and has none of them. False: there
-  // is no such union.
+  // For walks over the values that look for some documents. Skips a stored union that begins at
+  // `value` (or, downwards, ends with it), lies within the bound and has none of the documents.
+  // False: there is no such union.
   bool SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& documents) const;
-  // value: the next one to be looked at plus 1; at least `begin`.
+  // value: the next value to visit plus 1; at least `begin`.
   bool SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSet& documents) const;
-  // What it costs to intersect a list of `count` documents with `documents_count` others, both
-  // spread over `segment_documents`; nanoseconds, an estimate.
+  // Estimated cost in nanoseconds of intersecting a list of `count` documents with
+  // `documents_count` others, both spread over `segment_documents`.
   static int64_t NsOfIntersection(uint64_t count, uint64_t documents_count,
                                   uint64_t segment_documents);
 
@@ -146,19 +146,19 @@ class ColumnReader {
     }
     for (uint32_t i = doc_offsets_[local]; i < doc_offsets_[local + 1]; ++i) sink(CodeAt(i));
   }
-  // Of the document at `local`.
+  // Number of values of the document at `local`.
   uint32_t ValueCount(uint32_t local) const {
     return doc_offsets_.empty() ? (CodeAt(local) != 0 ? 1 : 0)
                                 : doc_offsets_[local + 1] - doc_offsets_[local];
   }
-  // Documents of the segment.
+  // Number of documents of the segment.
   uint32_t document_count() const {
     return static_cast<uint32_t>(doc_offsets_.empty() ? code_bytes_ / code_width_
                                                       : doc_offsets_.size() - 1);
   }
-  // No document has more than one value.
+  // Whether no document has more than one value.
   bool single_valued() const { return doc_offsets_.empty(); }
-  // The number of the document at `local`, when its smallest value is one.
+  // The number of the document at `local`, if its smallest value is a number.
   std::optional<double> NumberAt(uint32_t local) const {
     uint32_t value;
     if (doc_offsets_.empty()) {
@@ -172,8 +172,8 @@ class ColumnReader {
   }
   // The value + 1 of the document at `local`, 0 when it has none. REQUIRES: single_valued()
   uint32_t Code(uint32_t local) const { return CodeAt(local); }
-  // Calls sink(const Code* codes) with Code of all local docids in their stored width. REQUIRES:
-  // single_valued()
+  // Calls sink(const Code* codes) with the Code of all local docids, in their stored width.
+  // REQUIRES: single_valued()
   template <typename Sink>
   void WithCodes(Sink&& sink) const {
     switch (code_width_) {
@@ -222,23 +222,22 @@ class ColumnReader {
   uint32_t code_width_ = 4;
 };
 
-// All columns of one segment; a column is checked and opened when it is first used.
+// All columns of one segment. A column is checked and opened when it is first used.
 class ColumnsReader {
  public:
   static Result<std::shared_ptr<const ColumnsReader>> Open(std::shared_ptr<SegmentFile> file);
-  // Null when the field has no column here. A damaged column is null too and marks the file
-  // corrupt.
+  // Null when the field has no column here. A damaged column is null too, and the file is then
+  // marked corrupt.
   const ColumnReader* Find(FieldId field) const;
   std::vector<FieldId> fields() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
-  // The points of the documents with a number in each of the fields. Where the file has none they
-  // are built when first asked for, about 0.3 s per million. docids: of the segment, by local
+  // The points of the documents with a number in each of the fields. If the file has none they are
+  // built by the first call, which takes about 0.3 s per million. docids: of the segment, by local
   // docid. REQUIRES: the same arguments every time.
   const GeoIndex& Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const;
-  // The shapes of the documents, by ascending docid; `build` makes them when they are first asked
-  // for.
+  // The shapes of the documents, by ascending docid. The first call makes them with `build`.
   std::span<const StoredShape> Shapes(const std::function<std::vector<StoredShape>()>& build) const;
-  // The bytes of a column as they are, for copying.
+  // The stored bytes of a column, for copying.
   std::string_view Blob(FieldId field) const;
 
  private:
@@ -253,12 +252,11 @@ class ColumnsReader {
   std::vector<std::unique_ptr<Entry>> entries_;
   mutable std::once_flag points_once_, shapes_once_;
   mutable std::vector<StoredShape> shapes_;
-  mutable std::string points_bytes_;  // unless they are in the file
+  mutable std::string points_bytes_;  // empty if they are in the file
   mutable std::unique_ptr<const GeoIndex> points_;
 };
 
-// Places of documents, ascending; one may come again. Places behind each other take next to
-// nothing.
+// Ascending local docids; one may be repeated. Consecutive local docids take almost no space.
 class LocalDocIdList {
  public:
   void Add(uint32_t local) {
@@ -306,14 +304,14 @@ class LocalValues {
   Chunks<T> values_;
 };
 
-// Writes a column part by part, so that nothing of it need be held as a whole.
+// Writes a column part by part, so that the column is never held in memory as a whole.
 class ColumnWriter {
  public:
   explicit ColumnWriter(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
-  // REQUIRES: parts in the order of ColumnPart. One may come in many pieces; those that never come
-  // are empty.
+  // REQUIRES: parts in the order of ColumnPart. A part may be appended in many pieces; a part that
+  // is never appended is empty.
   void Append(ColumnPart part, std::string_view bytes);
-  // Behind the last part.
+  // Call it after the last part.
   void Finish(uint32_t code_width);
   uint64_t bytes() const { return bytes_; }
 
@@ -326,7 +324,7 @@ class ColumnWriter {
   uint64_t bytes_ = 0;
 };
 
-// The width of a code where there are so many values.
+// The width of a code for this number of values.
 constexpr uint32_t CodeWidth(uint32_t values) {
   return values < 0xff ? 1 : values < 0xffff ? 2 : 4;
 }
@@ -336,26 +334,26 @@ constexpr uint32_t CodeWidth(uint32_t values) {
 // Memory: 8 bytes per value, the unions, and the lists of a group.
 class ValueListsWriter {
  public:
-  // out: nothing was appended to it yet.
+  // out: nothing has been appended to it yet.
   explicit ValueListsWriter(ColumnWriter& out) : out_(out) {}
   // The documents of the next value.
   void Add(std::string_view postings);
   void Finish();
 
  private:
-  // Unions of so many lists at a time.
+  // Unions of a fixed number of lists each.
   struct Unions {
     const uint32_t values;  // in each
     std::string bytes{};
     std::vector<uint64_t> offsets{0};
-    // begins: of the lists in `lists`, and their end.
+    // begins: where each of the lists in `lists` begins, then the end of the last one.
     void Add(std::string_view lists, std::span<const uint64_t> begins);
   };
   void WriteUnions(const Unions& unions, ColumnPart bytes, ColumnPart offsets);
 
   ColumnWriter& out_;
   std::vector<uint64_t> offsets_{0};
-  std::string lists_;  // of the group that is not complete
+  std::string lists_;  // of the incomplete group
   Unions groups_{ColumnReader::kGroupValues}, supers_{ColumnReader::kSuperValues};
 };
 
@@ -363,13 +361,13 @@ struct ColumnString {
   std::string_view normalised, spelling;
   bool varies;  // documents spell it differently
 };
-// Writes the strings of a column, which `at` gives by number, ascending; it is asked for each of
-// them twice.
+// Writes the strings of a column. `at` returns them by number, ascending; it is called twice for
+// each string.
 // Memory: 8 bytes per string.
 void WriteStrings(ColumnWriter& out, uint32_t count,
                   const std::function<ColumnString(uint32_t)>& at);
 
-// Collects the values of one field. Places ascend over the calls of each method.
+// Collects the values of one field. Local docids ascend over the calls of each method.
 class FieldColumnBuilder {
  public:
   void AddNumber(uint32_t local, double value) { numbers_.Add(local, value); }
@@ -380,7 +378,8 @@ class FieldColumnBuilder {
   void MarkNull(uint32_t local) { null_.Add(local); }
   void MarkEmpty(uint32_t local) { empty_.Add(local); }
   uint64_t memory_bytes() const;
-  // docids: of all documents of the segment, by local docid. out: nothing was appended to it yet.
+  // docids: of all documents of the segment, by local docid. out: nothing has been appended to it
+  // yet.
   void Write(std::span<const uint32_t> docids, ColumnWriter& out) const;
 
  private:
@@ -394,12 +393,13 @@ class FieldColumnBuilder {
     ValueOrdinal value;
     bool operator==(const Entry&) const = default;
   };
-  // The numbers of the column, ascending; one entry for each that was added goes to `entries`.
+  // The numbers of the column, ascending. Adds an entry to `entries` for each number that was
+  // added.
   std::vector<double> Numbers(std::vector<Entry>& entries) const;
-  // Sorts entries by local docid, then value, each once. entries: of numbers, then of strings, both
-  // by local docid.
+  // Sorts entries by local docid, then value, and drops duplicates. entries: those of numbers, then
+  // those of strings, both by local docid.
   static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
-  // entries: as OrderEntries leaves them.
+  // entries: as OrderEntries returns them.
   static void WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids,
                          uint32_t values, ColumnWriter& out);
 
@@ -407,7 +407,7 @@ class FieldColumnBuilder {
     using is_transparent = void;
     size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
   };
-  // Its number in table_, where it is put unless it is there.
+  // The number of the string in table_; adds the string if it is new.
   uint32_t InternString(std::string_view normalised, std::string_view original);
 
   LocalValues<double> numbers_;
@@ -431,15 +431,15 @@ class ColumnBuilder {
   void MarkExists(FieldId field) { Of(field).MarkExists(local()); }
   void MarkNull(FieldId field) { Of(field).MarkNull(local()); }
   void MarkEmpty(FieldId field) { Of(field).MarkEmpty(local()); }
-  // As ColumnsWriter::SetPointFields, for the writer that Write makes.
+  // See ColumnsWriter::SetPointFields; used for the writer that Write makes.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
   uint64_t memory_bytes() const;
-  // Of all documents so far, by local docid.
+  // Docids of all documents so far, by local docid.
   std::span<const DocId> docids() const { return docids_; }
   bool Has(FieldId field) const { return field < columns_.size() && columns_[field] != nullptr; }
-  // Those that have a column, ascending.
+  // Fields that have a column, ascending.
   std::vector<FieldId> fields() const;
-  // Writes the column of a field, which is gone then. REQUIRES: Has(field)
+  // Writes the column of a field and frees it. REQUIRES: Has(field)
   void Take(FieldId field, ColumnWriter& out);
   // Writes all columns.
   void Write(SegmentFileWriter& file);
@@ -452,18 +452,18 @@ class ColumnBuilder {
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
 };
 
-// Writes columns one after the other, by ascending field.
+// Writes columns one after another, by ascending field.
 class ColumnsWriter {
  public:
   explicit ColumnsWriter(SegmentFileWriter& file);
-  // The columns of latitude and longitude: when both come by, the points of the documents are
-  // written behind them, so that geo filters need not build them. To be called before the first
-  // Add.
+  // Sets the columns of latitude and longitude. If both are written, the points of the documents
+  // are written after them, so that geo filters need not build them. Call it before the first Add.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
-  // What is written to the result until End is the column. It borrows the writer.
+  // Begins a column: what is written to the result until End belongs to it. The result borrows this
+  // writer.
   ColumnWriter Begin(FieldId field);
   void End();
-  // A column that is there already.
+  // Adds an existing column.
   void Copy(FieldId field, std::string_view blob);
   void Finish();
 
@@ -475,7 +475,7 @@ class ColumnsWriter {
   SegmentFileWriter& file_;
   std::string directory_;
   uint64_t offset_ = 0;
-  FieldId field_ = 0;  // of the column that is being written, which begins at begin_
+  FieldId field_ = 0;  // of the current column, which begins at begin_
   uint64_t begin_ = 0;
 };
 

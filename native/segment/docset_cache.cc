@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kProcessBytesMax = 32 << 20;
 constexpr size_t kEntryBytes = 512;  // of the maps, and the tables of the set
 
-// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take
-// half as much again.
+// A set in its stored bytes, and the object that reads it there. As hundreds of separate blocks it
+// would take half as much again.
 struct Packed {
   Packed(ByteArena& arena, const DocSet& documents)
       : bytes(arena, documents.SerializedBytes()), view(Written(documents, bytes)) {}
@@ -112,7 +112,7 @@ void DocSetCache::Store(const std::string& key, const DocSet& documents, uint64_
       owner->sets_.erase(owner->sets_.find(*gone.key));
     }
   }
-  // What was dropped is freed here, without the lock.
+  // Here, after the lock is released, the dropped docsets are freed.
 }
 
 }  // namespace gannet::segment

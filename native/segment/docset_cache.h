@@ -1,15 +1,14 @@
-// Docset cache: docsets that were costly to make, kept for later searches: unions over many words,
+// Docset cache: keeps docsets that were costly to make for later searches: unions over many words,
 // and the documents of two adjacent words. A docset belongs to an immutable segment and is dropped
 // with it. All segments of the process share one budget in bytes.
 //
 // Eviction follows GreedyDual-Size (Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, 1997).
 // Each docset has a rank: its cost per byte above a floor. The docset of the lowest rank is
-// dropped, and the floor rises to that rank. A docset that is asked for is ranked again. So many
-// cheap docsets do not drive out the costly ones, and docsets that nobody asks for are dropped in
-// the end.
+// dropped, and the floor rises to that rank. A docset is ranked again each time it is found. So
+// many cheap docsets do not drive out the costly ones, and unused docsets are dropped in the end.
 //
 // Threads: any.
-// Memory: the budget, and a quarter more of address space.
+// Memory: the budget, and another quarter of it in address space.
 #pragma once
 
 #include <array>
@@ -37,7 +36,7 @@ class DocSetCache;
 class DocSetCacheBudget {
  public:
   // bytes_max    bytes of docsets in use; the arena has a quarter more, so that large docsets find
-  //              room among small ones
+  //              space among small ones
   explicit DocSetCacheBudget(size_t bytes_max) : bytes_max_(bytes_max), arena_(bytes_max / 4 * 5) {}
   // The budget of all segments.
   static DocSetCacheBudget& Process();
@@ -69,11 +68,11 @@ class DocSetCacheBudget {
   Order order_;
 };
 
-// The docsets of one segment that are kept.
+// The cached docsets of one segment.
 class DocSetCache {
  public:
-  // What a docset is of. kField is a base to which a field id is added, kLeading one for a mask of
-  // leading positions.
+  // What a docset is the result of. kField is a base to which a field id is added, kLeading one for
+  // a mask of leading positions.
   enum class Kind : uint32_t { kRange, kAdjacency, kField = 1 << 16, kLeading = 1 << 17 };
   static Kind KindOfField(FieldId field) {
     return static_cast<Kind>(static_cast<uint32_t>(Kind::kField) + field);
@@ -88,31 +87,31 @@ class DocSetCache {
   DocSetCache(const DocSetCache&) = delete;
   DocSetCache& operator=(const DocSetCache&) = delete;
 
-  // The key of a docset of any number of words, or of ranges of words.
+  // The key of a docset of any number of words or word ranges.
   static std::string KeyOf(Kind kind, std::span<const Ordinal> words);
 
-  // The docset of a key; null: it is not kept. Ranks the docset again.
+  // The docset of a key, which is ranked again; null if it is not cached.
   std::shared_ptr<const DocSet> Find(const std::string& key) const;
-  // Whether a docset is kept. Does not rank it again.
+  // Whether a docset is cached. Does not rank it again.
   bool Has(const std::string& key) const;
-  // Keeps a docset, if the budget allows.
-  // cost    what making it took, in bytes of postings or as much time
+  // Caches a docset, if the budget allows.
+  // cost    of making it, in bytes of postings or as much time
   void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
-  // Whether to read documents instead of making a docset that is not kept. The cost of reading is
-  // added up by key (NoteRead). Once the sum reaches the cost of making the docset, the answer is
-  // no and the sum starts again at 0. So both together cost at most twice as much as the cheaper
-  // way, however often the docset is asked for (Karlin et al., Competitive Snoopy Caching, 1988).
+  // Whether to read documents instead of making a docset that is not cached. The cost of reading is
+  // added up by key (NoteRead). Once the sum reaches the cost of making the docset, the result is
+  // false and the sum starts again at 0. So both together cost at most twice as much as the cheaper
+  // way, however often the docset is needed (Karlin et al., Competitive Snoopy Caching, 1988).
   // documents    how many would be read
   // cost         of making the docset, as in Store
   bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
   // Adds `documents` that were read to the sum of the key.
   void NoteRead(const std::string& key, uint64_t documents) const;
-  // Keeps a docset that was made by reading its documents.
+  // Caches a docset that was made by reading its documents.
   void StoreRead(const std::string& key, const DocSet& documents) const {
     Store(key, documents, documents.size() * kReadCost);
   }
   static constexpr uint64_t kReadCost = 128;  // cost of reading one document, as in Store
-  // Bytes that a docset takes of the budget.
+  // Bytes of the budget that a docset takes.
   static size_t BytesOf(const std::string& key, const DocSet& documents);
 
  private:

@@ -20,22 +20,23 @@ constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
 constexpr uint32_t kFileVersion = 6;
 constexpr size_t kFileHeaderBytes = 16;
 constexpr size_t kFileFooterBytes = 40;
-// Written together, at multiples of it: so file systems that can keep them in a large page of the
-// processor, and a search, which jumps about in them, spends less time on finding pages.
+// Bytes are written in pieces of this size, at multiples of it. So file systems can keep them in
+// huge pages, and a search, which jumps around in them, spends less time on page lookups.
 constexpr size_t kWriteBytes = 2 << 20;
-// The kernel is told to write so many bytes at a time, while the file grows. Left to the sync at
-// its end they would be hundreds of megabytes, and the syncs of everyone else would wait for them:
-// beside a file of 300 MB written at 100 MB/s the slowest sync of a small one took 129 ms, now 44
-// ms (medians of four, on a shared disk).
+// The kernel is told to write this many bytes at a time, while the file grows. Left to the final
+// sync they would be hundreds of megabytes, and the syncs of all others would wait for them: during
+// the writing of a 300 MB file at 100 MB/s the slowest sync of a small file took 129 ms, now 44 ms
+// (medians of four, on a shared disk).
 constexpr uint64_t kWritebackBytes = 8 << 20;
-// Read ahead of a reader that has just read the block before.
+// Bytes to read ahead for a reader that has just read the preceding block.
 constexpr uint64_t kSequentialBytes = 256 << 10;
 // Some systems do not read more for one request to read ahead.
 constexpr uint64_t kAdviceBytes = 1 << 20;
 // The tail of a file, footer and sums, is at most this share of it, 1 / kTailShare, and a page.
 constexpr uint64_t kTailShare = kBlockBytes / sizeof(uint64_t), kPageBytes = 4096;
 constexpr uint64_t kBlockPages = kBlockBytes / kPageBytes;
-// At a time: the map of the process is locked while the system looks which of them are in memory.
+// Blocks per step: the memory map of the process is locked while the system looks up which of them
+// are in memory.
 constexpr uint64_t kCheckedAheadBlocks = 64;
 
 }  // namespace
@@ -108,7 +109,7 @@ void SegmentFileWriter::Flush(size_t bytes) {
   buffer_.erase(0, bytes);
 #ifdef __linux__
   if (status_.ok() && written_ - writing_ >= kWritebackBytes) {
-    // A hint: what fails here fails again when the file is synced.
+    // A hint: an error here is reported again when the file is synced.
     sync_file_range(descriptor_, static_cast<off64_t>(writing_),
                     static_cast<off64_t>(written_ - writing_), SYNC_FILE_RANGE_WRITE);
     writing_ = written_;
@@ -182,7 +183,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   file->path_ = path;
   file->data_ = static_cast<const char*>(map);
   file->size_ = size;
-  // Hints: where they fail, reading is merely slower.
+  // Hints: if they fail, reading is only slower.
   madvise(map, size, MADV_RANDOM);
   file->Advise(size - std::min(size, size / kTailShare + kPageBytes), size);
   const char* footer = file->data_ + size - kFileFooterBytes;
@@ -212,7 +213,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
     if (section.begin > body || section.size > body - section.begin) return damaged;
     file->sections_.push_back(section);
   }
-  // The header is not part of a section, so nothing else would look at it.
+  // The header is not part of a section, so nothing else would check it.
   if (check == HeaderCheck::kNow && !file->CheckBlocks(0, kFileHeaderBytes)) return damaged;
   return file;
 }
@@ -281,7 +282,7 @@ uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
   if (block == end) return next;
   const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return size_;
-  // Where memory is short, this is no reason to keep these pages rather than others.
+  // If memory is short, these pages are not to be kept in preference to others.
   posix_fadvise(descriptor, 0, 0, POSIX_FADV_NOREUSE);
   std::array<char, kBlockBytes> copy;
   for (; block < end; ++block) {
@@ -301,8 +302,8 @@ uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
 }
 
 void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {
-  // In memory a block takes 3 us, from a fast disk 80. Each time that something was taken to be in
-  // memory and was not, more is looked at before the next.
+  // In memory a block takes 3 us, from a fast disk 80. Each time that a block assumed to be in
+  // memory was not, more blocks are checked before the next assumption.
   constexpr std::chrono::microseconds kQuickMax(30);
   constexpr uint32_t kEnoughMax = 4096;
   if (took <= kQuickMax) {
@@ -315,7 +316,8 @@ void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {
 }
 
 void SegmentFile::ExpectFrom(uint64_t block, uint64_t end) const {
-  // Neighbouring ones together. What is here already is not asked for, and may lie in between.
+  // Requests neighbouring blocks together. Blocks that are already in memory are not requested,
+  // except between two others.
   const uint64_t last = (end - 1) / kBlockBytes;
   while (block <= last) {
     uint64_t until = block;
@@ -357,7 +359,7 @@ std::vector<SegmentFile::DamagedBlock> SegmentFile::FindDamage() const {
     if (CheckBlocks(begin, end)) continue;
     DamagedBlock block{begin, end, {}};
     for (const Section& section : sections_) {
-      // With its padding, which is checked along with it.
+      // Includes the padding, which is checked together with the section.
       if (section.begin < end && section.begin + section.size + kSectionPadding > begin)
         block.sections.push_back(section.id);
     }

@@ -14,15 +14,15 @@ using filter::GeoBox;
 using filter::GeoPoint;
 
 constexpr uint64_t kVersion = 1;
-// Points and nodes are stored as they lie in memory.
+// Points and nodes are stored in their memory layout.
 static_assert(sizeof(GeoPoint) == 16 && sizeof(GeoIndex::Node) == 64);
 
 constexpr double kHalfway =
-    filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest distance there is
-// The haversine formula loses up to 0.1 m near the antipode; bounds are wider by this, metres.
+    filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest possible distance
+// The haversine formula loses up to 0.1 m near the antipode. Bounds are wider by this, in metres.
 constexpr double kSlack = 1;
 
-// Place of the cell (x, y) of a 65536 x 65536 grid along the Hilbert curve.
+// Position of the cell (x, y) of a 65536 x 65536 grid along the Hilbert curve.
 uint32_t HilbertKey(uint32_t x, uint32_t y) {
   uint32_t key = 0;
   for (uint32_t s = 1u << 15; s > 0; s >>= 1) {
@@ -46,9 +46,9 @@ uint32_t CellOf(GeoPoint point) {
   return HilbertKey(cell((point.lng + 180) / 360), cell((point.lat + 90) / 180));
 }
 
-// The cap around the middle of a box. From its middle a box of at most 180 degrees reaches farthest
-// at a corner: along a meridian the distance to a point less than 90 degrees of longitude away has
-// no maximum inside.
+// Sets the cap around the middle of a box. The farthest point of a box of at most 180 degrees from
+// its middle is a corner: along a meridian the distance to a point less than 90 degrees of
+// longitude away has no maximum inside.
 void SetCap(GeoIndex::Node& node) {
   const GeoBox& box = node.box;
   node.centre = {.lat = (box.south + box.north) / 2, .lng = (box.west + box.east) / 2};
@@ -112,7 +112,7 @@ std::string GeoIndex::Build(std::span<const Entry> entries) {
   for (const Keyed& keyed : order) points.push_back(entries[keyed.entry].point);
 
   std::vector<std::vector<Node>> levels;
-  // Nodes over `count` children, `fanout` each; extend(box, child) widens a box by a child.
+  // Adds nodes over `count` children, `fanout` each; extend(box, child) widens a box by a child.
   const auto add_level = [&](uint32_t count, uint32_t fanout, auto&& extend) {
     std::vector<Node> nodes;
     for (uint32_t begin = 0; begin < count; begin += fanout) {

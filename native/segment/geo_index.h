@@ -1,5 +1,5 @@
-// Where the documents of one segment are: points in a packed tree, for finding those inside an area
-// and those nearest to a point.
+// The locations of the documents of one segment: points in a packed tree, for finding those inside
+// an area and those nearest to a point.
 //
 // The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of
 // kBlockPoints; each block, and each kFanout nodes of a level, have a bounding box and a bounding
@@ -7,8 +7,8 @@
 // point by the triangle inequality, wherever the antimeridian and the poles are. After "Packed
 // Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
 //
-// Points with coordinates beyond the globe are kept apart, behind the others, and are always looked
-// at.
+// Points with coordinates beyond the globe are stored separately, after the others, and are always
+// tested.
 //
 // Bytes, version 1, 8-byte aligned: u64 version, u64 points, u64 regular points, u64 levels, u64
 // nodes of each level; the points (f64 latitude, f64 longitude); the nodes, level by level, as
@@ -46,10 +46,10 @@ class GeoIndex {
     uint32_t begin, end;      // children on the level below, or points
   };
 
-  // The bytes of an index. entries: any order; one per document.
+  // Builds the bytes of an index. entries: in any order; one per document.
   static std::string Build(std::span<const Entry> entries);
-  // bytes, docids (of the segment, by local docid) are borrowed. Corruption: sizes or numbers do
-  // not fit.
+  // Borrows bytes and docids (of the segment, by local docid). Corruption: sizes or numbers do not
+  // fit.
   static Result<GeoIndex> Open(std::string_view bytes, std::span<const uint32_t> docids);
 
   uint32_t size() const { return static_cast<uint32_t>(points_.size()); }
@@ -72,9 +72,10 @@ class GeoIndex {
   static Bounds DistanceBounds(const Node& node, filter::GeoPoint point);
 
  private:
-  // How the points below a node lie to what is looked for.
+  // How the points below a node relate to the area searched.
   enum class Relation { kOutside, kPartly, kInside };
-  // Points for which `contains` holds. relate: a bound on that for all points below a node.
+  // Appends the points for which `contains` holds. relate: a bound on that for all points below a
+  // node.
   template <typename Relate, typename Contains>
   void FindWhere(Relate&& relate, Contains&& contains, std::vector<uint32_t>& out) const;
   GeoIndex() = default;

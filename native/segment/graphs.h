@@ -1,7 +1,7 @@
-// Graphs over the vectors of a segment, in a file of their own: they are made later than the
+// Graphs over the vectors of a segment, in a file of their own because they are made later than the
 // segment (vector/graph.h).
 //
-// Threads: a reader is shared; a graph is opened by who asks for it first.
+// Threads: a reader is shared; the first thread that needs a graph opens it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace gannet::segment {
 
-// All rows of an embedder as they are scanned. Null bytes: damaged, or binary quantised.
+// All rows of an embedder in the form that is scanned. Null bytes: damaged, or binary quantised.
 vector::ByteMatrix MatrixOf(const EmbedderReader& embedder);
 
 class GraphsReader {
@@ -26,11 +26,11 @@ class GraphsReader {
   static Result<std::shared_ptr<const GraphsReader>> Open(
       std::shared_ptr<SegmentFile> file, std::shared_ptr<const VectorsReader> vectors);
 
-  // The graph of an embedder; null when there is none, or it is damaged. The first call reads it:
-  // 0.1 s for a million rows that are not in memory.
+  // The graph of an embedder; null if there is none or it is damaged. The first call reads it,
+  // which takes 0.1 s for a million rows that are not in memory.
   const vector::Graph* Find(std::string_view embedder) const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
-  // Corruption: the graph of an embedder cannot be used. Reads all.
+  // Reads everything. Corruption: the graph of an embedder cannot be used.
   Status Verify() const;
 
  private:

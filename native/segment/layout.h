@@ -1,4 +1,4 @@
-// Which sections a segment file has. The bytes of each are described beside its writer and in
+// The sections of a segment file. The bytes of each are described next to its writer and in
 // docs/format.md.
 #pragma once
 
@@ -24,14 +24,14 @@ inline constexpr SectionId kAdjacencyData = 18;
 inline constexpr SectionId kPrefixWords = 30;  // optional; see prefix_unions.h
 inline constexpr SectionId kPrefixData = 31;
 
-// vectors: one directory, and for the embedder at each place of it a run of section ids; see
-// vectors.h
+// vectors: one directory, and for each embedder, by its index in the directory, a run of section
+// ids; see vectors.h
 inline constexpr SectionId kVectorDirectory = 40;
 inline constexpr SectionId kGraphDirectory = 41;  // in a file of graphs; see graphs.h
 inline constexpr SectionId kGraphSections =
-    8192;  // + place of the embedder * 2: rows by node, nodes
+    8192;  // + index of the embedder * 2: rows by node, nodes
 inline constexpr SectionId kVectorSections =
-    4096;  // + place of the embedder * kVectorParts + VectorPart
+    4096;  // + index of the embedder * kVectorParts + VectorPart
 inline constexpr SectionId kVectorParts = 16;
 enum class VectorPart : uint8_t {
   kDocids,      // u32 each, ascending: documents with an entry

@@ -1,8 +1,8 @@
-// Field lengths: the documents whose field has exactly so many words, for short fields.
+// Field lengths: the documents whose field has exactly a given number of words, for short fields.
 //
-// Whether a query is all that a field says is decided by them, without reading the documents.
+// They decide whether a query is the whole content of a field, without reading the documents.
 //
-// Section kFieldLengths, for each field and number of words that occurs, ascending: varint distance
+// Section kFieldLengths: for each field and number of words that occurs, ascending: varint distance
 // of field * 32 + words, varint length, postings (bitmap/postings_codec.h).
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
@@ -28,7 +28,7 @@ static_assert(kListedLengthMax < kLengthsPerField);
 
 class LengthsWriter {
  public:
-  // By ascending docid.
+  // docids ascend over the calls.
   void Add(DocId docid, FieldId field, uint32_t words);
   void Finish(SegmentFileWriter& file);
 

@@ -6,9 +6,9 @@
 namespace gannet::segment {
 namespace {
 
-// Runs are listed when they have so many docids on average.
+// Runs are listed if they have this many docids on average.
 constexpr size_t kRunMin = 8;
-// And so many where a set is made of them quicker than of the docids.
+// With this many, a set is made faster from runs than from docids.
 constexpr size_t kLongRunMin = 64;
 
 }  // namespace
@@ -19,7 +19,7 @@ LocalDocIds::LocalDocIds(std::span<const uint32_t> docids) : docids_(docids) {
   if (docids.back() - docids.front() == docids.size() - 1) return;
   for (size_t local = 1; local < docids.size(); ++local) {
     if (docids[local] == docids[local - 1] + 1) continue;
-    // Those that do not ascend are damaged: they are searched one by one.
+    // Docids that do not ascend are damaged: they are searched one by one.
     if (docids[local] <= docids[local - 1] || runs_.size() > docids.size() / kRunMin) {
       runs_ = {};
       return;
@@ -53,7 +53,7 @@ int64_t LocalDocIds::Find(uint32_t docid) const {
                ? static_cast<int64_t>(local)
                : -1;
   }
-  // docids are distinct, so that none stands behind the guess.
+  // docids are distinct, so none is after the guess.
   const uint32_t guess = docid - docids_.front();
   const auto end =
       docids_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(guess, docids_.size() - 1)) + 1;
@@ -63,7 +63,7 @@ int64_t LocalDocIds::Find(uint32_t docid) const {
 
 void LocalDocIdCursor::Advance(uint32_t docid) {
   if (const auto& runs = local_docids_.runs_; !runs.empty()) {
-    // The last one that begins before it: with steps that double, then between the last two.
+    // Finds the last run that begins before it: with steps that double, then between the last two.
     size_t low = at_, step = 1;
     while (low + step < runs.size() && runs[low + step].docid <= docid) {
       low += step;
@@ -112,7 +112,7 @@ DocSet DocSetOf(std::vector<uint32_t>& docids) {
     std::sort(docids.begin(), docids.end());
     return DocSet::FromSorted(docids);
   }
-  // A bit per docid of the range sorts them faster than comparing.
+  // Setting a bit per docid of the range sorts them faster than comparing.
   std::vector<uint64_t> bits(range / 64 + size_t{1});
   for (const uint32_t docid : docids)
     bits[(docid - first) / 64] |= uint64_t{1} << (docid - first) % 64;

@@ -1,4 +1,4 @@
-// From docids to local docids: where the documents of a segment stand in the arrays of the segment.
+// Maps docids to local docids: the indexes of a segment's documents in its arrays.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gannet::segment {
 
 // The docids of a segment, and the local docid of each.
 //
-// The docids of most segments form a few hundred runs of successive numbers. Within a run, the
+// The docids of most segments form a few hundred runs of consecutive numbers. Within a run, the
 // local docid grows with the docid, so a lookup is a search among the runs and a subtraction.
 //
 // Threads: immutable. Lifetime: borrows the docids.
@@ -20,14 +20,14 @@ class LocalDocIds {
  public:
   LocalDocIds() = default;
   // docids    ascending and distinct
-  // cost  one pass over them where some are missing
+  // cost  one pass over them if some are missing
   explicit LocalDocIds(std::span<const uint32_t> docids);
 
   std::span<const uint32_t> docids() const { return docids_; }
   // The docids as a docset.
   // cost  linear in the runs where they are long, else in the docids
   DocSet Documents() const;
-  // The local docid of `docid`; -1: the segment does not have the document.
+  // The local docid of `docid`; -1 if the segment does not have the document.
   int64_t Find(uint32_t docid) const;
 
  private:
@@ -56,9 +56,9 @@ class LocalDocIdCursor {
   void Advance(uint32_t docid);
 
   const LocalDocIds& local_docids_;
-  uint32_t base_ = 0;  // docid less local docid, for docids below end_
+  uint32_t base_ = 0;  // docid minus local docid, for docids below end_
   uint32_t end_ = 0;   // the first docid for which base_ does not hold
-  uint32_t at_ = 0;    // number of the run, or the last local docid
+  uint32_t at_ = 0;    // index of the run, or the last local docid
 };
 
 // Calls sink(uint32_t local, uint32_t docid) for each of `documents`, ascending.
@@ -74,8 +74,8 @@ void ForEachLocal(const LocalDocIds& local_docids, const DocSet& documents, Sink
 }
 
 // The docset of `docids`.
-// docids    distinct, in any order; left in another order
-// cost  linear where they are dense.
+// docids    distinct, in any order; reordered by the call
+// cost  linear where they are dense
 DocSet DocSetOf(std::vector<uint32_t>& docids);
 
 }  // namespace gannet::segment

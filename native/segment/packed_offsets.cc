@@ -8,7 +8,7 @@ namespace gannet::segment {
 namespace {
 
 constexpr size_t kHeaderBytes = 16;
-// So that a distance and the bits before it in its first byte fit a word.
+// With this width a distance fits a word together with the preceding bits of its first byte.
 constexpr uint64_t kWidthMax = 56;
 
 }  // namespace
@@ -44,7 +44,7 @@ Result<PackedOffsets> PackedOffsets::Open(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) return damaged;
   const auto count = LoadFixed<uint64_t>(bytes.data()),
              width = LoadFixed<uint64_t>(bytes.data() + 8);
-  // Few enough that the sizes below do not overflow.
+  // With these limits the sizes below do not overflow.
   if (count == 0 || count / kGroup > bytes.size() || width > kWidthMax) return damaged;
   const uint64_t firsts = (count + kGroup - 1) / kGroup * sizeof(uint64_t);
   if (bytes.size() != kHeaderBytes + firsts + (count * width + 7) / 8 + sizeof(uint64_t))

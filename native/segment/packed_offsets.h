@@ -1,8 +1,8 @@
-// Ascending offsets in little space: where the rows, records or lists of a part begin and end.
+// Ascending offsets in compact form: where the rows, records or lists of a part begin and end.
 //
-// Of every 64 offsets the first is stored whole, of all of them the distance to the first of their
-// 64, packed to as many bits as the greatest distance needs. A row of 300 bytes then takes 15 bits
-// instead of 64, and two loads.
+// The first of every 64 offsets is stored whole. Each offset is stored as its distance from the
+// first of its 64, packed to as many bits as the greatest distance needs. For rows of 300 bytes an
+// offset then takes 15 bits instead of 64, and two loads.
 //
 // Bytes, none when there are no offsets: u64 offsets, u64 bits per distance, u64 for each 64th
 // offset, the distances (lowest bits first, padded to a byte), 8 zero bytes, so that readers may
@@ -21,14 +21,14 @@
 
 namespace gannet::segment {
 
-// REQUIRES: ascending; no distance within 64 of them takes more than 56 bits.
+// REQUIRES: ascending; no distance within 64 offsets takes more than 56 bits.
 std::string PackOffsets(std::span<const uint64_t> offsets);
 
 // Lifetime: borrows the bytes.
 class PackedOffsets {
  public:
   PackedOffsets() = default;
-  // Corruption: the size is not that of so many offsets. Whether they ascend is not looked at:
+  // Corruption: the size does not fit the number of offsets. Does not check that they ascend: see
   // IsAscending.
   static Result<PackedOffsets> Open(std::string_view bytes);
 
@@ -41,7 +41,7 @@ class PackedOffsets {
     return LoadFixed<uint64_t>(firsts_ + i / kGroup * sizeof(uint64_t)) +
            (LoadFixed<uint64_t>(distances_ + (bit >> 3)) >> (bit & 7) & mask_);
   }
-  // Where the thing `i` begins and ends: the offsets i and i + 1. REQUIRES: i + 1 < size()
+  // Where item `i` begins and ends: the offsets i and i + 1. REQUIRES: i + 1 < size()
   struct Range {
     uint64_t begin, end;
   };
@@ -49,7 +49,7 @@ class PackedOffsets {
   // REQUIRES: !empty()
   uint64_t front() const { return (*this)[0]; }
   uint64_t back() const { return (*this)[size_ - 1]; }
-  // Fetches what operator[] loads and may miss.
+  // Prefetches what operator[] loads.
   void Prefetch(size_t i) const { __builtin_prefetch(distances_ + (uint64_t{i} * width_ >> 3)); }
   bool IsAscending() const;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kFewMax = 1 << 18;
 
-// Whether all of `words` is in `sorted`.
+// Whether `sorted` has all of `words`.
 bool Holds(std::span<const WordRange> sorted, std::span<const WordRange> words) {
   return std::all_of(words.begin(), words.end(), [&](const WordRange& range) {
     const auto behind =
@@ -24,7 +24,7 @@ bool Holds(std::span<const WordRange> sorted, std::span<const WordRange> words) 
   });
 }
 
-// Adds what `words` holds but `without` does not. REQUIRES: both are ascending and apart, `without`
+// Adds what is in `words` but not in `without`. REQUIRES: both ascend and are disjoint, `without`
 // is within `words`.
 void Subtract(std::span<const WordRange> words, std::span<const WordRange> without,
               std::vector<WordRange>& out) {
@@ -197,7 +197,7 @@ PrefixUnions::Cover PrefixUnions::Find(std::span<const WordRange> words) const {
   for (; at != unions_.end() && ranges_[at->first_range].first < wanted.back().second; ++at) {
     const auto number = static_cast<uint32_t>(at - unions_.begin());
     const std::span<const WordRange> here = WordsOf(number);
-    // Parts of a union stand behind it.
+    // A union is followed by its parts.
     if (!cover.unions.empty() && Holds(WordsOf(cover.unions.back()), here)) continue;
     if (!Holds(wanted, here)) continue;
     cover.unions.push_back(number);

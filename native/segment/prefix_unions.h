@@ -1,22 +1,22 @@
 // Prefix unions: for the words that begin with the same one, two or three characters, the documents
 // that hold any of them, by field.
 //
-// People type these beginnings all the time, and up to thousands of words stand behind one: to join
-// their lists takes longer than the rest of a search. Frequent words are left out of a union, for
-// they are asked for apart from the others (adjacency.h), and joining their few lists costs little.
-// A union that is asked for is put together from those whose words are all wanted, and from the
-// lists of the words that are in none of these.
+// People type these beginnings all the time, and one may match thousands of words: joining their
+// lists takes longer than the rest of a search. A union leaves frequent words out: they are looked
+// up separately (adjacency.h), and joining their few lists costs little. The documents of a range
+// of words are put together from the unions whose words are all in the range, and from the lists of
+// the words that are in none of these unions.
 //
-// A word is in one of these unions at most: that of its first three characters; where that would be
-// of few words, that of two, with all others that are left over; or else that of the first one.
-// What is few words even then is not stored. Where a first character has many unions, that of all
-// its words is stored beside them.
+// A word is in at most one of these unions: that of its first three characters; if that would have
+// too few words, that of its first two, with all other words left over; or else that of the first
+// one. If even that has too few words, no union is stored. If a first character has many unions, a
+// union of all its words is stored as well.
 //
-// Section kPrefixWords:  varint number of unions; of each the varint number of ranges of words,
-//                        then per range the varint distance of its first word to the end of the
-//                        range before (of the first: to word 0), the varint number of words; the
-//                        varint number of fields, then per field the varint distance to the field
-//                        before, the varint length of its list
+// Section kPrefixWords:  varint number of unions; for each the varint number of ranges of words,
+//                        then per range the varint distance of its first word from the end of the
+//                        preceding range (for the first: from word 0), the varint number of words;
+//                        the varint number of fields, then per field the varint distance from the
+//                        preceding field, the varint length of its list
 // Section kPrefixData:   the lists in that order: postings (bitmap/postings_codec.h)
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
@@ -41,45 +41,45 @@
 
 namespace gannet::segment {
 
-// Of so many words a union is stored.
+// A union is stored if it has at least this many words.
 inline uint64_t PrefixWordsMin() { return Tuned().prefix_union_words_min; }
 
-// A first character with so many unions has one of all its words.
+// A first character with at least this many unions gets one of all its words.
 inline uint64_t LetterUnionsMin() { return std::max<uint64_t>(PrefixWordsMin() / 8, 2); }
 
 // Characters of the longest prefixes.
 inline constexpr size_t kPrefixCharsMax = 3;
 
-// Memory: kPrefixCharsMax sets of documents, one more, and as many MB per field, and what a Spool
+// Memory: kPrefixCharsMax sets of documents, one more, as many MB per field, and what a Spool
 // holds.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
 
-  // A word behind all that were added; some may be left out. blob: as TextReader::PostingBlob gives
-  // it.
+  // Words ascend over the calls; some may be left out. blob: from TextReader::PostingBlob.
   void Add(std::string_view word, Ordinal ordinal, std::string_view blob);
   uint64_t bytes() const { return lists_.size(); }  // of the lists so far
-  // Writes both sections, or none where there is no union. Io, Full: the temporary file could not
-  // be written.
+  // Writes both sections, or none if there is no union. Io, Full: the temporary file could not be
+  // written.
   Status Finish();
 
  private:
-  // Most words are in few documents, which are only gathered until it is known where their union
-  // belongs.
+  // Most words are in few documents. Those are only collected until it is known to which union they
+  // belong.
   struct Documents {
     std::vector<DocId> few;  // of short lists, in any order
     DocSet many;             // of the others
-    void Gather();           // all in `many`
+    void Gather();           // moves all into `many`
   };
   struct Union {
     std::vector<WordRange> words;
     uint64_t count = 0;  // of the words
     std::map<FieldId, Documents> fields;
-    // Takes what `more` has.
+    // Adds the documents of `more`.
     void Merge(Union&& more);
   };
-  // The words with the prefix of a level have ended: they are stored, or left to the level above.
+  // The words with the prefix of a level have ended: stores their union, or leaves them to the
+  // level above.
   void End(size_t level);
   void Store(Union& words);
 
@@ -87,15 +87,14 @@ class PrefixUnionWriter {
   Spool lists_;
   std::string directory_;
   uint64_t stored_ = 0;
-  // By the number of characters, less one: the prefix of the word at hand, and the words with it
-  // that are in no union.
+  // By the number of characters, less one: the prefix of the current word, and the words with that
+  // prefix that are in no union.
   struct Level {
     std::string prefix;
     Union words;
   };
   std::array<Level, kPrefixCharsMax> levels_;
-  // All words so far with the first character of the word at hand, and how many unions there are of
-  // them.
+  // All words so far with the first character of the current word, and how many unions they have.
   Union letter_;
   uint64_t letter_unions_ = 0;
 };
@@ -103,19 +102,19 @@ class PrefixUnionWriter {
 // Lifetime: borrows the bytes of the file.
 class PrefixUnions {
  public:
-  // Corruption: a section is damaged. Without the sections there is no union.
+  // Corruption: a section is damaged. If the sections are absent, there is no union.
   static Result<PrefixUnions> Open(const SegmentFile& file, uint32_t word_count);
 
-  // Some words, as unions and as what is in none of these.
+  // Some words, as unions and the words that are in none of these.
   struct Cover {
     std::vector<uint32_t> unions;
-    std::vector<WordRange> words;  // ascending, apart
+    std::vector<WordRange> words;  // ascending, disjoint
     uint64_t word_count() const { return CountWords(words); }
   };
-  // The largest unions that are wanted whole. words: in any order, some may be there twice, ranges
-  // may be empty.
+  // The largest unions whose words are all in `words`. words: in any order; some may be there
+  // twice, ranges may be empty.
   Cover Find(std::span<const WordRange> words) const;
-  // No Find has a union of fewer words.
+  // Find returns no union of fewer words.
   uint64_t words_min() const { return words_min_; }
 
   struct List {
@@ -137,7 +136,7 @@ class PrefixUnions {
     uint32_t first_list, list_count;
   };
 
-  std::vector<Union> unions_;  // by their first word, that of more words before others
+  std::vector<Union> unions_;  // by first word; of equal ones, that with more words first
   std::vector<WordRange> ranges_;
   std::vector<List> lists_;
   uint64_t words_min_ = ~uint64_t{0};

@@ -1,10 +1,10 @@
-// Stored documents: the rows part of a segment, and how one document becomes bytes.
+// Stored documents: the rows part of a segment, and how a document is encoded.
 //
 // A row holds the top-level attributes of a document: a directory of (field, size), then the values
-// as minified JSON texts in field order. So one attribute is sliced out without parsing the rest.
-// Rows are LZ4-compressed one by one against a dictionary of what rows share, which an index makes
-// from its first documents and keeps for ever: small rows then compress like large ones, and
-// merging copies them as they are.
+// as minified JSON texts in field order. So one attribute can be sliced out without parsing the
+// rest. Each row is LZ4-compressed separately against a dictionary of content that rows share. An
+// index makes the dictionary from its first documents and keeps it for ever. So small rows compress
+// as well as large ones, and merging copies rows without decoding them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace gannet::segment {
 
 // Typical content that rows refer to. Immutable; shared by threads.
 //
-// Memory: its bytes; 256 KiB more from the first row on that is compressed against it.
+// Memory: its bytes, and 256 KiB more once a row has been compressed against it.
 class RowDictionary {
  public:
   // bytes: the last kRowDictionaryBytes are used; see train_dictionary.h.
@@ -70,13 +70,13 @@ struct RowField {
 
 // Appends the row of `fields`, which are in field order and distinct.
 void AppendRow(std::span<const RowField> fields, std::string& out);
-// The fields of an expanded row; slices of it. False: not a row.
+// Parses an expanded row into fields, which are slices of it. False: not a row.
 bool ParseRow(std::string_view row, std::vector<RowField>& fields);
 
 class RowsWriter {
  public:
   explicit RowsWriter(SegmentFileWriter& file);
-  // docids ascending.
+  // docids ascend over the calls.
   void Add(DocId docid, std::string_view compressed);
   void Finish();
   uint64_t bytes() const { return offsets_.back(); }
@@ -93,10 +93,10 @@ class RowsReader {
   static Result<std::shared_ptr<const RowsReader>> Open(std::shared_ptr<SegmentFile> file);
   std::span<const uint32_t> docids() const { return local_docids_.docids(); }
   const LocalDocIds& local_docids() const { return local_docids_; }
-  // Has rows read that were not yet, and does not wait for them.
+  // Has the system read rows that have not been read yet, without waiting for them.
   void Expect(size_t local) const;
-  // The same for `count` rows, also when the system has dropped them since; for those who go
-  // through all rows.
+  // The same for `count` rows, also if the system has dropped them since; for callers that visit
+  // all rows.
   void WillNeed(size_t local, size_t count) const;
   // Compressed row at a local docid of docids().
   std::string_view at(size_t local) const;

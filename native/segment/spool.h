@@ -1,5 +1,5 @@
-// Bytes that are appended and read again as a whole: in memory while they are few, else in a
-// temporary file without a name.
+// Bytes that are appended and then read as a whole: in memory while they are few, else in an
+// unlinked temporary file.
 //
 // Threads: one owner.
 #pragma once
@@ -15,21 +15,21 @@ namespace gannet::segment {
 
 class Spool {
  public:
-  // folder: where the temporary file lies, once there is one.
+  // folder: for the temporary file, if one is needed.
   explicit Spool(std::string folder) : folder_(std::move(folder)) {}
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // What is appended to it comes next.
+  // What is appended to the buffer follows the bytes so far.
   std::string& buffer() { return buffer_; }
   uint64_t size() const { return written_ + buffer_.size(); }
-  // To be called now and then: what is appended in between is held in memory.
+  // Call it from time to time: what is appended between two calls is held in memory.
   void Settle() {
     if (buffer_.size() >= kHeldBytes) Flush();
   }
-  // All bytes, as long as the spool lives and nothing is appended. Io, Full: the temporary file
-  // could not be written.
+  // All bytes; valid until the next append and as long as the spool lives. Io, Full: the temporary
+  // file could not be written.
   Result<std::string_view> Bytes();
 
  private:

@@ -10,20 +10,21 @@
 namespace gannet::segment {
 namespace {
 
-// From this many postings in all fields together on, what the longest list leaves of their union is
-// stored as well: joining the lists of many fields at query time then costs more than the bytes.
+// If a word has at least this many postings in all fields together, the documents of their union
+// that are not in the longest list are stored as well: joining the lists of many fields at query
+// time then costs more than the bytes.
 uint64_t StoredRestMin() { return Tuned().stored_rest_min; }
 
-// Unions of fewer words are not kept: making them takes little longer than copying them.
+// Unions of fewer words are not cached: making them takes little longer than copying them.
 uint64_t CachedWordsMin(bool leading_positions) {
   return leading_positions ? Tuned().cached_position_words_min : Tuned().cached_words_min;
 }
-constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
+constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading this many bytes of it
 
 constexpr uint64_t kBytesAtOnce =
-    2;  // of unions that are stored: they are large, and joined in whole blocks
+    2;  // for stored unions: they are large, and joined in whole blocks
 
-// A list per word; what a union has of a field is one.
+// Number of lists: one per word, and one per field of a union.
 uint64_t ListCount(const PrefixUnions::Cover& cover) {
   return cover.word_count() + cover.unions.size();
 }
@@ -131,7 +132,7 @@ std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal
   const uint64_t field = reader.Varint();
   if (field >= kLeadingLists) return std::nullopt;
   if (lists == 1) return Disjoint{{reader.at(), reader.left()}, {}};
-  // One field, and behind it early positions.
+  // One field, followed by early positions.
   const std::string_view first = reader.LengthPrefixed();
   if (field + reader.Varint() < kLeadingLists) return std::nullopt;
   return Disjoint{first, {}};
@@ -274,7 +275,7 @@ void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
   if (cost < CachedWordsMin(lists.leading_positions != 0) * kListCost)
     return JoinLists(lists, cover, out);
   DocSetUnion join;
-  // Of any field the words that are not frequent are asked for alone as well.
+  // If any field will do, the words that are not frequent are looked up on their own as well.
   const uint64_t with_frequent = *kind == DocSetCache::Kind::kRange ? JoinFrequent(lists, join) : 0;
   if (with_frequent > 0) {
     cost = with_frequent;
@@ -470,7 +471,7 @@ bool ForwardWriter::CopyDocument(DocId docid, std::string_view record, uint32_t 
   record_.clear();
   PutVarint(record_, words);
   PutBytes(record_, head);
-  // Words are taken from `packed` and put into `out` through 64 bits at a time.
+  // Words are moved from `packed` to `out` through 64 bits at a time.
   const size_t begin = record_.size(), bytes = (words * width_ + 7) / 8;
   record_.resize(begin + bytes + sizeof(uint32_t));
   char* out = record_.data() + begin;

@@ -1,10 +1,11 @@
 // The text part of one segment: term dictionary, postings per field, and the forward index.
 //
 // The forward index holds, per document and field, the indexed words in order, as ordinals packed
-// to the width of the dictionary. The ranking rules that look at where words stand read nothing
+// to the width of the dictionary. The ranking rules that depend on word positions read nothing
 // else.
 //
-// Postings speak of docids of the whole index; which of them are live is known above.
+// Postings hold docids of the whole index. They include deleted documents; callers filter these
+// out.
 // Threads: a reader is immutable and shared.
 #pragma once
 
@@ -37,8 +38,8 @@
 
 namespace gannet::segment {
 
-// Documents are also listed by where a word stands, for the first positions of fields: what begins
-// with the words of a query is found without reading the forward index.
+// For the first positions of fields, documents are also listed by the position of a word. So
+// documents that begin with the words of a query are found without reading the forward index.
 inline constexpr uint32_t kLeadingPositions = 16;
 inline constexpr uint32_t kLeadingLists = 1 << 16;  // id of the list of position 0
 
@@ -59,7 +60,7 @@ class FieldSet {
     }
     return true;
   }
-  // The field, if it is one.
+  // The field, if there is exactly one.
   std::optional<FieldId> only() const {
     std::optional<FieldId> field;
     for (size_t i = 0; i < bits_.size(); ++i) {
@@ -75,7 +76,7 @@ class FieldSet {
   std::vector<uint64_t> bits_;
 };
 
-// `count` ordinals of `width` bits each, from bit `bit` of `data` on.
+// `count` ordinals of `width` bits each, starting at bit `bit` of `data`.
 struct PackedOrdinals {
   const char* data;
   uint64_t bit;
@@ -88,32 +89,32 @@ struct PackedOrdinals {
   }
 };
 
-// One document of the forward index: its words in order, field after field, and the head that says
-// where they stand.
+// One document of the forward index: its words in order, field after field, and the head with their
+// positions.
 struct ForwardDocument {
   std::string_view head;
   PackedOrdinals words;
 };
 
-// Field and position of words given by ascending index. Cost: a step per field and per gap between
-// positions.
+// Fields and positions of words, looked up by ascending index. Cost: a step per field and per gap
+// between positions.
 class PositionCursor {
  public:
   explicit PositionCursor(const ForwardDocument& document) : head_(document.head) {}
 
-  // REQUIRES: indexes ascending over the calls, below the number of words.
+  // REQUIRES: indexes ascend over the calls and are below the number of words.
   std::pair<FieldId, uint32_t> At(uint32_t index) {
     while (index >= run_end_ && Advance()) {
     }
     return {field_, position_ + (index - run_begin_)};
   }
-  // Of the field of the last index.
+  // Number of words in the field of the last index.
   uint32_t field_words() const { return field_words_; }
-  // Index behind the last word that follows the last index without a gap, in the same field.
+  // Index after the last word that follows the last index without a gap, in the same field.
   uint32_t run_end() const { return run_end_; }
 
  private:
-  // Moves to the next run: behind a gap of this field, or the first of the next field. False: there
+  // Moves to the next run: after a gap of this field, or the first of the next field. False: there
   // is none.
   bool Advance() {
     if (run_end_ < field_end_) {
@@ -143,13 +144,13 @@ class PositionCursor {
   uint32_t field_words_ = 0, field_end_ = 0;
   uint32_t run_begin_ = 0, run_end_ = 0;
   uint32_t position_ = 0;  // of the word at run_begin_
-  uint32_t gap_ = 0;       // positions left out behind the run
+  uint32_t gap_ = 0;       // positions left out after the run
 };
 
-// Which lists of which words are joined.
+// Selects the lists of words that are joined.
 struct WordLists {
   std::span<const WordRange> words;
-  const FieldSet* fields = nullptr;  // of these fields; null: of any
+  const FieldSet* fields = nullptr;  // lists of these fields; null: of any field
   uint32_t leading_positions = 0;    // not 0: instead of fields, of these early positions of any
                                      // field (bit p: position p, below kLeadingPositions)
 
@@ -170,30 +171,30 @@ class TextReader {
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
-  // Whether the documents in which `right` stands close behind `left` are listed.
+  // Whether the documents in which `right` closely follows `left` are listed.
   bool ListsAdjacency(Ordinal left, Ordinal right) const {
     return adjacency_.Frequent(left) && adjacency_.Frequent(right);
   }
-  // Adds those in which the nearest one stands `distance` behind. REQUIRES: they are.
+  // Adds those in which the smallest distance is `distance`. REQUIRES: ListsAdjacency(left, right)
   void UnionAdjacency(Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
     adjacency_.Union(*file_, left, right, distance, out);
   }
   const AdjacencyReader& adjacency() const { return adjacency_; }
   const PrefixUnions& prefixes() const { return prefixes_; }
 
-  // Has the system read the postings of the words [begin, end), or the forward records of so many
-  // local docids, once more when it has dropped them since; for those who go through all of them.
+  // Has the system read the postings of the words [begin, end), or the forward records of a range
+  // of local docids, again if it has dropped them since; for callers that visit all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
   void WillNeedRecords(uint32_t local, uint32_t count) const;
   // Bytes of the postings of the words [begin, end).
   uint64_t PostingBytes(Ordinal begin, Ordinal end) const;
-  // Between which numbers that of the documents that hold the word is; dead ones count. Reads heads
-  // of lists only.
+  // Bounds on the number of documents that hold the word, deleted ones included. Reads heads of
+  // lists only.
   struct Count {
     uint64_t least, most;
   };
   Count CountDocuments(Ordinal ordinal) const;
-  // All postings of a word as they are stored; see PostingsWriter.
+  // All postings of a word in stored form; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
   // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early
   // positions.
@@ -204,33 +205,33 @@ class TextReader {
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
   // Adds documents that hold the word in a field of `fields` (null: any field).
   void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
-  // Adds documents of all the lists; of many the union is kept, or known.
+  // Adds documents of all the lists. If there are many, their union is cached.
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
-  // The same, keeping nothing: for few documents.
+  // The same without caching; for few documents.
   void JoinLists(const WordLists& lists, DocSetUnion& out) const;
-  // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already,
-  // or they are few.
+  // Number of lists that would be joined and their union cached; a word counts once. 0: it is
+  // cached already, or they are few.
   uint64_t ListsToJoin(const WordLists& lists) const;
-  // Whether so many documents are rather read than looked for in that union. REQUIRES: to_join is
+  // Whether reading this many documents is cheaper than making that union. REQUIRES: to_join is
   // ListsToJoin(lists), and not 0
   bool PaysToRead(const WordLists& lists, uint64_t to_join, uint64_t documents) const;
-  // Number of documents that hold both words, in whatever fields.
+  // Number of documents that hold both words, in any fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
   // Whether a document of `live` holds the word in one of the fields. live null: all documents.
   bool HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const;
 
-  // Place of a document among docids(), or -1.
+  // Index of a document among docids(), or -1.
   int64_t Find(DocId docid) const;
   std::string_view ForwardRecord(uint32_t local) const {
     return ReadRange(forward_section_, forward_offsets_.RangeOf(local));
   }
-  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records
-  // are fetched ahead.
+  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending.
+  // Prefetches the records.
   // REQUIRES: documents is a subset of docids().
   template <typename Sink>
   void ForEachRecord(const DocSet& documents, Sink&& sink) const;
 
-  // False: the record is damaged, which the file is then marked as.
+  // False: the record is damaged; the file is then marked corrupt.
   bool OpenRecord(std::string_view record, ForwardDocument& document) const {
     ByteReader reader(record);
     const uint64_t words = reader.Varint();
@@ -250,8 +251,8 @@ class TextReader {
   void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
 
  private:
-  // Lists that no two have a document of, and that together have all of a word, whatever the
-  // fields.
+  // Two lists that have no document in common and together have all documents of a word, in any
+  // field.
   struct Disjoint {
     std::string_view most, rest;  // rest: may be empty
     uint64_t count() const { return uint64_t{PostingsCount(most)} + PostingsCount(rest); }
@@ -263,29 +264,29 @@ class TextReader {
     return range.end < range.begin ? std::string_view()
                                    : file_->Read(section, range.begin, range.end - range.begin);
   }
-  // As what their union is kept; nullopt: it is not.
+  // The kind under which their union is cached; nullopt: it is not cached.
   static std::optional<DocSetCache::Kind> CacheKind(const WordLists& lists);
   static std::string CacheKey(DocSetCache::Kind kind, const WordLists& lists) {
     return DocSetCache::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
   }
-  // Has the postings read that were not yet, and does not wait for them.
+  // Has the system read the postings that have not been read yet, without waiting for them.
   void ExpectPostings(std::span<const WordRange> words) const;
   // Whether some of the lists may be in a union that is stored.
   bool HasCover(const WordLists& lists) const {
     return lists.leading_positions == 0 && lists.word_count() >= prefixes_.words_min();
   }
-  // From what the documents of the lists are put together.
+  // What the documents of the lists are put together from.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
-  // What joining takes, in bytes of short lists.
+  // Cost of joining, in bytes of short lists.
   uint64_t JoinCost(const WordLists& lists, const PrefixUnions::Cover& cover) const;
-  // Joins the lists of the frequent words to the union of the others, which is kept apart. Returns
-  // what it took; 0, and nothing is done: there are none of either kind.
+  // Joins the lists of the frequent words with the union of the other words, which is cached
+  // separately. Returns the cost; 0 if one kind is missing, and then does nothing.
   uint64_t JoinFrequent(const WordLists& lists, DocSetUnion& out) const;
-  // Calls sink(const PrefixUnions::List&) for those of the cover that are wanted.
+  // Calls sink(const PrefixUnions::List&) for those of the cover that `lists` selects.
   template <typename Sink>
   void ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const;
   void JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const;
-  // Of these words alone, in place of those of the lists.
+  // Joins the lists of these words only, instead of lists.words.
   void JoinWords(std::span<const WordRange> words, const WordLists& lists, DocSetUnion& out) const;
 
   std::shared_ptr<SegmentFile> file_;
@@ -295,7 +296,7 @@ class TextReader {
   const SegmentFile::Section* posting_section_ = nullptr;
   const SegmentFile::Section* forward_section_ = nullptr;
   const SegmentFile::Section* prefix_section_ = nullptr;
-  const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
+  const char* forward_data_ = nullptr;  // where records begin; not checked: for prefetching
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
   LengthsReader lengths_;
@@ -304,31 +305,31 @@ class TextReader {
   DocSetCache docset_cache_;
 };
 
-// One document's words as they are collected. `fields` is grouped by field, ascending.
+// One word occurrence of a document. `fields` is grouped by field, ascending.
 struct WordOccurrence {
   FieldId field;
   uint32_t position;
   uint32_t term;  // local number of the word
 };
 
-// Writes postings for words given in byte order: AddList for each field that holds the word and for
-// each early position that it stands at, then EndWord.
+// Writes postings for words given in byte order: call AddList for each field that holds the word
+// and for each early position that it occurs at, then EndWord.
 //
-// Bytes of a word: varint lists * 2 + whether a rest is stored; of one list: its id, its postings
-// to the end; of several: the rest if stored, then for each list the distance to the id before, the
-// length, the postings (bitmap/postings_codec.h). The rest: the number of the longest list of a
-// field, the length and postings of the documents that other fields alone have. So these two lists
-// tell all documents of the word, each once.
+// Bytes of a word: varint lists * 2 + whether a rest is stored. If there is one list: its id, then
+// its postings to the end. If there are several: the rest if stored, then for each list the
+// distance from the preceding id, the length, the postings (bitmap/postings_codec.h). The rest: the
+// index of the longest list of a field, then the length and postings of the documents that only
+// other fields have. So these two lists have all documents of the word, each once.
 class PostingsWriter {
  public:
-  // frequent_min: documents that make a word frequent, fields counted apart.
+  // frequent_min: number of documents that makes a word frequent; see FrequentMin.
   PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
   // Lists by ascending id; docids ascending and not empty. An id below kLeadingLists is a field,
-  // one from there on an early position: see WordLists::heads.
+  // any other an early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
   void AddList(uint32_t id, const DocSet& docids);
   void EndWord(std::string_view word);
-  // A word with postings as TextReader::PostingBlob gives them.
+  // Adds a word with postings from TextReader::PostingBlob.
   void CopyWord(std::string_view word, std::string_view blob);
   // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary
   // file could not be written.
@@ -343,7 +344,7 @@ class PostingsWriter {
     uint32_t id;
     size_t end;  // in list_bytes_
   };
-  // The lists of fields, by their number.
+  // Postings of the lists of fields, by index.
   std::string_view PostingsOf(size_t i) const {
     const size_t begin = i == 0 ? 0 : lists_[i - 1].end;
     return std::string_view(list_bytes_).substr(begin, lists_[i].end - begin);
@@ -356,25 +357,25 @@ class PostingsWriter {
   uint64_t frequent_min_;
   std::vector<std::pair<uint64_t, Ordinal>> frequent_;  // documents, word
   std::vector<uint64_t> offsets_{0};
-  // The word at hand.
+  // The current word.
   std::vector<List> lists_;
   std::string list_bytes_, blob_, rest_;
   uint64_t total_ = 0;  // docids of fields
 };
 
-// Writes forward records for documents given in docid order.
+// Writes forward records of documents in docid order.
 class ForwardWriter {
  public:
   // frequent: words that get adjacency postings, ascending.
   ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent);
   void BeginDocument(DocId docid);
-  // positions ascending.
+  // positions ascend.
   void AddField(FieldId field, std::span<const uint32_t> positions,
                 std::span<const Ordinal> ordinals);
   void EndDocument();
-  // A whole document of another segment, its ordinals packed to `width` bits. new_ordinals: by old
-  // ordinal, of 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written:
-  // the record is damaged.
+  // Copies a document of another segment, whose ordinals are packed to `width` bits. new_ordinals:
+  // by old ordinal, 2^width elements; kNoOrdinal for words that are no longer there. False: the
+  // record is damaged, and nothing was written.
   bool CopyDocument(DocId docid, std::string_view record, uint32_t width,
                     std::span<const Ordinal> new_ordinals);
   static constexpr Ordinal kNoOrdinal = ~Ordinal{0};
@@ -384,7 +385,8 @@ class ForwardWriter {
   uint64_t bytes() const { return offsets_.back(); }
 
  private:
-  // Lengths and adjacency postings of the words in copied_. False: the head does not fit them.
+  // Adds the words in copied_ to the lengths and adjacency postings. False: the head does not fit
+  // them.
   bool ListPostings(DocId docid, std::string_view head);
 
   SegmentFileWriter& file_;
@@ -437,8 +439,8 @@ void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
 
 template <typename Sink>
 void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
-  // Records lie apart from each other: without fetching ahead most of the time would be spent
-  // waiting for them.
+  // Records are scattered in memory: without prefetching, most of the time would be spent waiting
+  // for them.
   constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8,
                    kLineBytes = 64;
   std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // local docid, docid

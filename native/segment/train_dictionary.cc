@@ -11,17 +11,18 @@
 namespace gannet::segment {
 namespace {
 
-// Substrings that are counted. LZ4 finds four bytes already, but a match pays from about six on.
+// Size of the substrings that are counted. LZ4 finds four bytes already, but a match pays only from
+// about six.
 constexpr size_t kGramBytes = 8;
-// Bytes of a segment. With 4 MB of rows of the catalogue and of packages 32 left 2 and 6 % more
-// bytes than 128, 64 and 512 up to 2 % more.
+// Bytes of a segment. With 4 MB of rows of the catalogue and of packages, 32 left 2 and 6 % more
+// bytes than 128; 64 and 512 left up to 2 % more.
 constexpr size_t kSegmentBytes = 128;
 constexpr int kHashBitsMax = 20;
-// Times that the text is gone through to fill the dictionary.
+// Passes over the text to fill the dictionary.
 constexpr int kPasses = 3;
 
-// In how many rows each substring occurs besides the first; those of the same hash are counted
-// together.
+// The number of rows in which each substring occurs, not counting the first. Substrings with the
+// same hash are counted together.
 class Worths {
  public:
   Worths(std::string_view rows, std::span<const size_t> ends)
@@ -55,7 +56,7 @@ class Worths {
 std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends) {
   if (rows.size() <= kRowDictionaryBytes) return std::string(rows);
   Worths worths(rows, ends);
-  std::vector<uint16_t> held(worths.size());  // how often the segment at hand has the substring
+  std::vector<uint16_t> held(worths.size());  // how often the current segment has the substring
   std::vector<std::pair<uint64_t, std::string_view>> chosen;
   constexpr size_t kStretches = kRowDictionaryBytes / kSegmentBytes;
   const size_t stretch = rows.size() / kStretches, grams_end = rows.size() - kGramBytes + 1;
@@ -64,7 +65,7 @@ std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends)
     const size_t begin = i % kStretches * stretch,
                  end = std::min(begin + std::max(stretch, kSegmentBytes), grams_end);
     uint64_t worth = 0, best = 0;
-    size_t best_end = begin;  // the last substring of the best segment, and one more
+    size_t best_end = begin;  // the last substring of the best segment, plus 1
     size_t from = begin;
     for (size_t at = begin; at < end; ++at) {
       const uint32_t gram = worths.GramAt(rows, at);
@@ -80,7 +81,7 @@ std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends)
     }
     for (; from < end; ++from) held[worths.GramAt(rows, from)] = 0;
     if (best == 0) continue;
-    // Without the ends that occur nowhere else.
+    // Drops the ends that occur nowhere else.
     size_t first = best_end - std::min(best_end - begin, kSegmentBytes - kGramBytes + 1),
            last = best_end - 1;
     while (worths[worths.GramAt(rows, first)] == 0) ++first;

@@ -12,7 +12,7 @@
 namespace gannet::segment {
 namespace {
 
-// Rows turned into bytes at a time.
+// Rows quantised at a time.
 constexpr size_t kRowsPerStep = 256;
 
 SectionId IdOf(size_t embedder, VectorPart part) {
@@ -170,7 +170,7 @@ struct VectorsWriter::Embedder {
   std::vector<uint8_t> flags;
   std::vector<uint64_t> text_hashes;
   std::vector<uint8_t> fragments;
-  std::vector<uint64_t> bits;  // of the row at hand
+  std::vector<uint64_t> bits;  // of the current row
 };
 
 VectorsWriter::VectorsWriter(std::string folder, std::vector<EmbedderShape> embedders) {
@@ -197,7 +197,7 @@ void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSourc
   assert(row.size() == to.shape.dimensions);
   to.row_docids.push_back(to.docids.back());
   ++to.first_rows.back();
-  // Lists that say nothing are not kept.
+  // Drops lists that have only the default value.
   const auto keep = [rows = to.row_docids.size()](auto& list, auto value) {
     if (list.empty() && value == 0) return;
     list.resize(rows);
@@ -269,7 +269,7 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
   for (const auto& embedder : embedders_) {
     if (embedder->docids.empty()) continue;
     const EmbedderShape& shape = embedder->shape;
-    // Entries without a row tell no dimensions.
+    // Entries without a row have no dimensions.
     PutBytes(directory, shape.name);
     PutVarint(directory, std::max<uint32_t>(1, shape.dimensions));
     PutFixed<uint8_t>(directory, shape.binary_quantised ? 1 : 0);

@@ -1,16 +1,15 @@
 // The vectors part of a segment: for each embedder, the embeddings of the segment's documents.
 //
-// A row is one embedding. Rows are in ascending order of docids, those of one document behind each
-// other. A row is stored in single precision as it came (what is read back, and what decides the
-// order of hits) and once more as bytes with a scale and a bound of their error (what is scanned;
-// vector/quantise.h). Of a binary quantised embedder one bit per component is stored and nothing
-// else.
+// A row is one embedding. Rows are in ascending order of docids; those of one document follow each
+// other. A row is stored in single precision as it was received (this is what is read back and
+// decides the order of hits) and once more as bytes with a scale and an error bound (this is what
+// is scanned; vector/quantise.h). For a binary quantised embedder, only one bit per component is
+// stored.
 //
-// A document has an entry for an embedder when something is known about it there: it has rows, or
-// it was opted out. Entries have flags, and rows may say from which text and fragment they were
-// made.
+// A document has an entry for an embedder if it has rows or was opted out. Entries have flags, and
+// rows may record the text and fragment that they were made from.
 //
-// Memory: a writer puts rows aside in a temporary file once they are many; a reader maps them.
+// Memory: a writer moves rows to a temporary file once there are many; a reader maps them.
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once
 
@@ -38,7 +37,7 @@ struct EmbedderShape {
   bool binary_quantised = false;
 };
 
-// Of a document's entry; bits.
+// Flags of a document's entry; bits.
 enum VectorFlags : uint8_t {
   kRegenerate = 1,    // its embeddings are made again when its text changes
   kUserProvided = 2,  // its embeddings came with the document
@@ -46,7 +45,7 @@ enum VectorFlags : uint8_t {
 
 // Where an embedding comes from.
 struct RowSource {
-  uint64_t text_hash = 0;  // of the rendered text; 0: not known
+  uint64_t text_hash = 0;  // of the rendered text; 0: unknown
   uint8_t fragment = 0;    // number of the indexing fragment
   bool operator==(const RowSource&) const = default;
 };
@@ -64,7 +63,7 @@ class EmbedderReader {
   // By row; ascending.
   std::span<const DocId> row_docids() const { return row_docids_; }
 
-  // Documents with an entry. A local docid of theirs is an index here.
+  // Documents with an entry, by local docid of this embedder.
   std::span<const DocId> docids() const { return local_docids_.docids(); }
   const LocalDocIds& local_docids() const { return local_docids_; }
   // Rows [begin, end) of the document at a local docid.
@@ -73,7 +72,7 @@ class EmbedderReader {
     bool empty() const { return begin == end; }
   };
   Rows rows_of(size_t local) const { return {first_rows_[local], first_rows_[local + 1]}; }
-  // Of a document of any docid; none when it has no entry.
+  // Rows of the document with a docid; none if it has no entry.
   Rows FindRows(DocId docid) const {
     const int64_t local = local_docids_.Find(docid);
     return local < 0 ? Rows{0, 0} : rows_of(static_cast<size_t>(local));
@@ -81,7 +80,7 @@ class EmbedderReader {
   uint8_t flags(size_t local) const { return flags_[local]; }
   RowSource source(uint32_t row) const;
 
-  // Documents with a row; with an entry and that flag. Made when first asked for.
+  // Documents with a row, and documents with an entry that has the flag. Made by the first call.
   const DocSet& embedded() const { return Sets().embedded; }
   const DocSet& user_provided() const { return Sets().user_provided; }
   const DocSet& regenerated() const { return Sets().regenerated; }
@@ -91,7 +90,7 @@ class EmbedderReader {
     return AsFloats(file_->Read(rows_, uint64_t{row} * dimensions() * sizeof(float),
                                 uint64_t{dimensions()} * sizeof(float)));
   }
-  // Likewise, of any embedder: numbers as they are read back. False: damaged.
+  // The same for any embedder: the numbers as they are read back. False: damaged.
   bool ReadRow(uint32_t row, std::vector<float>& out) const;
 
   // The bytes of rows [begin, end), dimensions() each, and their scales. Null when damaged, or
@@ -105,7 +104,7 @@ class EmbedderReader {
   // binary quantised.
   const uint64_t* Bits(uint32_t begin, uint32_t end) const;
 
-  // Has rows read that were not yet, as they are scanned, and does not wait for them.
+  // Has the system read rows that have not been read yet, for scanning, without waiting for them.
   void WillNeed(uint32_t begin, uint32_t end) const;
 
  private:
@@ -125,7 +124,7 @@ class EmbedderReader {
   LocalDocIds local_docids_;
   std::span<const uint32_t> first_rows_;
   std::span<const uint8_t> flags_;
-  std::span<const uint64_t> text_hashes_;  // none: no row has one
+  std::span<const uint64_t> text_hashes_;  // empty: no row has one
   std::span<const uint8_t> fragments_;     // likewise
   const SegmentFile::Section* rows_ = nullptr;
   const SegmentFile::Section* bytes_ = nullptr;
@@ -140,7 +139,7 @@ class VectorsReader {
   static Result<std::shared_ptr<const VectorsReader>> Open(std::shared_ptr<SegmentFile> file);
 
   const std::vector<EmbedderReader>& embedders() const { return embedders_; }
-  // Null: the segment has no entry for it.
+  // Null if the segment has no entry for it.
   const EmbedderReader* Find(std::string_view embedder) const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
 
@@ -149,8 +148,8 @@ class VectorsReader {
   std::vector<EmbedderReader> embedders_;
 };
 
-// Appends the embeddings of the entry at a local docid as a JSON array of arrays. Numbers are the
-// shortest ones that read back to the same single. Corruption: a row is damaged.
+// Appends the embeddings of the entry at a local docid as a JSON array of arrays. Numbers are
+// written in their shortest form that reads back to the same single. Corruption: a row is damaged.
 Status AppendEmbeddings(const EmbedderReader& reader, size_t local, std::string& out);
 
 class VectorsWriter {
@@ -162,21 +161,21 @@ class VectorsWriter {
   const EmbedderShape& shape(size_t embedder) const;
   size_t embedder_count() const { return embedders_.size(); }
 
-  // An entry for a document; docids ascend for each embedder (numbers of the list given). Its rows
-  // follow.
+  // Begins the entry of a document. docids ascend for each embedder, which is given by its index.
+  // The rows of the entry follow.
   void BeginDocument(size_t embedder, DocId docid, uint8_t flags);
   // row: as many numbers as the embedder has dimensions.
   void AddRow(size_t embedder, std::span<const float> row, RowSource source = {});
-  // The entry at a local docid of another file, of as many dimensions where it has rows.
-  // Corruption: it is damaged.
+  // Copies the entry at a local docid of another file. If it has rows, the dimensions must be
+  // equal. Corruption: the entry is damaged.
   Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t local, uint8_t flags);
 
-  // Nothing has been added.
+  // Whether nothing has been added.
   bool empty() const;
   uint64_t memory_bytes() const;
-  // Of the rows added.
+  // Bytes of the rows added.
   uint64_t bytes() const;
-  // Writes the sections; none when nothing was added. Io, Full: a temporary file could not be
+  // Writes the sections, or none if nothing was added. Io, Full: a temporary file could not be
   // written.
   Status Write(SegmentFileWriter& file);
 

@@ -20,8 +20,8 @@
 namespace gannet::segment {
 namespace {
 
-// Order does not matter when hashes are added, so two lists of the same things in any order have
-// the same sum.
+// Adding hashes does not depend on order, so two lists of the same items in any order have the same
+// sum.
 uint64_t HashOf(uint64_t a, uint64_t b) {
   uint64_t hash = (a * 0x9e3779b97f4a7c15) ^ (b + 0xbf58476d1ce4e5b9) * 0x94d049bb133111eb;
   hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
@@ -33,7 +33,7 @@ uint64_t HashOf(Ordinal word, uint32_t list, DocId docid) {
 
 Status Wrong(std::string message) { return Status::Corruption(std::move(message)); }
 
-// Offsets of `count` things that fill `size` bytes.
+// Checks offsets of `count` items that fill `size` bytes.
 Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_t size) {
   GANNET_ASSIGN_OR_RETURN(const PackedOffsets offsets, PackedOffsets::Open(bytes));
   if (offsets.size() != count + 1) {
@@ -57,7 +57,7 @@ Status CheckDocids(std::span<const DocId> docids) {
   return docids.empty() ? Wrong("a segment without documents") : Status::Ok();
 }
 
-// A postings list, and the documents of it in `out`.
+// Reads a postings list into `out`.
 Status ReadPostings(std::string_view bytes, const DocSet& documents, DocSet& out) {
   GANNET_RETURN_IF_ERROR(ValidatePostings(bytes));
   out = DecodePostings(bytes);
@@ -65,7 +65,7 @@ Status ReadPostings(std::string_view bytes, const DocSet& documents, DocSet& out
                                    : Wrong("postings name a document that is not in the segment");
 }
 
-// The sections of one file, and which of them can be believed.
+// The sections of one file, and which of them are usable.
 class File {
  public:
   File(const std::string& path, std::vector<Fault>& faults) : faults_(faults) {
@@ -94,7 +94,7 @@ class File {
              return std::find(damaged_.begin(), damaged_.end(), id) != damaged_.end();
            });
   }
-  // Whether all of them are there; tells which is not.
+  // Whether all of them are present; reports the first that is not.
   bool Need(std::initializer_list<SectionId> ids) {
     bool all = true;
     for (const SectionId id : ids) {
@@ -105,7 +105,7 @@ class File {
     return all;
   }
   std::string_view Bytes(SectionId id) const { return file_->ReadAll(id); }
-  // False: it is a fault of that section.
+  // False: reports the status as a fault of that section.
   bool Check(SectionId id, const Status& status) {
     if (!status.ok()) faults_.push_back({SectionName(id), status.message()});
     return status.ok();
@@ -222,7 +222,7 @@ Status CheckLengths(std::string_view section, size_t field_count, const DocSet& 
   return Status::Ok();
 }
 
-// The docids of one adjacency posting list.
+// Reads the docids of one adjacency posting list.
 Status ReadAdjacency(std::string_view bytes, std::vector<DocId>& docids) {
   docids.clear();
   ByteReader reader(bytes);
@@ -279,10 +279,10 @@ Status CheckAdjacency(std::string_view directory, std::string_view data, uint32_
              : Wrong("the pairs do not fill their sections");
 }
 
-// Every union against the lists of its words.
+// Checks every union against the lists of its words.
 Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings,
                      const PackedOffsets& offsets, const DocSet& documents) {
-  // By word, the number of the union that has it, and whether one within that has it too.
+  // By word: the number of the union that has it, and whether a union within that one has it too.
   constexpr uint32_t kNone = ~uint32_t{0};
   std::vector<uint32_t> union_of(offsets.size(), kNone);
   std::vector<bool> in_part(offsets.size());
@@ -319,7 +319,7 @@ Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::str
   return Status::Ok();
 }
 
-// Every document's words: numbers in range, fields ascending, positions growing.
+// Checks every document's words: ordinals in range, fields ascending, positions growing.
 class ForwardCheck {
  public:
   ForwardCheck(uint32_t words, size_t field_count, std::span<const Ordinal> frequent)
@@ -418,7 +418,7 @@ class ForwardCheck {
   Sums sums_;
 };
 
-// One column of a segment.
+// Checks one column of a segment.
 class ColumnCheck {
  public:
   ColumnCheck(const ColumnReader& column, std::span<const DocId> docids, const DocSet& documents)
@@ -559,7 +559,7 @@ Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const Colum
   return Status::Ok();
 }
 
-// One row: what it is in fewer bits is what its numbers say.
+// Checks one row: its quantised form must match its numbers.
 Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<float>& numbers) {
   const uint32_t dimensions = embedder.dimensions();
   if (embedder.binary_quantised()) {
@@ -583,7 +583,7 @@ Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<
         unit - static_cast<double>(quantised.scales->scale) * quantised.bytes[i];
     off += distance * distance;
   }
-  // Rounding apart.
+  // Allows for rounding.
   constexpr double kTolerance = 1e-7;
   return std::sqrt(off) <= static_cast<double>(quantised.scales->error) + kTolerance
              ? Status::Ok()
@@ -610,7 +610,7 @@ Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
   return Status::Ok();
 }
 
-// The vectors of a file that has some.
+// Checks the vectors of a file that has some.
 void CheckVectors(File& file, const DocSet& documents) {
   for (const SectionId id : (*file)->sections()) {
     if (id >= kVectorSections && !file.Sound({id})) return;
@@ -643,7 +643,7 @@ class BaseCheck {
  private:
   size_t SectionSize(SectionId id) const { return (*file_)->SectionSize(id); }
 
-  // False: nothing more can be checked.
+  // False: nothing else can be checked.
   bool CheckDocuments() {
     if (!file_.open() ||
         !file_.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets,
@@ -669,7 +669,7 @@ class BaseCheck {
     return true;
   }
 
-  // False: nothing can be said of the words.
+  // False: the words cannot be checked.
   bool CheckTerms() {
     if (!file_.Sound({kTerms})) return false;
     const auto terms = fst::Fst::Open(file_.Bytes(kTerms));
@@ -762,8 +762,8 @@ class BaseCheck {
   DocSet documents_;
   uint32_t words_ = 0;
   std::vector<Ordinal> frequent_;
-  // What each section says of the documents, where it makes sense; the forward records must say the
-  // same.
+  // The sums that each readable section gives for the documents; those of the forward records must
+  // be equal.
   Sums said_;
   bool posted_ = false, measured_ = false, paired_ = false, begun_ = false;
 };

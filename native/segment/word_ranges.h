@@ -13,14 +13,14 @@ namespace gannet::segment {
 
 using WordRange = std::pair<Ordinal, Ordinal>;  // [begin, end)
 
-// Words that are in two of the ranges count twice.
+// Number of words; words that are in two ranges count twice.
 inline uint64_t CountWords(std::span<const WordRange> words) {
   uint64_t count = 0;
   for (const auto& [begin, end] : words) count += end - begin;
   return count;
 }
 
-// The same words in ranges that ascend and do not touch. REQUIRES: none is empty.
+// Joins ranges that touch or overlap, and sorts them. REQUIRES: none is empty.
 inline void Unite(std::vector<WordRange>& words) {
   std::sort(words.begin(), words.end());
   size_t kept = 0;
