@@ -2,14 +2,14 @@ import { type TaskType, TYPES_BY_PRIORITY } from '../contract/task-types.ts';
 import { RULES_INDEX_UID } from '../contract/task-types/search-rules.ts';
 import type { PendingTask } from './task.ts';
 
-/** Which tasks run together next, and why not more. Everything here is pure. */
+/** Decides which tasks run together next, and why no more of them do. All functions are pure. */
 
-/** Of the tasks on an index that are merged: what they come to. Else the type of the tasks. */
+/** What the merged tasks on one index amount to; for tasks that are not merged, their type. */
 export type BatchKind =
   | TaskType
   /** Additions and deletions, in order. */
   | 'documents'
-  /** Everything before a deletion of all documents is void. */
+  /** The batch ends with a deletion of all documents, so whatever precedes it has no effect. */
   | 'clear'
   | 'settings'
   | 'clearAndSettings';
@@ -18,32 +18,34 @@ export interface Batch {
   kind: BatchKind;
   /** null for kinds that are not about one index. */
   indexUid: string | null;
-  /** Ascending, at least one. */
+  /** Ascending; never empty. */
   uids: number[];
   /** One of the tasks may create the index. */
   mayCreateIndex: boolean;
-  /** Why the batch ends where it ends, for people. */
+  /** Why the batch ends where it does; shown to people. */
   strategy: string;
 }
 
-/** The waiting tasks. Sequences are ascending. */
+/** The waiting tasks. All sequences are ascending. */
 export interface PendingTasks {
   readonly count: number;
-  /** Uids of the waiting tasks of a type that runs by turn. */
+  /** Uids of the waiting tasks of a type in `TYPES_BY_PRIORITY`. */
   ofType(type: TaskType): readonly number[];
-  /** The index that a task shows; null: none. */
+  /** The index that the task shows, or null. */
   indexOf(uid: number): string | null;
-  /** The lowest uid of the tasks on indexes and of the swaps; indexUid null: a swap of nothing. */
+  /**
+   * The lowest uid among tasks on indexes and swaps. `indexUid` is null for a swap of no indexes.
+   */
   first(): { uid: number; indexUid: string | null } | null;
-  /** All waiting tasks that belong to the index. Read as far as needed. */
+  /** All waiting tasks that belong to the index. Read lazily. */
   ofIndex(indexUid: string): Iterable<PendingTask>;
 }
 
-/** The same, as far as it concerns what may run beside a batch. */
+/** The waiting tasks as needed to choose a batch that runs concurrently with another. */
 export interface PendingBeside extends PendingTasks {
-  /** The lowest uid of the tasks that belong to several indexes or to none; Infinity without one. */
+  /** The lowest uid of the tasks that belong to several indexes or to none, or Infinity. */
   firstOfSeveral(): number;
-  /** Indexes whose first waiting task changes documents, in the order of the uids of these tasks. */
+  /** Indexes whose first waiting task changes documents, ordered by the uids of those tasks. */
   documentsFirst(): Iterable<string>;
 }
 
@@ -55,15 +57,15 @@ export interface KnownIndexes {
 const NONE: ReadonlySet<TaskType> = new Set();
 
 export interface BatchLimits {
-  /** Most tasks in a batch on one index. */
+  /** Maximum number of tasks in a batch on one index. */
   tasks: number;
-  /** Most bytes of payload in a batch; the first task is taken whatever its size. */
+  /** Maximum payload of a batch, bytes. The first task is always taken, whatever its size. */
   bytes: number;
 }
 
 /**
  * @param full types of which no further batch may run now
- * @returns null when nothing waits that may run
+ * @returns null when no waiting task may run
  */
 export function nextBatch(
   pending: PendingTasks,
@@ -92,9 +94,10 @@ export function nextBatch(
 }
 
 /**
- * A batch that has a suspect, a task during which the process has crashed, is the suspect alone, or what comes before it.
- * @param batch what would run
- * @param shorter what would run if a batch had at most that many tasks
+ * Separates suspects, the tasks during which the process has crashed. If the batch contains a
+ * suspect, the result is either that suspect alone or the tasks before it.
+ * @param batch the batch that would run
+ * @param shorter the batch that would run with at most this many tasks
  */
 export function withSuspectsAlone(
   batch: Batch,
@@ -110,31 +113,34 @@ export function withSuspectsAlone(
     before === 0
       ? `task ${suspect} runs alone: the server died while it ran`
       : `ended before task ${suspect}, which runs alone: the server died while it ran`;
-  // What is batched by type has no limit of tasks.
+  // Batches by type have no limit on the number of tasks.
   return { ...cut, uids: cut.uids.slice(0, length), strategy };
 }
 
 /**
- * Batches that others may run beside: they may take long, and only ever touch their index; or nothing, once they say so
- * (`RunContext.leaveRoom`).
+ * Whether other batches may run concurrently with this one. Such a batch may take long, and touches
+ * only its own index, or nothing at all once it calls `RunContext.leaveRoom`.
  */
 export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
   if (kind === 'settings' || kind === 'clearAndSettings') return 'at once';
   return kind === 'snapshotCreation' || kind === 'networkTopologyChange' ? 'later' : 'never';
 }
 
-/** Batches that wait for others that run meanwhile: a move of documents deletes what has arrived elsewhere. */
+/**
+ * Whether the batch needs others to run concurrently: a move of documents deletes only what has
+ * arrived elsewhere.
+ */
 export function needsRoom({ kind }: Batch): boolean {
   return kind === 'networkTopologyChange';
 }
 
 /**
- * What may run beside a batch that leaves room: changes of documents of another index. The order between tasks that
- * could tell stays what it is: nothing runs before a task that concerns other tasks or everything, and nothing beyond
- * one that belongs to several indexes.
- * @param running its tasks count as waiting still
+ * Chooses a batch to run concurrently with `running`: changes of documents of another index. The
+ * visible order of tasks is kept: nothing overtakes a task that concerns other tasks or everything,
+ * or a task that belongs to several indexes.
+ * @param running its tasks still count as waiting
  * @param full types of which no further batch may run now
- * @returns null when nothing may
+ * @returns null when no batch may run
  */
 export function nextBatchBeside(
   running: Batch,
@@ -188,7 +194,7 @@ function notBatchable({ uid, type }: { uid: number; type: TaskType }): string {
   return `task ${uid} of type \`${type}\` is not batchable with other tasks`;
 }
 
-/** Changes of dynamic search rules, in order. What deletes all rules comes last. */
+/** Changes of dynamic search rules, in order. A deletion of all rules ends the batch. */
 function ruleBatch(pending: PendingTasks, limits: BatchLimits): Batch {
   const uids: number[] = [];
   let kind: BatchKind = 'dsrClear';
@@ -208,7 +214,7 @@ function ruleBatch(pending: PendingTasks, limits: BatchLimits): Batch {
 type State =
   'operations' | 'deletions' | 'clear' | 'settings' | 'clearAndSettings' | 'indexDeletion';
 
-/** What a task does to a batch in a state: the next state, or the reason to stop before it. */
+/** The effect of a task on a batch: the next state, or the reason to end the batch before it. */
 type Step = { state: State } | { stop: string };
 
 const DOCUMENTS_THEN_SETTINGS = 'document and settings changes are not mixed';
@@ -281,15 +287,15 @@ const KIND_OF_STATE: Readonly<Record<State, BatchKind>> = {
   indexDeletion: 'indexDeletion',
 };
 
-/** The additions of a batch so far, as far as the primary key goes. */
+/** What the additions of a batch say about the primary key. */
 interface BatchKey {
-  /** There is an addition. */
+  /** Whether there is an addition. */
   any: boolean;
-  /** The key it names; null: to be guessed, or that of the index. */
+  /** The key that the additions name; null: it is guessed, or that of the index. */
   key: string | null;
 }
 
-/** A batch so far. */
+/** A batch under construction. */
 interface Growing {
   state: State;
   uids: number[];
@@ -298,7 +304,7 @@ interface Growing {
   key: BatchKey;
 }
 
-/** The state of a batch with one more task, or why the batch ends before it. */
+/** Returns the state of the batch after adding the task, or why the batch ends before it. */
 function stateWith(
   { state, uids, bytes, mayCreateIndex, key }: Growing,
   task: PendingTask,
@@ -315,7 +321,7 @@ function stateWith(
   }
   if (task.kind === 'alone') return { end: notBatchable(task) };
   const before = `ended before task ${task.uid}: `;
-  // A batch that ends with the deletion of the index has returned.
+  // A batch that ends with the deletion of the index has returned already.
   const step: Step = TRANSITIONS[state as Exclude<State, 'indexDeletion'>][task.kind];
   if ('stop' in step) return { end: before + step.stop };
   if (indexKey === undefined && !mayCreateIndex && task.mayCreateIndex) {
@@ -374,14 +380,17 @@ function indexBatch(
   );
 }
 
-/** The addition will fail because the index has another key. A POST has its parameter ignored instead. */
+/**
+ * Whether the addition will fail because the index has another key. For a POST the parameter is
+ * ignored instead.
+ */
 function contradicts(task: PendingTask, indexKey: string | null): boolean {
   return (
     task.update && indexKey !== null && task.primaryKey !== null && task.primaryKey !== indexKey
   );
 }
 
-/** Why an addition may not join, if so. */
+/** Why the addition may not join the batch, or null. */
 function keyConflict(batch: BatchKey, task: PendingTask, indexKey: string | null): string | null {
   const { primaryKey } = task;
   if (primaryKey === null) return null;

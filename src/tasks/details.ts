@@ -5,9 +5,9 @@ import { SHOWN_IN_BATCH, type TaskRow, taskTypeEntry } from '../contract/task-ty
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
 
 /**
- * The details of a task as shown, without what its outcome adds.
- * @param result the counter it ended with; null while it has not ended, or has none
- * @param nameOf uid of an index by its number
+ * The details of a task as shown, without those that its outcome adds.
+ * @param result the counter that the task ended with; null while it has not ended, or has none
+ * @param nameOf returns the uid of an index by its number
  * @returns null for a type without details
  */
 export function detailsOf(
@@ -19,7 +19,9 @@ export function detailsOf(
   return taskTypeEntry(row.type).details(row, { status, result }, nameOf);
 }
 
-/** Stored details of a batch: those of older versions, and those that a dump brings, may hold credentials. */
+/**
+ * Masks the stored details of a batch: older versions and dumps may have left credentials in them.
+ */
 export function reportedDetails(details: TaskDetails): TaskDetails {
   const { embedders, url } = details;
   const shown = { ...details };
@@ -29,7 +31,7 @@ export function reportedDetails(details: TaskDetails): TaskDetails {
   return shown;
 }
 
-/** The details of the tasks of a batch as one. */
+/** Combines the details of the tasks of a batch. */
 export class BatchDetails {
   readonly #sum: TaskDetails = {};
 
@@ -39,7 +41,7 @@ export class BatchDetails {
     }
   }
 
-  /** `finished`: keys without value are left out. */
+  /** @param finished leave out keys without a value */
   result(finished: boolean): TaskDetails {
     if (!finished) return { ...this.#sum };
     return Object.fromEntries(Object.entries(this.#sum).filter(([, value]) => value !== null));
@@ -62,7 +64,7 @@ function accumulate(key: string, before: unknown, value: unknown): unknown {
   }
 }
 
-/** A longer text of a batch gets no more texts of tasks, UTF-16 units. */
+/** Once the joined text of a batch is longer than this, no more texts are added. UTF-16 units. */
 const JOINED_UNITS_MAX = 64 * 1024;
 
 function joined(before: string, value: string): string {

@@ -1,6 +1,9 @@
 import { humanSize } from '../base/size.ts';
 
-/** How the sizes of what an index consists of have changed, such as `1.25 MiB (+12.00 KiB)`; undefined: not at all. */
+/**
+ * How the sizes of the parts of an index have changed, such as `1.25 MiB (+12.00 KiB)`; undefined
+ * if none has changed.
+ */
 export function changedSizes(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,

@@ -4,9 +4,9 @@ import type { NewTask } from '../store/append-tasks.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
 /**
- * What a request becomes in the task store.
- * @param payload of an addition
- * @param store asked for the tasks that match when the task is registered
+ * Converts a request to a new record of the task store.
+ * @param payload the payload of an addition
+ * @param store finds the tasks that match when the task is registered
  */
 export function newTask(
   request: TaskRequest,

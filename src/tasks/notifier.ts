@@ -1,9 +1,11 @@
 /**
- * Tells webhooks of finished batches: one request per batch and webhook, with all tasks of the batch.
+ * Notifies webhooks of finished batches: one request per batch and webhook, with all tasks of the
+ * batch.
  *
- * Each webhook is told by a loop of its own, in the order in which the batches ended. A receiver that fails is tried again,
- * later and later; meanwhile its later batches wait, those of others do not, and the scheduler never waits. What waits is
- * stored: a restart goes on where the last run stopped, so a receiver may be told twice of the batch that was under way.
+ * Each webhook has its own loop, which sends the batches in the order in which they ended. If a
+ * receiver fails, the request is retried with growing pauses. Meanwhile its later batches wait, but
+ * other webhooks and the scheduler do not. What waits is stored, so a restart continues where the
+ * last run stopped. A receiver may therefore be notified twice of the batch that was being sent.
  */
 import { setMaxListeners } from 'node:events';
 import { createGzip } from 'node:zlib';
@@ -24,10 +26,10 @@ const TIMEOUT_MS = 30_000;
 /** Waits before each further attempt, ms. */
 const RETRY_WAITS_MS = [1_000, 5_000, 30_000, 120_000];
 
-/** Batches that wait for one webhook; beyond, the oldest are given up. */
+/** Maximum number of batches that wait for one webhook; beyond it, the oldest are dropped. */
 const WAITING_MAX = 100_000;
 
-/** Lines of a body that are made at once. */
+/** Lines of a body that are made between two yields to the event loop. */
 const LINES_AT_ONCE = 100;
 
 export interface Webhooks {
@@ -35,7 +37,7 @@ export interface Webhooks {
   get(uuid: string): WebhookRecord | undefined;
 }
 
-/** An answer with which a receiver says that it could not take the tasks now. */
+/** The response of a receiver that cannot take the tasks now. */
 class ReceiverError extends Error {}
 
 export class Notifier {
@@ -62,7 +64,7 @@ export class Notifier {
     this.#outbound = outbound;
     this.#log = log;
     this.#retryWaitsMs = retryWaitsMs;
-    // One listener for each webhook that is being told.
+    // One listener for each webhook that is being notified.
     setMaxListeners(0, this.#ending.signal);
     tasks.onFinish = (batchUid) => {
       const uuids = webhooks.list().map(({ uuid }) => uuid);
@@ -77,7 +79,7 @@ export class Notifier {
     };
   }
 
-  /** There may be something to tell. */
+  /** Checks whether there are notifications to send. */
   wake(): void {
     if (this.#ending.signal.aborted) return;
     for (const uuid of this.#notifications.webhooks()) {
@@ -93,7 +95,7 @@ export class Notifier {
     }
   }
 
-  /** Goes on after `stop`, with what is stored now. */
+  /** Resumes after `stop` with the notifications that are stored now. */
   resume(): void {
     this.#ending = new AbortController();
     setMaxListeners(0, this.#ending.signal);
@@ -101,7 +103,7 @@ export class Notifier {
     this.wake();
   }
 
-  /** Breaks off what is under way; it stays stored. */
+  /** Interrupts the requests under way; their notifications stay stored. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await Promise.all(this.#loops.values());
@@ -123,7 +125,7 @@ export class Notifier {
       }
       const webhook = this.#webhooks.get(uuid);
       if (webhook === undefined) {
-        // It was deleted.
+        // The webhook was deleted.
         await this.#notifications.settle(uuid, waiting);
         continue;
       }
@@ -185,7 +187,7 @@ export class Notifier {
     }
   }
 
-  /** The tasks, one JSON text a line, ascending uid. */
+  /** The tasks by ascending uid, one JSON text per line. */
   async *#lines(uids: readonly number[]): AsyncGenerator<string> {
     const pause = pauser();
     for (let from = 0; from < uids.length; from += LINES_AT_ONCE) {

@@ -6,16 +6,16 @@ import type { PendingBeside } from './batcher.ts';
 import { kindOf, type PendingTask, pendingTask } from './task.ts';
 
 /**
- * The waiting tasks, in the orders in which the batcher asks for them. Uids only: a million of them are
- * 8 MB, and everything else is read from the columns when needed.
+ * The waiting tasks, in the orders that the batcher needs. Only uids are kept, 8 MB for a million
+ * tasks; everything else is read from the columns when needed.
  */
 export class Pending implements PendingBeside {
   readonly #store: TaskStore;
   readonly #byType = new Map<TaskType, UidQueue>();
   readonly #byIndex = new Map<string, UidQueue>();
-  /** Swaps of nothing. */
+  /** Swaps of no indexes. */
   readonly #ofNoIndex = new UidQueue();
-  /** Of several indexes, and those of none. */
+  /** Tasks of several indexes, and tasks of none. */
   readonly #ofSeveral = new UidQueue();
   /** See `setAside`. */
   readonly #aside = new Set<number>();
@@ -30,7 +30,7 @@ export class Pending implements PendingBeside {
     return this.#count;
   }
 
-  /** Reads everything anew; needed when index uids have changed. */
+  /** Reads all tasks again; needed after index uids have changed. */
   reload(): void {
     this.#byType.clear();
     this.#byIndex.clear();
@@ -40,7 +40,7 @@ export class Pending implements PendingBeside {
     for (const uid of this.#store.enqueued()) this.add(this.#store.record(uid)!);
   }
 
-  /** REQUIRES: a greater uid than every one added. */
+  /** REQUIRES: the uid is greater than all uids added before. */
   add(record: TaskRecord): void {
     this.#count++;
     for (const queue of this.#queuesOf(record)) queue.push(record.uid);
@@ -61,13 +61,13 @@ export class Pending implements PendingBeside {
     }
   }
 
-  /** Tasks that run detached: they do not wait any more, though they have not ended. */
+  /** Hides tasks that run detached: they no longer wait, although they have not ended. */
   setAside(uids: readonly number[]): void {
     this.remove(uids);
     for (const uid of uids) this.#aside.add(uid);
   }
 
-  /** Those of the tasks that were set aside wait again. */
+  /** Makes those of the tasks that were set aside wait again. */
   putBack(uids: readonly number[]): void {
     for (const uid of uids) {
       if (!this.#aside.delete(uid)) continue;
@@ -144,7 +144,7 @@ function queueIn<K>(queues: Map<K, UidQueue>, key: K): UidQueue {
   return queue;
 }
 
-/** Ascending uids; leaves mostly at the front. */
+/** Ascending uids, removed mostly at the front. */
 class UidQueue {
   #uids: number[] = [];
   #head = 0;
@@ -153,7 +153,7 @@ class UidQueue {
     this.#uids.push(uid);
   }
 
-  /** In its place. */
+  /** Inserts the uid in order. */
   insert(uid: number): void {
     let at = this.#head;
     while (at < this.#uids.length && this.#uids[at]! < uid) at++;

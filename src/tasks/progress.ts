@@ -8,7 +8,7 @@ export class Progress {
   readonly #trace: Record<string, number> = {};
   readonly #started: number[] = [];
   readonly #now: () => number;
-  /** Steps below ours, asked for when shown. */
+  /** Returns the steps below ours; called when the progress is shown. */
   inner: (() => BatchProgress | null) | null = null;
 
   /** @param now milliseconds of a steady clock */
@@ -16,7 +16,7 @@ export class Progress {
     this.#now = now;
   }
 
-  /** Enters step number `finished` of `total` at a depth; what was at this depth or below has ended. */
+  /** Enters step `finished` of `total` at a depth. Ends the steps at this depth and below. */
   enter(depth: number, currentStep: string, finished: number, total: number): void {
     this.#leave(depth);
     this.#steps[depth] = { currentStep, finished, total };
@@ -51,7 +51,7 @@ export class Progress {
     return { steps, percentage: new JsonFloat(Math.min(100, percentage * 100)) };
   }
 
-  /** Path of a step -> time so far. */
+  /** Maps the path of each step to its time so far. */
   traceSoFar(): Record<string, string> {
     const times = { ...this.#trace };
     let path = '';
@@ -63,7 +63,7 @@ export class Progress {
     return timesAsText(times);
   }
 
-  /** Ends all steps. Path of a step -> time. */
+  /** Ends all steps, and maps the path of each to its time. */
   trace(): Record<string, string> {
     this.#leave(0);
     return timesAsText(this.#trace);

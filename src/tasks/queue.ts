@@ -31,13 +31,13 @@ import { batchView, taskSummary, taskView } from './view.ts';
 /** Share of the task store that may be in use before new tasks are refused. */
 const STORE_SHARE_MAX = 0.4;
 
-/** How long a measured size of the store is believed. */
+/** How long a measured size of the store counts as current. */
 const SIZE_AGE_MS = 500;
 
-/** Payload files that belong to no task yet. */
+/** Prefix of payload files that do not yet belong to a task. */
 const UPLOAD_PREFIX = 'upload-';
 
-/** The tasks for the rest of the server: registers, lists, shows. */
+/** The interface of the tasks to the rest of the server: registers, lists and shows them. */
 export class TaskQueue {
   readonly #store: TaskStore;
   readonly #disk: Store;
@@ -55,14 +55,14 @@ export class TaskQueue {
   }
 
   /**
-   * Appends a task durably and resolves to its summary. A payload file belongs to the task from the call
-   * on, also when the promise rejects.
+   * Appends a task durably and resolves to its summary. The payload file belongs to the task as
+   * soon as you call this, even if the promise rejects.
    */
   async register(request: TaskRequest): Promise<TaskSummary> {
     try {
       this.#refuseWhenFull(request);
       const given = payloadOf(request);
-      // Tasks with nothing to wait for are appended in the order of the calls.
+      // Tasks without a payload file are appended in the order of the calls.
       const payload = given !== null && 'file' in given ? await syncedFile(given.file) : given;
       const record = await this.#store.append(newTask(request, payload, this.#store));
       if (record.type === 'taskCancelation') this.#cancelRunning(record.uid);
@@ -87,7 +87,7 @@ export class TaskQueue {
     return pageOf(results, listed, page);
   }
 
-  /** Like `list`, with others served meanwhile; a page ends early when its tasks are long. */
+  /** Like `list`, but yields to other requests meanwhile. A page of long tasks ends early. */
   async page(
     filter: TaskFilter,
     paging: TaskPaging,
@@ -112,7 +112,7 @@ export class TaskQueue {
     return pageOf(results, listed, page);
   }
 
-  /** Like `listBatches`, as `page` is like `list`. */
+  /** Like `listBatches`, but yields and ends early as `page` does. */
   async batchPage(
     filter: TaskFilter,
     paging: TaskPaging,
@@ -136,8 +136,8 @@ export class TaskQueue {
   }
 
   /**
-   * LMDB gives a free page to the next write, not to the file system: the file keeps its size while the server runs,
-   * and what is free in it is used first.
+   * LMDB keeps free pages for later writes instead of returning them to the file system. The file
+   * keeps its size while the server runs, and its free pages are used first.
    */
   compact(): Promise<{ before: number; after: number }> {
     const { diskBytes } = this.#disk.size();
@@ -159,7 +159,7 @@ export class TaskQueue {
       return payload === undefined ? null : Readable.from([payload]);
     }
     try {
-      // The name may go when the task ends; what was opened stays readable.
+      // The name may disappear when the task ends; an open file stays readable.
       const fd = openSync(this.#store.payloadFile(uid), 'r');
       return createReadStream('', { fd, highWaterMark: PIECE_BYTES });
     } catch {
@@ -173,7 +173,7 @@ export class TaskQueue {
     return { maxBytes, usedBytes, freeBytes: Math.max(0, STORE_SHARE_MAX * maxBytes - usedBytes) };
   }
 
-  /** A new empty file beside the payloads. Handed to `register` or removed. */
+  /** Creates an empty file next to the payloads. Pass it to `register` or remove it. */
   newPayloadFile(): { path: string } {
     const path = this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
     closeSync(openSync(path, 'wx'));
@@ -223,18 +223,23 @@ export class TaskQueue {
 /** Bytes of a payload that are read at a time. */
 const PIECE_BYTES = 256 * 1024;
 
-/** A greater limit is answered with so many entries, and with `next` for those that follow. */
+/**
+ * Maximum number of tasks on a page. For a greater limit the page ends early, and `next` continues
+ * it.
+ */
 const PAGE_TASKS_MAX = 1000;
-/** A batch takes several times as long to show. */
+/** Lower than for tasks, because a batch takes several times as long to show. */
 const PAGE_BATCHES_MAX = 200;
 
-/** Stored bytes of the entries of a page; it ends behind the entry that passes this. */
+/** A page ends after the entry with which its stored bytes exceed this. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** What is made in one turn of the event loop: entries, and stored bytes. */
+/** Entries, and stored bytes, that are made between two yields to the event loop. */
 const TURN_ENTRIES = 100;
 const TURN_BYTES = 128 * 1024;
 
-/** Shows the entries of a page until they are too long together; `next` is then the first that is left out. */
+/**
+ * Shows entries until together they are too long for a page; `next` is then the first one left out.
+ */
 async function inTurns<T>(
   { uids, next }: ListedTasks,
   sizeOf: (uid: number) => number,
@@ -277,7 +282,7 @@ function payloadOf(request: TaskRequest): TaskPayload | null {
   return 'payload' in request ? (request.payload ?? null) : null;
 }
 
-/** The content of a payload file is on disk before its task is. */
+/** Syncs a payload file, so that it is on disk before its task is. */
 async function syncedFile(file: string): Promise<{ file: string; size: number }> {
   const opened = await open(file, 'r+');
   try {

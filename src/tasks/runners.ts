@@ -1,4 +1,4 @@
-/** What runs a batch, by its kind. */
+/** The functions that run batches, by kind. */
 import type { TaskType } from '../contract/task-types.ts';
 import type { BatchOutcome } from '../engine/native.ts';
 import type { IndexEntry } from '../engine/registry.ts';
@@ -18,7 +18,7 @@ import type { BatchTask, Runner, RunResult } from './run/run.ts';
 import { runSettings } from './run/settings.ts';
 import { runSwap } from './run/swap.ts';
 
-/** A kind that is missing here fails its tasks with `internal`. */
+/** Tasks of a kind that is missing here fail with `internal`. */
 export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
   taskCancelation: runCancelation,
   taskDeletion: runDeletion,
@@ -33,7 +33,9 @@ export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
   clearAndSettings: runSettings,
 };
 
-/** What a batch comes to that the engine has committed and the store does not know. */
+/**
+ * Reconstructs the ends of a batch that the engine has committed and the store has not recorded.
+ */
 export type Recovery = (
   tasks: readonly BatchTask[],
   outcome: BatchOutcome,
@@ -41,7 +43,7 @@ export type Recovery = (
   entry: IndexEntry,
 ) => RunResult;
 
-/** By the type of the first task. Others: `recoverDocuments`. */
+/** By the type of the first task. Other types use `recoverDocuments`. */
 export const RECOVERIES: Partial<Record<TaskType, Recovery>> = {
   indexUpdate: recoverIndexUpdate,
   documentEdition: recoverEdition,

@@ -40,7 +40,9 @@ import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, RUNNERS } from './runners.ts';
 import { taskView } from './view.ts';
 
-/** At this many tasks the oldest finished ones are deleted, this many at once. */
+/**
+ * When there are this many tasks, the oldest finished ones are deleted, `PRUNED_TASKS` at a time.
+ */
 export const TASKS_MAX = 1_000_000;
 export const PRUNED_TASKS = 100_000;
 
@@ -50,16 +52,18 @@ const STORE_RETRY_MS = 10_000;
 export interface SchedulerOptions {
   crashes: CrashRecord;
   limits: BatchLimits;
-  /** Kinds of batches whose work needs more than `RunContext` has. They replace those of `RUNNERS`. */
+  /** Runners that need more than `RunContext` provides. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
-  /** null: no embeddings can be made. */
+  /** null: embeddings cannot be made. */
   embedding: EmbeddingService | null;
-  /** Of the network, as it is at the moment. */
+  /** Returns the present shard of the network. */
   shard: () => Shard | null;
   tasksMax: number;
   prunedTasks: number;
   log: (message: string, error?: unknown) => void;
-  /** Told of the tasks of a batch, ascending, once its end is durable. */
+  /**
+   * Called with the uids of the tasks of a batch, ascending, once the end of the batch is durable.
+   */
   onFinished: (uids: readonly number[]) => void;
 }
 
@@ -72,24 +76,26 @@ interface Running {
 }
 
 /**
- * The one loop that runs batches. External events only wake it; it goes at its own pace:
+ * Runs all batches in one loop. External events only wake it; it runs at its own pace:
  *
  *   idle -> (wake) choose -> begin (in memory) -> run -> finish (one transaction) -> choose ...
  *                                                  \-> canceled: rolled back -> choose
  *
- * While a change of settings runs, which may rebuild an index for minutes, batches of documents of other indexes run
- * beside it, one at a time; see `nextBatchBeside`. The loop goes on when both have ended, so nothing else ever runs
- * at the same time as another batch but detached ones. A change of settings that is taken back when a batch beside it has
- * ended leaves its batch uid out.
+ * While a change of settings runs, which may rebuild an index for minutes, batches of documents of
+ * other indexes run concurrently, one at a time; see `nextBatchBeside`. The loop continues when
+ * both have ended. So no other batches ever run at the same time, except detached ones. If a change
+ * of settings is rolled back after a concurrent batch has ended, its batch uid is skipped.
  *
- * A batch that only waits for other servers detaches (`RunContext.detach`): its tasks are set aside, and the loop goes on
- * with any other batch while it runs to its end. One that was asked to stop is waited for before the next batch is chosen,
- * because that may be the cancelation of its tasks.
+ * A batch that only waits for other servers detaches (`RunContext.detach`): its tasks are set
+ * aside, and the loop continues with any other batch while it runs to its end. Before the next
+ * batch is chosen, the loop waits for detached batches that were asked to stop, because the next
+ * batch may be the cancelation of their tasks.
  *
- * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
- * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. Tasks that were
- * running when the process crashed run one at a time, with nothing beside them, and at most twice (`CrashRecord`). An
- * index that cannot be opened then is looked at again before its next batches, which fail until it can.
+ * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the
+ * store. At the start, `recover` finishes what a crash left between the two, so a task is applied
+ * exactly once. Tasks that were running when the process crashed run one at a time, with nothing
+ * else running, and at most twice (`CrashRecord`). If an index cannot be opened then, recovery is
+ * tried again before each of its next batches, which fail until it succeeds.
  */
 export class Scheduler {
   readonly #store: TaskStore;
@@ -97,11 +103,11 @@ export class Scheduler {
   readonly #registry: IndexRegistry;
   readonly #options: SchedulerOptions;
   readonly #runners: Partial<Record<BatchKind, Runner>>;
-  /** By batch uid: none, one, or a change of settings and what runs beside it. */
+  /** Running batches by batch uid. */
   readonly #running = new Map<number, Running>();
-  /** The ends of the batches that run detached. */
+  /** Promises for the ends of the detached batches. */
   readonly #detached = new Map<Batch, Promise<void>>();
-  /** Indexes that could not be opened to see what a crash left. */
+  /** Indexes that could not be opened to find what a crash left. */
   readonly #unrecovered = new WeakSet<IndexEntry>();
   #recovery: Promise<void> | null = null;
   #loop: Promise<void> | null = null;
@@ -109,7 +115,7 @@ export class Scheduler {
   #started = false;
   #stopping = false;
   readonly #pauses = new Set<() => void>();
-  /** Ends the waiting for something that may run beside. */
+  /** Ends the wait for a batch that may run concurrently. */
   #nudge: (() => void) | null = null;
   /** Registers the deletion of these tasks. Set by the queue. */
   prune: ((matched: number[], originalFilter: string) => Promise<unknown>) | null = null;
@@ -127,12 +133,12 @@ export class Scheduler {
     this.#runners = { ...RUNNERS, ...options.runners };
   }
 
-  /** Runners of kinds whose work lives elsewhere. To be called before `start`. */
+  /** Adds runners that are defined elsewhere. Call this before `start`. */
   addRunners(runners: Partial<Record<BatchKind, Runner>>): void {
     Object.assign(this.#runners, runners);
   }
 
-  /** Concludes what was left half recorded, then begins to run batches. */
+  /** Recovers batches that were only half recorded, then begins to run batches. */
   async start(): Promise<void> {
     this.#recovery = this.#recover();
     await this.#recovery;
@@ -140,7 +146,7 @@ export class Scheduler {
     this.wake();
   }
 
-  /** There may be something to do. Without effect before `start`. */
+  /** Checks whether there is a batch to run. No effect before `start`. */
   wake(): void {
     if (this.#options.limits.tasks === 0 || !this.#started || this.#stopping) return;
     this.#awake = true;
@@ -151,7 +157,7 @@ export class Scheduler {
     });
   }
 
-  /** Rolls the running batches back, unless they are just ending, and stops. */
+  /** Stops, and rolls the running batches back unless they are just ending. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#options.crashes.excuse();
@@ -163,7 +169,7 @@ export class Scheduler {
     await Promise.all(this.#detached.values());
   }
 
-  /** Begins again after `stop`, with the tasks as they are now. */
+  /** Resumes after `stop` with the present tasks. */
   async resume(): Promise<void> {
     this.#stopping = false;
     this.#options.crashes.resume();
@@ -171,14 +177,14 @@ export class Scheduler {
     await this.start();
   }
 
-  /** Waits until nothing is left to do. For tests. */
+  /** Waits until there is nothing left to run. For tests. */
   async idle(): Promise<void> {
     while (this.#loop !== null || this.#detached.size > 0) {
       await (this.#loop ?? Promise.race(this.#detached.values()));
     }
   }
 
-  /** Asks the running batches to stop that have one of these tasks. */
+  /** Asks running batches that contain any of these tasks to stop. */
   cancelRunning(uids: readonly number[]): void {
     for (const { batch, cancel } of this.#running.values()) {
       const [first] = batch.uids;
@@ -189,7 +195,7 @@ export class Scheduler {
     }
   }
 
-  /** A running batch as the API shows it; undefined when no such batch runs. */
+  /** A running batch as the API shows it, or undefined. */
   runningView(batchUid: number): BatchView | undefined {
     const running = this.#running.get(batchUid);
     if (running === undefined) return undefined;
@@ -225,7 +231,7 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    // Requests of the same turn of the event loop come in first.
+    // Lets requests of the same iteration of the event loop register their tasks first.
     await new Promise((done) => setImmediate(done));
     const { crashes } = this.#options;
     while (!this.#stopping) {
@@ -260,14 +266,14 @@ export class Scheduler {
     return withSuspectsAlone(batch, isSuspect, (tasks) => next({ ...limits, tasks })!);
   }
 
-  /** Waits for the detached batches that were asked to stop, which they do soon. */
+  /** Waits for detached batches that were asked to stop, which they do soon. */
   async #stoppedOnes(): Promise<void> {
     for (const { batch, cancel } of this.#running.values()) {
       if (cancel.on) await this.#detached.get(batch);
     }
   }
 
-  /** Takes the detached batches back; they begin again afterwards. A suspect runs alone. */
+  /** Rolls the detached batches back, because a suspect runs alone. They begin again afterwards. */
   async #stopDetached(): Promise<void> {
     for (const { batch, cancel } of this.#running.values()) {
       if (this.#detached.has(batch)) cancel.turnOn();
@@ -275,7 +281,7 @@ export class Scheduler {
     await Promise.all(this.#detached.values());
   }
 
-  /** Types of which as many batches as may are detached. */
+  /** Types that have reached their maximum number of detached batches. */
   get #full(): ReadonlySet<TaskType> {
     const counts = new Counts<BatchKind>();
     for (const { kind } of this.#detached.keys()) counts.add(kind);
@@ -287,7 +293,7 @@ export class Scheduler {
     );
   }
 
-  /** Ends when the batch has ended, or has detached. */
+  /** Runs a batch until it has ended or has detached. */
   async #runUntilDetached(batch: Batch): Promise<void> {
     let isDetached = false;
     let detach = (): void => {};
@@ -309,7 +315,7 @@ export class Scheduler {
     this.#detached.set(batch, settled);
   }
 
-  /** Runs a batch, and beside it what may run. Ends when both have ended. */
+  /** Runs a batch, and other batches concurrently where allowed. Ends when all have ended. */
   async #runWithRoom(batch: Batch): Promise<void> {
     let over = false;
     let open = (): void => {};
@@ -327,7 +333,7 @@ export class Scheduler {
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** A failure of the store ends it: the loop then waits for what runs, and for the store. */
+  /** Ends when the store fails: the loop then waits for the running batch, and for the store. */
   async #runBeside(main: Batch, over: () => boolean): Promise<void> {
     while (!over() && !this.#stopping) {
       const batch = this.#suspectsAlone((limits) =>
@@ -356,7 +362,7 @@ export class Scheduler {
     });
   }
 
-  /** @param reactions to what the batch says; see `RunContext` */
+  /** @param reactions callbacks for calls of the batch; see `RunContext` */
   async #runBatch(
     batch: Batch,
     {
@@ -376,7 +382,7 @@ export class Scheduler {
     const sizesBefore = writesDocuments ? this.#sizesOf(batch.indexUid) : {};
     let isDetached = false;
     this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
-    // What was asked while the batch was about to begin.
+    // `stop` was called while the batch was about to begin.
     if (this.#stopping) cancel.turnOn();
     progress.enter(0, 'processing tasks', 0, 2);
     try {
@@ -387,7 +393,7 @@ export class Scheduler {
         ...{ store, registry, batch, batchUid, now, progress, cancel },
         ...{ embedding, embedderRequests, shard: this.#options.shard() },
         leaveRoom: () => {
-          // A crash from now on says more about what runs meanwhile.
+          // If the process crashes later, tasks that run concurrently are more likely the cause.
           crashes.detach(batchUid);
           leaveRoom();
         },
@@ -415,7 +421,7 @@ export class Scheduler {
     }
   }
 
-  /** What becomes of a batch; if it was canceled, its tasks wait again. */
+  /** Returns the result of a batch. If it was canceled, its tasks wait again. */
   async #resultOf(
     recovered: Error | 'nothing',
     context: RunContext,
@@ -437,7 +443,7 @@ export class Scheduler {
     }
   }
 
-  /** @param indexes those that a batch leaves, which come before those that are known */
+  /** @param indexes the indexes that a batch leaves; they override the registered ones */
   #sizesOf(uid: string | null, indexes?: RunResult['indexes']): Record<string, number> {
     if (uid === null) return {};
     const left = indexes?.get(uid);
@@ -454,7 +460,9 @@ export class Scheduler {
     );
   }
 
-  /** Repeats until the store takes it: the engine has committed, so the batch cannot be run again. */
+  /**
+   * Retries until the store succeeds: the engine has committed, so the batch cannot be run again.
+   */
   async #finish(
     batchUid: number,
     startedAt: number,
@@ -541,8 +549,9 @@ export class Scheduler {
   }
 
   /**
-   * For every index with waiting tasks: when the tasks of the engine's last batch still wait, it was committed and
-   * not recorded. That may be two batches, and a later one may have been recorded.
+   * Recovers each index with waiting tasks. If tasks of the engine's last batch still wait, that
+   * batch was committed but not recorded. This may concern two batches, and a later one may have
+   * been recorded.
    */
   async #recover(): Promise<void> {
     const waiting = new Set<string>();
@@ -556,9 +565,9 @@ export class Scheduler {
       try {
         await this.#recoverIndex(indexUid, entry);
       } catch (error) {
-        // The next start finds everything as it is.
+        // The next start finds everything unchanged.
         if (this.#stopping) return;
-        // A damaged index must not keep the others from being served.
+        // A damaged index must not prevent the others from being served.
         this.#unrecovered.add(entry);
         this.#options.log(`the last batch of index ${indexUid} could not be looked up`, error);
       }
@@ -568,9 +577,10 @@ export class Scheduler {
   }
 
   /**
-   * What `recover` could not do for the index of a batch.
-   * @returns `ended` when tasks have ended by it, so that the batch has to be chosen anew; the error that still hides
-   *   what was committed, with which the batch must fail, since it may be what was
+   * Retries what `recover` could not do for the index of a batch.
+   * @returns `ended` when this has ended tasks, so a batch must be chosen again; an error when it
+   *   is still unknown what was committed: the batch must fail with it, because it may itself be
+   *   committed already
    */
   async #recoverBefore({ indexUid, kind }: Batch): Promise<'ended' | 'nothing' | Error> {
     const entry = indexUid === null ? undefined : this.#registry.get(indexUid);
@@ -581,12 +591,12 @@ export class Scheduler {
       return ended ? 'ended' : 'nothing';
     } catch (error) {
       if (this.#stopping) throw error;
-      // What an index holds does not matter to its deletion.
+      // The deletion of an index does not depend on its content.
       return kind === 'indexDeletion' ? 'nothing' : (error as Error);
     }
   }
 
-  /** @returns whether tasks have ended by it */
+  /** @returns whether this has ended tasks */
   async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<boolean> {
     const { lastBatch, updatedAt } = entry.handle.state();
     if (lastBatch === null) return false;

@@ -17,7 +17,7 @@ import { ruleRunner } from './run/search-rules.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
 
-/** Two pages, written at once when the file is made. */
+/** Two pages, which LMDB writes at once when it creates the file. */
 const LMDB_BYTES_MIN = 2 * 4096;
 
 /** Default size of the task store, bytes. */
@@ -28,10 +28,10 @@ export interface TaskSystemOptions {
   /** 0: tasks are accepted and never run. Infinity: no limit. */
   batchedTasksMax: number;
   batchedBytesMax: number;
-  /** Address space of the task store; it counts as full at 40 % of it. */
+  /** Address space of the task store; the store counts as full at 40 % of it. */
   storeBytesMax: number;
   log: SchedulerOptions['log'];
-  /** Absent: no embeddings can be made. */
+  /** Absent: embeddings cannot be made. */
   embedding?: SchedulerOptions['embedding'];
   /** Absent: the server belongs to no network. */
   features?: () => FeatureSet;
@@ -50,13 +50,16 @@ export interface TaskSystem {
   readonly network: NetworkStore;
   readonly queue: TaskQueue;
   readonly scheduler: Scheduler;
-  /** Rolls back what runs, then closes the indexes and the store. */
+  /** Rolls back running batches, then closes the indexes and the store. */
   close(): Promise<void>;
 }
 
 const NO_INDEXES = 'It holds nothing, but there are indexes';
 
-/** Throws `DataFolderError` when the file of the store is cut off, or lost while there are indexes. */
+/**
+ * Throws `DataFolderError` when the file of the store is truncated, or missing although there are
+ * indexes.
+ */
 function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store {
   const refuse = (what: string): DataFolderError =>
     new DataFolderError(
@@ -65,7 +68,7 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
     );
   const bytes = statSync(join(storeDir, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
   if (bytes > 0 && bytes < LMDB_BYTES_MIN) throw refuse(`It has ${bytes} bytes`);
-  // Folders that no record names are removed at a start: a store that was lost names none.
+  // A start removes folders that no record names, and a store that was lost names none.
   const hasIndexes = readdirSync(indexDir).length > 0;
   if (bytes === 0 && hasIndexes) throw refuse(NO_INDEXES);
   const store = new Store(storeDir, bytesMax);
@@ -74,7 +77,7 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
   return store;
 }
 
-/** Opens the stores of a data folder. Batches run once `scheduler.start()` has been called. */
+/** Opens the stores of a data folder. Batches run after you call `scheduler.start()`. */
 export function openTaskSystem(
   folder: DataFolder,
   native: NativeAddon,

@@ -2,20 +2,20 @@ import { type TaskType, taskTypeEntry } from '../contract/task-types.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import { FLAG, type TaskKind } from '../contract/task-types/task-type.ts';
 
-/** What the batcher looks at. */
+/** The properties of a task that the batcher needs. */
 export interface PendingTask {
   uid: number;
   type: TaskType;
   kind: TaskKind;
   mayCreateIndex: boolean;
-  /** Of an addition: the `primaryKey` parameter. */
+  /** The `primaryKey` parameter of an addition. */
   primaryKey: string | null;
-  /** Of an addition: a PUT. */
+  /** Whether this is an addition by PUT. */
   update: boolean;
   payloadBytes: number;
 }
 
-/** How the task is merged with others on its index; `alone` for those that run by turn. */
+/** How the task is merged with others on its index; `alone` for types in `TYPES_BY_PRIORITY`. */
 export function kindOf(type: TaskType, flags: number): TaskKind {
   const { batching } = taskTypeEntry(type);
   return 'kind' in batching ? batching.kind(flags) : 'alone';

@@ -13,9 +13,12 @@ import type { BatchRow } from '../store/task-row.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { detailsOf, reportedDetails } from './details.ts';
 
-/** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */
+/**
+ * Tasks and batches as the API shows them. Internal times are milliseconds with microseconds as the
+ * fraction.
+ */
 
-/** The dates of something that has ended, and how long it took. */
+/** The dates of a task or batch that has ended, and its duration. */
 function endedDates(
   startedAt: number,
   finishedAt: number,
@@ -41,7 +44,7 @@ export function taskSummary(record: TaskRecord, customMetadata: string | undefin
   return summary;
 }
 
-/** undefined: no such task. */
+/** Returns undefined when there is no such task. */
 export function taskView(store: TaskStore, uid: number): TaskView | undefined {
   const record = store.record(uid);
   const row = store.row(uid);
@@ -78,7 +81,8 @@ export function batchView(uid: number, row: BatchRow): BatchView {
   return {
     uid,
     progress: null,
-    // Stored without the distinction. Those of a change of settings are settings, whatever else is in the batch.
+    // The store does not distinguish integers from floats. If the batch has a change of settings,
+    // its details are settings.
     details: row.stats.types.settingsUpdate === undefined ? details : withFloats(details),
     stats: row.stats,
     ...endedDates(row.startedAt, row.finishedAt, row.exactDates),

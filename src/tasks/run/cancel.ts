@@ -4,7 +4,7 @@ import { pauser } from '../../base/pauser.ts';
 import { fromRuns } from '../../base/uid-runs.ts';
 import { readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
-/** What is matched and still waits becomes canceled and joins the batch of the cancelation. */
+/** Cancels matched tasks that still wait, and adds them to the batch of the cancelation. */
 export async function runCancelation({ store, batch, progress }: RunContext): Promise<RunResult> {
   progress.enter(1, 'retrieving tasks', 0, 2);
   const { uid, row } = readTask(store, batch.uids[0]!);
@@ -13,7 +13,7 @@ export async function runCancelation({ store, batch, progress }: RunContext): Pr
   for (const matched of fromRuns((row as RowOf<'taskCancelation'>).matched)) {
     const record = store.record(matched);
     if (record?.status === 'enqueued') {
-      // The types that end without a counter have none to reset.
+      // Types that end without a counter have none to reset.
       const result = taskTypeEntry(record.type).counts === true ? 0 : null;
       ends.push({ uid: matched, status: 'canceled', result, canceledBy: uid });
     }

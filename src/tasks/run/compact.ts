@@ -2,7 +2,7 @@ import { shortSize } from '../../base/size.ts';
 import { readTask, type RunContext, type RunResult } from './run.ts';
 import { runOnIndex } from './documents.ts';
 
-/** Merges the segments of an index; the sizes before and after are part of the outcome. */
+/** Merges the segments of an index. The outcome includes the sizes before and after. */
 export async function runCompaction(context: RunContext): Promise<RunResult> {
   const { batch, store, progress, cancel } = context;
   progress.enter(1, 'compacting the index', 0, 1);

@@ -3,7 +3,9 @@ import { fromRuns } from '../../base/uid-runs.ts';
 import { pauser } from '../../base/pauser.ts';
 import { readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
-/** Forgets what is matched and finished; what two deletions match counts for the first. */
+/**
+ * Deletes matched tasks that are finished. A task that two deletions match counts for the first.
+ */
 export async function runDeletion({ store, batch, progress }: RunContext): Promise<RunResult> {
   progress.enter(1, 'retrieving tasks', 0, 2);
   const gone = new Set<number>();

@@ -57,8 +57,8 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
 }
 
 /**
- * Runs work on the index of the batch. When the work fails, so do all tasks; an index made for them
- * stays. When it is canceled, the batch is as if it had never run.
+ * Runs work on the index of the batch. If the work fails, all tasks fail, but an index created for
+ * them stays. If the work is canceled, the batch is as if it had never run.
  */
 export async function runOnIndex(
   context: RunContext,
@@ -77,14 +77,16 @@ export async function runOnIndex(
     }
     ends = allFailed(batch, error.locatedAt({ index: batch.indexUid! }));
   }
-  // What was done so far is a turn of the event loop, and the state may be long.
+  // Yields: the work so far took one time slice of the event loop, and the state may be long.
   await setImmediate();
   target.entry.refresh(batch.kind === 'settings' || batch.kind === 'clearAndSettings');
   await setImmediate();
   return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };
 }
 
-/** What the engine reports of a batch, turned into the ends of its tasks after a restart. */
+/**
+ * Reconstructs the ends of the tasks after a restart, from what the engine reports of the batch.
+ */
 export function recoverDocuments(
   tasks: readonly BatchTask[],
   outcome: BatchOutcome,
@@ -95,7 +97,10 @@ export function recoverDocuments(
   return { ends: concludeTasks(tasks, outcome), indexes: new Map([[indexUid, entry]]) };
 }
 
-/** A PUT that names another key than the index has. The batcher leaves it alone in its batch. */
+/**
+ * The error of a PUT that names another key than the index has. The batcher puts such a task into a
+ * batch by itself.
+ */
 function refusedKey(task: BatchTask, indexUid: string, indexKey: string | null): ApiError | null {
   const { row } = task;
   if (row.type !== 'documentAdditionOrUpdate' || row.method !== 'update') return null;
@@ -108,8 +113,8 @@ function refusedKey(task: BatchTask, indexUid: string, indexKey: string | null):
 }
 
 /**
- * Sets the tasks apart whose payload file is no longer what was stored: they fail, the others go on. They
- * are no tasks of the engine's batch, so that after a crash they are looked at again.
+ * Fails the tasks whose payload files differ from what was stored; the others continue. Failed
+ * tasks are not part of the engine's batch, so they are checked again after a crash.
  */
 async function withoutDamaged(
   { store, cancel }: RunContext,
@@ -131,7 +136,7 @@ function damageOf(store: TaskStore, uid: number): ApiError | null {
   const { flags, payloadBytes } = store.record(uid)!;
   if ((flags & FLAG.payloadFile) === 0) return null;
   const found = statSync(store.payloadFile(uid), { throwIfNoEntry: false });
-  // Sizes beyond are recorded as this one.
+  // Greater sizes are recorded as `NONE`.
   if (found !== undefined && Math.min(found.size, NONE) === payloadBytes) return null;
   const state = found === undefined ? 'is gone' : `has ${found.size} bytes`;
   return new ApiError(
@@ -172,7 +177,7 @@ function documentStep(
       method: row.method,
       payload: payload(),
       format: row.format,
-      // Honoured on the first addition to an index only.
+      // Applies only to the first addition to an index.
       primaryKey: indexKey === null ? row.primaryKey : null,
       skipCreation: row.skipCreation,
     };
@@ -183,7 +188,7 @@ function documentStep(
   return { task: uid, kind: 'deleteIds', payload: payload() };
 }
 
-/** Documents that replace those with their ids, as lines of JSON in a file. */
+/** Documents that replace those with the same ids, as lines of JSON in a file. */
 export function replaceStep(task: number, file: string): BatchStep {
   return {
     task,
@@ -210,7 +215,7 @@ function payloadOf(store: TaskStore, uid: number): Buffer {
   return bytes;
 }
 
-/** Of a deletion by ids that waits: a list of texts. */
+/** The ids of a waiting deletion by ids: a list of texts. */
 export async function idsOf(store: TaskStore, uid: number): Promise<RawJson> {
   return new RawJson(
     isInFile(store, uid) ? await readFile(store.payloadFile(uid)) : payloadOf(store, uid),

@@ -23,7 +23,10 @@ import {
   type RunResult,
 } from './run.ts';
 
-/** Bytes of documents in one message to the process that edits: pages grow and shrink towards it. */
+/**
+ * Target size of the documents in one message to the editing process; pages grow and shrink towards
+ * it.
+ */
 const PAGE_BYTES = 2 ** 21;
 const PAGE_DOCUMENTS_MAX = 2000;
 const FIRST_PAGE_DOCUMENTS = 50;
@@ -31,13 +34,16 @@ const FIRST_PAGE_DOCUMENTS = 50;
 /** How long a function may run in all, over the documents of a task. */
 const TASK_MS_MAX = 3_600_000;
 
-/** Bytes of edited documents: so many times those of all documents read, or this many at least. */
+/**
+ * Edited documents may have this many times the bytes of all documents read, or `EDITED_BYTES_MAX`
+ * if that is more.
+ */
 const GROWTH_MAX = 10;
 const EDITED_BYTES_MAX = 2 ** 30;
 
 /**
- * Edits the documents that match: they are read in pages, edited in a process of its own, and what has changed is
- * applied in one commit. When the function fails for one document nothing changes.
+ * Edits the documents that match: reads them in pages, edits them in a separate process, and
+ * applies the changes in one commit. If the function fails for one document, nothing changes.
  */
 export function editionRunner(scripts: ScriptProcesses): Runner {
   return (context) => runEdition(context, scripts);
@@ -72,7 +78,7 @@ async function runEdition(context: RunContext, scripts: ScriptProcesses): Promis
   });
 }
 
-/** The end of an edition that the engine committed before a crash. */
+/** Reconstructs the end of an edition that the engine committed before a crash. */
 export function recoverEdition(
   [task]: readonly BatchTask[],
   outcome: BatchOutcome,
@@ -112,7 +118,7 @@ interface Edited {
   deleted: string[];
 }
 
-/** Writes the changed documents into a file. Rejects with `ApiError` or `BatchCanceled`. */
+/** Writes the changed documents to a file. Rejects with `ApiError` or `BatchCanceled`. */
 async function editDocuments(
   context: RunContext,
   scripts: ScriptProcesses,
@@ -123,7 +129,7 @@ async function editDocuments(
   const { cancel } = context;
   const output = createWriteStream(file);
   const outputEnd = new Promise<void>((done) => output.once('close', done));
-  // Looked up in `errored` where it matters.
+  // `errored` is checked where it matters.
   output.on('error', () => {});
   let session: EditSession | null = null;
   try {
@@ -213,7 +219,7 @@ function pageOf(
   );
 }
 
-/** The member `total`, which is the last of the answer. */
+/** Reads the member `total`, which is the last one of the page. */
 function totalOf(page: Buffer): number {
   const tail = page.subarray(-64).toString();
   return Number(/"total":(\d+)\}$/.exec(tail)![1]);

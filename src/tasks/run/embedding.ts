@@ -1,4 +1,7 @@
-/** Between batches and embedders: what a batch embeds, and what a change of settings means for embeddings. */
+/**
+ * Connects batches with embedders: what a batch embeds, and what a change of settings means for
+ * embeddings.
+ */
 import { computes, type Embedders } from '../../contract/embedders/sources.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type EmbeddingChange, embeddingChanges } from '../../embedding/embedder-state.ts';
@@ -8,26 +11,26 @@ import { type EmbeddingService, TemplateFault } from '../../embedding/embedding-
 import { EMBEDDER_STATES, type EmbedderStates } from '../../engine/embedder-states.ts';
 import type { BatchProgress } from '../../engine/native.ts';
 
-/** Complete settings as the engine keeps them, with what is known of the embedders. */
+/** Complete settings as the engine stores them, with what is known about the embedders. */
 export type StoredSettings = Readonly<Record<string, unknown>>;
 
-/** Of the context that a batch is run with. */
+/** The part of the batch's context that embedding needs. */
 interface Context {
   readonly embedding: EmbeddingService | null;
   readonly embedderRequests: EmbedderRequests;
   readonly cancel: { readonly signal: AbortSignal };
 }
 
-/** Embeds the documents that the engine hands out while it applies a batch. */
+/** Embeds the documents that the engine passes out while it applies a batch. */
 export interface DocumentEmbedding {
   /** Rejects with `ApiError` or `BatchCanceled`. */
   embed(chunk: Uint8Array): Promise<Buffer>;
-  /** What is under way; null before the first text. */
+  /** The progress of the current request; null before the first text. */
   progress(): BatchProgress['steps'][number] | null;
   close(): void;
 }
 
-/** null: the settings have no embedder that makes embeddings of documents. */
+/** Returns null when no embedder of the settings makes embeddings of documents. */
 export function openEmbedding(
   { embedding, embedderRequests, cancel }: Context,
   settings: StoredSettings | null,
@@ -52,8 +55,8 @@ export function openEmbedding(
 }
 
 /**
- * Sets up what a change of settings has touched.
- * @returns the settings to store, and which embeddings change by name of the embedder; rejects with `ApiError`
+ * Sets up the embedders that a change of settings affects. Rejects with `ApiError`.
+ * @returns the settings to store, and by name of the embedder which embeddings change
  */
 export async function setUpEmbedders(
   { embedding, embedderRequests, cancel }: Context,

@@ -55,18 +55,21 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
   }
   const steps: BatchStep[] =
     primaryKey === null ? [] : [{ task: task.uid, kind: 'primaryKey', primaryKey }];
-  // Without steps too: it dates the last update of the index.
+  // Needed even without steps: it sets the date of the last update of the index.
   const outcome = await applySteps(context, entry, steps, []);
   return recoverIndexUpdate([task], outcome, indexUid, entry);
 }
 
-/** The uid that the index gets; null: it keeps its own. */
+/** The new uid of the index; null if it keeps its own. */
 function newUidOf({ row }: BatchTask, indexUid: string): string | null {
   const { rename } = row as RowOf<'indexUpdate'>;
   return rename === undefined || rename.newUid === indexUid ? null : rename.newUid;
 }
 
-/** Also after a restart, when the engine has committed the update and the store knows nothing. */
+/**
+ * Also used after a restart, when the engine has committed the update but the store has not
+ * recorded it.
+ */
 export function recoverIndexUpdate(
   tasks: readonly BatchTask[],
   outcome: BatchOutcome,
@@ -78,7 +81,7 @@ export function recoverIndexUpdate(
   const ends = concludeTasks([task], outcome);
   entry.refresh();
   if (newUid === null) return { ends, indexes: new Map([[indexUid, entry]]) };
-  // The name changes also when the key cannot: clients rely on it, so the error has to tell.
+  // The name changes even when the key cannot. Clients rely on this, so the error must say so.
   const { error } = ends[0]!;
   if (error !== undefined) error.message += ` The index is now called \`${newUid}\` all the same.`;
   return {
@@ -91,7 +94,7 @@ export function recoverIndexUpdate(
   };
 }
 
-/** What was waiting before the deletion is void. */
+/** Tasks that waited before the deletion have no effect. */
 export async function runIndexDeletion(context: RunContext): Promise<RunResult> {
   const { registry, batch, progress } = context;
   progress.enter(1, 'deleting the index', 0, 1);

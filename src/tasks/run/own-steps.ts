@@ -1,4 +1,4 @@
-/** In a network that shares documents out: steps with the documents that belong to this server. */
+/** For a network with shards: restricts steps to the documents that belong to this server. */
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../base/built-file.ts';
 import type { BatchStep } from '../../engine/native.ts';
@@ -8,7 +8,10 @@ import type { ShareResult, ShareWork } from '../../network/share-worker.ts';
 import { removeFile } from '../../store/payload-folder.ts';
 import type { CancelSwitch, RunContext } from './run.ts';
 
-/** Bytes of documents that are looked at on the event loop, in slices; more get a thread. */
+/**
+ * Up to this many bytes of documents are filtered on the event loop, in slices; more are filtered
+ * on a thread.
+ */
 const INLINE_BYTES_MAX = 128 * 1024;
 
 /** Bytes that the thread gets at a time. */
@@ -17,8 +20,8 @@ const GROUP_BYTES = 16 * 2 ** 20;
 type DocumentStep = Extract<BatchStep, { kind: 'documents' }>;
 
 /**
- * The steps with what belongs here; nothing else of them changes. `payloads` are replaced.
- * `end` must be called once the steps are done: it removes files.
+ * Returns the steps restricted to the documents that belong here; nothing else about them changes.
+ * Replaces elements of `payloads`. Call `end` once the steps are done: it removes files.
  */
 export async function ownSteps(
   { shard, store, cancel }: RunContext,
@@ -49,7 +52,7 @@ export async function ownSteps(
       for (const [n, step] of group.entries()) {
         const { bytes, primaryKey } = shares[n]!;
         let { payload } = step;
-        // A share takes the place of the payload that it is of.
+        // The share replaces the payload that it was taken from.
         if ('buffer' in payload) payloads[payload.buffer] = Buffer.from(bytes!);
         else payload = { file: additions[n]!.output };
         shared.set(step, {
@@ -67,7 +70,7 @@ export async function ownSteps(
   }
 }
 
-/** Steps whose payloads in memory are looked at together. */
+/** Groups steps whose payloads in memory are processed together. */
 function* groupsOf(
   steps: readonly DocumentStep[],
   payloads: readonly Buffer[],

@@ -1,4 +1,7 @@
-/** Moves documents to the servers that they belong to, after the network has changed (docs/behaviour/network.md). */
+/**
+ * Moves documents to the servers they belong to after the network has changed
+ * (docs/behaviour/network.md).
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
 import type { Network, Remote } from '../../contract/network.ts';
@@ -13,17 +16,17 @@ import type { RemoteClient, RemoteRequest } from '../../network/remote-client.ts
 import type { RunContext, RunResult } from './run.ts';
 import { succeeded } from './run.ts';
 
-/** Documents that go to one server at a time. */
+/** Documents in one request to another server. */
 const CHUNK_DOCUMENTS = 1000;
 const CHUNK_BYTES = 4 * 2 ** 20;
-/** Bytes of documents that are looked at at a time. */
+/** Bytes of documents that are read at a time. */
 const READ_BYTES = 2 ** 20;
 const LINE_BYTES_MAX = 2 ** 30;
-/** Ms for one request, its attempts included. */
+/** Limit for one request including its retries, ms. */
 const REQUEST_MS_MAX = 60_000;
-/** Ms until documents that a server has taken are found there. */
+/** How long to wait until documents that a server has accepted can be found there, ms. */
 const ARRIVAL_MS_MAX = 10 * 60_000;
-/** Ms that deletions which wait here may hold up the move. */
+/** How long deletions that wait here may delay the move, ms. */
 const DELETIONS_MS_MAX = 60_000;
 const FIRST_POLL_MS = 20;
 const POLL_MS_MAX = 1000;
@@ -35,14 +38,15 @@ export interface RebalanceOptions {
   register: (request: TaskRequest) => Promise<unknown>;
 }
 
-/** What runs a `networkTopologyChange`. */
+/** Returns the runner of `networkTopologyChange`. */
 export function rebalanceRunner(
   options: RebalanceOptions,
 ): (context: RunContext) => Promise<RunResult> {
   return async (context) => {
     const { batch, shard, registry, cancel, progress } = context;
     const [uid] = batch.uids;
-    // Only documents are changed, by tasks of their own; others may be changed meanwhile.
+    // The move changes documents only through tasks of their own, so other batches may change them
+    // meanwhile.
     context.leaveRoom();
     let moved = 0;
     if (shard !== null) {
@@ -63,15 +67,15 @@ export function rebalanceRunner(
   };
 }
 
-/** Ids of documents that go to one server, and how many bytes they have. */
+/** Ids of documents that go to one server, and the total size of those documents in bytes. */
 interface Chunk {
   ids: string[];
   bytes: number;
 }
 
 /**
- * The documents of one index. Each chunk is complete at its new server before it is deleted here, so that a move that
- * ends in the middle leaves no document nowhere, and the next one goes on.
+ * Moves the documents of one index. A chunk is deleted here only after it is complete at its new
+ * server. So a move that is interrupted loses no document, and the next move continues it.
  */
 class Move {
   readonly #options: RebalanceOptions;
@@ -95,7 +99,7 @@ class Move {
     this.#entry = entry;
   }
 
-  /** @returns how many were moved */
+  /** @returns the number of documents moved */
   async run(): Promise<number> {
     const { primaryKey } = this.#entry.summary;
     if (primaryKey === null) return 0;
@@ -137,7 +141,7 @@ class Move {
     const documents = await this.#here(ids, primaryKey);
     if (documents.size === 0) return;
     const there = await this.#there(remote, [...documents.keys()], primaryKey);
-    // What the owner has is newer: writes go there since the network changed.
+    // The owner's documents are newer: writes have gone there since the network changed.
     const missing = [...documents].filter(([id]) => !there.has(id));
     if (missing.length > 0) {
       await this.#add(
@@ -161,7 +165,10 @@ class Move {
     this.#moved += documents.size;
   }
 
-  /** A document whose deletion waits here is gone elsewhere already, and must not come back. */
+  /**
+   * Waits for deletions. A document whose deletion waits here is already deleted elsewhere, and
+   * must not come back.
+   */
   async #deletionsDone(): Promise<void> {
     const { store, cancel } = this.#context;
     const waiting = (): boolean =>
@@ -180,7 +187,7 @@ class Move {
     );
   }
 
-  /** The documents as they are now, by id. */
+  /** The current documents by id. */
   async #here(ids: readonly string[], primaryKey: string): Promise<Map<string, Buffer>> {
     const answer = await this.#entry.handle.fetchAllDocuments(
       JSON.stringify({
@@ -192,13 +199,13 @@ class Move {
     return new Map(
       documents.map((document) => [
         documentIdOf(document, primaryKey)!,
-        // No vectors at all is not the same as vectors that are empty.
+        // No vectors and empty vectors are not the same.
         withoutEmptyVectors(document),
       ]),
     );
   }
 
-  /** Which of the documents a server has. */
+  /** Returns which of the documents a server has. */
   async #there(
     remote: Remote,
     ids: readonly string[],
@@ -258,7 +265,7 @@ class Move {
   }
 }
 
-/** Asks again and again, less often each time. @returns false when it has not become true in time */
+/** Polls, less and less often. @returns false when the condition has not become true in time */
 async function becomes(
   isSo: () => boolean | Promise<boolean>,
   msMax: number,

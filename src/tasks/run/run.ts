@@ -15,7 +15,7 @@ import { type DocumentEmbedding, openEmbedding, type StoredSettings } from './em
 import { kindOf } from '../task.ts';
 import type { TaskKind } from '../../contract/task-types/task-type.ts';
 
-/** What every kind of batch is run with, and what comes out of it. */
+/** The context that every kind of batch runs in, and the result. */
 
 export interface RunContext {
   readonly store: TaskStore;
@@ -26,38 +26,38 @@ export interface RunContext {
   readonly now: string;
   readonly progress: Progress;
   readonly cancel: CancelSwitch;
-  /** null: no embeddings can be made. */
+  /** null: embeddings cannot be made. */
   readonly embedding: EmbeddingService | null;
-  /** Of the documents of the network, those that belong here; null: all do. */
+  /** Selects the documents of the network that belong to this server; null: all do. */
   readonly shard: Shard | null;
-  /** Counts what the batch asks of embedding providers. */
+  /** Counts the batch's requests to embedding providers. */
   readonly embedderRequests: EmbedderRequests;
-  /** From here on batches of documents may run beside this one; see `leavesRoom`. */
+  /** Lets batches of documents run concurrently from now on; see `leavesRoom`. */
   leaveRoom(): void;
   /**
-   * From here on batches of any kind may run at the same time. For types with `detachedMax`: the batch has opened all that it
-   * reads, and changes nothing here.
+   * Lets batches of any kind run concurrently from now on. For types with `detachedMax`: the batch
+   * has opened everything that it reads, and changes nothing on this server.
    */
   detach(): void;
 }
 
-/** The end of a batch, to be made durable by the scheduler in one transaction. */
+/** The end of a batch, which the scheduler makes durable in one transaction. */
 export interface RunResult {
   ends: TaskEnd[];
-  /** Uids that get another index, or none. */
+  /** Uids that now name another index, or none. */
   indexes?: Map<string, IndexEntry | null>;
   history?: { pairs: [string, string][]; before: number };
-  /** Tasks to forget. */
+  /** Tasks to delete. */
   remove?: number[];
-  /** Indexes that have no uid afterwards. */
+  /** Indexes that no longer have a uid. */
   discard?: IndexEntry[];
 }
 
 /**
- * Runs a batch. It tells its progress in the context, looks at `cancel` wherever it can stop, and gives way to other
- * work of the thread every few milliseconds. It resolves to the ends of all tasks, which the scheduler makes durable in
- * one transaction; it rejects with `BatchCanceled` when it has stopped and nothing has changed, and with any other error
- * to fail all tasks.
+ * Runs a batch. It reports its progress to the context, checks `cancel` wherever it can stop, and
+ * yields to other work of the thread every few milliseconds. It resolves to the ends of all tasks,
+ * which the scheduler makes durable in one transaction. It rejects with `BatchCanceled` when it has
+ * stopped and nothing has changed, and with any other error to fail all tasks.
  */
 export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
 
@@ -67,7 +67,7 @@ export class CancelSwitch {
   #listener: (() => void) | null = null;
   readonly #controller = new AbortController();
 
-  /** Aborted with `BatchCanceled`. */
+  /** Aborted with `BatchCanceled` as the reason. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -76,7 +76,7 @@ export class CancelSwitch {
     return this.#on;
   }
 
-  /** Called at once when already on. */
+  /** Calls the listener at once if the switch is already on. */
   listen(listener: (() => void) | null): void {
     this.#listener = listener;
     if (this.#on) listener?.();
@@ -100,8 +100,8 @@ export interface BatchTask {
 }
 
 /**
- * Reads the rows of the batch. Gives way to other work of the thread every few milliseconds: a batch may
- * have a hundred thousand tasks.
+ * Reads the rows of the batch. Yields to other work of the thread every few milliseconds, because a
+ * batch may have a hundred thousand tasks.
  */
 export async function readTasks({ store, batch, cancel }: RunContext): Promise<BatchTask[]> {
   const tasks: BatchTask[] = [];
@@ -125,7 +125,7 @@ export interface Target {
   created: boolean;
 }
 
-/** The index of the batch, made when it is missing and a task may make it. */
+/** The index of the batch, created when it is missing and a task may create it. */
 export function targetOf({ registry, batch, now, progress }: RunContext): Target | ApiError {
   const uid = batch.indexUid!;
   const entry = registry.get(uid);
@@ -135,14 +135,15 @@ export function targetOf({ registry, batch, now, progress }: RunContext): Target
   return { entry: registry.create(now), created: true };
 }
 
-/** All tasks of the batch fail alike. */
+/** Fails all tasks of the batch with the same error. */
 export function allFailed(batch: Batch, error: ApiError): TaskEnd[] {
   return batch.uids.map((uid) => ({ uid, status: 'failed', result: 0, error: error.toJSON() }));
 }
 
 /**
- * Runs steps on an open index. Rejects with `ApiError` or `BatchCanceled`; then nothing has changed.
- * @param taskUids the tasks that the outcome alone concludes
+ * Runs steps on an open index. Rejects with `ApiError` or `BatchCanceled`; nothing has changed
+ * then.
+ * @param taskUids the tasks that can be concluded from the outcome alone
  */
 export async function applySteps(
   context: RunContext,
@@ -169,7 +170,7 @@ export async function applySteps(
   }
 }
 
-/** While embeddings are made, the texts of those that were handed out. */
+/** Adds the progress of embedding to that of the engine while embeddings are made. */
 function withTexts(
   progress: BatchProgress | null,
   embedding: DocumentEmbedding | null,
@@ -179,18 +180,18 @@ function withTexts(
   return isEmbedding && texts !== null ? { steps: [...progress.steps, texts] } : progress;
 }
 
-/** The settings that hold when the steps are applied. */
+/** The settings in force when the steps are applied. */
 function settingsAfter(entry: IndexEntry, steps: readonly BatchStep[]): StoredSettings | null {
   const change = steps.findLast((step) => step.kind === 'settings');
   return change?.settings ?? entry.storedSettings;
 }
 
 /**
- * What the tasks ended with, from what the engine reports. It depends on nothing else, so that a batch
- * which the engine has committed can be concluded after a crash.
+ * Derives the ends of the tasks from what the engine reports. They depend on nothing else, so a
+ * batch that the engine has committed can be concluded after a crash.
  *
- * Tasks without a step of their own: settings share the one step of the batch; what a deletion of all
- * documents made void has succeeded with 0.
+ * Some tasks have no step of their own: all settings share one step, and a task that a later
+ * deletion of all documents made void succeeds with 0.
  */
 export function concludeTasks(tasks: readonly BatchTask[], outcome: BatchOutcome): TaskEnd[] {
   const results = new Map(outcome.results.map((result) => [result.task, result]));

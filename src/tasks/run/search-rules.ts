@@ -13,8 +13,8 @@ import { bytesOf, type RuleDraft, type RuleStore } from '../../store/rule-store.
 import { readTask, type Runner, succeeded } from './run.ts';
 
 /**
- * Changes and deletes rules, one task after the other. The rules are stored together before the tasks end; a crash
- * between the two repeats the same changes, which come to the same rules.
+ * Changes and deletes rules, one task after the other. All rules are stored together before the
+ * tasks end. A crash between the two repeats the same changes, with the same result.
  */
 export function ruleRunner(rules: RuleStore): Runner {
   return async ({ store, batch, now, cancel }) => {
@@ -41,13 +41,13 @@ export function ruleRunner(rules: RuleStore): Runner {
   };
 }
 
-/** The moment so many microseconds later: of the rules of a batch the order stays known. */
+/** Adds microseconds to a time, so that the rules of a batch keep their order. */
 function later(now: string, micros: number): string {
   const second = Date.parse(`${now.slice(0, 19)}Z`);
   return rfc3339(second + (Number(now.slice(20, 26)) + micros) / 1000);
 }
 
-/** @returns why the rule stays as it is, or null */
+/** @returns why the rule is not changed, or null */
 function update(
   draft: RuleDraft,
   { ruleUid, patch }: RowOf<'dsrUpdate'>,

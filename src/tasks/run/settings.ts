@@ -13,7 +13,10 @@ import {
   type RunResult,
 } from './run.ts';
 
-/** Settings, also together with deletions of all documents: kinds `settings` and `clearAndSettings`. */
+/**
+ * Applies settings, also together with deletions of all documents: kinds `settings` and
+ * `clearAndSettings`.
+ */
 export async function runSettings(context: RunContext): Promise<RunResult> {
   const { progress, cancel } = context;
   progress.enter(1, 'retrieving and merging the settings', 0, 2);
@@ -39,7 +42,7 @@ export async function runSettings(context: RunContext): Promise<RunResult> {
   });
 }
 
-/** The stored settings with those of all tasks applied in order. */
+/** Applies the settings of all tasks, in order, to the stored settings. */
 function mergeAll(
   stored: SettingsObject | null,
   tasks: readonly BatchTask[],

@@ -5,7 +5,7 @@ import type { RowOf } from '../../contract/task-types.ts';
 import { indexAlreadyExists } from './indexes.ts';
 import { allFailed, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
-/** All pairs or none. */
+/** Swaps all pairs or none. */
 export function runSwap({ registry, store, batch, progress }: RunContext): RunResult {
   progress.enter(1, 'ensuring correctness of the swap', 0, 2);
   const { uid, row } = readTask(store, batch.uids[0]!);
