@@ -42,7 +42,7 @@ import type { NativeAddon } from './engine/native.ts';
 import { ResponseMerger } from './engine/response-merger.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
-import { HttpMetrics } from './http/metrics.ts';
+import { HttpMetrics, ProcessMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
@@ -623,6 +623,7 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     knownWrites: new KnownWrites(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     metrics: new HttpMetrics(() => features.get().metrics),
+    processMetrics: new ProcessMetrics(),
     production: config.production,
     limits: config.limits,
     checkPayload: (...args) => native.checkPayload(...args),

@@ -18,7 +18,7 @@ import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
-import type { HttpMetrics } from './metrics.ts';
+import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import type { Services } from './services.ts';
 
@@ -67,6 +67,7 @@ export interface Dependencies {
   renders: RenderPool;
   logs: Logs;
   metrics: HttpMetrics;
+  processMetrics: ProcessMetrics;
   version: VersionInfo;
   /** A random text unique to this process, by which it recognizes its own exports. */
   processMark: string;

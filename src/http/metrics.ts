@@ -3,7 +3,7 @@
  * on demand.
  */
 import { setImmediate } from 'node:timers/promises';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 const PREFIX = 'gannet_';
 
@@ -53,6 +53,47 @@ async function textOf(registry: Registry): Promise<string> {
   return `${texts.join('\n\n')}\n`;
 }
 
+/** Metrics of prom-client that use internals of Node, or names that checkers refuse. */
+const LEFT_OUT = ['handles', 'requests', 'resources'].flatMap((what) => [
+  `nodejs_active_${what}`,
+  `nodejs_active_${what}_total`,
+]);
+
+/**
+ * The metrics `process_*` and `nodejs_*` of this process. Node starts to measure its event loop and
+ * garbage collector when they are first read.
+ */
+export class ProcessMetrics {
+  #registry: Registry | null = null;
+
+  text(): Promise<string> {
+    if (this.#registry === null) {
+      this.#registry = new Registry();
+      collectDefaultMetrics({ register: this.#registry });
+      for (const name of LEFT_OUT) this.#registry.removeSingleMetric(name);
+    }
+    return textOf(this.#registry);
+  }
+}
+
+/**
+ * Earlier names, which are those of the reference, by the present name, and how many of the earlier
+ * unit the present one has. Version 1.1 drops them.
+ */
+const EARLIER: ReadonlyMap<string, { name: string; factor: number }> = new Map([
+  ['indexes', { name: 'index_count', factor: 1 }],
+  ['index_documents', { name: 'index_docs_count', factor: 1 }],
+  [
+    'last_finished_batch_step_duration_seconds',
+    { name: 'last_finished_batches_progress_trace_ms', factor: 1000 },
+  ],
+  ['last_indexed_documents', { name: 'last_indexed_documents_count', factor: 1 }],
+  [
+    'last_indexed_documents_duration_seconds',
+    { name: 'last_indexed_documents_duration_ms', factor: 1000 },
+  ],
+]);
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** Writes the values of one metric. */
@@ -62,8 +103,25 @@ export type MetricWriter = (labels: Labels, value: number) => void;
 export class MetricsText {
   readonly #registry = new Registry();
 
-  /** A metric with labels; it is listed even without values. */
+  /** A metric with labels, and the same under its earlier name; listed even without values. */
   family(
+    name: string,
+    kind: 'counter' | 'gauge',
+    help: string,
+    labelNames: readonly string[],
+  ): MetricWriter {
+    const write = this.#write(name, kind, help, labelNames);
+    const earlier = EARLIER.get(name);
+    if (earlier === undefined) return write;
+    const note = `Earlier name of ${PREFIX}${name}, until version 1.1`;
+    const writeEarlier = this.#write(earlier.name, kind, note, labelNames);
+    return (labels, value) => {
+      write(labels, value);
+      writeEarlier(labels, Number((value * earlier.factor).toPrecision(12)));
+    };
+  }
+
+  #write(
     name: string,
     kind: 'counter' | 'gauge',
     help: string,

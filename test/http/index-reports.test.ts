@@ -41,16 +41,22 @@ describe('Reports on indexes', function () {
       assert.ok(metrics.has(name), name);
       return metrics.get(name)!;
     };
-    assert.equal(value(`last_indexed_documents_count{batch_uid="${batch}",index="metered"}`), 2);
+    assert.equal(value(`last_indexed_documents{batch_uid="${batch}",index="metered"}`), 2);
     const { body } = await send('GET', `/batches/${batch}`);
     assert.equal(
       value(`last_indexed_documents_duration_ms{batch_uid="${batch}",index="metered"}`),
       Date.parse(body.finishedAt) - Date.parse(body.startedAt),
     );
+    assert.equal(
+      value(`last_indexed_documents_duration_seconds{batch_uid="${batch}",index="metered"}`) * 1000,
+      Date.parse(body.finishedAt) - Date.parse(body.startedAt),
+    );
     for (const [step, time] of Object.entries<string>(body.stats.progressTrace)) {
       const name = `last_finished_batches_progress_trace_ms{batch_uid="${batch}",step_name="${step}"}`;
+      const present = name.replace(/^\w+/, 'last_finished_batch_step_duration_seconds');
       const factor = { µs: 1e-3, ms: 1 }[time.slice(-2)] ?? 1000;
       assert.ok(Math.abs(value(name) - Number.parseFloat(time) * factor) < 1e-6, `${step} ${time}`);
+      assert.ok(Math.abs(value(present) * 1000 - value(name)) < 1e-6, `${step} ${time}`);
     }
     assert.equal(value('search_queue_size'), 1000);
     // One of the requests that the server sends itself at its start may be running.

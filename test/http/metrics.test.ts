@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
@@ -13,13 +14,13 @@ const DESCRIBED: Record<string, string> = {
   chat_tokens_total: 'counter workspace model',
   db_size_bytes: 'gauge',
   used_db_size_bytes: 'gauge',
-  index_count: 'gauge',
-  index_docs_count: 'gauge index',
+  indexes: 'gauge',
+  index_documents: 'gauge index',
   nb_tasks: 'gauge kind value',
   batch_running_progress_trace: 'gauge batch_uid step_name',
-  last_finished_batches_progress_trace_ms: 'gauge batch_uid step_name',
-  last_indexed_documents_count: 'gauge batch_uid index',
-  last_indexed_documents_duration_ms: 'gauge batch_uid index',
+  last_finished_batch_step_duration_seconds: 'gauge batch_uid step_name',
+  last_indexed_documents: 'gauge batch_uid index',
+  last_indexed_documents_duration_seconds: 'gauge batch_uid index',
   last_update: 'gauge',
   is_indexing: 'gauge',
   search_queue_size: 'gauge',
@@ -30,6 +31,17 @@ const DESCRIBED: Record<string, string> = {
   task_queue_used_size: 'gauge',
   task_queue_size_until_stop_registering: 'gauge',
 };
+
+/** Names that version 1.1 drops, with those that replace them. */
+const EARLIER: Record<string, string> = {
+  index_count: 'indexes',
+  index_docs_count: 'index_documents',
+  last_finished_batches_progress_trace_ms: 'last_finished_batch_step_duration_seconds',
+  last_indexed_documents_count: 'last_indexed_documents',
+  last_indexed_documents_duration_ms: 'last_indexed_documents_duration_seconds',
+};
+
+const PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 
 /** Labels that Prometheus adds. */
 const ADDED = ['instance', 'job', 'le'];
@@ -47,10 +59,12 @@ describe('Metrics', () => {
   });
   afterEach(() => server.close());
 
-  /** Name without prefix to kind. */
+  /** Name without prefix to kind, without those that go. */
   const kinds = (text: string): Map<string, string> =>
     new Map(
-      [...text.matchAll(/^# TYPE gannet_(\w+) (\w+)$/gm)].map(([, name, kind]) => [name!, kind!]),
+      [...text.matchAll(/^# TYPE gannet_(\w+) (\w+)$/gm)]
+        .filter(([, name]) => EARLIER[name!] === undefined)
+        .map(([, name, kind]) => [name!, kind!]),
     );
 
   it('are all there, whether anything has happened or not', async () => {
@@ -68,8 +82,9 @@ describe('Metrics', () => {
     await server.call('GET', '/version');
     const { text } = await server.call('GET', '/metrics');
     for (const [, name, labels] of text.matchAll(/^gannet_(\w+)\{(.*?)\} /gm)) {
-      const base = name!.replace(/_(bucket|sum|count)$/, '');
-      const [, ...described] = DESCRIBED[name! in DESCRIBED ? name! : base]!.split(' ');
+      const present = EARLIER[name!] ?? name!;
+      const base = present.replace(/_(bucket|sum|count)$/, '');
+      const [, ...described] = DESCRIBED[present in DESCRIBED ? present : base]!.split(' ');
       const shown = [...labels!.matchAll(/(\w+)=/g)].map(([, label]) => label!);
       assert.deepEqual(
         shown.filter((label) => label !== 'le').toSorted(),
@@ -77,6 +92,81 @@ describe('Metrics', () => {
         name,
       );
     }
+  });
+
+  it('are those of the process and of Node too', async () => {
+    const { text } = await server.call('GET', '/metrics');
+    const value = (name: string): number =>
+      Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
+    assert.ok(value('process_cpu_seconds_total') > 0);
+    assert.ok(value('process_resident_memory_bytes') > 10 * 2 ** 20);
+    assert.ok(value('process_open_fds') > 3);
+    assert.ok(value('process_max_fds') >= value('process_open_fds'));
+    assert.ok(Math.abs(value('process_start_time_seconds') - Date.now() / 1000) < 86_400);
+    assert.ok(value('nodejs_heap_size_used_bytes') > 2 ** 20);
+    assert.ok(value('nodejs_eventloop_lag_p99_seconds') >= 0);
+    assert.equal(value('nodejs_version_info'), 1);
+    assert.match(text, /^# TYPE nodejs_gc_duration_seconds histogram$/m);
+  });
+
+  it('have the values of their earlier names, in seconds', async () => {
+    server.services.addIndex('movies');
+    server.services.addIndex('books');
+    const { text } = await server.call('GET', '/metrics');
+    for (const [earlier, present] of Object.entries(EARLIER)) {
+      assert.match(
+        text,
+        new RegExp(`^# HELP gannet_${earlier} Earlier name of gannet_${present},`, 'm'),
+      );
+    }
+    for (const name of ['indexes', 'index_count']) {
+      assert.match(text, new RegExp(`^gannet_${name} 2$`, 'm'));
+    }
+    for (const name of ['index_documents', 'index_docs_count']) {
+      assert.match(text, new RegExp(`^gannet_${name}{index="movies"} \\d+$`, 'm'));
+    }
+  });
+
+  it('have names in the style of Prometheus', async () => {
+    const { text } = await server.call('GET', '/metrics');
+    const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+    assert.equal(new Set(names.map(([, name]) => name)).size, names.length);
+    for (const [, name, kind] of names) {
+      if (EARLIER[name!.replace(/^gannet_/, '')] !== undefined) continue;
+      assert.equal(name!.endsWith('_total'), kind === 'counter', name);
+      assert.doesNotMatch(name!, /_(?:count|sum|bucket|ms|us|ns|sec|secs|kb|mb)$/);
+    }
+    for (const [, name] of names) assert.match(text, new RegExp(`^# HELP ${name} \\S`, 'm'));
+    if (!PROMTOOL) return;
+    const { stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    const found = (stderr + stdout).split('\n').filter((line) => line !== '');
+    assert.deepEqual(
+      found.filter((line) => EARLIER[/^gannet_(\w+) /.exec(line)?.[1] ?? ''] === undefined),
+      [],
+    );
+  });
+
+  it('are those that the alert rules name', async function () {
+    const { text } = await server.call('GET', '/metrics');
+    const rules = readFileSync('docs/deploy/alerts.yaml', 'utf8');
+    const known = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!));
+    const named = [...rules.matchAll(/\b(?:gannet|process|nodejs)_\w+/g)].map(([name]) => name);
+    assert.ok(named.length > 10);
+    for (const name of named) {
+      const base = name.replace(/_bucket$/, '');
+      assert.ok(known.has(base), name);
+      assert.equal(EARLIER[base.replace(/^gannet_/, '')], undefined, name);
+    }
+    if (!PROMTOOL) return;
+    const { status, stderr, stdout } = spawnSync(
+      'promtool',
+      ['check', 'rules', 'docs/deploy/alerts.yaml'],
+      { encoding: 'utf8' },
+    );
+    assert.equal(status, 0, stderr + stdout);
   });
 
   it('are those that the dashboard shows, and each of them is on it', async () => {

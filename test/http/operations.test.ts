@@ -44,7 +44,7 @@ describe('Operations', () => {
       metrics.text,
       /gannet_http_requests_total\{method="POST",path="\/indexes\/\{index_uid\}\/search",status="200"\} 1/,
     );
-    assert.match(metrics.text, /gannet_index_docs_count\{index="movies"\} 0/);
+    assert.match(metrics.text, /gannet_index_documents\{index="movies"\} 0/);
     assert.match(metrics.text, /^gannet_http_response_time_seconds_bucket\{le="\+Inf",.*\} 1$/m);
     assert.match(metrics.text, /^gannet_searches_running 2$/m);
     assert.match(metrics.text, /^gannet_searches_waiting_to_be_processed 1$/m);

@@ -17,6 +17,11 @@ describe('Health', () => {
       server.services.addIndex('movies');
       const health = (): ReturnType<typeof server.call> =>
         server.call('GET', '/health', { key: null });
+      for (const phase of ['starting', 'ready', 'stopping'] as const) {
+        server.phase.current = phase;
+        const live = await server.call('GET', '/health/live', { key: null });
+        assert.deepEqual([live.status, live.json], [200, { status: 'alive' }], phase);
+      }
       server.phase.current = 'starting';
       const starting = await health();
       assert.deepEqual([starting.status, starting.json], [503, { status: 'starting' }]);

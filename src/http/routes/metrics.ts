@@ -21,11 +21,11 @@ const DOCUMENTS_SHOWN_MS = 5 * 60_000;
 /** The tasks of this many indexes are counted in one iteration of the event loop. */
 const INDEXES_PER_SLICE = 20;
 
-const UNITS_MS: ReadonlyMap<string, number> = new Map([
-  ['ns', 1e-6],
-  ['µs', 1e-3],
-  ['ms', 1],
-  ['s', 1000],
+const UNITS_SECONDS: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-9],
+  ['µs', 1e-6],
+  ['ms', 1e-3],
+  ['s', 1],
 ]);
 
 export const METRICS_ROUTES: readonly Route[] = [
@@ -51,7 +51,8 @@ async function showMetrics(_: RequestContext, server: Dependencies): Promise<Rou
   writeSearches(out, services);
   writeChats(out, server);
   writeAnalytics(out, server);
-  const body = `${await server.metrics.text()}\n${await out.text()}`;
+  const parts = [server.metrics.text(), out.text(), server.processMetrics.text()];
+  const body = (await Promise.all(parts)).join('\n');
   return { status: 200, body, type: 'text/plain; version=0.0.4' };
 }
 
@@ -60,8 +61,8 @@ function writeIndexes(out: MetricsText, { indexes }: Services): string[] {
   out.gauge('db_size_bytes', 'Bytes on disk of the database', stats.databaseSize);
   out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
   const counts = Object.entries(stats.indexes);
-  out.gauge('index_count', 'Number of indexes', counts.length);
-  const documents = out.family('index_docs_count', 'gauge', 'Number of documents of an index', [
+  out.gauge('indexes', 'Number of indexes', counts.length);
+  const documents = out.family('index_documents', 'gauge', 'Number of documents of an index', [
     'index',
   ]);
   for (const [uid, { numberOfDocuments }] of counts) documents({ index: uid }, numberOfDocuments);
@@ -118,10 +119,10 @@ function writeBatches(out: MetricsText, { services: { tasks }, clock }: Dependen
   }
 
   const ended = last({ statuses: ['succeeded', 'failed', 'canceled'] });
-  const name = 'last_finished_batches_progress_trace_ms';
+  const name = 'last_finished_batch_step_duration_seconds';
   const time = steps(name, 'Time of each step of the last finished batch', ended);
   for (const [path, text] of Object.entries(ended?.stats.progressTrace ?? {})) {
-    time(path, milliseconds(text));
+    time(path, secondsOf(text));
   }
 
   const ofDocuments = last({
@@ -146,8 +147,12 @@ function writeDocuments(out: MetricsText, batch: BatchView | undefined, now: num
   const documents = [indexedDocuments, editedDocuments, deletedDocuments]
     .map((count) => (typeof count === 'number' ? count : 0))
     .reduce((sum, count) => sum + count, 0);
-  write('last_indexed_documents_count', 'Documents of the last batch of documents', documents);
-  write('last_indexed_documents_duration_ms', 'Time of the last batch of documents', duration);
+  write('last_indexed_documents', 'Documents of the last batch of documents', documents);
+  write(
+    'last_indexed_documents_duration_seconds',
+    'Time of the last batch of documents',
+    duration / 1000,
+  );
 }
 
 function writeSearches(out: MetricsText, { search }: Services): void {
@@ -195,7 +200,7 @@ function writeChats(out: MetricsText, { chatTotals }: Dependencies): void {
 type StepWriter = (step: string, value: number) => void;
 
 /** Parses a text such as `12.34ms`. */
-function milliseconds(text: string): number {
+function secondsOf(text: string): number {
   const [, number, unit] = /^([\d.]+)(.+)$/.exec(text)!;
-  return Number((Number(number) * UNITS_MS.get(unit!)!).toPrecision(12));
+  return Number((Number(number) * UNITS_SECONDS.get(unit!)!).toPrecision(12));
 }

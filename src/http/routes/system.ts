@@ -45,10 +45,23 @@ export const HEALTH_ROUTE = route({
   handle: tellHealth,
 });
 
+/** For whoever restarts a server that hangs. {@link HEALTH_ROUTE} tells whether it can serve. */
+const LIVE_ROUTE = route({
+  method: 'GET',
+  path: '/health/live',
+  action: null,
+  summary: 'Tells that the process answers, also while it starts and stops.',
+  atOnce: true,
+  success: 200,
+  response: HEALTH,
+  handle: () => json(200, { status: 'alive' }),
+});
+
 const STATS_PARAMETERS = queryParser<StatsQuery>(STATS_QUERY);
 
 export const SYSTEM_ROUTES: readonly Route[] = [
   HEALTH_ROUTE,
+  LIVE_ROUTE,
   route({
     method: 'GET',
     path: '/version',

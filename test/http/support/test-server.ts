@@ -8,7 +8,7 @@ import { Logs } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../../src/contract/limits.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
-import { HttpMetrics } from '../../../src/http/metrics.ts';
+import { HttpMetrics, ProcessMetrics } from '../../../src/http/metrics.ts';
 import { Phase } from '../../../src/http/phase.ts';
 import { compileEdit } from '../../../src/rhai/edit.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
@@ -118,6 +118,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     renders,
     logs: new Logs('off', 'json', false),
     metrics: new HttpMetrics(() => services.features.get().metrics),
+    processMetrics: new ProcessMetrics(),
     version: { commitSha: 'unknown', commitDate: 'unknown', serverVersion: '1.0.0' },
     processMark: 'the mark of this process',
     cluster: null,
