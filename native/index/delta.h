@@ -1,5 +1,5 @@
-// The bytes of a delta: what a commit puts into the tables of an environment and removes from them,
-// in order. src/cluster/delta.ts reads and writes the same bytes (docs/format.md).
+// The encoding of a delta: what a commit puts into the tables of an environment and removes from
+// them, in order. src/cluster/delta.ts reads and writes the same bytes (docs/format.md).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct NamedTable {
 
 enum class DeltaKind : uint8_t { kPut, kRemove, kClear };
 
-// Takes the writes of a transaction.
+// Collects the writes of a transaction.
 class DeltaWriter {
  public:
   explicit DeltaWriter(std::span<const NamedTable> tables) : tables_(tables) {
@@ -65,8 +65,8 @@ struct DeltaWrite {
   std::string_view key, value;  // borrowed
 };
 
-// Calls `each` for the writes of a delta, in order. Corruption: it is none, or names a table that
-// is not there; then `each` was called for some of them.
+// Calls `each` for the writes of a delta, in order. Corruption: the bytes are not a delta, or name
+// an unknown table; `each` may have been called for some writes.
 template <typename Each>
 Status EachWrite(std::string_view delta, std::span<const NamedTable> tables, const Each& each) {
   const Status damaged = Status::Corruption("a record of the log is damaged");

@@ -18,7 +18,7 @@ using segment::ColumnReader;
 using ValueRange = segment::ColumnReader::ValueRange;
 using segment::ValueOrdinal;
 
-// A literal of the expression in both of its readings.
+// A literal of the expression, read as a number and as a string.
 struct Literal {
   explicit Literal(const filter::Value& value) : number(value.number) {
     text::NormalizeFacet(value.text, string);
@@ -27,19 +27,19 @@ struct Literal {
   std::string string;
 };
 
-// Columns know one zero; a literal -0 stands just below it.
+// Columns have one zero; a literal -0 is just below it.
 bool IsMinusZero(double number) { return number == 0 && std::signbit(number); }
 
-// First number at or above a bound that includes (or excludes) it.
+// Index of the first number at or above a bound that includes (or excludes) it.
 uint32_t FirstNumber(const ColumnReader& column, double bound, bool included) {
   return included || IsMinusZero(bound) ? column.LowerNumber(bound) : column.UpperNumber(bound);
 }
-// Behind the last number at or below a bound.
+// Index after the last number at or below a bound.
 uint32_t EndNumber(const ColumnReader& column, double bound, bool included) {
   return included && !IsMinusZero(bound) ? column.UpperNumber(bound) : column.LowerNumber(bound);
 }
 
-// A condition on values: which of a column's values satisfy it.
+// A condition on values: selects the values of a column that satisfy it.
 class ValueTest {
  public:
   explicit ValueTest(const Node& node) : op_(node.op) {
@@ -120,7 +120,7 @@ class ValueTest {
   }
 
  private:
-  // Sorts, and makes one of ranges that touch or overlap.
+  // Sorts ranges, and joins those that touch or overlap.
   static void Join(std::vector<ValueRange>& ranges) {
     if (ranges.size() < 2) return;
     std::sort(ranges.begin(), ranges.end(),
@@ -159,7 +159,7 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
   if (values == 0) return {};
   if (values == column.value_count()) return DecodePostings(column.valued_bytes());
   if (column.single_valued() && values > column.value_count() / 2) {
-    // The rest is smaller: all documents with a value but those of the other values.
+    // The rest is smaller: take all documents with a value and remove those of the other values.
     std::vector<ValueRange> others;
     ValueOrdinal begin = 0;
     for (const ValueRange& range : ranges) {
@@ -174,8 +174,8 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
   return column.UnionOf(ranges);
 }
 
-// Of `documents`, which are live in the segment, those with a value in one of the ranges: one by
-// one.
+// Those of `documents`, which are live in the segment, with a value in one of the ranges; looks at
+// them one by one.
 DocSet Select(const SegmentView& segment, const ColumnReader& column,
               const std::vector<ValueRange>& ranges, const DocSet& documents) {
   std::vector<uint32_t> passing;
@@ -193,7 +193,7 @@ class Evaluator {
   explicit Evaluator(const FilterContext& context)
       : context_(context), snapshot_(context.snapshot) {}
 
-  // A subset of `within`.
+  // Returns a subset of `within`.
   Result<DocSet> Evaluate(const Node& node, const DocSet& within) {
     StopPoint();
     switch (node.kind) {
@@ -218,7 +218,7 @@ class Evaluator {
       }
       case Node::Kind::kNot: {
         GANNET_ASSIGN_OR_RETURN(const DocSet passing, Evaluate(*node.children[0], within));
-        // What was not looked at might pass the child.
+        // Documents not examined might pass the child.
         if (OutOfTime()) return DocSet();
         return within - passing;
       }
@@ -268,8 +268,8 @@ class Evaluator {
   DocSet Restricted(const SegmentView& segment, const ColumnReader& column,
                     const std::vector<ValueRange>& ranges, const DocSet& within) {
     const bool all = &within == &snapshot_.documents;
-    // Joining costs something per value and per document that has one, looking something per
-    // document asked about.
+    // Joining costs something per value and per document with a value; looking at documents costs
+    // something per document in question.
     if (!all) {
       const DocSet asked = within & segment.live;
       if (asked.empty()) return {};
@@ -372,7 +372,7 @@ class Evaluator {
     switch (kind) {
       case filter::VectorKind::kAny: return vectors.embedded();
       case filter::VectorKind::kUserProvided:
-        // To have none is the user's word as well.
+        // A user may also provide an empty list of vectors.
         return vectors.user_provided() |
                (vectors.local_docids().Documents() - vectors.embedded() - vectors.regenerated());
       case filter::VectorKind::kRegenerate: return vectors.regenerated();
@@ -393,8 +393,8 @@ class Evaluator {
     return {};
   }
 
-  // The operators need equality or comparison by the field's rule; that it has one of them is
-  // known.
+  // Checks the field's rule for the operators that need equality or comparison. REQUIRES: it allows
+  // one of them.
   Status CheckOperator(const Node& node) const {
     bool needs_equality = false, needs_comparison = false;
     switch (node.op) {

@@ -1,7 +1,7 @@
-// From a filter expression to the documents that pass it (docs/behaviour/filters.md).
+// Evaluates a filter expression to the documents that pass it (docs/behaviour/filters.md).
 //
 // Conditions become ranges of column values, and those become documents: by joining the postings of
-// the values, or, where only few documents are asked about, by looking at the values of each.
+// the values or, if few documents are in question, by looking at the values of each.
 //
 // Errors: Invalid with detail "invalid_search_filter" (or "feature_not_enabled"); the message ends
 // with `start:end whole expression`.
@@ -24,12 +24,12 @@ struct FilterContext {
   Deadline* deadline = nullptr;  // null: none
 };
 
-// Documents that pass: live ones only. Whether the fields are filterable is checked for the whole
-// expression first; whether a field's rule allows the operator, where a condition is evaluated: not
-// behind an AND that is empty already, nor on a field that no document ever had. within: only
-// documents of this set are wanted; null: all.
-// Once the deadline has passed nothing more is looked at: what passes is only what is known to pass
-// by then.
+// Documents that pass; live ones only. The whole expression is checked first for fields that are
+// not filterable. Whether a field's rule allows an operator is checked when the condition is
+// evaluated: not after an AND that is empty already, nor on a field that no document ever had.
+// within: only documents of this set are wanted; null: all.
+// Once the deadline has passed, evaluation stops; the result then has only documents known to pass
+// by that time.
 Result<DocSet> EvaluateFilter(const FilterContext& context, const filter::Node& node,
                               const DocSet* within = nullptr);
 
@@ -38,7 +38,7 @@ Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view fil
                                   const filter::FilterFeatures& features,
                                   Deadline* deadline = nullptr);
 
-// Whether all fields and geo functions of the expression may be used at all.
+// Checks that all fields and geo functions of the expression may be used in filters.
 Status CheckFilterable(const Snapshot& snapshot, const filter::Node& node);
 
 }  // namespace gannet::index

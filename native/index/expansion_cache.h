@@ -1,9 +1,9 @@
 // Expansion cache: expansions of query words by typos and by splitting, kept for later searches of
-// the same snapshot. People type on, and every key asks again for the words before it.
+// the same snapshot. People type on, and every key repeats the words before it.
 //
 // There are two generations. A new entry goes into the young one. When the young generation is full
 // it becomes the old one, and the former old one is dropped. An entry of the old generation that is
-// asked for moves to the young one.
+// found again moves to the young one.
 //
 // Memory: at most 2 * kBytesMax. Threads: any.
 #pragma once
@@ -35,10 +35,10 @@ class ExpansionCache {
   // Expansions of one query word.
   struct Entry {
     std::array<std::optional<std::vector<Word>>, 2>
-        typos;  // words with one typo, with two; nullopt: not looked for yet
+        typos;  // words with one typo and with two; nullopt: not computed yet
     bool split_known = false;
-    std::optional<std::pair<Word, Word>> split;  // the two words that it is best split into
-    mutable std::atomic<uint32_t> spared{0};     // searches that did without knowing the split
+    std::optional<std::pair<Word, Word>> split;  // the best split into two words
+    mutable std::atomic<uint32_t> spared{0};     // searches that did not need to know the split
   };
 
   ExpansionCache() = default;
@@ -46,9 +46,9 @@ class ExpansionCache {
   ExpansionCache(const ExpansionCache&) {}
   ExpansionCache& operator=(const ExpansionCache&) = delete;
 
-  // Null: there is no entry.
+  // Null if there is no entry.
   std::shared_ptr<const Entry> Find(const std::string& key) const;
-  // Adds an entry, or replaces the one of that key.
+  // Adds an entry, or replaces the one with that key.
   void Store(const std::string& key, std::shared_ptr<const Entry> entry) const;
   size_t bytes() const;
 

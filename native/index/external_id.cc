@@ -8,7 +8,7 @@
 namespace gannet::index {
 namespace {
 
-// What is left of `path` behind `name` and a dot; empty when `path` does not go on below `name`.
+// What follows `name` and a dot in `path`; empty if `path` does not continue below `name`.
 std::string_view Below(std::string_view path, std::string_view name) {
   return path.size() > name.size() && path.starts_with(name) && path[name.size()] == '.'
              ? path.substr(name.size() + 1)
@@ -26,7 +26,7 @@ void Find(std::string_view object, std::string_view path, std::string_view& foun
   });
 }
 
-constexpr size_t kDigitsMax = 19;  // all of so many fit 64 bits
+constexpr size_t kDigitsMax = 19;  // all numbers of this many digits fit 64 bits
 
 bool IsNumber(std::string_view id) {
   if (id.empty() || id.size() > kDigitsMax || (id[0] == '0' && id.size() > 1)) return false;

@@ -14,19 +14,19 @@
 
 namespace gannet::index {
 
-// Dotted paths numbered in order of first appearance. Grows only. Value type.
+// Dotted paths numbered in order of first appearance. Paths are never removed. Value type.
 class FieldMap {
  public:
   size_t size() const { return names_.size(); }
   const std::string& name(FieldId field) const { return names_[field]; }
   std::optional<FieldId> Find(std::string_view name) const;
-  // The same; fast if it is `expected`, which may be any number: documents mostly name their fields
-  // in the same order.
+  // The same; fast if the result is `expected`, which may be any number: most documents name their
+  // fields in the same order.
   std::optional<FieldId> Find(std::string_view name, size_t expected) const {
     if (expected < names_.size() && names_[expected] == name) return static_cast<FieldId>(expected);
     return Find(name);
   }
-  // Limit: the index has too many fields. expected: as above.
+  // expected: as above. Limit: the index has too many fields.
   Result<FieldId> Add(std::string_view name, size_t expected = 0);
   void AppendTo(std::string& out) const;
   static FieldMap Parse(std::string_view bytes);
@@ -48,7 +48,7 @@ struct FieldTraits {
   std::vector<text::Locale> locales;
 };
 
-// Traits of every field under given settings, by field.
+// Traits of every field under the given settings, by field.
 std::vector<FieldTraits> PlanFields(const FieldMap& fields, const Settings& settings);
 
 }  // namespace gannet::index

@@ -1,5 +1,5 @@
-// Which content each file of an index has: a file that is put in the place of another, such as by a
-// restore that mixes two copies, is sound in itself and yet not what the manifest means.
+// The checksum of each file of an index. A file that replaces another, for example in a restore
+// that mixes two copies, can be valid in itself and still not be the one that the manifest means.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gannet::index {
 class FileSums {
  public:
   FileSums() = default;
-  // bytes: as bytes() gives them, or none; what is cut off is left out.
+  // bytes: from bytes(), or empty; a truncated entry is dropped.
   static FileSums Parse(std::string_view bytes) {
     FileSums sums;
     for (ByteReader reader(bytes); !reader.done();) {
@@ -24,7 +24,7 @@ class FileSums {
     }
     return sums;
   }
-  // Per file, by ascending number: varint number, varint sum.
+  // The encoding, per file, by ascending number: varint number, varint sum.
   std::string bytes() const {
     std::string out;
     for (const auto& [number, sum] : sums_) {
@@ -35,7 +35,7 @@ class FileSums {
   }
 
   void Add(uint64_t number, const segment::SegmentFile& file) { sums_[number] = file.sum(); }
-  // True as well for a file of which nothing is known: an index of before has no sums.
+  // Also true for a file without a stored sum: indexes of older versions have none.
   bool Matches(uint64_t number, const segment::SegmentFile& file) const {
     const auto known = sums_.find(number);
     return known == sums_.end() || known->second == file.sum();

@@ -12,14 +12,15 @@ namespace {
 
 using filter::GeoPoint;
 
-// To find a page of documents in a tree of which they are the n-th part, some 20 n points are
-// looked at. Sorting the documents by their own points costs more than ten times as much for each
-// of them, so that it is better for so many:
+// To find a page of documents in a tree of which they are the n-th part, about 20 n points are
+// visited. Sorting the documents by their own points costs more than ten times as much for each of
+// them, so it is better up to this many:
 constexpr uint64_t kFewDocuments = 256;
 bool IsFew(uint64_t documents, uint64_t points) {
   return documents <= kFewDocuments || documents * documents <= points * 8;
 }
-constexpr uint64_t kStrangersPerDocument = 12;  // points met that cost what one document costs
+constexpr uint64_t kStrangersPerDocument =
+    12;  // visiting this many points costs what sorting one document costs
 
 struct GeoFields {
   FieldId lat, lng;
@@ -220,8 +221,8 @@ std::optional<PointsByDistance::Found> PointsByDistance::Next() {
     }
     Expand(entry);
     if (strangers_ > strangers_max_) {
-      // The set lies elsewhere than where the walk is: its own points are fewer than what would
-      // still be met.
+      // The set is far from where the walk is: it has fewer points of its own than the walk would
+      // still visit.
       heap_.clear();
       for (uint32_t i = 0; i < parts_.size(); ++i) {
         parts_[i].documents -= given_;

@@ -1,4 +1,5 @@
-// Where the documents of an index are: the geo filters, and the order of documents by distance.
+// The locations of the documents of an index: the geo filters, and the order of documents by
+// distance.
 //
 // Points come from the columns of `_geo.lat` and `_geo.lng`, through one tree per segment
 // (segment/geo_index.h); shapes from the attribute `_geojson` of the stored documents.
@@ -19,23 +20,23 @@ namespace gannet::index {
 DocSet PointsInRadius(const Snapshot& snapshot, filter::GeoPoint centre, double metres);
 DocSet PointsInBox(const Snapshot& snapshot, const filter::GeoBox& box);
 
-// Documents of `within` whose shape shares a place with `area`.
+// Documents of `within` whose shape intersects `area`.
 // cost  the first call on a segment reads all its documents.
 Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area,
                                   const DocSet& within);
 
-// The point of a document; nullopt when it has none.
+// The point of a document; nullopt if it has none.
 std::optional<filter::GeoPoint> PointOf(const Snapshot& snapshot, DocId docid);
 
-// Gives the documents of a set that have a point one by one, by distance from a point; equal
+// Returns the documents of a set that have a point one by one, by distance from a point; equal
 // distances by docid.
 //
-// Lazy: the trees are walked from the near side (or the far one) as far as needed. When what is met
-// there is mostly not of the set, the set's own points are sorted instead.
+// Lazy: the trees are walked from the near side (or the far one) as far as needed. If most points
+// found there are not of the set, the set's own points are sorted instead.
 // Lifetime: borrows the snapshot.
 class PointsByDistance {
  public:
-  // nearest_first: else the farthest comes first.
+  // nearest_first: if false, the farthest comes first.
   PointsByDistance(const Snapshot& snapshot, filter::GeoPoint origin, bool nearest_first,
                    const DocSet& documents);
 
@@ -44,18 +45,18 @@ class PointsByDistance {
     filter::GeoPoint point;
     double metres;
   };
-  // nullopt: no document is left.
+  // The next document; nullopt if none is left.
   std::optional<Found> Next();
 
  private:
   static constexpr uint32_t kPoint = UINT32_MAX;  // level of an entry that is a point
 
-  // Something to be visited: a node of a tree or a point. Ordered by what it may give at best.
+  // Something to visit: a node of a tree or a point. Ordered by the best distance that it can have.
   struct Entry {
-    double key;  // distance, negative when the farthest comes first; of a node: its best bound
+    double key;  // distance, negative when the farthest comes first; for a node its best bound
     uint32_t segment;
     uint32_t level;
-    uint32_t index;  // of the node on its level; of a point its docid
+    uint32_t index;  // of the node on its level; for a point its docid
     filter::GeoPoint point;
   };
   // Heap order: the smallest key on top; nodes before points of that key, points by docid.
@@ -84,7 +85,7 @@ class PointsByDistance {
   std::vector<Part> parts_;
   std::vector<Entry> heap_;
   DocSet given_;            // kept while a tree is still walked
-  uint64_t strangers_ = 0;  // points met that are not wanted
+  uint64_t strangers_ = 0;  // points visited that are not wanted
   uint64_t strangers_max_ = 0;
   bool walking_ = false;
 };

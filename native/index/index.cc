@@ -20,7 +20,7 @@
 namespace gannet::index {
 namespace {
 
-// The name of a new one is durable.
+// Makes the name of a new folder durable.
 Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0)
     return segment::SyncFolder(std::filesystem::path(path).parent_path().string());
@@ -39,7 +39,7 @@ std::string ManifestOf(const Snapshot& snapshot) {
 
 std::string TextFormValue(text::TextForm form) { return std::string(1, static_cast<char>(form)); }
 
-// Embeddings of these documents.
+// Number of embeddings of these documents.
 uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& documents) {
   uint64_t count = 0;
   for (const segment::EmbedderReader& embedder : vectors.embedders()) {
@@ -51,7 +51,7 @@ uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& do
   return count;
 }
 
-// Which segments have graphs, and where. Empty: none.
+// The segments that have graphs, and their files. Empty: none.
 std::string GraphsOf(const Snapshot& snapshot) {
   std::string graphs;
   for (const auto& segment : snapshot.segments) {
@@ -72,7 +72,7 @@ FileSums SumsOf(const Snapshot& snapshot) {
   return sums;
 }
 
-// The file that a commit says for a segment; 0: none.
+// The file that a commit gives for a segment; 0: none.
 uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, SegmentId id) {
   const auto found = std::find_if(files.begin(), files.end(),
                                   [&](const auto& change) { return change.first == id; });
@@ -87,7 +87,7 @@ void ReadSettings(Snapshot& snapshot) {
   snapshot.analyzer = MakeAnalyzer(*snapshot.settings, snapshot.text_form);
 }
 
-// What a commit says of a snapshot, the segments that it adds or changes apart.
+// Applies a commit to a snapshot, except for the segments that it adds or changes.
 void ApplyValues(const Commit& commit, Snapshot& snapshot) {
   if (commit.clear) {
     snapshot.segments.clear();
@@ -193,7 +193,7 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
   GANNET_RETURN_IF_ERROR(index->Load());
-  // What needs no room on the disk goes on without: the next opening tries again.
+  // Work that needs no disk space continues if this fails: the next opening tries again.
   static_cast<void>(index->WriteMissingSums());
   // A copy of an index without documents may lack the empty folder.
   if (index->snapshot_->segments.empty()) GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
@@ -213,7 +213,7 @@ Status Index::WriteFirst() {
 Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
   const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
-  // What cannot be read is not taken for absent: files that nobody names are removed.
+  // A read error must not pass for an absent manifest: Sweep removes files that it does not name.
   GANNET_ASSIGN_OR_RETURN(const auto manifest, read(keys::kManifest));
   has_manifest_ = manifest.has_value();
   // Every commit writes it.
@@ -223,8 +223,8 @@ Status Index::Load() {
   if (number && number->size() == sizeof(uint64_t))
     next_number_ = LoadFixed<uint64_t>(number->data());
   GANNET_ASSIGN_OR_RETURN(snapshot_, ReadSnapshot(read, nullptr, Snapshot()));
-  // A number that was used by a job that did not end must not be given again while its file is
-  // open, or listed.
+  // A number used by a job that did not end must not be given again while its file is open or
+  // listed.
   EachFile([&](const std::string& name) {
     const uint64_t used = std::strtoull(name.c_str(), nullptr, 10);
     if (used >= next_number_.load()) next_number_ = used + 1;
@@ -308,7 +308,7 @@ Status Index::ReadSegments(const ReadMain& read, const ChangedKeys* changed, con
     if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
     if (const auto file = graph_files.find(files.id); file != graph_files.end())
       files.graphs_file = file->second;
-    // Unless its documents are stored elsewhere, what is open of it stays so.
+    // Unless its documents are stored in another file, the open segment is kept.
     const auto found =
         std::find_if(before.segments.begin(), before.segments.end(), [&](const auto& segment) {
           return segment->files.id == files.id && segment->files.base_file == files.base_file;
@@ -392,7 +392,7 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   auto view = std::make_shared<SegmentView>();
   view->files = files;
   GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file, sums));
-  // What opening reads, all at once.
+  // Reads ahead the sections that opening needs, all at once.
   for (const segment::SectionId id :
        {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
         segment::kPostingOffsets, segment::kForwardOffsets, segment::kFieldLengths,
@@ -560,7 +560,7 @@ Result<std::string> Index::DeltaOf(Commit& commit, const Snapshot& before, const
   const std::array tables = Tables();
   DeltaWriter delta(tables);
   GANNET_RETURN_IF_ERROR(WriteTo(delta, commit, before, after));
-  // An index that another version has made may begin with another one.
+  // An index made by another version may begin with another text form.
   GANNET_RETURN_IF_ERROR(delta.Put(main_, keys::kTextForm, TextFormValue(after.text_form)));
   return delta.Take();
 }
@@ -573,7 +573,7 @@ NewFiles::~NewFiles() {
   for (const uint64_t number : numbers_) index_.RemoveFile(number);
 }
 
-// Without memory of its own: it must not fail when there is none.
+// Allocates no memory, because it must not fail when there is none.
 void Index::RemoveFile(uint64_t number) const noexcept {
   char path[PATH_MAX];
   const int size = std::snprintf(path, sizeof(path), "%s/segments/%llu", dir_.c_str(),
@@ -620,7 +620,7 @@ Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& seg
 
 Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Commit& commit) {
   SegmentViews segments;
-  // A segment without live documents is of no more use.
+  // A segment without live documents is dropped.
   const auto keep = [&](std::shared_ptr<const SegmentView> segment) {
     if (segment->live.empty()) return false;
     segments.push_back(std::move(segment));
@@ -680,10 +680,10 @@ Status Index::ApplyNow(Commit& commit, const Adjust& adjust, NewFiles& files) {
   const std::shared_ptr<const Snapshot> before = snapshot();
   GANNET_ASSIGN_OR_RETURN(auto after, Prepare(commit, adjust, *before));
   if (const Status status = Write(commit, *before, *after); !status.ok()) {
-    // A failed write of the root page may have reached the disk: the record tells.
+    // A failed write of the root page may have reached the disk: the stored record decides.
     const auto stored = IsStored(*after);
-    // Unknown: the files stay for the record that may name them; the next start sweeps those that
-    // it does not.
+    // Unknown: keep the files, which the record may name; the next start sweeps those that it does
+    // not name.
     if (!stored.ok()) files.Keep();
     if (!stored.ok() || !*stored) return status;
   }
@@ -697,7 +697,7 @@ Status Index::ReplaceSettings(StoredSettings settings) {
   commit.settings = std::make_shared<const StoredSettings>(std::move(settings));
   const Status stored = Apply(commit);
   if (stored.ok()) return stored;
-  // What needs no room on the disk goes on without: the next opening tries again.
+  // Work that needs no disk space continues if this fails: the next opening tries again.
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
   auto after = std::make_shared<Snapshot>(*before);
@@ -711,7 +711,7 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
     const std::lock_guard publish(snapshot_mutex_);
     snapshot_ = after;
   }
-  // Readers of older snapshots keep their maps; the names may go.
+  // Readers of older snapshots keep their mappings; the names can be removed.
   const auto named = [&](uint64_t number) {
     return std::any_of(after->segments.begin(), after->segments.end(), [&](const auto& segment) {
       return segment->files.base_file == number || segment->files.columns_file == number ||

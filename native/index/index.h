@@ -1,19 +1,19 @@
-// One index on disk: its folder, its transactional record and its segments.
+// One index on disk: its folder, its record (the LMDB tables) and its segments.
 //
-//   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents, last
-//   batch <dir>/segments/<number>    immutable files; which of them count is said by the manifest
-//   alone
+//   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents,
+//                              last batch
+//   <dir>/segments/<number>    immutable files; only those that the manifest names count
 //
-// A change is a Commit: one LMDB transaction that names new segments (their files are durable
-// already), drops others and marks documents dead. A file that the manifest does not name is
-// removed by Sweep, and only by it.
+// A change is a Commit: one LMDB transaction that names new segments (their files are already
+// durable), drops others and marks documents dead. Only Sweep removes files that the manifest does
+// not name.
 //
-// In a cluster the commit is a record first: the operations of that transaction as bytes, which a
-// log takes. Whoever applies a record, the machine that made it or another, holds the same bytes
-// afterwards.
+// In a cluster a commit first becomes a record for the log: the operations of that transaction as
+// bytes. Every machine that applies the record, the one that made it or another, then has the same
+// bytes.
 //
-// Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises
-// them).
+// Threads: any thread may call snapshot(); one writer and any number of merges may call Apply at a
+// time (it serialises them).
 #pragma once
 
 #include <array>
@@ -37,22 +37,22 @@ namespace gannet::index {
 struct Commit {
   std::vector<SegmentFiles> added;
   std::vector<SegmentId> removed;
-  // Documents that are no longer current where they stood. Applied before `added` is.
+  // Documents whose current version is no longer in its old segment. Applied before `added`.
   DocSet dead;
   // Dead documents of added segments (a merge that ended after some of its documents were
   // replaced).
   std::vector<std::pair<SegmentId, DocSet>> dead_in_added;
-  // New columns file per existing segment.
+  // New columns files of existing segments.
   std::vector<std::pair<SegmentId, uint64_t>> columns;
-  // File of graphs per existing segment that has none.
+  // Files of graphs of existing segments that have none.
   std::vector<std::pair<SegmentId, uint64_t>> graphs;
-  bool clear = false;  // every document and external id goes, before anything is added
+  bool clear = false;  // removes every document and external id before anything is added
 
-  // Any order; the texts are borrowed until Apply has ended.
+  // In any order; the texts are borrowed until Apply returns.
   std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
   std::shared_ptr<const StoredSettings> settings;  // null: unchanged
-  std::optional<text::TextForm> text_form;         // every word has it after the commit
+  std::optional<text::TextForm> text_form;         // all words have it after the commit
   std::shared_ptr<const FieldMap> fields;          // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
@@ -61,43 +61,44 @@ struct Commit {
   std::optional<std::string> last_batch;
 };
 
-// What makes words of texts in an index with these settings.
+// The analyzer for texts of an index with these settings.
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form);
 
-// Takes commits before they are applied: the log of a cluster (docs/design/cluster.md). One for the
-// process, of which every index knows.
+// Takes commits before they are applied: the log of a cluster (docs/design/cluster.md). There is
+// one per process, which every index uses.
 class CommitLog {
  public:
   enum class End {
     kApplied,     // the record is in the log, and ApplyRecord has applied it
     kNotWritten,  // it is not in the log and never will be
-    kUnknown,     // nobody can say any more
+    kUnknown,     // the outcome can no longer be found out
   };
   struct Outcome {
     End end;
-    Status status;  // ok only where it is applied
+    Status status;  // ok only if applied
   };
   virtual ~CommitLog() = default;
   // Returns when the outcome is known. Called by a thread of a batch or a merge, which may wait for
-  // long. files: what the record may name. prepare: called at most once, when every record before
-  // is applied; makes the delta of the record. What it fails with is the status of kNotWritten.
+  // long. files: those that the record may name. prepare: called at most once, when every earlier
+  // record is applied; makes the delta of the record. If it fails, its error is the status of
+  // kNotWritten.
   virtual Outcome Append(const std::string& dir, const std::vector<uint64_t>& files,
                          const std::function<Result<std::string>()>& prepare) = 0;
-  // Numbers of files that this process makes are not below it: no two leaders give one number.
+  // Lower bound of the file numbers that this process gives: no two leaders give the same number.
   virtual uint64_t first_number() const = 0;
-  // Whether this process may commit at present. What is done in the background waits until it may.
+  // Whether this process may commit at present. Background work waits until it may.
   virtual bool leads() const = 0;
 };
 
 class Index;
 
-// Files that a job writes. They are removed with it, unless a commit has taken them over.
+// Files that a job writes. The destructor removes them unless a commit has taken them over.
 class NewFiles {
  public:
   explicit NewFiles(const Index& index) : index_(index) {}
   ~NewFiles();
   NewFiles(const NewFiles&) = delete;
-  // number: of a file that is there or will be.
+  // number: of a file that exists or will.
   void Add(uint64_t number) { numbers_.push_back(number); }
   void Keep() { numbers_.clear(); }
   const std::vector<uint64_t>& numbers() const { return numbers_; }
@@ -111,26 +112,26 @@ enum class IfAbsent { kCreate, kRefuse };
 
 class Index {
  public:
-  // Removes nothing. Corruption: the record or a segment is damaged or missing, or there are
+  // Removes no file. Corruption: the record or a segment is damaged or missing, or there are
   // segments and no record.
   static Result<std::shared_ptr<Index>> Open(const std::string& dir,
                                              IfAbsent if_absent = IfAbsent::kCreate);
-  // Removes the files that the manifest does not name: what a job that did not end has left. Does
-  // nothing when there is no manifest. Call it once the index is known to be the right one, and
+  // Removes the files that the manifest does not name: leftovers of jobs that did not end. Does
+  // nothing if there is no manifest. Call it once the index is known to be the right one, and
   // before its first batch.
   void Sweep();
 
   std::shared_ptr<const Snapshot> snapshot() const;
-  // A number for a new segment or file, never given before.
+  // A number for a new segment or file; never returned before.
   uint64_t NextNumber();
   std::string FilePath(uint64_t number) const;
   void RemoveFile(uint64_t number) const noexcept;
 
-  // The docid of an external id in the last committed state.
+  // Looks up docids by external id in the last committed state.
   class ExternalIds {
    public:
     std::optional<DocId> Find(std::string_view id);
-    // Corruption, Io: an id could not be looked for, and Find said that there is none.
+    // Corruption, Io: an id could not be looked up, and Find returned that there is none.
     const Status& health() const { return health_; }
 
    private:
@@ -143,31 +144,32 @@ class Index {
   };
   Result<ExternalIds> ReadExternalIds();
 
-  // Makes the change durable, then visible. On failure nothing has changed and the new files are
-  // removed, as they are when memory runs out. adjust: called under the commit lock with the
-  // snapshot the commit will follow; may complete the commit. files: those of the commit, which it
-  // takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if
-  // not.
+  // Makes the change durable, then visible. On failure, out of memory included, nothing has changed
+  // and the new files are removed. adjust: called under the commit lock with the snapshot that the
+  // commit will follow; may complete the commit. files: those of the commit. Apply takes them over
+  // if it succeeds or if the outcome is unknown. Null: Apply removes the files itself on failure.
   using Adjust = std::function<Status(const Snapshot&, Commit&)>;
   Status Apply(Commit commit, const Adjust& adjust = {}, NewFiles* files = nullptr);
 
-  // Where the commits of this process go from now on, instead of being applied at once. Null: none.
+  // Sends the commits of this process to a log from now on, instead of applying them at once. Null:
+  // applies them at once again.
   static void SetLog(std::shared_ptr<CommitLog> log);
-  // Whether commits of this process are taken: always without a log.
+  // Whether commits of this process are accepted; always true without a log.
   static bool Leads();
 
-  // Applies a record of the log: durable, then visible. `delta` is what `CommitLog::Append` got, of
-  // this index on any machine; the files that it names are in their places. Corruption: the delta
-  // or one of the files is damaged. False: it was applied before. A failure changes nothing.
+  // Applies a record of the log: makes it durable, then visible. `delta` is what
+  // `CommitLog::Append` received for this index on any machine. The files that it names must be in
+  // the folder. False: it was applied before. Corruption: the delta or one of the files is damaged.
+  // On failure nothing has changed.
   Result<bool> ApplyRecord(uint64_t sequence, std::string_view delta);
 
-  // Makes a folder that holds the last committed state, as Open finds it: a copy of the record, and
-  // the files of segments by further names, or copied where the file system has no such. Commits
-  // wait meanwhile. Not synced. dir: absent; on failure what was made is left.
+  // Makes a folder with the last committed state that Open can read: a copy of the record, and hard
+  // links to the segment files, or copies if the file system has no hard links. Commits wait
+  // meanwhile. Does not sync. dir: must not exist; on failure what was made is left.
   Status CopyTo(const std::string& dir);
 
-  // Stores the same settings in today's form, or takes them until the next opening where they
-  // cannot be stored. Call it before the first search and the first batch.
+  // Stores the same settings in the current form. If they cannot be stored, they are used until the
+  // next opening. Call it before the first search and the first batch.
   Status ReplaceSettings(StoredSettings settings);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
@@ -178,18 +180,18 @@ class Index {
   Status Load();
   Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead,
                                                          const FileSums& sums = {});
-  // Corruption: it is another one than that of `sums`.
+  // Corruption: the file differs from that of `sums`.
   Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number,
                                                          const FileSums& sums = {});
-  // What a commit makes of segments: without those that it removes or that have no live document
-  // left, with those that it adds.
+  // The segments after a commit: without those that it removes or that have no live document left,
+  // with those that it adds.
   Result<SegmentViews> SegmentsAfter(const SegmentViews& before, const Commit& commit);
-  // A copy with the dead documents, the columns and the graphs of a commit; null: it says nothing
-  // of the segment.
+  // A copy with the dead documents, the columns and the graphs of a commit; null if the commit does
+  // not change the segment.
   Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment,
                                                      const Commit& commit,
                                                      const FileSums& sums = {});
-  // What the commit makes of `before`. Its new segments are open.
+  // The snapshot that a commit makes of `before`, with its new segments opened.
   Result<std::shared_ptr<Snapshot>> Prepare(Commit& commit, const Adjust& adjust,
                                             const Snapshot& before);
   static std::shared_ptr<CommitLog> TheLog();
@@ -200,33 +202,34 @@ class Index {
   using ReadMain = std::function<Result<std::optional<std::string_view>>(std::string_view)>;
   // Keys of `main` that have changed since a snapshot; null: all.
   using ChangedKeys = std::set<std::string, std::less<>>;
-  // The stored state, with what has not changed taken from `before`.
+  // The stored state. Unchanged parts are taken from `before`.
   Result<std::shared_ptr<Snapshot>> ReadSnapshot(const ReadMain& read, const ChangedKeys* changed,
                                                  const Snapshot& before);
   Status ReadSegments(const ReadMain& read, const ChangedKeys* changed, const Snapshot& before,
                       Snapshot& snapshot);
-  // A segment as the record says it is. old: as it was, or null.
+  // The segment that the record describes. old: its earlier state, or null.
   Result<std::shared_ptr<const SegmentView>> SegmentLike(
       const std::shared_ptr<const SegmentView>& old, const SegmentFiles& files, DocSet dead,
       const FileSums& sums);
-  // Whether the record is that of `after`, which a commit that has failed was about to write.
+  // Whether the stored record is that of `after`, which a failed commit was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
   Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
-  // What a commit writes, in order. To: WriteTransaction, or DeltaWriter.
+  // Writes the changes of a commit, in order. To: WriteTransaction, or DeltaWriter.
   template <typename To>
   Status WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after);
-  // The same as bytes.
+  // The same as bytes of a delta.
   Result<std::string> DeltaOf(Commit& commit, const Snapshot& before, const Snapshot& after);
-  // For an index of before, which has none. Where it fails the index is as it was.
+  // Adds the sums to an index of an older version, which has none. If it fails the index is
+  // unchanged.
   Status WriteMissingSums();
   Result<std::shared_ptr<const StoredSettings>> LoadSettings(const ReadMain& read);
-  // after: null, or settings that replace those of before.
+  // Writes the settings. after: null, or settings that replace `before`.
   template <typename To>
   Status PutSettings(To& to, const StoredSettings* before, const StoredSettings* after);
-  // The record of an index without documents.
+  // Writes the record of an index without documents.
   Status WriteFirst();
-  // Calls `each` with the names of the files beside each other in `segments`.
+  // Calls `each` with the names of the files directly in `segments`.
   void EachFile(const std::function<void(const std::string&)>& each) const;
 
   std::string dir_;

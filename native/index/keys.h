@@ -16,9 +16,9 @@ inline constexpr std::string_view kManifest = "manifest", kSettings = "settings"
                                   kNextNumber = "next_number", kGraphs = "graphs",
                                   kTextForm = "text_form", kFileSums = "file_sums",
                                   kRecord = "record";
-// The key of the dead documents of a segment begins so.
+// The prefix of the key of a segment's dead documents.
 inline constexpr std::string_view kDeadPrefix = "dead/";
-// And that of a long setting; its name follows.
+// The prefix of the key of a long setting; its name follows.
 inline constexpr std::string_view kLongSettingPrefix = "settings/";
 
 inline bool IsKnown(std::string_view key) {
@@ -34,7 +34,7 @@ inline std::string LongSetting(std::string_view name) {
   return std::string(kLongSettingPrefix).append(name);
 }
 
-// Whether a record of a log may write it.
+// Whether a record of a log may write the key.
 inline bool IsOfRecords(std::string_view key) {
   return (IsKnown(key) && key != kRecord) || key.starts_with(kDeadPrefix) ||
          key.starts_with(kLongSettingPrefix);

@@ -1,4 +1,4 @@
-// Commits as records: made for a log, and applied from it.
+// Commits as records: making them for a log, and applying them from it.
 #include <array>
 #include <atomic>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 std::mutex log_mutex;  // guards the_log
 std::shared_ptr<CommitLog> the_log;
-// So that a process without a log takes no lock.
+// Lets a process without a log skip the lock.
 std::atomic<bool> has_log{false};
 
 }  // namespace
@@ -46,7 +46,7 @@ uint64_t Index::NextNumber() {
 }
 
 Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, NewFiles& files) {
-  // Not locked between the record and its end: whoever applies records needs the lock.
+  // Releases the lock before the record is applied: the thread that applies records needs it.
   const auto prepare = [&]() -> Result<std::string> {
     const std::lock_guard lock(commit_mutex_);
     const std::shared_ptr<const Snapshot> before = snapshot();
@@ -54,7 +54,7 @@ Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, N
     return DeltaOf(commit, *before, *after);
   };
   CommitLog::Outcome outcome = log.Append(dir_, files.numbers(), prepare);
-  // Unknown: the files stay for the record that may name them.
+  // Unknown: keep the files, which the record may name.
   if (outcome.end != CommitLog::End::kNotWritten) files.Keep();
   return std::move(outcome.status);
 }
@@ -95,7 +95,7 @@ Result<bool> Index::ApplyRecord(uint64_t sequence, std::string_view delta) {
   after->version = before->version + 1;
   GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
   if (const Status status = txn.Commit(); !status.ok()) {
-    // As in ApplyNow.
+    // See ApplyNow.
     GANNET_ASSIGN_OR_RETURN(const auto now, env_->Read());
     GANNET_ASSIGN_OR_RETURN(const uint64_t stored, applied(now, main_));
     if (stored != sequence) return status;

@@ -28,7 +28,7 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
                      [&](const auto& entry) { return Covers(entry, field); });
 }
 
-// state: what is known of it besides its settings, see src/engine/embedder-states.ts.
+// state: what is stored about it besides its settings, see src/engine/embedder-states.ts.
 EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder,
                             const json::Value& state) {
   EmbedderSettings settings;
@@ -72,8 +72,8 @@ LocalizedRule LocalizedRuleOf(const json::Value& item) {
   return rule;
 }
 
-// Stored settings, and the default of what they do not have, at any depth: settings that were
-// stored before a setting existed lack it.
+// Stored settings, with defaults for missing members at any depth: settings that were stored before
+// a setting existed lack it.
 class Stored {
  public:
   Stored(const json::Value& stored, const json::Value& initial)

@@ -16,7 +16,7 @@ namespace gannet::index {
 
 // Kind L: `entry` covers itself and everything nested below it.
 bool Covers(std::string_view entry, std::string_view field);
-// Kind P: a star at the beginning, the end or both; without one only the exact name.
+// Kind P: a star at the beginning, the end or both; without a star only the exact name.
 bool MatchesPattern(std::string_view pattern, std::string_view field);
 // `_geo`, `_geojson`, `_vectors` and what is below them: never matched by stars or patterns.
 bool IsReserved(std::string_view field);
@@ -43,36 +43,36 @@ struct LocalizedRule {
 
 struct RankingRule {
   std::string name;        // as in the setting; `sort` of `field:asc` and `field:desc` too
-  std::string field = {};  // of these; else empty
+  std::string field = {};  // the field of these two; else empty
   bool ascending = true;
 };
 
-// One embedder (embedders.md 2), as far as the engine needs to know.
+// One embedder (embedders.md 2), as far as the engine uses it.
 struct EmbedderSettings {
   std::string name;
-  bool computes = true;     // else all vectors come with the documents
+  bool computes = true;     // if false, all vectors come with the documents
   uint32_t dimensions = 0;  // 0: not given; see Snapshot::DimensionsOf
   bool binary_quantised = false;
   struct Distribution {
     double mean, sigma;
   };
   std::optional<Distribution> distribution;
-  // Indexing fragments, ascending by name, with the numbers that rows have of them.
+  // Indexing fragments, ascending by name, with the numbers that rows use for them.
   std::vector<std::pair<std::string, uint8_t>> fragments;
 
   std::optional<uint8_t> Fragment(std::string_view name) const;
 };
 
-// Settings as they are stored (docs/format.md): long values apart from the others.
+// Settings as they are stored (docs/format.md), with long values stored separately.
 struct StoredSettings {
-  // The complete object of GET /settings, and `embedderStates` with it. Where a value is stored
-  // apart it has null, and the member `long` names it.
+  // The complete object of GET /settings, with `embedderStates`. A value that is stored separately
+  // is null here, and the member `long` names it.
   std::string json;
   std::map<std::string, std::string, std::less<>> long_values;  // JSON by name
 };
 
 struct Settings {
-  // What is absent has its default (default_settings.h).
+  // Members that are absent have their default (default_settings.h).
   static Settings From(const StoredSettings& stored);
   static Settings FromJson(const json::Value& object);
 
@@ -95,8 +95,8 @@ struct Settings {
   uint64_t search_cutoff_ms = 0;
   std::vector<LocalizedRule> localized;
   std::vector<EmbedderSettings> embedders;  // ascending by name
-  // In today's form: long values apart, and of each embedder all that its state tells. Those of
-  // older folders are not: see Index::ReplaceSettings.
+  // Whether the settings are in the current form: long values stored separately, and complete
+  // states of all embedders. Those of older folders are not: see Index::ReplaceSettings.
   bool are_current = true;
   bool facet_search = false;
   bool prefix_search = false;
@@ -105,32 +105,32 @@ struct Settings {
   bool Searchable(std::string_view field) const;
   // Index of the first searchable entry that covers the field; 0 when all fields are searchable.
   uint32_t Weight(std::string_view field) const;
-  // Features of the first rule that matches, and its number; nullopt when none does.
+  // Features of the first rule that matches, and the index of the rule; nullopt if none matches.
   std::optional<std::pair<FilterFeatures, size_t>> Filterable(std::string_view field) const;
   bool Sortable(std::string_view field) const;
   // Whether values of the field are kept in columns (docs/behaviour/fields.md).
   bool Faceted(std::string_view field) const;
-  // Whether a document is entered as far as the field: every parent matches a rule or begins a
-  // pattern of one. So `*.deep` alone does not reach into `a`.
+  // Whether fields inside objects are visited as far as this field: every parent matches a rule or
+  // begins a pattern of one. So `*.deep` alone does not reach into `a`.
   bool Reaches(std::string_view field) const;
-  // Null when there is none of that name.
+  // Null if there is no embedder of that name.
   const EmbedderSettings* Embedder(std::string_view name) const;
-  // Typo-tolerant unless listed in disableOnAttributes.
+  // False only if the field is listed in disableOnAttributes.
   bool TypoTolerant(std::string_view field) const;
   const LocalizedRule* Localized(std::string_view field) const;
   bool GeoEnabled() const;
   bool GeoJsonEnabled() const;
-  // For messages of errors: which there are. Names and patterns that are not displayed are not
-  // told, only that there are some.
+  // Lists of attributes for error messages. They do not name attributes and patterns that are not
+  // displayed, and only say that there are some.
   std::string SearchableText() const;
   std::string FilterableText() const;
   std::string FacetSearchableText() const;
   std::string SortableText() const;
 
-  // What a change from `other` to this needs. Text: the words of the documents; columns: their
-  // values.
+  // What a change from `other` to this leaves as it is. Text: the words of the documents; columns:
+  // their values.
   bool SameText(const Settings& other) const;
-  // Stored vectors, and documents, stay as they are.
+  // Whether stored vectors and documents stay as they are.
   bool SameVectors(const Settings& other) const;
 };
 

@@ -1,7 +1,7 @@
-// One consistent state of an index: what a search or a job reads from beginning to end.
+// One consistent state of an index, for the whole of a search or a job.
 //
-// Immutable and shared: a commit publishes a new snapshot beside the old ones, which live as long
-// as somebody holds them. Readers never wait for writers.
+// Immutable and shared: a commit publishes a new snapshot; the old ones live as long as something
+// holds them. Readers never wait for writers.
 #pragma once
 
 #include <map>
@@ -25,11 +25,11 @@
 
 namespace gannet::index {
 
-// The files that a segment's parts lie in; rows and text share one.
+// The files with the parts of a segment; rows and text share one.
 struct SegmentFiles {
   SegmentId id = 0;
   uint64_t base_file = 0;
-  uint64_t columns_file = 0;  // equal to base_file until columns are built anew
+  uint64_t columns_file = 0;  // equal to base_file until columns are rebuilt
   uint64_t graphs_file = 0;   // 0: none was built
 };
 
@@ -41,13 +41,14 @@ struct SegmentView {
   std::shared_ptr<const segment::VectorsReader> vectors;
   std::shared_ptr<const segment::GraphsReader> graphs;  // null: none was built
   std::shared_ptr<const DocSet> documents;              // all documents of the segment
-  DocSet dead;                                          // those replaced or deleted since
-  std::shared_ptr<const DocBits> dead_bits;             // of dead
-  DocSet live;                                          // documents - dead
-  std::shared_ptr<const DocSet> embedded;  // of documents: those with an embedding of any embedder
-  uint64_t embedding_count = 0;            // of live documents, for all embedders together
+  DocSet dead;  // documents replaced or deleted since the segment was written
+  std::shared_ptr<const DocBits> dead_bits;  // of dead
+  DocSet live;                               // documents - dead
+  std::shared_ptr<const DocSet> embedded;  // those of `documents` with an embedding of any embedder
+  uint64_t embedding_count =
+      0;  // number of embeddings of live documents, for all embedders together
   bool all_live() const { return dead.empty(); }
-  // Corruption once a damaged block has been met.
+  // Corruption: a damaged block has been read.
   Status Health() const;
 };
 
@@ -68,24 +69,24 @@ struct Snapshot {
   std::map<FieldId, uint64_t> distribution;  // live documents that have the top-level field
   std::string updated_at;
   std::string last_batch;  // JSON
-  uint64_t version = 0;    // of the commit; greater is later
+  uint64_t version = 0;    // of the commit; a later one is greater
   ExpansionCache expansion_cache;
 
   Status Health() const;
-  // The segment that a live document is in; null when there is none.
+  // The segment of a live document; null if there is none.
   const SegmentView* FindSegment(DocId docid) const;
-  // Of the vectors of an embedder: as the settings say, else those of what is stored. 0: not known
-  // yet.
+  // Dimensions of the vectors of an embedder, from the settings or else from the stored vectors. 0:
+  // not known yet.
   uint32_t DimensionsOf(const EmbedderSettings& embedder) const;
   struct EmbeddingCounts {
     uint64_t embeddings, documents;  // documents with at least one
   };
-  // Of all embedders together.
+  // Counts for all embedders together.
   EmbeddingCounts CountEmbeddings() const;
-  // Has the rows of these documents read that were not yet, all at once, and does not wait for
-  // them.
+  // Has the system read the rows of these documents that have not been read yet, all at once,
+  // without waiting for them.
   void ExpectRows(std::span<const DocId> docids) const;
-  // The compressed row of a live document; empty when there is none.
+  // The compressed row of a live document; empty if there is none.
   std::string_view FindRow(DocId docid) const;
 };
 

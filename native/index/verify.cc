@@ -49,7 +49,7 @@ class Verifier {
   void Fault(std::string structure, std::string message) {
     Fault(kDatabase, std::move(structure), std::move(message));
   }
-  // Empty: there is none, or it cannot be read, which is a fault.
+  // The value of a key; empty if it is absent or cannot be read (which is a fault).
   std::string Record(std::string_view key) {
     const auto record = txn_->Get(main_, key);
     if (!record.ok()) Fault("main", std::string(key) + ": " + record.status().message());
@@ -87,7 +87,7 @@ class Verifier {
     return true;
   }
 
-  // Table main: every record on its own, and what they say of each other.
+  // Checks the table `main`: each record, and whether they agree.
   void ReadRecords() {
     ReadFields();
     ReadSettings();
@@ -125,7 +125,7 @@ class Verifier {
     vectors_field_ = fields_.Find("_vectors");
   }
 
-  // And what else stands by itself.
+  // Checks the other records that stand alone.
   void ReadSettings() {
     const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
     if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{')) {
@@ -147,7 +147,7 @@ class Verifier {
         IsStored(keys::kTextForm) && (form.size() != 1 || form[0] < 0 || form[0] > 1)) {
       Fault("text_form", "a form that is unknown");
     }
-    // An empty one is a dictionary too: rows name it.
+    // An empty dictionary counts too: rows name it.
     const bool has_dictionary = IsStored(keys::kDictionary);
     if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {
       dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);
@@ -171,13 +171,13 @@ class Verifier {
         break;
       }
       last = static_cast<int64_t>(field);
-      // It is no attribute; older versions counted it.
+      // `_vectors` is not an attribute; older versions counted it.
       if (field == vectors_field_) continue;
       stored_distribution_[static_cast<FieldId>(field)] = count;
     }
   }
 
-  // The number that the next file gets; those of all files are less.
+  // The number of the next file; all files have lower numbers.
   uint64_t ReadNextNumber() {
     const auto number = Record(keys::kNextNumber);
     if (number.size() == 8) return LoadFixed<uint64_t>(number.data());
@@ -198,7 +198,7 @@ class Verifier {
     return files;
   }
 
-  // The ids of the segments.
+  // Returns the ids of the segments.
   std::set<uint64_t> ReadManifest(uint64_t next_number) {
     std::map<SegmentId, uint64_t> graph_files = ReadGraphs();
     const std::string manifest = Record(keys::kManifest);
@@ -320,7 +320,7 @@ class Verifier {
     live_ |= live;
     auto faults =
         segment::VerifyColumns(dir_ + "/" + name(files.columns_file), content.docids, context);
-    // Damage of a shared file is told once.
+    // Damage of a shared file is reported once.
     if (files.columns_file == files.base_file) {
       std::erase_if(faults, [&](const segment::Fault& fault) {
         return std::any_of(
@@ -407,7 +407,8 @@ class Verifier {
   std::vector<SegmentFiles> manifest_;
   FileSums sums_;
   std::map<SegmentId, DocSet> dead_;
-  std::map<FieldId, uint64_t> stored_distribution_, distribution_;  // the second of the rows
+  std::map<FieldId, uint64_t> stored_distribution_,
+      distribution_;  // the second is counted from the rows
   uint64_t rows_read_ = 0;
   bool documents_known_ = true, id_fault_ = false;
 

@@ -1,7 +1,7 @@
-// Reads everything of an index that nobody has open, and tells what is not as it should be.
+// Reads everything in an index that no process has open, and reports what is wrong.
 //
-// Nothing is written, not even a lock. Damaged pages of LMDB, which has no checksums, may end the
-// process: callers that must survive it read in a process of their own.
+// Writes nothing, not even a lock. LMDB has no checksums, and its damaged pages may crash the
+// process: a caller that must survive runs this in a process of its own.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct IndexFault {
 struct IndexReport {
   std::vector<IndexFault> faults;
   std::vector<std::string> unused;  // files that no manifest names; swept when the index is opened
-  std::string last_batch;           // JSON, as Snapshot has it; empty: none
+  std::string last_batch;           // JSON, as in Snapshot; empty: none
   uint64_t documents = 0, segments = 0, words = 0, tokens = 0, bytes = 0;
 };
 
-// dir: of one index. Memory: 16 bytes per document and the largest dictionary.
+// dir: folder of one index. Memory: 16 bytes per document and the largest dictionary.
 IndexReport VerifyIndex(const std::string& dir);
 
 }  // namespace gannet::index
