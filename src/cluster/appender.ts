@@ -13,14 +13,18 @@ const RETRY_MS = 200;
 /**
  * Adds an entry to the log and finds out whether it is there, however long that takes.
  *
- * An attempt without an answer may be in the log, or may still arrive. So nothing else is ever proposed at its sequence
- * by this leader: the log is read, and where the entry is not there the same one is sent again. Two attempts cannot both
- * succeed, because the first moves the head. The end is certain in two cases: the entry is read, or another one is at
- * its place, or the log says that this leader is none any more, after which no attempt of it can succeed.
+ * If the log does not respond to an attempt, the entry may be in the log or may still arrive. So
+ * this leader never proposes anything else at its sequence: it reads the log, and sends the same
+ * entry again if it is not there. Two attempts cannot both succeed, because the first moves the
+ * head. The outcome is certain once the entry is read, or another entry is read at its sequence, or
+ * the log says that this node is no longer the leader, after which none of its attempts can
+ * succeed.
  *
- * @returns false: it is not in the log and never will be, and this leader is none any more
- * Throws `WritesRefusedError` (nothing was written), or `OutcomeUnknownError` at the signal, or when the log was trimmed
- * beyond the entry meanwhile.
+ * Throws `WritesRefusedError` (nothing was written), or `OutcomeUnknownError` at the signal or when
+ * the log was trimmed beyond the entry meanwhile.
+ *
+ * @returns false: the entry is not in the log and never will be, and this node is no longer the
+ *   leader
  */
 export async function appendSurely(
   log: Log,
@@ -37,9 +41,9 @@ export async function appendSurely(
       const result = await log.append(entry, epoch);
       if (result.kind === 'appended') return true;
       if (result.kind === 'refused' && !isUnknown) throw new WritesRefusedError(result.reason);
-      // A log without space refuses an entry before it looks at the epoch.
+      // A log without space refuses an entry before it checks the epoch.
       const isOver = result.kind !== 'refused' || (await log.state()).leader?.epoch !== epoch;
-      // No attempt can succeed from here on, so what is read now is final.
+      // No attempt can succeed any more, so what is read now is final.
       if (isOver) return (await lookUp(log, entry)) === 'present';
     } catch (error) {
       if (error instanceof TrimmedError) break;

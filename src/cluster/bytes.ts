@@ -10,10 +10,13 @@ export function sha256(...pieces: readonly Uint8Array[]): Buffer {
   return hash.digest();
 }
 
-/** Hashed at a time: about a millisecond, after which the event loop serves others. */
+/** Bytes hashed between two yields to the event loop: about a millisecond. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** Appends the SHA-256 of all pieces, without holding the event loop. @returns the pieces, and the SHA-256 of the whole */
+/**
+ * Appends the SHA-256 of all pieces, without blocking the event loop.
+ * @returns the pieces, and the SHA-256 of the whole
+ */
 export async function sealed(
   pieces: readonly Buffer[],
 ): Promise<{ pieces: Buffer[]; size: number; sha256: Buffer }> {
@@ -45,7 +48,7 @@ export class ByteWriter {
     return this.raw(Uint8Array.from(bytes));
   }
 
-  /** Bytes without their length. */
+  /** Appends bytes without their length. */
   raw(bytes: Uint8Array): this {
     this.#pieces.push(bytes);
     return this;
@@ -59,7 +62,7 @@ export class ByteWriter {
     return this.bytes(Buffer.from(text));
   }
 
-  /** All fields, then the SHA-256 of them. */
+  /** Returns all fields, followed by their SHA-256. */
   sealed(): Buffer {
     return Buffer.concat([...this.#pieces, sha256(...this.#pieces)]);
   }
@@ -78,7 +81,10 @@ export class ByteReader {
     this.#bytes = bytes;
   }
 
-  /** Of bytes that end with the SHA-256 of the rest. @param isChecked the bytes are those that were stored */
+  /**
+   * Reads bytes that end with the SHA-256 of the rest.
+   * @param isChecked the bytes were already compared with what was stored
+   */
   static sealed(bytes: Buffer, isChecked = false): ByteReader {
     const end = bytes.length - SHA256_BYTES;
     if (end < 0) throw new DamagedError('Bytes are missing');

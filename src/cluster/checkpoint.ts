@@ -11,10 +11,13 @@ const NAMES_MAX = 1_000_000;
 export interface Checkpoint {
   readonly sequence: Sequence;
   readonly epoch: Epoch;
-  /** Of its last record. */
+  /** Time of the last record. */
   readonly at: number;
   readonly databases: readonly CheckpointDatabase[];
-  /** Objects that records since the checkpoint before this one name: recovery to a point in between needs them. */
+  /**
+   * Objects named by records since the previous checkpoint. Recovery to a point in between needs
+   * them.
+   */
   readonly passed: readonly BlobName[];
 }
 

@@ -1,7 +1,9 @@
 /**
- * Checkpoints: written by the leader, installed by a node that cannot follow the log from where it stands.
+ * Checkpoints. The leader writes them; a node that cannot follow the log from its position installs
+ * one.
  *
- * Invariant: no object is removed that a checkpoint which is kept, or an entry after the newest one, names.
+ * Invariant: an object that a kept checkpoint or an entry after the newest one names is never
+ * removed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { bufferSource, type BlobName, type Blobs } from './blobs/blobs.ts';
@@ -59,7 +61,10 @@ export class Checkpoints {
     this.#parts = parts;
   }
 
-  /** Brings the replica to the newest checkpoint. Throws when there is none, or when it cannot be read as a whole. */
+  /**
+   * Brings the replica to the newest checkpoint. Throws when there is none, or when it cannot be
+   * read completely.
+   */
   async install(): Promise<void> {
     const { log, replica, transfers } = this.#parts;
     const { checkpoint: ref } = (await log.state()).settings;
@@ -72,7 +77,10 @@ export class Checkpoints {
     await replica.install(checkpoint);
   }
 
-  /** Writes a checkpoint as of now, trims the log, and removes objects that nothing needs any more. */
+  /**
+   * Writes a checkpoint of the present state, trims the log, and removes objects that are no longer
+   * needed.
+   */
   async write(epoch: Epoch, exclusive: <T>(task: () => Promise<T>) => Promise<T>): Promise<void> {
     const { log, replica, transfers } = this.#parts;
     const { sequence, local } = await exclusive(async () => ({
@@ -97,7 +105,7 @@ export class Checkpoints {
       const at = named.at(-1)?.at ?? this.#parts.runtime.now();
       isNamed = true;
       const blob = await this.#store({ sequence, epoch, at, databases, passed }, epoch);
-      // A node that is behind the checkpoint before this one cannot follow the log any more.
+      // A node that has not reached the previous checkpoint can no longer follow the log.
       const floor = Math.max(settings.floor, (before?.sequence ?? 0) + 1);
       await this.replaceSettings(
         settings,
@@ -108,15 +116,16 @@ export class Checkpoints {
       transfers.settle(uploaded);
       await this.#collectGarbage(epoch);
     } finally {
-      // A checkpoint whose fate is not known may still name them.
+      // If it is not known whether the checkpoint is in the settings, it may still name them.
       if (!isNamed) transfers.settle(uploaded);
       await local.release();
     }
   }
 
   /**
-   * Replaces the settings of the log; certain once it resolves. As with an append, an attempt without an answer is
-   * resolved by reading before anything else happens. Throws `NoLeaderError`.
+   * Replaces the settings of the log; certain once it resolves. As with an append, if the log does
+   * not respond to an attempt, the outcome is read before anything else happens. Throws
+   * `NoLeaderError`.
    */
   async replaceSettings(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
     const { log, runtime, signal } = this.#parts;
@@ -136,7 +145,10 @@ export class Checkpoints {
     throw new NoLeaderError('The node is stopping');
   }
 
-  /** Throws `NoLeaderError` when they are not, and no attempt of this leader can succeed any more. */
+  /**
+   * Whether the settings are set. Throws `NoLeaderError` when they are not, and no attempt of this
+   * leader can succeed any more.
+   */
   async #isSet(after: LogSettings, epoch: Epoch): Promise<boolean> {
     const { settings, leader } = await this.#parts.log.state();
     if (isDeepStrictEqual(settings, after)) return true;
@@ -144,7 +156,7 @@ export class Checkpoints {
     return false;
   }
 
-  /** Entries that are in the log for certain: this node has applied them. */
+  /** Reads entries that are certainly in the log, because this node has applied them. */
   async #entries(from: Sequence, to: Sequence): Promise<Entry[]> {
     const entries: Entry[] = [];
     while (from + entries.length <= to) {
@@ -156,7 +168,10 @@ export class Checkpoints {
     return entries;
   }
 
-  /** What entries name. One record is held at a time: those that are objects are large. */
+  /**
+   * Returns what the entries name. Only one record is held at a time, because those stored as
+   * objects are large.
+   */
   async #namedBy(entries: readonly Entry[]): Promise<Named[]> {
     const { transfers, formatMax } = this.#parts;
     const named: Named[] = [];
@@ -168,7 +183,7 @@ export class Checkpoints {
     return named;
   }
 
-  /** @param uploaded takes the names of objects that are stored here */
+  /** @param uploaded receives the names of the objects that are stored here */
   async #databases(
     local: LocalCheckpoint,
     known: KnownFiles,
@@ -211,9 +226,10 @@ export class Checkpoints {
   }
 
   /**
-   * Removes what neither a kept checkpoint nor the log needs. A leader that was replaced may still be doing this, so it
-   * touches only objects of its own and earlier epochs: all that may ever be named of these is named by what it reads.
-   * For its own epoch the order counts: the names first, then what is pending, then the log.
+   * Removes objects that neither a kept checkpoint nor the log needs. A leader that was replaced
+   * may still be doing this. So it touches only objects of its own and earlier epochs: whatever can
+   * still name them is among what it reads. For its own epoch the order matters: first list the
+   * names, then read what is pending, then the log.
    */
   async #collectGarbage(epoch: Epoch): Promise<void> {
     const { blobs, log, transfers } = this.#parts;
@@ -242,7 +258,9 @@ export class Checkpoints {
     }
   }
 
-  /** The newest checkpoint, those in the time of retention, and the newest one before that. */
+  /**
+   * The newest checkpoint, those within the retention time, and the newest one before that time.
+   */
   async #kept(
     names: readonly BlobName[],
     newest: CheckpointRef,
@@ -262,7 +280,7 @@ export class Checkpoints {
   }
 }
 
-/** What an entry names. */
+/** The objects and files that an entry names. */
 interface Named {
   readonly at: number;
   readonly database: string;
@@ -270,7 +288,7 @@ interface Named {
   readonly blobs: readonly BlobName[];
 }
 
-/** Files that were stored before, by checkpoint and log. */
+/** Files that are already stored, according to the checkpoint and the log. */
 class KnownFiles {
   readonly passed: readonly BlobName[];
   readonly #files = new Map<string, FileRef>();

@@ -1,5 +1,6 @@
 /**
- * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order. Bytes: docs/format.md.
+ * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order.
+ * For the bytes see docs/format.md.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { DamagedError } from './errors.ts';
@@ -27,7 +28,8 @@ export function encodeDelta(writes: readonly Write[]): Buffer {
 }
 
 /**
- * The writes of a delta, borrowed from its bytes. Throws `DamagedError`: read it to its end before anything is changed.
+ * The writes of a delta, borrowed from its bytes. Throws `DamagedError`, so read to the end before
+ * you change anything.
  * @param isTable whether the database has a table of this name
  */
 export function decodeDelta(delta: Buffer, isTable: (name: string) => boolean): Write[] {

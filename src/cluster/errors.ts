@@ -1,31 +1,39 @@
 import type { BlobName } from './blobs/blobs.ts';
 
-/** There is no leader, or it is another node by now. Nothing was written; another attempt may succeed. */
+/**
+ * There is no leader, or it is now another node. Nothing was written; another attempt may succeed.
+ */
 export class NoLeaderError extends Error {
   override readonly name = 'NoLeaderError';
 }
 
-/** Writes are refused for a while: the log or the object store has no space or cannot be reached. Nothing was written. */
+/**
+ * Writes are refused for a while, because the log or the object store is full or cannot be reached.
+ * Nothing was written.
+ */
 export class WritesRefusedError extends Error {
   override readonly name = 'WritesRefusedError';
 }
 
-/** Nobody can say any more whether the commit is in the log. */
+/** It can no longer be found out whether the commit is in the log. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
 }
 
-/** The log or the object store did not answer, or not completely. A change that was asked for may still happen. */
+/**
+ * The log or the object store did not respond, or not completely. A requested change may still
+ * happen.
+ */
 export class UnavailableError extends Error {
   override readonly name: string = 'UnavailableError';
 }
 
-/** The log no longer holds the entries that were asked for: a checkpoint covers them. */
+/** The log no longer holds the requested entries: a checkpoint covers them. */
 export class TrimmedError extends Error {
   override readonly name = 'TrimmedError';
 }
 
-/** Bytes from the log or the object store are not what they claim to be. Never applied. */
+/** Bytes from the log or the object store are not what they claim to be. They are never applied. */
 export class DamagedError extends Error {
   override readonly name = 'DamagedError';
 }
@@ -35,7 +43,7 @@ export class NewerFormatError extends Error {
   override readonly name = 'NewerFormatError';
 }
 
-/** What the node was started with does not fit the cluster. The message says what to change. */
+/** The options of this node do not fit the cluster. The message says what to change. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }

@@ -14,10 +14,10 @@ import type { Transfers } from './transfers.ts';
 
 const RETRY_MS = 500;
 
-/** How long a watch may fail to bring an entry that the log is known to hold. */
+/** How long a watch may fail to deliver an entry that the log is known to hold, ms. */
 const WATCH_SILENT_MS = 2000;
 
-/** Entries whose files are fetched while one before them is applied. */
+/** Entries whose files are fetched while an earlier entry is applied. */
 const AHEAD_ENTRIES = 8;
 
 interface Waiting {
@@ -38,22 +38,23 @@ export interface FollowerParts {
 }
 
 /**
- * Applies the log to the replica of this node, in order, each record once. The leader does so too, with its own records.
+ * Applies the log to the replica of this node: in order, and each record once. The leader does this
+ * too, with its own records.
  *
- * Invariant: one record is applied at a time, and only the one that follows `applied`.
+ * Invariant: only one record is applied at a time, and it is the one that follows `applied`.
  */
 export class Follower {
   readonly #parts: FollowerParts;
   readonly #serial = new Serial();
   readonly #waiting = new Set<Waiting>();
-  /** Of the last record. */
+  /** Epoch of the last record. */
   #epoch: Epoch = 0;
   /** Ends the present watch. */
   #watch = new AbortController();
   #isTaking = false;
-  /** Since when the log has held more than the watch has brought. */
+  /** The time since which the log has held more than the watch has delivered. */
   #missingSince: number | null = null;
-  /** Why nothing is applied at present. */
+  /** Why no record can be applied at present. */
   #fault: string | null = null;
 
   constructor(parts: FollowerParts) {
@@ -84,12 +85,15 @@ export class Follower {
     });
   }
 
-  /** Runs a task while no record is applied. */
+  /** Runs a task while no record is being applied. */
   exclusive<T>(task: () => Promise<T>): Promise<T> {
     return this.#serial.run(task);
   }
 
-  /** The log holds `head`. A watch that does not bring it may be dead without an error: it is begun again. */
+  /**
+   * Reports that the log holds `head`. A watch that does not deliver it may be dead without an
+   * error, and is restarted.
+   */
   expect(head: Sequence): void {
     const now = this.#parts.runtime.elapsed();
     if (head <= this.applied || this.#isTaking) this.#missingSince = null;
@@ -100,8 +104,8 @@ export class Follower {
   }
 
   /**
-   * Applies an entry that follows `applied`; no change when it is applied already.
-   * @param known the record of the entry, where the caller has it
+   * Applies an entry that follows `applied`. Does nothing if it is already applied.
+   * @param known the record of the entry, if the caller has it
    */
   take(entry: Entry, known?: CommitRecord): Promise<void> {
     return this.#serial.run(async () => {
@@ -136,7 +140,8 @@ export class Follower {
         if (signal.aborted) return;
         await this.#recover(error);
       }
-      // Also after a watch that ended by itself: the next one begins where this node stands.
+      // This also covers a watch that ended without an error. The next one begins at this node's
+      // position.
       await runtime.sleep(RETRY_MS * (0.5 + runtime.random()), signal);
     }
   }
@@ -156,8 +161,8 @@ export class Follower {
   }
 
   /**
-   * What fails here fails again when the entry is applied, and is reported then. Records that are objects are left out:
-   * each may take much memory.
+   * Fetches files ahead. An error here occurs again when the entry is applied, and is reported
+   * then. Records stored as objects are skipped, because each may take much memory.
    */
   #prefetch(entry: Entry): void {
     if (entry.sequence <= this.applied || isRef(entry)) return;

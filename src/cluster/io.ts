@@ -1,5 +1,8 @@
-/** Runs one operation of an in-memory log or object store. A test delays it, loses it, repeats it or hides its outcome. */
+/**
+ * Runs one operation of an in-memory log or object store. A test may delay, lose or repeat it, or
+ * hide its outcome.
+ */
 export type Io = <T>(operation: string, run: () => T) => Promise<T>;
 
-/** Every operation runs at once, and succeeds. */
+/** Runs every operation at once and without faults. */
 export const reliableIo: Io = async (_, run) => run();

@@ -3,13 +3,13 @@ import type { Lease, Log, LogState } from './log/log.ts';
 import type { Epoch, Sequence } from './record.ts';
 import type { Runtime } from './runtime.ts';
 
-/** How often a node shows that it lives and looks for a leader. */
+/** How often a node shows that it is alive, and checks whether there is a leader. */
 const HEARTBEAT_MS = 500;
 
-/** A time of being leader, from the election to the end of the lease. */
+/** A term of leadership, from the election to the end of the lease. */
 export interface Term {
   readonly epoch: Epoch;
-  /** The last entry when the term began: no other leader adds one. */
+  /** The last entry when the term began. No other leader adds entries after it. */
   readonly head: Sequence;
   /** Aborted when the term ends. */
   readonly signal: AbortSignal;
@@ -22,35 +22,36 @@ export interface LeadershipParts {
   readonly url: string;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  /** Records applied here. */
+  /** Sequence of the last record applied here. */
   applied(): Sequence;
-  /** Shows this node to the others. False: another one has its name. */
+  /** Shows this node to the others. False: another process has its name. */
   announce(lease: Lease): Promise<boolean>;
-  /** @param asked by the clock of the runtime, before the state was read */
+  /** @param asked time before the state was read, by the clock of the runtime */
   onState(state: LogState, asked: number): void;
   onTerm(term: Term): void;
 }
 
 /**
- * Keeps the lease of this node alive, and makes it the leader when there is none.
+ * Keeps the lease of this node alive, and makes the node the leader when there is none.
  *
- * Nothing that must be right depends on clocks: the log refuses what a former leader proposes. The lease and the clock
- * of this node decide only how soon another node may take over, and when this one stops what only a leader does.
+ * Correctness never depends on clocks: the log refuses what a former leader proposes. The lease and
+ * the clock of this node only decide how soon another node may take over, and when this one stops
+ * doing what only a leader does.
  *
- *   no lease -> grant -> follower -> campaign -> leader -> (lease ended, or the log names another) -> follower
+ * no lease -> grant -> follower -> campaign -> leader -> (lease ended or other leader) -> follower
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
   #lease: Lease | null = null;
-  /** By the clock of the runtime: until then the lease cannot have ended. */
+  /** The lease cannot have ended before this time, by the clock of the runtime. */
   #validUntil = 0;
   #term: (Term & { readonly end: AbortController }) | null = null;
   #announced = false;
   #hasLeft = false;
   #leaderlessSince: number | null = null;
-  /** Of the last leader whose machine has accepted a connection. */
+  /** Id of the last leader whose machine accepted a connection. */
   #seenAlive: string | null = null;
-  /** Another process has this node's name. */
+  /** Whether another process has this node's name. */
   nameIsTaken = false;
 
   constructor(parts: LeadershipParts) {
@@ -77,7 +78,7 @@ export class Leadership {
     this.#endTerm();
   }
 
-  /** Ends a term that cannot go on, so that another node may lead at once. */
+  /** Ends a term that cannot continue, so that another node may lead at once. */
   async resign(term: Term): Promise<void> {
     if (this.#term?.epoch !== term.epoch) return;
     const lease = this.#lease;
@@ -86,7 +87,7 @@ export class Leadership {
     if (lease !== null) await this.#parts.log.revokeLease(lease.id);
   }
 
-  /** Frees the name of this node and its leadership, for good. */
+  /** Gives up the name and the leadership of this node for good. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
     const lease = this.#lease;
@@ -121,7 +122,10 @@ export class Leadership {
     await this.#replaceDead(state, lease);
   }
 
-  /** @returns false: another process has the name. A node that had it goes on when it cannot say so again. */
+  /**
+   * @returns false: another process has the name. A node that had the name continues when it cannot
+   *   announce itself again
+   */
   async #announce(lease: Lease): Promise<boolean> {
     try {
       this.nameIsTaken = !(await this.#parts.announce(lease));
@@ -139,7 +143,10 @@ export class Leadership {
     return state;
   }
 
-  /** A node that has to catch up leaves the others time to lead; one that needs a checkpoint for that does not lead. */
+  /**
+   * A node that has to catch up lets the others lead first. A node that needs a checkpoint to catch
+   * up does not lead.
+   */
   #mayLead({ head, settings }: LogState): boolean {
     const { runtime, leaseMs } = this.#parts;
     const applied = this.#parts.applied();
@@ -159,8 +166,9 @@ export class Leadership {
   }
 
   /**
-   * Frees the place of a leader whose machine says that nobody listens any more, where somebody did before: a URL that
-   * nobody can reach proves nothing. Should that be wrong, the log still refuses what that leader proposes.
+   * Ends the lease of a leader whose machine says that no process listens any more, if one listened
+   * before. A URL that was never reachable proves nothing. If this is wrong, the log still refuses
+   * what that leader proposes.
    */
   async #replaceDead({ leader }: LogState, lease: Lease): Promise<void> {
     const { log, runtime } = this.#parts;

@@ -1,7 +1,7 @@
 /**
- * One node of a cluster: what the rest of the server sees of it (docs/design/cluster.md).
+ * One node of a cluster, as the rest of the server sees it (docs/design/cluster.md).
  *
- * Everything that is outside comes in as an interface: the log, the object store, the replica, the machine.
+ * Everything external is an interface: the log, the object store, the replica, the machine.
  */
 import { setMaxListeners } from 'node:events';
 import { appendSurely } from './appender.ts';
@@ -38,27 +38,36 @@ import type { LocalFile, Replica } from './replica.ts';
 import { type Runtime, Serial } from './runtime.ts';
 import { epochOf, RECORD_BYTES_MAX, Transfers } from './transfers.ts';
 
-/** Larger records are objects. etcd refuses requests of more than 1.5 MiB, and the JSON gateway makes 4 bytes of 3. */
+/**
+ * Larger records are stored as objects. etcd refuses requests of more than 1.5 MiB, and its JSON
+ * gateway encodes 3 bytes as 4.
+ */
 export const INLINE_BYTES_MAX = 256 * 1024;
-/** Bytes of records that are objects after which the leader writes a checkpoint: a new node reads them all. */
+/**
+ * After this many bytes of records stored as objects, the leader writes a checkpoint, because a new
+ * node reads all of them.
+ */
 const CHECKPOINT_RECORD_BYTES = 512 * 1024 * 1024;
-/** Bytes of entries after which the leader writes a checkpoint, and at which it refuses writes until that succeeds. */
+/**
+ * After this many bytes of entries the leader writes a checkpoint, and refuses writes until that
+ * succeeds.
+ */
 const CHECKPOINT_LOG_BYTES = 24 * 1024 * 1024;
 const LOG_BYTES_MAX = 60 * 1024 * 1024;
 const MAINTENANCE_MS = 2000;
 const ANNOUNCE_MS = 5000;
-/** For the commits that are under way when a node is stopped. */
+/** How long a stop waits for the commits under way, ms. */
 const STOP_MS = 3000;
 const START_RETRY_MS = 500;
 
 export interface NodeOptions {
   readonly name: string;
   readonly url: string;
-  /** Differs from that of every other process, of this node as well. */
+  /** Differs from the token of every other process, including earlier ones of this node. */
   readonly token: string;
-  /** Of the master key. */
+  /** Digest of the master key. */
   readonly keyDigest: string;
-  /** The data of this node is the beginning of a new cluster. */
+  /** Whether the data of this node is the beginning of a new cluster. */
   readonly join: boolean;
   readonly leaseMs: number;
   readonly retentionMs: number;
@@ -76,10 +85,10 @@ export interface NodeParts {
   readonly runtime: Runtime;
 }
 
-/** A commit that is ready but for its place in the log. */
+/** A commit that is complete except for its sequence in the log. */
 export interface Proposal {
   readonly database: string;
-  /** From `upload`. */
+  /** Returned by `upload`. */
   readonly files: readonly FileRef[];
   readonly delta: Buffer;
 }
@@ -88,7 +97,7 @@ export interface Proposal {
 export type Route =
   | { readonly kind: 'here' }
   | { readonly kind: 'forward'; readonly url: string }
-  /** 503 `no_leader`. */
+  /** Reported as 503 `no_leader`. */
   | { readonly kind: 'no_leader'; readonly retryAfterSeconds: number };
 
 export class ClusterNode {
@@ -100,16 +109,16 @@ export class ClusterNode {
   readonly #leadership: Leadership;
   readonly #checkpoints: Checkpoints;
   readonly #commits = new Serial();
-  /** The term in which this node has applied all that leaders before it wrote. */
+  /** The term in which this node has applied everything that earlier leaders wrote. */
   #ready: Term | null = null;
   #leader: Leader | null = null;
   #format: number;
-  /** Of the log since the newest checkpoint. */
+  /** Bytes of entries in the log since the newest checkpoint. */
   #logBytes = 0;
-  /** Of records that are objects, likewise. */
+  /** Bytes of records stored as objects since then. */
   #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
-  /** When this node last had all that was in the log, by the clock of the runtime. */
+  /** When this node last had everything in the log, by the clock of the runtime. */
   #currentAt: number;
   #announced = { id: '', at: 0 };
   #running: Promise<unknown> | null = null;
@@ -120,7 +129,7 @@ export class ClusterNode {
     this.#parts = parts;
     const { log, blobs, replica, runtime } = parts;
     const { signal } = this.#stop;
-    // Each request that waits listens to it.
+    // Each waiting request adds a listener.
     setMaxListeners(0, signal);
     const { leaseMs, retentionMs, name, url, formatMax = FORMAT_MAX } = options;
     this.#format = FORMAT_MIN;
@@ -139,14 +148,14 @@ export class ClusterNode {
     });
   }
 
-  // --- Life -----------------------------------------------------------------------------------------
+  // --- Life --------------------------------------------------------------------------------------
 
-  /** Joins the cluster, or founds it. Throws `RefusedError` where this node does not fit. */
+  /** Joins the cluster, or founds it. Throws `RefusedError` when this node does not fit. */
   async start(): Promise<void> {
     const { log, replica } = this.#parts;
     let state = await this.#patiently(() => log.state());
     if (state.identity === null) await this.#found();
-    // Before the state is read: see `#raiseFormat`.
+    // Must precede the read of the state: see `#raiseFormat`.
     const { name, formatMax = FORMAT_MAX } = this.#options;
     await this.#patiently(() => log.register(name, formatMax));
     state = await this.#patiently(() => log.state());
@@ -166,7 +175,8 @@ export class ClusterNode {
     }
     const head = replica.isEmpty ? 0 : 1;
     const id = replica.cluster ?? this.#options.token;
-    // Before the log says so: otherwise a crash in between would leave a cluster whose data nobody has.
+    // Must precede the entry in the log: otherwise a crash in between would leave a cluster whose
+    // data no node has.
     if (head === 1 && replica.cluster === null) await replica.adopt(id, 1);
     await this.#patiently(() => log.found({ id, keyDigest: this.#options.keyDigest }, head));
   }
@@ -192,7 +202,7 @@ export class ClusterNode {
     }
   }
 
-  /** Repeats an operation that does no harm when it happens twice. */
+  /** Retries an operation that is safe to repeat. */
   async #patiently<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -204,7 +214,10 @@ export class ClusterNode {
     }
   }
 
-  /** Ends what is under way if that is soon, then leadership, so that another node takes over, and all work. */
+  /**
+   * Waits briefly for commits under way, then gives up leadership, so that another node takes over,
+   * and ends all work.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const drained = this.#commits.run(async () => {});
@@ -214,9 +227,11 @@ export class ClusterNode {
     await this.#running;
   }
 
-  // --- Writing --------------------------------------------------------------------------------------
+  // --- Writing -----------------------------------------------------------------------------------
 
-  /** @param isForwarded another node has sent the request here: it goes no further */
+  /**
+   * @param isForwarded another node has sent the request here, so it must not be forwarded again
+   */
   route(isForwarded: boolean): Route {
     if (this.#readyTerm() !== null && !this.#isStopping) return { kind: 'here' };
     const leader = this.#leader;
@@ -226,14 +241,14 @@ export class ClusterNode {
     return { kind: 'no_leader', retryAfterSeconds: 1 };
   }
 
-  /** Of the present term, while this node may write. */
+  /** Epoch of the present term while this node may write, else null. */
   get epochLed(): Epoch | null {
     return this.#readyTerm()?.epoch ?? null;
   }
 
   /**
-   * Stores files that a commit is about to name. Throws `NoLeaderError`, or what the object store says. Call `release`
-   * when the commit does not follow.
+   * Stores files that a commit is about to name. Throws `NoLeaderError`, or the error of the object
+   * store. Call `release` if the commit does not follow.
    */
   async upload(files: readonly Omit<LocalFile, 'database' | 'kind'>[]): Promise<FileRef[]> {
     const { epoch } = this.#demandTerm();
@@ -255,11 +270,13 @@ export class ClusterNode {
   }
 
   /**
-   * Adds a commit to the log and applies it here. Commits happen one after the other.
+   * Adds a commit to the log and applies it here. Commits run one after the other. Throws
+   * `NoLeaderError` or `WritesRefusedError`: nothing was written. Throws `OutcomeUnknownError`: the
+   * commit may be in the log, and is then applied like any other record.
    *
-   * @param build called once everything before is applied here; what it throws is passed on, and nothing has happened
-   * @returns the sequence. Throws `NoLeaderError` or `WritesRefusedError`: nothing was written. `OutcomeUnknownError`:
-   * it may be in the log, and will then be applied like any other record
+   * @param build called once all earlier records are applied here; what it throws is passed on, and
+   *   nothing has happened
+   * @returns the sequence of the commit
    */
   async commit(build: () => Proposal | Promise<Proposal>): Promise<Sequence> {
     if (this.#isStopping) throw new NoLeaderError('This node is stopping');
@@ -285,7 +302,7 @@ export class ClusterNode {
       }
       this.#logBytes += entry.body.length;
       this.#recordBytes += body.kind === 'ref' ? body.size : 0;
-      // Whoever cannot apply what it leads must not lead. Its own watch brings the entry again.
+      // A node that cannot apply its own records must not lead. Its watch delivers the entry again.
       const applying = this.#follower.take(entry, record);
       await applying.catch(() => this.#leadership.resign(term).catch(() => {}));
       await this.#follower.reached(sequence, this.#stop.signal);
@@ -294,7 +311,10 @@ export class ClusterNode {
     });
   }
 
-  /** @param blobs what the entry names: where its fate is not known, they stay reserved for it */
+  /**
+   * @param blobs objects that the entry names; they stay reserved for it while its outcome is not
+   *   known
+   */
   async #append(entry: Entry, { epoch }: Term, blobs: readonly BlobName[]): Promise<boolean> {
     const { log, runtime } = this.#parts;
     try {
@@ -333,14 +353,17 @@ export class ClusterNode {
     return term;
   }
 
-  // --- Reading --------------------------------------------------------------------------------------
+  // --- Reading -----------------------------------------------------------------------------------
 
-  /** The last record that reads of this node see. */
+  /** The last record that reads on this node see. */
   get applied(): Sequence {
     return this.#follower.applied;
   }
 
-  /** @returns false: the time passed, or `signal` was given, before the record was applied here */
+  /**
+   * @returns false when the time has passed or `signal` was given before the record was applied
+   *   here
+   */
   async waitFor(sequence: Sequence, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.applied >= sequence || signal.aborted) return this.applied >= sequence;
     const end = new AbortController();
@@ -353,12 +376,15 @@ export class ClusterNode {
     return this.applied >= sequence;
   }
 
-  /** How long ago this node last had all that was in the log. Grows while the log cannot be reached. */
+  /**
+   * How long ago this node last had everything in the log, ms. Grows while the log cannot be
+   * reached.
+   */
   get lagMs(): number {
     return Math.max(0, this.#parts.runtime.elapsed() - this.#currentAt);
   }
 
-  /** What `GET /cluster` shows. Without the log a node knows itself alone. */
+  /** The state that `GET /cluster` shows. If the log cannot be reached, it lists only this node. */
   async status(): Promise<ClusterStatus> {
     const running = await this.#parts.log.members().then(
       (members) => members.running,
@@ -397,7 +423,7 @@ export class ClusterNode {
     return { name, url, formatMax, applied: this.applied, lagMs: this.lagMs, bytesToFetch };
   }
 
-  /** Not with each heartbeat: the log keeps every announcement. */
+  /** Not with each heartbeat, because the log keeps every announcement. */
   async #announce(lease: Lease): Promise<boolean> {
     const now = this.#parts.runtime.elapsed();
     const { id, at } = this.#announced;
@@ -408,7 +434,7 @@ export class ClusterNode {
     return true;
   }
 
-  // --- Leading --------------------------------------------------------------------------------------
+  // --- Leading -----------------------------------------------------------------------------------
 
   async #lead(term: Term): Promise<void> {
     await this.#follower.reached(term.head, term.signal);
@@ -466,8 +492,9 @@ export class ClusterNode {
   }
 
   /**
-   * Writes newer records once all members read them. A node registers its format and then reads the settings; the
-   * leader requires a format and then reads the members, in its next round. So one of both sees the other.
+   * Raises the format of records once all members read the newer one. A node registers its format
+   * and then reads the settings. The leader requires a format and then, in its next round, reads
+   * the members. So at least one of them sees the other.
    */
   async #raiseFormat(settings: LogSettings, epoch: Epoch): Promise<void> {
     const { formats } = await this.#parts.log.members();
@@ -486,6 +513,6 @@ export interface ClusterStatus {
   readonly leader: Leader | null;
   readonly head: Sequence;
   readonly nodes: readonly Member[];
-  /** Why this node applies nothing at present. */
+  /** Why this node can apply no records at present. */
   readonly fault: string | null;
 }

@@ -1,8 +1,8 @@
 /**
- * What the object store holds of a cluster.
+ * The objects of a cluster in the object store:
  *
- *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: which objects make up all data as of that sequence
- *   archive/<first>-<last>-<epoch>-...   the entries between two checkpoints, for recovery to a point in time
+ *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: the objects with all data as of the sequence
+ *   archive/<first>-<last>-<epoch>-...   entries between two checkpoints, for recovery to a point in time
  *   files/<epoch>-...                    files of databases, copies of databases, large records
  */
 import type { BlobName, Blobs } from './blobs/blobs.ts';
@@ -17,12 +17,12 @@ export const FILES = 'files/';
 
 const BYTES_MAX = 256 * 1024 * 1024;
 
-/** Throws `BlobMissingError`, `DamagedError`, or what the object store says. */
+/** Throws `BlobMissingError`, `DamagedError`, or the error of the object store. */
 export async function loadCheckpoint(blobs: Blobs, blob: BlobName): Promise<Checkpoint> {
   return decodeCheckpoint(await load(blobs, blob));
 }
 
-/** Null: it is missing, or damaged. */
+/** Returns null when the checkpoint is missing or damaged. */
 export async function loadIfWhole(blobs: Blobs, blob: BlobName): Promise<Checkpoint | null> {
   try {
     return await loadCheckpoint(blobs, blob);
@@ -59,7 +59,7 @@ async function load(blobs: Blobs, blob: BlobName): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** The first, and the second sequence in the name of an object. */
+/** Return the first and the second sequence in the name of an object. */
 export function firstOf(name: BlobName): Sequence {
   return Number.parseInt(name.split(/[/-]/)[1]!, 16);
 }

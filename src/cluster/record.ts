@@ -1,22 +1,26 @@
 /**
  * The records of the log and their bytes (docs/format.md).
  *
- * A record is one commit of one database: a delta of LMDB records and the new files that it names. The delta is opaque
- * here: `delta.ts` writes and reads it for the store, the engine does for an index. Both use the same bytes.
+ * A record is one commit of one database: a delta of LMDB records, and the new files that it names.
+ * The delta is opaque here. `delta.ts` reads and writes it for the store, and the engine does so
+ * for an index; both use the same format.
  *
- * An entry is what the log holds: the record itself, or where an object holds it.
+ * An entry is what the log holds: the record itself, or the name of the object that holds it.
  */
 import { ByteReader, ByteWriter, SHA256_BYTES, sha256 } from './bytes.ts';
 import type { BlobName } from './blobs/blobs.ts';
 import { DamagedError, NewerFormatError } from './errors.ts';
 
-/** Position of a record in the log: 1, 2, 3 and so on. 0: before all records. */
+/** Position of a record in the log, beginning with 1. 0: before all records. */
 export type Sequence = number;
 
-/** Which leader: the revision of its key. Each leader's is greater than those before. */
+/**
+ * Identifies a leader: the revision of its key in etcd. Each leader's epoch is greater than all
+ * before.
+ */
 export type Epoch = number;
 
-/** Formats that this program reads; it writes any of them. */
+/** Formats that this program reads; it can write any of them. */
 export const FORMAT_MIN = 1;
 export const FORMAT_MAX = 1;
 
@@ -25,7 +29,7 @@ const FILES_MAX = 100_000;
 
 /** A file of a database, and the object that holds its bytes. */
 export interface FileRef {
-  /** Of the file, unique in its database. */
+  /** Name of the file, unique in its database. */
   readonly name: string;
   readonly size: number;
   readonly sha256: Buffer;
@@ -36,16 +40,19 @@ export interface CommitRecord {
   readonly format: number;
   readonly sequence: Sequence;
   readonly epoch: Epoch;
-  /** When it was made by the leader's clock, ms since 1970. Orders nothing: it serves recovery to a point in time. */
+  /**
+   * When the leader made the commit by its own clock, ms since 1970. It orders nothing, and serves
+   * recovery to a point in time.
+   */
   readonly at: number;
-  /** `store`, or `index/` and a folder. */
+  /** `store`, or `index/` and the name of a folder. */
   readonly database: string;
   /** New files that the delta names. */
   readonly files: readonly FileRef[];
   readonly delta: Buffer;
 }
 
-/** What the log holds at a sequence. */
+/** The content of the log at a sequence. */
 export interface Entry {
   readonly sequence: Sequence;
   readonly body: Buffer;
@@ -83,7 +90,7 @@ export function decodeFiles(reader: ByteReader): FileRef[] {
   }));
 }
 
-/** All of a record but its seal: the delta is not copied. */
+/** Returns all of a record but its seal, without copying the delta. */
 export function recordPieces(record: CommitRecord): [head: Buffer, delta: Buffer] {
   const writer = new ByteWriter();
   writer.raw(RECORD_MARK).number(record.format);
@@ -102,8 +109,9 @@ export function encodeRecord(record: CommitRecord): Buffer {
 }
 
 /**
- * Throws `DamagedError`, or `NewerFormatError`.
- * @param isChecked the bytes are those that were stored: their checksum takes time
+ * Throws `DamagedError` or `NewerFormatError`.
+ * @param isChecked the bytes were already compared with what was stored; verifying the checksum
+ *   takes time
  */
 export function decodeRecord(
   bytes: Buffer,
@@ -155,7 +163,7 @@ export function decodeBody(bytes: Buffer): EntryBody {
   return ref;
 }
 
-/** Whether the record of the entry is an object. */
+/** Whether the record of the entry is stored as an object. */
 export function isRef({ body }: Entry): boolean {
   return body[0] === KIND_REF;
 }
@@ -167,8 +175,8 @@ export function blobsOfEntry({ files }: CommitRecord, body: EntryBody): BlobName
 }
 
 /**
- * The record of an entry of the log.
- * @param object the bytes that a reference names, checked against it
+ * Returns the record of an entry of the log.
+ * @param object the bytes of the object that a reference names, checked against the reference
  */
 export async function recordOf(
   entry: Entry,

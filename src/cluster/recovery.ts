@@ -1,6 +1,7 @@
 /**
- * Recovery to a point in time, from the object store alone: the newest checkpoint before that point, then the archived
- * entries up to it. What came after the newest checkpoint is in the log, and not recovered here.
+ * Recovery to a point in time from the object store alone: installs the newest checkpoint before
+ * that point, then applies the archived entries up to it. Entries after the newest checkpoint are
+ * in the log and are not recovered.
  */
 import type { Blobs } from './blobs/blobs.ts';
 import { BlobMissingError, DamagedError, RefusedError } from './errors.ts';
@@ -9,13 +10,14 @@ import { type CommitRecord, type Entry, recordOf, type Sequence } from './record
 import type { Replica } from './replica.ts';
 import { Transfers } from './transfers.ts';
 
-/** The last record that counts, or the last moment, ms since 1970 by the clocks of the leaders. */
+/** The last record to recover, or the last time, ms since 1970 by the clocks of the leaders. */
 export type RecoveryTarget = { readonly sequence: Sequence } | { readonly at: number };
 
 /**
- * Brings an empty replica to a point in time.
- * @returns the last record that it holds. Throws `RefusedError` when no checkpoint is kept that is old enough, or when
- * the sequence is beyond the newest one; `DamagedError` or `BlobMissingError` when an object is not whole
+ * Brings an empty replica to a point in time. Throws `RefusedError` when no kept checkpoint is old
+ * enough, or when the sequence is beyond the newest one; `DamagedError` or `BlobMissingError` when
+ * an object is damaged or missing.
+ * @returns the last record that the replica holds
  */
 export async function recover(
   blobs: Blobs,
@@ -50,7 +52,7 @@ async function install(
         await transfers.fetchFiles(database, [...copies, ...files]);
       }
     } catch (error) {
-      // Of a leader that was replaced before its checkpoint counted: an older one serves as well.
+      // The leader was replaced before its checkpoint counted. An older checkpoint serves as well.
       if (!(error instanceof BlobMissingError || error instanceof DamagedError)) throw error;
       continue;
     }
@@ -66,7 +68,7 @@ function isBeyond(
   return 'sequence' in target ? sequence > target.sequence : at > target.at;
 }
 
-/** The archived entries from `from` on, without a gap. */
+/** The archived entries beginning with `from`, without a gap. */
 async function* archived(blobs: Blobs, from: Sequence): AsyncGenerator<Entry, undefined> {
   const names = await blobs.list(ARCHIVE);
   let next = from;

@@ -1,14 +1,16 @@
-/** What the cluster needs of the machine. A simulation brings its own. */
+/** The parts of the machine that the cluster uses. A simulation provides its own. */
 export interface Runtime {
   /** Ms since 1970; may jump. */
   now(): number;
-  /** Ms that have passed since some moment. */
+  /** Monotonic time, ms since an arbitrary moment. */
   elapsed(): number;
   /** Resolves after `ms`, or at the signal. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** From 0 up to 1. */
+  /** A random number from 0 up to but not including 1. */
   random(): number;
-  /** Whether a process listens at the URL of a node. `dead`: the machine has refused the connection. */
+  /**
+   * Whether a process listens at the URL of a node. `dead`: the machine has refused the connection.
+   */
   probe(url: string): Promise<'alive' | 'dead' | 'unknown'>;
   log(message: string): void;
 }
@@ -24,7 +26,7 @@ export class Serial {
   }
 }
 
-/** At most `max` tasks run at a time. */
+/** Runs at most `max` tasks at a time. */
 export class Limit {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -3,7 +3,7 @@ import type { Runtime } from './runtime.ts';
 
 const PROBE_MS = 1000;
 
-/** The machine that the process runs on. */
+/** The runtime of the machine that the process runs on. */
 export function systemRuntime(log: (message: string) => void): Runtime {
   return {
     now: () => Date.now(),
@@ -25,7 +25,10 @@ export function systemRuntime(log: (message: string) => void): Runtime {
   };
 }
 
-/** Connects and sends nothing. A machine refuses a connection to a port that no process listens at. */
+/**
+ * Connects without sending anything. A machine refuses a connection to a port that no process
+ * listens on.
+ */
 function probe(url: string): Promise<'alive' | 'dead' | 'unknown'> {
   const { hostname, port, protocol } = new URL(url);
   const socket = connect({

@@ -6,15 +6,15 @@ import type { Epoch, FileRef, RecordRef } from './record.ts';
 import type { Replica } from './replica.ts';
 import { Limit } from './runtime.ts';
 
-/** Files that are fetched, and that are uploaded, at a time. */
+/** Maximum number of files fetched at a time, and of files uploaded at a time. */
 const TRANSFERS_MAX = 4;
 
-/** Larger records are refused: one is held in memory. */
+/** Larger records are refused, because a record is held in memory. */
 export const RECORD_BYTES_MAX = 256 * 1024 * 1024;
 
 const FILES_PREFIX = 'files/';
 
-/** Moves files between this node and the object store, and checks them on the way. */
+/** Transfers files between this node and the object store, and checks them on the way. */
 export class Transfers {
   readonly #blobs: Blobs;
   readonly #replica: Replica;
@@ -27,7 +27,9 @@ export class Transfers {
   #named = 0;
   #bytesToFetch = 0;
 
-  /** @param token differs from that of every other process, of this node as well */
+  /**
+   * @param token differs from the token of every other process, including earlier ones of this node
+   */
   constructor(blobs: Blobs, replica: Replica, token: string) {
     this.#blobs = blobs;
     this.#replica = replica;
@@ -44,8 +46,8 @@ export class Transfers {
   }
 
   /**
-   * Stores content under a name that was never used before: a request that is late, such as the removal of an old
-   * object, cannot meet a new one. The name holds the epoch: see `Checkpoints`.
+   * Stores content under a name that was never used before, so a late request, such as the removal
+   * of an old object, cannot affect a new one. The name holds the epoch: see `Checkpoints`.
    */
   upload(source: BlobSource, epoch: Epoch): Promise<BlobName> {
     const blob = `${FILES_PREFIX}${hex(epoch)}-${this.token}-${++this.#named}`;
@@ -61,12 +63,12 @@ export class Transfers {
     });
   }
 
-  /** The log names them, or nobody ever will. */
+  /** Ends the reservation of objects: the log now names them, or nothing ever will. */
   settle(names: Iterable<BlobName>): void {
     for (const name of names) this.#pending.delete(name);
   }
 
-  /** @param pieces of the record, without its seal */
+  /** @param pieces the record without its seal */
   async uploadRecord(pieces: readonly Buffer[], epoch: Epoch): Promise<RecordRef> {
     const source = await sealed(pieces);
     const blob = await this.upload(piecesSource(source), epoch);
@@ -84,7 +86,7 @@ export class Transfers {
     return bytes;
   }
 
-  /** Puts files in their places that are not there. */
+  /** Fetches the files that do not exist here. */
   async fetchFiles(database: string, files: readonly FileRef[]): Promise<void> {
     await Promise.all(files.map((file) => this.#fetch(database, file)));
   }
@@ -109,7 +111,7 @@ export class Transfers {
   }
 }
 
-/** The epoch of the leader that has stored an object. Null: the object is none of a cluster. */
+/** The epoch of the leader that stored an object. Null: the object does not belong to a cluster. */
 export function epochOf(blob: BlobName): Epoch | null {
   const match =
     /^(?:files\/|checkpoints\/[0-9a-f]{16}-|archive\/[0-9a-f]{16}-[0-9a-f]{16}-)([0-9a-f]{16})-/.exec(
@@ -118,12 +120,15 @@ export function epochOf(blob: BlobName): Epoch | null {
   return match === null ? null : Number.parseInt(match[1]!, 16);
 }
 
-/** Numbers in names of objects: names sort as numbers do. */
+/** Formats numbers in names of objects such that names sort as the numbers do. */
 export function hex(value: number): string {
   return value.toString(16).padStart(16, '0');
 }
 
-/** Passes on the content of an object; throws `DamagedError` where it is not what was stored, at its end at the latest. */
+/**
+ * Passes on the content of an object. Throws `DamagedError`, at its end at the latest, if it is not
+ * what was stored.
+ */
 async function* checked(
   content: AsyncIterable<Uint8Array>,
   blob: BlobName,

@@ -1,12 +1,12 @@
 /**
- * Where bytes are kept that all nodes share: files of segments, large records, checkpoints.
+ * Storage that all nodes share: files of segments, large records, checkpoints.
  *
- * An object is written once and never changed. Its name is never used for another content, so a request that arrives
- * late, or twice, does no harm.
+ * An object is written once and never changed. Its name is never used for other content, so a
+ * request that arrives late or twice does no harm.
  */
 export type BlobName = string;
 
-/** The content of an object; read again from the beginning when an upload is repeated. */
+/** The content of an object; read again from the beginning when an upload is retried. */
 export interface BlobSource {
   readonly size: number;
   readonly sha256: Buffer;
@@ -14,13 +14,16 @@ export interface BlobSource {
 }
 
 export interface Blobs {
-  /** Resolves once the object is durable, whole, and visible to every node. May be repeated with the same content. */
+  /**
+   * Resolves once the object is durable, complete, and visible to every node. You may repeat it
+   * with the same content.
+   */
   put(name: BlobName, source: BlobSource): Promise<void>;
-  /** Throws `BlobMissingError`. Who reads checks size and checksum. */
+  /** Throws `BlobMissingError`. The reader checks size and checksum. */
   get(name: BlobName): AsyncIterable<Uint8Array>;
   /** All names that begin with `prefix`, ascending. */
   list(prefix: string): Promise<BlobName[]>;
-  /** No error when there is none. */
+  /** Deletes an object. No error when it does not exist. */
   delete(name: BlobName): Promise<void>;
 }
 

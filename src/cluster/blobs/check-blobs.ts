@@ -6,8 +6,8 @@ import { type BlobName, type Blobs, bufferSource } from './blobs.ts';
 const BYTES = 100_000;
 
 /**
- * Finds out by trying whether an object store honours what the cluster relies on. Throws `RefusedError` with the
- * property that it does not have, or what the store says when it cannot be reached.
+ * Tests whether an object store has the properties that the cluster relies on. Throws
+ * `RefusedError` with the missing property, or the error of the store when it cannot be reached.
  * @param token part of the names of the objects that are stored and removed
  */
 export async function checkBlobs(blobs: Blobs, token: string): Promise<void> {

@@ -10,7 +10,10 @@ import type { BlobName, Blobs, BlobSource } from './blobs.ts';
 const UPLOADS = '.uploads';
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 
-/** Objects as files of a folder, which all nodes see: on one machine, or a network file system with atomic renames. */
+/**
+ * Objects as files of a folder that all nodes see: on one machine, or a network file system with
+ * atomic renames.
+ */
 export class DirectoryBlobs implements Blobs {
   readonly #dir: string;
 
@@ -71,14 +74,14 @@ export class DirectoryBlobs implements Blobs {
     }
   }
 
-  /** Names come from the log as well: none leads out of the folder. */
+  /** Names also come from the log, so a name must not lead out of the folder. */
   #path(name: BlobName): string {
     if (!NAME.test(name)) throw new BlobMissingError(name);
     return join(this.#dir, name);
   }
 }
 
-/** Durable once it resolves. */
+/** Writes a file, which is durable once this resolves. */
 async function write(path: string, source: BlobSource): Promise<void> {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -2,7 +2,10 @@ import { type Io, reliableIo } from '../io.ts';
 import { BlobMissingError } from '../errors.ts';
 import type { BlobName, Blobs, BlobSource } from './blobs.ts';
 
-/** Objects in memory. Nodes of one process share `objects`, and each has an `io` that may misbehave. */
+/**
+ * Objects in memory. Nodes of one process share `objects`, and each has an `io` that may inject
+ * faults.
+ */
 export class MemoryBlobs implements Blobs {
   readonly #objects: Map<BlobName, Buffer>;
   readonly #io: Io;

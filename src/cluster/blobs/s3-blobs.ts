@@ -1,6 +1,7 @@
 /**
- * Objects of a bucket with the S3 API, through the one outbound client. Requests are signed by `aws4fetch`, which is
- * loaded when it is needed. A signature covers the SHA-256 of the content, so the store refuses an upload that is torn.
+ * Objects of a bucket with the S3 API, through the shared outbound client. Requests are signed by
+ * `aws4fetch`, which is loaded on demand. A signature covers the SHA-256 of the content, so the
+ * store refuses a torn upload.
  */
 import type { AwsV4Signer } from 'aws4fetch';
 import type { OutboundClient, OutboundStream } from '../../outbound/outbound-client.ts';
@@ -10,18 +11,21 @@ import { BlobMissingError, UnavailableError } from '../errors.ts';
 import type { BlobName, Blobs, BlobSource } from './blobs.ts';
 
 const TIMEOUT_MS = 15_000;
-/** Slower uploads are given up. */
+/** Uploads slower than this are aborted. */
 const BYTES_PER_MS_MIN = 256;
-/** Larger objects are uploaded in parts of this size, each of them held in memory. */
+/** Larger objects are uploaded in parts of this size. Each part is held in memory. */
 const PART_BYTES = 16 * 1024 * 1024;
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 
 export interface S3Options {
-  /** Of the service, `https://s3.eu-central-1.amazonaws.com`. The bucket is a part of the path. */
+  /**
+   * URL of the service, such as `https://s3.eu-central-1.amazonaws.com`. The bucket is part of the
+   * path.
+   */
   readonly endpoint: string;
   readonly bucket: string;
-  /** Before each name; empty, or ending with a slash. */
+  /** Prefix of each name; empty, or ending with a slash. */
   readonly prefix: string;
   readonly region: string;
   readonly accessKeyId: string;
@@ -31,7 +35,7 @@ export interface S3Options {
 
 interface Request {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** Within the bucket; empty for the bucket. */
+  /** Name within the bucket; empty for the bucket itself. */
   readonly name: BlobName;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
@@ -90,7 +94,7 @@ export class S3Blobs implements Blobs {
     await this.#fetch({ method: 'DELETE', name });
   }
 
-  /** In parts, which become an object together or not at all. */
+  /** Uploads in parts, which become an object together or not at all. */
   async #putParts(name: BlobName, source: BlobSource): Promise<void> {
     const begun = await this.#fetch({ method: 'POST', name, query: { uploads: '' } });
     const [uploadId] = elements(begun, 'UploadId');
@@ -116,7 +120,7 @@ export class S3Blobs implements Blobs {
         ...{ method: 'POST', name, query: { uploadId }, body },
         ...{ size: body.length, sum: sha256(body) },
       });
-      // It may fail after its status was sent.
+      // The request may fail after the store has sent its status.
       const [code] = elements(done, 'Code');
       if (code !== undefined) throw new UnavailableError(`The object store answers ${code}`);
     } catch (error) {
@@ -125,7 +129,7 @@ export class S3Blobs implements Blobs {
     }
   }
 
-  /** The text of an answer. Throws where its status is none of success. */
+  /** Returns the text of a response. Throws unless its status is a success. */
   async #fetch(request: Request): Promise<string> {
     const stream = await this.#send(request);
     if (stream.status === 404 && request.method === 'DELETE') {
@@ -165,7 +169,7 @@ export class S3Blobs implements Blobs {
 
 const EMPTY_SUM = sha256();
 
-/** Pieces of equal size but for the last one. */
+/** Pieces of equal size, except the last one. */
 async function* parts(source: BlobSource): AsyncGenerator<Buffer, undefined> {
   let pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -201,7 +205,9 @@ async function textOf(stream: OutboundStream): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** What the store says of a failure, but for its message, which may repeat what was sent. */
+/**
+ * Describes a failure as the store reports it, without its message, which may repeat what was sent.
+ */
 async function refusal(stream: OutboundStream, name: BlobName): Promise<UnavailableError> {
   const [code = ''] = elements(await textOf(stream), 'Code');
   const reason = /^[A-Za-z0-9]{1,64}$/.test(code) ? code : 'no reason';
@@ -214,7 +220,7 @@ function outcomeOf(error: unknown): unknown {
   return error instanceof OutboundError ? new UnavailableError(error.message) : error;
 }
 
-/** The texts of the elements of a name, in order. */
+/** The texts of all elements with this name, in order. */
 function elements(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'));
   return [...found].map((match) => unescaped(match[1]!));

@@ -1,17 +1,18 @@
 /**
- * The calls of etcd that the log needs, over its JSON gateway (versions 3.4 and later), through the one outbound client.
- * Keys and values are base64 in JSON, numbers of 64 bits are texts, and fields of their default value are left out.
+ * The calls of etcd that the log needs, over its JSON gateway (versions 3.4 and later), through the
+ * shared outbound client. In the JSON, keys and values are base64, 64-bit numbers are strings, and
+ * fields with their default value are omitted.
  */
 import type { OutboundResponse, OutboundClient } from '../../outbound/outbound-client.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { RefusedError, UnavailableError } from '../errors.ts';
 
 const TIMEOUT_MS = 3000;
-/** A watch of which nothing happens is silent: the heartbeat of the node notices when it is dead. */
+/** A watch without events is silent. The heartbeat of the node notices when it is dead. */
 const WATCH_IDLE_MS = 24 * 3600 * 1000;
 const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 
-/** Codes of gRPC. */
+/** gRPC codes. */
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
@@ -19,7 +20,7 @@ const EXHAUSTED = 8;
 const UNAUTHENTICATED = 16;
 
 export interface EtcdOptions {
-  /** `http://10.0.0.1:2379`, of each member. */
+  /** URL of each member, such as `http://10.0.0.1:2379`. */
   readonly endpoints: readonly string[];
   readonly user?: { readonly name: string; readonly password: string } | undefined;
 }
@@ -27,14 +28,14 @@ export interface EtcdOptions {
 export interface KeyValue {
   readonly key: Buffer;
   readonly value: Buffer;
-  /** The revision in which the key was made. */
+  /** The revision in which the key was created. */
   readonly created: number;
 }
 
-/** etcd has refused a call, and so has done nothing. */
+/** etcd has refused a call, so it has changed nothing. */
 export class EtcdRefusal extends UnavailableError {
   readonly isNotFound: boolean;
-  /** The quota is reached, the request is too large, or there are too many. */
+  /** Whether the quota is reached, the request is too large, or there are too many requests. */
   readonly isFull: boolean;
 
   constructor(code: number, message: string) {
@@ -62,7 +63,8 @@ export class EtcdClient {
   }
 
   /**
-   * Throws `EtcdRefusal`; `UnavailableError`: etcd may have done what was asked for, or may do it yet.
+   * Throws `EtcdRefusal`, or `UnavailableError` when etcd may have executed the call or may still
+   * do so.
    */
   async call<T>(path: string, body: object): Promise<T> {
     const answer = await this.#post(path, body);
@@ -82,7 +84,7 @@ export class EtcdClient {
     throw new UnavailableError(`etcd: ${failure.message}`);
   }
 
-  /** The answers of a call that does not end, until `signal`. */
+  /** The responses of a call that stays open until `signal`. */
   async *stream<T>(path: string, body: object, signal: AbortSignal): AsyncGenerator<T, undefined> {
     try {
       const stream = await this.#client.stream({
@@ -116,7 +118,7 @@ export class EtcdClient {
       } catch (error) {
         if (!(error instanceof OutboundError)) throw error;
         this.#rotate();
-        // Nothing was sent: another member may be asked at once.
+        // The request was not sent, so another member can be tried at once.
         const isUnsent = error.failure === 'unreachable';
         if (isUnsent && attempt < this.#options.endpoints.length) continue;
         throw new UnavailableError(error.message);
@@ -184,7 +186,7 @@ function failureOf(text: string): { code: number; message: string } {
   try {
     failure = JSON.parse(text) as Failure;
   } catch {
-    // Of a proxy, for example.
+    // A proxy may send something else, for example.
   }
   const { code = 0, message = 'no reason' } = failure;
   return { code, message };

@@ -29,7 +29,10 @@ import {
   NO_SETTINGS,
 } from './log.ts';
 
-/** Of an answer: entries are below 256 KiB, and gateways before 3.4.17 and 3.5.0 answer 4 MiB at most. */
+/**
+ * Keeps responses small: entries are below 256 KiB, and gateways before 3.4.17 and 3.5.0 respond
+ * with at most 4 MiB.
+ */
 const READ_ENTRIES_MAX = 12;
 
 interface WireKeyValue {
@@ -150,7 +153,8 @@ export class EtcdLog implements Log {
         },
       ],
     );
-    // Removed keys take space until then. A watch that is behind begins again.
+    // Removed keys take space until the history is compacted. A watch that is too far behind starts
+    // again.
     if (succeeded) {
       await this.#client.call('kv/compaction', { revision: String(revision) }).catch(() => {});
     }
@@ -213,7 +217,7 @@ export class EtcdLog implements Log {
     await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
   }
 
-  // --- Requests ---------------------------------------------------------------------------------------
+  // --- Requests ----------------------------------------------------------------------------------
 
   async #read(from: Sequence, count: number): Promise<{ entries: Entry[]; revision: number }> {
     const limit = Math.min(count, READ_ENTRIES_MAX);
@@ -284,7 +288,7 @@ export class EtcdLog implements Log {
   }
 }
 
-/** The same bytes for the same settings: etcd compares them. */
+/** Equal settings give equal bytes, because etcd compares them. */
 function settingsText({ format, formatRequired, checkpoint, floor }: LogSettings): string {
   const ref = checkpoint === null ? null : { sequence: checkpoint.sequence, blob: checkpoint.blob };
   return JSON.stringify({ format, formatRequired, checkpoint: ref, floor });
@@ -306,7 +310,7 @@ function json<T>({ key, value }: KeyValue): T {
   }
 }
 
-/** What is bound to a lease that has ended does not exist. */
+/** etcd reports a lease that has ended as not found. */
 async function unlessNotFound<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;

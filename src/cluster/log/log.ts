@@ -1,8 +1,9 @@
 /**
- * The log: an ordered list of entries, and who may add to it.
+ * The log: an ordered list of entries, and who may append to it.
  *
- * Reads are linearizable: they see every change that was confirmed before they began. `watch` may lag. Each operation
- * throws `UnavailableError` when its outcome is not known: a change may have happened, or may happen yet.
+ * Reads are linearizable: they see every change that was confirmed before they began. `watch` may
+ * lag. Each operation throws `UnavailableError` when its outcome is not known: a change may have
+ * happened, or may still happen.
  */
 import type { BlobName } from '../blobs/blobs.ts';
 import { type Entry, type Epoch, FORMAT_MIN, type Sequence } from '../record.ts';
@@ -11,32 +12,32 @@ export interface Leader {
   readonly node: string;
   readonly url: string;
   readonly epoch: Epoch;
-  /** Without it the leader is none. */
+  /** The leader leads only while it has this lease. */
   readonly lease: string;
 }
 
-/** Where a checkpoint is. */
+/** Refers to a checkpoint. */
 export interface CheckpointRef {
   readonly sequence: Sequence;
   readonly blob: BlobName;
 }
 
-/** What makes a cluster that one and no other. */
+/** Identifies a cluster. */
 export interface Identity {
   readonly id: string;
-  /** Of the master key, which all nodes share. */
+  /** Digest of the master key, which all nodes share. */
   readonly keyDigest: string;
 }
 
-/** What leaders change besides adding entries; replaced as a whole. */
+/** Settings that leaders change; replaced as a whole. */
 export interface LogSettings {
-  /** Of records that leaders write. */
+  /** Format of the records that leaders write. */
   readonly format: number;
-  /** What a node must read to start: `format`, or the one that is about to become it. */
+  /** The format that a node must read in order to start: `format`, or its successor. */
   readonly formatRequired: number;
-  /** The newest one. */
+  /** The newest checkpoint. */
   readonly checkpoint: CheckpointRef | null;
-  /** The first entry that the log still holds, or the one that comes next. */
+  /** The first entry that the log still holds, or the next one if it holds none. */
   readonly floor: Sequence;
 }
 
@@ -44,11 +45,11 @@ export const NO_SETTINGS: LogSettings = {
   ...{ format: FORMAT_MIN, formatRequired: FORMAT_MIN, checkpoint: null, floor: 1 },
 };
 
-/** All of it as of one moment. */
+/** The state of the log at one moment. */
 export interface LogState {
-  /** Null: nobody has founded the cluster. */
+  /** Null: the cluster does not exist yet. */
   readonly identity: Identity | null;
-  /** The last entry; 0: none. */
+  /** Sequence of the last entry; 0: there is none. */
   readonly head: Sequence;
   readonly settings: LogSettings;
   readonly leader: Leader | null;
@@ -60,10 +61,13 @@ export type AppendResult =
   | { readonly kind: 'fenced' }
   /** The sequence does not follow the head. */
   | { readonly kind: 'conflict' }
-  /** The log has no space, or takes no writes at present. This attempt has changed nothing and never will. */
+  /**
+   * The log has no space, or accepts no writes at present. This attempt has changed nothing and
+   * never will.
+   */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** A node as others see it. */
+/** A node as the others see it. */
 export interface Member {
   readonly name: string;
   readonly url: string;
@@ -75,49 +79,61 @@ export interface Member {
 
 export interface Lease {
   readonly id: string;
-  /** At least so long after the last confirmed `keepAlive`, by the clock of the log. */
+  /**
+   * The lease lasts at least this long after the last confirmed `keepAlive`, by the clock of the
+   * log.
+   */
   readonly ttlMs: number;
 }
 
 export interface Log {
   state(): Promise<LogState>;
   /**
-   * Founds the cluster unless it exists; `state` says who did. @param head entries that count as written and trimmed:
-   * 1 when a folder with data is the beginning, which its first checkpoint holds
+   * Founds the cluster unless it exists; `state` tells who did.
+   * @param head number of entries that count as written and trimmed: 1 when the cluster begins with
+   *   a folder of data, which its first checkpoint holds
    */
   found(identity: Identity, head: 0 | 1): Promise<void>;
-  /** At most `count` entries from `from` on. Throws `TrimmedError`. */
+  /** Returns at most `count` entries, beginning with `from`. Throws `TrimmedError`. */
   read(from: Sequence, count: number): Promise<Entry[]>;
-  /** Entries from `from` on, as they come, until `signal`. Throws `TrimmedError`. */
+  /**
+   * Yields entries beginning with `from`, as they arrive, until `signal`. Throws `TrimmedError`.
+   */
   watch(from: Sequence, signal: AbortSignal): AsyncIterable<Entry[]>;
-  /** Adds an entry when `epoch` is the leader's and its sequence follows the head. One atomic step. */
+  /** Appends an entry if `epoch` is the leader's and the sequence follows the head. Atomic. */
   append(entry: Entry, epoch: Epoch): Promise<AppendResult>;
   /**
-   * Replaces the settings when `epoch` is the leader's and they are still `before`, and removes the entries before the
-   * floor. False: nothing has changed.
+   * Replaces the settings if `epoch` is the leader's and they still equal `before`, and removes the
+   * entries before the floor. False: nothing has changed.
    */
   update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean>;
 
   grantLease(ttlMs: number): Promise<Lease>;
-  /** False: the lease has ended. */
+  /** Returns false when the lease has ended. */
   keepAlive(lease: string): Promise<boolean>;
-  /** Also ends the lease of another: of a leader that is known to be dead. No error when it has ended. */
+  /**
+   * Ends a lease, which may be that of another node: a leader that is known to be dead. No error
+   * when it has ended already.
+   */
   revokeLease(lease: string): Promise<void>;
-  /** Makes the holder of the lease the leader if there is none. What became of it is said by `state`. */
+  /** Makes the holder of the lease the leader if there is none. Read `state` for the result. */
   campaign(node: string, url: string, lease: string): Promise<void>;
 
-  /** Says which is the newest format that a node reads, also while it does not run. */
+  /** Records the newest format that a node reads, which also counts while the node does not run. */
   register(name: string, formatMax: number): Promise<void>;
-  /** False: a node of this name is running under another lease. The first call and later ones alike. */
+  /**
+   * Shows the member to the others. False: a node of this name is running under another lease. You
+   * may repeat it.
+   */
   announce(member: Member, lease: string): Promise<boolean>;
   members(): Promise<MemberList>;
-  /** A member that will not return: its format no longer counts. */
+  /** Removes a member that will not return, so that its format no longer counts. */
   forget(name: string): Promise<void>;
 }
 
 export interface MemberList {
-  /** Those that have a lease. */
+  /** Nodes that have a lease. */
   readonly running: readonly Member[];
-  /** The newest format of every member that was ever registered and not forgotten. */
+  /** The newest format of every member that was registered and not forgotten. */
   readonly formats: ReadonlyMap<string, number>;
 }

@@ -15,10 +15,10 @@ import {
   NO_SETTINGS,
 } from './log.ts';
 
-/** Entries that one answer carries. */
+/** Entries in one response. */
 const READ_ENTRIES_MAX = 64;
 
-/** What the nodes of one process share: the log as a single thread sees it. */
+/** The state that the nodes of one process share. */
 export class MemoryLogState {
   readonly entries = new Map<Sequence, Buffer>();
   readonly running = new Map<string, { member: Member; lease: string }>();
@@ -135,7 +135,10 @@ export class MemoryLogState {
   }
 }
 
-/** A log in memory. Nodes of one process share `shared`, and each has an `io` that may misbehave. */
+/**
+ * A log in memory. Nodes of one process share `shared`, and each has an `io` that may inject
+ * faults.
+ */
 export class MemoryLog implements Log {
   readonly #shared: MemoryLogState;
   readonly #io: Io;
