@@ -1,4 +1,4 @@
-// Which documents a search may find, whatever it ranks.
+// Which documents a search may find, before any ranking.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,17 @@
 
 namespace gannet::search {
 
-// The documents that meet the filter of the request; all where it has none. After the deadline:
-// those that are known to.
+// The documents that match the filter of the request, or all documents if it has none. If the
+// deadline passes, only those already known to match.
 // Invalid: as index::EvaluateFilterJson.
 Result<DocSet> MatchingFilter(const index::Snapshot& snapshot, const SearchRequest& request,
                               Deadline& deadline);
 
-// The same without those that the request excludes. Nothing: all documents.
+// The documents of MatchingFilter, less those that the request excludes. nullopt: all documents.
 Result<std::optional<DocSet>> AllowedDocuments(const index::Snapshot& snapshot,
                                                const SearchRequest& request, Deadline& deadline);
 
-// Those of `allowed` that hold none of the words and phrases that the query excludes.
-// evaluator    of the query
+// The documents of `allowed` that contain none of the words and phrases that the query excludes.
 std::optional<DocSet> WithoutNegatives(std::optional<DocSet> allowed, const ParsedQuery& query,
                                        QueryEvaluator& evaluator);
 

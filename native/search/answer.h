@@ -1,4 +1,4 @@
-// The bodies of answers (docs/behaviour/results.md).
+// The bodies of responses (docs/behaviour/results.md).
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace gannet::search {
 
 class PendingSearch;
 
-// What is known of an answer besides its bytes.
+// What is known about a response apart from its bytes.
 struct AnswerHead {
   uint64_t processing_time_ms = 0;
-  bool degraded = false;               // the time was up before all was done
-  std::optional<uint64_t> total_hits;  // none: the answer has no total
-  // Where the request asks for `hitSpans`: of each hit of the body its first byte and the byte
-  // behind it, and of a federated search the query that has found it.
+  bool degraded = false;               // the deadline passed before the search was complete
+  std::optional<uint64_t> total_hits;  // nullopt: the response has no total
+  // If the request has `hitSpans`: for each hit, the offset of its first byte in the body and the
+  // offset just past its last. For a federated search also the number of the query that found it.
   std::vector<uint32_t> hit_spans, hit_queries;
-  // Of responses of servers that were merged with their metadata: by query; empty: not told.
+  // If the responses of servers were merged with their metadata: the uid of each query. Otherwise
+  // empty.
   std::vector<std::string> query_uids;
-  // The search has not ended, and there are no bytes: a vector is needed. Mostly null.
+  // Set if the search needs a vector to continue; there are then no bytes. Usually null.
   std::shared_ptr<PendingSearch> needs_vector;
 };
 
@@ -36,37 +37,38 @@ struct Answer {
   AnswerHead head;
 };
 
-// Says in the head how long the search has taken until now.
-// cutoff_ms  time that it had
+// Stores in `head` how long the search has taken so far.
+// cutoff_ms  time limit of the search
 void SetTimes(const Caller& caller, uint64_t cutoff_ms, AnswerHead& head);
 
-// Whether `out` is no larger than an answer may be. Invalid, bad_request: it is.
+// Checks that `out` has at most `bytes_max` bytes. Invalid, bad_request: it is larger.
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
 
-// The body of a search.
-// page     its hits, and `pin_count` pins on all pages
-// request  JSON that the search was read from
+// The body of a search response.
+// page       the hits of the page
+// pin_count  number of pins on all pages
+// request    JSON that the search was read from
 Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
                             size_t pin_count, const json::Value& request, const Caller& caller);
-// The body of a search among the values of a facet.
+// The body of the response to a facet search.
 Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
                                  const Caller& caller);
 
-// Appends the hits of a page as JSON objects, with commas between them, and their spans to `head`.
+// Appends the hits of a page as JSON objects, separated by commas, and their spans to `head`.
 // Corruption: a stored document is damaged. Invalid: as CheckAnswerSize.
 Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, AnswerHead& head,
                   std::string& out);
 
 void AppendSpan(size_t begin, size_t end, AnswerHead& head);
 
-// How a page was asked for: by its number, or by limit and offset.
+// How the request selects a page: by its number, or by limit and offset.
 struct PageMembers {
   bool numbered = false;
   uint64_t page = 1, per_page = 20;  // numbered
   uint64_t limit = 20, offset = 0;   // otherwise
 };
 PageMembers PageOf(const SearchRequest& request);
-// Appends the members that tell the page and the totals, behind others.
+// Appends the members for the page and the totals; other members precede them.
 void AppendPage(const PageMembers& page, uint64_t total, std::string& out);
 
 // Appends `,"name":value`.

@@ -1,4 +1,4 @@
-// Who waits for an answer.
+// The client that waits for a response.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace gannet::search {
 
-// What a search is told besides its request.
+// What a search knows about its caller, apart from the request.
 struct Caller {
-  // started_us  monotonic time at which the request came in
-  // gone        set once nobody waits for the answer any more
+  // started_us  monotonic time at which the request arrived
+  // gone        set when nobody waits for the response any more
   Caller(uint64_t started, CancelFlag gone_flag = nullptr)
       : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
 

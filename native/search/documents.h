@@ -1,4 +1,4 @@
-// Reading stored documents: one by its id, or many by filter, ids and sort
+// Reading stored documents: one by its id, or several by filter, ids and sort
 // (docs/behaviour/results.md).
 #pragma once
 
@@ -20,10 +20,9 @@ Result<std::optional<std::string>> GetDocument(
     index::Index& index, std::string_view id, const std::optional<std::vector<std::string>>& fields,
     bool retrieve_vectors);
 
-// A listing of documents, written part by part and all from the state that the index had when it
-// was opened: what it holds of the index does not grow with what is written, nor does it keep the
-// index from being closed.
-// One thread at a time.
+// Lists documents in parts, all from the state that the index had when the listing was opened.
+// Memory does not grow with the number of parts written, and an open listing does not keep the
+// index from being closed. Use it from one thread at a time.
 class Listing {
  public:
   class Writer;
@@ -34,8 +33,8 @@ class Listing {
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
 
-  // Appends the next part of the response body, of `bytes` and what the last document goes beyond.
-  // True: the last part.
+  // Appends the next part of the response body: at least `bytes` bytes, ending after a whole
+  // document, unless it is the last part. Returns true for the last part.
   Result<bool> Next(uint64_t bytes, std::string& out);
 
  private:
@@ -45,26 +44,26 @@ class Listing {
   const std::shared_ptr<const index::Snapshot> snapshot_;
   const std::vector<DocId> page_;
   const std::unique_ptr<Writer> writer_;
-  size_t at_ = 0;  // in page_: the next document
+  size_t at_ = 0;  // index in page_ of the next document
   std::string tail_;
 };
 
-// The documents of one snapshot in the order of their docids, whole, as lines of JSON. The index
-// may change or close meanwhile.
+// Streams whole documents of one snapshot as lines of JSON, in the order of their docids. The index
+// may change or be closed meanwhile.
 class DocumentStream {
  public:
-  // request: JSON of `filter` as in documents/fetch, null for all documents, and of
-  // `containsFilter`, `multimodal` and `foreignKeys`.
+  // request: JSON with `filter` as in documents/fetch (null for all documents), `containsFilter`,
+  // `multimodal` and `foreignKeys`.
   static Result<std::unique_ptr<DocumentStream>> Open(index::Index& index,
                                                       std::string_view request);
   ~DocumentStream();
 
-  // All documents, those read included.
+  // The number of documents in the stream, including those already read.
   uint64_t total() const;
-  // The next lines, of about so many bytes together, and at least one. Empty: there are no more.
-  // From one thread at a time.
+  // The next lines, about `bytes` bytes in total but at least one line. Empty at the end. Call it
+  // from one thread at a time.
   Result<std::string> Next(size_t bytes);
-  // Begins anew.
+  // Starts again at the first document.
   void Rewind();
 
  private:

@@ -18,30 +18,31 @@
 
 namespace gannet::search {
 
-// from_start: keep the hits before the page too, with details (for merging lists).
+// from_start: also keep the hits before the page, with details (needed to merge lists).
 // Invalid, with the code as detail: a parameter does not go with the settings.
 Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapshot> snapshot,
                                              SearchRequest request, bool from_start = false);
 
-// Goes on with a run that needs a vector: what words have found is merged with what vectors find.
-// vector  none: there is none to be had, words have to do
+// Continues a run that needs a vector: merges what words have found with what vectors find.
+// vector  nullopt: there is no vector, and the hits by words are used
 // Invalid: invalid_vector_dimensions.
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
                  const CancelFlag& gone);
 
-// A hybrid search whose words are ranked and not good enough, until its vector is known. Keeps its
-// snapshot, whatever becomes of the index.
+// A hybrid search that has ranked by words, found the result not good enough, and waits for its
+// vector. It keeps its snapshot, whatever happens to the index.
 class PendingSearch {
  public:
-  // Writes the answer of a run.
+  // Writes the response for a run.
   using Finish = Result<Answer> (*)(const SearchRun& run, const std::vector<PinnedDocument>& pins,
                                     const json::Value& request, const Caller& caller);
   PendingSearch(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
                 std::string_view request_json, Finish finish, const Caller& caller);
 
-  // Ends the search; the time between counts for nothing. Once. Invalid: as AddVector.
+  // Completes the search. The time spent waiting does not count against its time limit. Call it
+  // once. Invalid: as AddVector.
   Result<Answer> Resume(std::optional<std::vector<float>> vector, const Caller& caller);
-  // The time that a search of its index has.
+  // The time limit of a search in this index, in milliseconds.
   uint64_t cutoff_ms() const { return CutoffMs(run_->snapshot()); }
 
  private:
@@ -52,12 +53,12 @@ class PendingSearch {
   uint64_t taken_us_;
 };
 
-// Answers a search, or gives its head alone where it needs a vector.
+// Runs a search and writes its response; if it needs a vector, returns only the head.
 // request  JSON of EngineSearchRequest (src/search/plan.ts)
-// Invalid, with the code as detail: as RunSearch; bad_request: it would be larger than
+// Invalid, with the code as detail: as RunSearch; bad_request: the response would be larger than
 // `responseBytesMax` of the request.
 Result<Answer> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);
-// The same of a search among the values of a facet: EngineFacetSearchRequest.
+// The same for a facet search. request: JSON of EngineFacetSearchRequest.
 Result<Answer> ExecuteFacetSearch(index::Index& index, std::string_view request,
                                   const Caller& caller);
 

@@ -1,9 +1,10 @@
 // Several searches merged into one list (docs/behaviour/results.md).
 //
-// Reads like this: 1. the ranking rules of the queries must allow their hits to be compared; 2.
-// each query runs, from its best hit to as many as the merged page may need; 3. the lists are
-// merged, within an index first, where a document found twice counts once; 4. totals and facets
-// come from the union of the candidates of an index.
+// The steps are:
+//   1. Check that the ranking rules of the queries allow their hits to be compared.
+//   2. Run each query for as many of its best hits as the merged page may need.
+//   3. Merge the lists, first within each index, where a document found twice counts once.
+//   4. Compute totals and facets from the union of the candidates of each index.
 #pragma once
 
 #include <span>
@@ -17,11 +18,12 @@
 namespace gannet::search {
 
 // request  JSON of EngineFederatedRequest (src/search/plan.ts)
-// indexes  the one of each query, then those that `otherIndexes` of the request names: their facet
-//          lists are checked, nothing is searched in them
-// Errors of a query carry its position in front of the message,
-// errors of a facet list its index.
-// Threads: starts some of its own when there are several queries; all end before it returns.
+// indexes  the index of each query, then those that `otherIndexes` of the request names: only
+//          their facet lists are checked, they are not searched
+// An error of a query has the position of the query in front of the message, an error of a facet
+// list has the index.
+// Threads: starts threads of its own if there are several queries; all of them end before it
+// returns.
 Result<Answer> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
                                       std::string_view request, const Caller& caller);
 

@@ -1,5 +1,5 @@
-// Writing hits: what of a document is shown, what is marked in it, and what the search says of it
-// (docs/behaviour/results.md).
+// Writing hits: which fields of a document are shown, what is highlighted, and what the search adds
+// to it (docs/behaviour/results.md).
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@
 namespace gannet::search {
 
 // Writes the hits of one search. One thread. Lifetime: borrows the run.
-// Cost: making one asks for the rows of all hits, and looks up the words to mark.
+// Cost: the constructor requests the rows of all hits and looks up the words to highlight.
 class HitWriter {
  public:
   explicit HitWriter(const SearchRun& run);
 
   // Appends one hit as a JSON object.
   // extra  members to add, without a leading comma
-  // Corruption: a stored document is damaged. Invalid: the answer is too large already.
+  // Corruption: a stored document is damaged. Invalid: the response is already too large.
   Status Append(const PlacedHit& placed, std::string_view extra, std::string& out);
 
  private:
@@ -35,7 +35,7 @@ class HitWriter {
 
   const SearchRun& run_;
   const bool shows_vectors_;
-  const SortCriterion* geo_;  // that distances are shown of; null: of none
+  const SortCriterion* geo_;  // whose distances are shown; null: none
   Projection projection_;
   Highlighter highlighter_;
   segment::RowCodec codec_;

@@ -1,4 +1,5 @@
-// A hybrid search: what words find and what vectors find, merged (docs/behaviour/vectors.md).
+// A hybrid search: merges the hits found by words with the hits found by vectors
+// (docs/behaviour/vectors.md).
 #pragma once
 
 #include <cstdint>
@@ -18,43 +19,44 @@
 
 namespace gannet::search {
 
-// The embedder that a request names. Invalid, with `error_code`: there is none of that name.
-// Lifetime: of the settings.
+// The embedder that a request names. Invalid, with `error_code`: no embedder has that name.
+// Lifetime: that of the settings.
 Result<const index::EmbedderSettings*> EmbedderOf(const index::Settings& settings,
                                                   const std::string& name,
                                                   const std::string& error_code);
-// The scan for the vector of a semantic search. Null: it has no vector, for no hits are asked for.
+// The scan for the vector of a semantic search. Null if the request has no vector because it wants
+// no hits.
 // Invalid: invalid_search_embedder, invalid_vector_dimensions.
 // REQUIRES: the request has `hybrid`.
 Result<std::unique_ptr<VectorScan>> ScanOf(const index::Snapshot& snapshot,
                                            const SearchRequest& request, const Deadline& deadline);
 
-// Whether totals are exact, which takes both halves.
+// Whether the request needs exact totals, which takes a complete search of both halves.
 bool CountsBothHalves(const SearchRequest& request);
 
-// The two searches that a hybrid search is made of. Both keep their hits from the first one on.
+// The two searches of a hybrid search. Both keep all hits from the first one.
 struct HybridHalves {
   SearchRequest words, semantic;
 };
 HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& settings);
 
-// Whether the best `wanted` hits by words are so good that vectors need not be looked at.
+// Whether the best `wanted` hits by words are good enough to skip the search by vectors.
 bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted);
 
-// The first hits of two lists as one, each document once.
+// The first hits of two lists merged into one, each document once.
 struct MergedHits {
   std::vector<Hit> hits;
-  std::vector<bool> by_vector;  // of each hit: whether it is from the list of vectors
+  std::vector<bool> by_vector;  // for each hit: whether it comes from the list by vectors
   DocSet excluded;              // by distinct
 };
-// words, semantic  in their order, with details
-// ratio            weight of vectors; that of words is the rest of 1
-// wanted           hits, at most
+// words, semantic  hits in ranked order, with details
+// ratio            weight of vectors, 0 to 1; words weigh 1 - ratio
+// wanted           maximum number of hits
 // distinct         null: none
 MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
                      uint64_t wanted, const Distinct* distinct);
 
-// What a hybrid search has found.
+// The result of a hybrid search.
 struct HybridResult {
   std::vector<Hit> hits;  // of the window
   uint64_t semantic_hit_count = 0;
@@ -62,8 +64,8 @@ struct HybridResult {
   DocSet candidates;
   uint64_t total = 0;
 };
-// window      places of the merged list that are wanted
-// semantic    null: vectors were not looked at
+// window      the wanted part of the merged list
+// semantic    null: vectors were not searched
 // words_only  vectors add no hits
 // Lifetime: hits borrow from both lists.
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,

@@ -1,4 +1,4 @@
-// Documents that stand at fixed places of an answer (docs/behaviour/search-rules.md).
+// Documents pinned to fixed positions of the result (docs/behaviour/search-rules.md).
 #pragma once
 
 #include <vector>
@@ -11,32 +11,31 @@
 
 namespace gannet::search {
 
-// A pin whose document is there and meets the filter.
+// A pin whose document exists and matches the filter.
 struct PinnedDocument {
   DocId docid;
   uint32_t position = 0;
 };
 
-// The documents that pins name, where there are such, in the order of precedence. To be called
-// before the snapshot is taken that is searched: an older one could lack what they name.
+// The documents that pins name, as far as they exist, in order of precedence. Call it before taking
+// the snapshot that is searched: an older snapshot might lack these documents.
 Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins);
 
-// Those of them that are in the snapshot and meet the filter of the request, each document once, by
-// position; `request.excluded` becomes the set of them, `request.matching` what the filter was
-// found to leave within the time of a search.
+// Keeps the pins whose document is in the snapshot and matches the filter of the request, each
+// document once, ordered by position. Stores the set of these documents in `request.excluded`, and
+// in `request.matching` the documents that the filter was found to match within the time limit.
 Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
                 std::vector<PinnedDocument>& pins);
 
-// One place of a page.
+// One position of a page.
 struct PlacedHit {
   Hit hit;
-  const PinnedDocument* pin = nullptr;  // null: its rank put it there
+  const PinnedDocument* pin = nullptr;  // null: a ranked hit
 };
 
-// Fills places from the first one: a pin whose position has come, else the next ordinary hit; pins
-// that are left follow. Only the places of the window are kept.
-// hits  the ordinary ones; of the first place on where there are pins, else of the window
-// Lifetime: borrows the pins.
+// Fills the positions from the first one on: with the pin for that position if there is one, else
+// with the next ordinary hit. Pins that are left follow. Only the positions of the window are kept.
+// hits  ordinary hits: from the first position on if there are pins, else those of the window
 std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits,
                                  const std::vector<PinnedDocument>& pins, Window window);
 

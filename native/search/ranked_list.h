@@ -1,4 +1,4 @@
-// One list of ranked documents, and what it was made with.
+// A list of ranked documents and everything that it was made with.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace gannet::search {
 
-// Hits point to details and rules of the ranker, which borrows the rest. So all of it lives
-// together and stays where it is. `Rank` in execute.cc fills it, one member after the other.
+// Hits point to details and rules of the ranker, which borrows the rest, so all of it has the same
+// lifetime and must not move. `Rank` in execute.cc fills the members in order.
 struct RankedList {
   RankedList(std::shared_ptr<const index::Snapshot> of, const Deadline& end)
       : snapshot(std::move(of)), deadline(end) {}
@@ -40,8 +40,8 @@ struct RankedList {
   std::unique_ptr<VectorScan> scan;    // null: no vector
   RankOptions options;
   std::unique_ptr<Ranker> ranker;
-  // Documents that count for totals and facets, where they were asked for, and their number, as far
-  // as hits can be reached.
+  // The documents that count for totals and facets, if requested, and their number, capped at the
+  // hits that can be reached.
   DocSet candidates;
   uint64_t total = 0;
 };

@@ -1,6 +1,6 @@
 // What a search asks for, read from its JSON.
 //
-// Requests were checked before (src/contract/search.ts): a parameter of another kind than its own
+// The server has checked requests before (src/contract/search.ts). A parameter of the wrong type
 // counts as absent.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 namespace gannet::search {
 
-// What decides about the order of a search.
+// What ranks the hits of a search.
 enum class SearchKind : uint8_t {
-  kWords,     // or nothing: a placeholder search
+  kWords,     // or a placeholder search without a query
   kSemantic,  // vectors
   kHybrid,    // both, merged
 };
@@ -34,13 +34,13 @@ struct Hybrid {
   std::optional<double> min_score;
 };
 
-// A document that stands at a fixed place of the answer (docs/behaviour/search-rules.md).
+// A document pinned to a fixed position of the result (docs/behaviour/search-rules.md).
 struct Pin {
   std::string id;  // external
   uint32_t position = 0;
 };
 
-// Places of a list of hits, [begin, end).
+// Positions in a list of hits, [begin, end).
 struct Window {
   uint64_t begin = 0, end = 0;
 };
@@ -64,26 +64,27 @@ struct SearchRequest {
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
-  std::optional<Hybrid> hybrid;  // none where it changes nothing (docs/behaviour/vectors.md)
+  std::optional<Hybrid> hybrid;  // nullopt if it would change nothing (docs/behaviour/vectors.md)
   std::optional<std::vector<float>> vector;
-  bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
-  std::vector<Pin> pins;        // in the order of precedence
+  bool without_vector = false;  // of a hybrid search: there is no vector, use words alone
+  std::vector<Pin> pins;        // in order of precedence
   uint64_t answer_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // of AnswerHead
+  bool hit_spans = false;  // see AnswerHead
 
-  // What the engine adds.
-  // Documents that are not ranked: they stand elsewhere. May be null.
+  // The members below are set by the engine, not by the request.
+  //
+  // Documents that are not ranked because they are placed otherwise. May be null.
   std::shared_ptr<const DocSet> excluded;
-  // Documents that meet the filter, where that was found out before. May be null.
+  // Documents that match the filter, if already known. May be null.
   std::shared_ptr<const DocSet> matching;
-  bool hidden_vectors = false;  // also where `_vectors` is not displayed
-  // One half of a hybrid search.
+  bool hidden_vectors = false;  // retrieve vectors also if `_vectors` is not displayed
+  // This is one half of a hybrid search.
   bool half = false;
-  // Totals and candidates are those of all documents, also of those behind the page.
+  // Count all documents for totals and candidates, also those after the page.
   bool exhaustive = false;
-  // false: the candidates are not asked for, only their number.
+  // false: only the number of candidates is needed, not the set.
   bool needs_candidates = true;
-  CancelFlag gone;  // of the caller
+  CancelFlag gone;  // Caller::gone
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
   uint64_t per_page() const { return hits_per_page.value_or(20); }
@@ -91,13 +92,13 @@ struct SearchRequest {
     if (!hybrid) return SearchKind::kWords;
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
   }
-  // The places that the page shows. most: hits that can be reached at all.
+  // The positions that the page shows. most: maximum number of hits that can be reached.
   Window PageWindow(uint64_t most) const;
 };
 
-// Milliseconds that a search has.
+// The time limit of a search in milliseconds.
 uint64_t CutoffMs(const index::Snapshot& snapshot);
-// When a search that begins now must end.
+// The deadline of a search that starts now.
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request);
 
 }  // namespace gannet::search

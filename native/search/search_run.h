@@ -1,4 +1,4 @@
-// A search that has been run: what responses are made of.
+// A search that has been run: the source of the response.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace gannet::search {
 
-// Immutable but for Complete. Lifetime: hits borrow from the run.
+// Immutable except for Complete. Lifetime: hits borrow from the run.
 class SearchRun {
  public:
-  // window  the places of the page; hits are of these, or of the first place on
+  // window  the positions of the page; hits start there, or at the first position
   SearchRun(SearchRequest request, Window window, std::unique_ptr<RankedList> list)
       : request_(std::move(request)), window_(window), list_(std::move(list)) {}
-  // A hybrid search. semantic: null where vectors were not looked at. merged: nothing: the words
-  // alone are not good enough, and the vector is not known yet.
+  // A hybrid search. semantic: null if vectors were not searched. merged: nullopt if the words
+  // alone are not good enough and the vector is not known yet.
   SearchRun(SearchRequest request, Window window, std::unique_ptr<RankedList> words,
             std::unique_ptr<RankedList> semantic, std::optional<HybridResult> merged)
       : request_(std::move(request)),
@@ -32,7 +32,7 @@ class SearchRun {
         merged_(merged ? std::move(*merged) : HybridResult()),
         needs_vector_(!merged) {}
 
-  // What `needs_vector` ends with: a vector, or none, and the lists merged.
+  // Ends the state `needs_vector`: stores the vector, if there is one, and the merged lists.
   void Complete(std::optional<std::vector<float>> vector, std::unique_ptr<RankedList> semantic,
                 HybridResult merged) {
     request_.vector = std::move(vector);
@@ -43,28 +43,28 @@ class SearchRun {
 
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *list_->snapshot; }
-  // What tells how hits are written: of a hybrid search the list of the words.
+  // The list that determines how hits are written; of a hybrid search the list by words.
   const RankedList& list() const { return *list_; }
   const std::vector<Hit>& hits() const { return merged_ ? merged_->hits : list_->hits(); }
   // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
   const DocSet& candidates() const { return merged_ ? merged_->candidates : list_->candidates; }
-  // Of candidates, capped.
+  // The number of candidates, capped.
   uint64_t total() const { return merged_ ? merged_->total : list_->total; }
-  // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there
-  // are no hits yet (AddVector).
+  // Whether this is a hybrid search whose words alone are not good enough and whose vector is not
+  // known yet. There are no hits until AddVector.
   bool needs_vector() const { return needs_vector_; }
-  // Hits that vectors have found; none: the search was made by words alone, and was to be.
+  // The number of hits found by vectors; nullopt for a search by words alone.
   std::optional<uint64_t> semantic_hit_count() const {
     if (needs_vector_ || request_.kind() == SearchKind::kWords) return std::nullopt;
     return merged_ ? merged_->semantic_hit_count : hits().size();
   }
-  // What was searched with; null: no vector.
+  // The vector that was used; null: none.
   const std::vector<float>* query_vector() const {
     const bool used = merged_ ? merged_->uses_vector
                               : request_.kind() == SearchKind::kSemantic && request_.vector;
     return used ? &*request_.vector : nullptr;
   }
-  // The places of the page, whatever is kept before it.
+  // The positions of the page, whatever hits are kept before it.
   Window window() const { return window_; }
 
  private:

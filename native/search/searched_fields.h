@@ -18,9 +18,9 @@ namespace gannet::search {
 Result<FieldScope> SearchedFields(const index::Snapshot& snapshot,
                                   const std::optional<std::vector<std::string>>& attributes);
 
-// The languages that the searched documents were read in, or those of them that the query names:
-// its words must have the forms that theirs have.
-// wanted  that the query names
+// The languages in which the searched documents were analyzed, restricted to those that the query
+// names: words of the query must be analyzed like those of the documents.
+// wanted  languages that the query names
 std::vector<text::Locale> QueryLocales(const index::Snapshot& snapshot, const FieldScope& scope,
                                        std::span<const text::Locale> wanted);
 

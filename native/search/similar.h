@@ -1,4 +1,4 @@
-// Documents that are similar to one (docs/behaviour/vectors.md).
+// Documents similar to a given one (docs/behaviour/vectors.md).
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@
 
 namespace gannet::search {
 
-// The documents nearest to `target`, itself left out; of several embeddings those at the same place
-// are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what concerns
-// hits count.
+// The documents nearest to `target`, without itself. If documents have several embeddings, those
+// with the same index are compared. Uses these parts of the request: the page, the embedder in
+// `hybrid`, filter, threshold, and what concerns hits.
 // Invalid, with the code as detail: invalid_similar_embedder, invalid_search_filter.
 Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> snapshot,
                                               SearchRequest request, DocId target,
                                               const Deadline& deadline);
 
 // request  JSON of EngineSimilarRequest (src/search/plan.ts)
-// The result is the response body.
+// Returns the response body.
 // Invalid, with the code as detail: not_found_similar_id, invalid_similar_embedder,
 // invalid_similar_filter.
 Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request, const Caller& caller);

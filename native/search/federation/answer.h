@@ -1,4 +1,4 @@
-// The body of the answer to a federated search.
+// The body of the response to a federated search.
 #pragma once
 
 #include "base/status.h"
@@ -10,7 +10,7 @@
 
 namespace gannet::search {
 
-// Corruption: what is stored is damaged. Invalid, bad_request: the body would be larger than the
+// Corruption: a stored document is damaged. Invalid, bad_request: the body would be larger than the
 // request allows.
 Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
                                const MergedList& list, const FacetsByIndex& facets,

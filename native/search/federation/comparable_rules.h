@@ -6,8 +6,8 @@
 
 namespace gannet::search {
 
-// Compares each query with the longest list of rules before it; they need only agree as far as the
-// shorter one goes.
+// Compares the rules of each query with the longest list of rules before it. They only have to
+// agree up to the length of the shorter list.
 // Invalid: invalid_multi_search_query_ranking_rules.
 Status CheckRules(const Federation& federation);
 

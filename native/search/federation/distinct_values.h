@@ -12,16 +12,17 @@
 
 namespace gannet::search {
 
-// The values of a field in a live document: texts behind an s, numbers behind an n.
+// The values of a field in a live document: strings prefixed with "s", numbers with "n".
 std::vector<std::string> ValuesOf(const index::Snapshot& snapshot, std::string_view field,
                                   DocId docid);
 
-// The values of the documents kept so far, over all indexes.
+// The values of all documents kept so far, over all indexes.
 class DistinctValues {
  public:
   explicit DistinctValues(std::string field) : field_(std::move(field)) {}
 
-  // False: the document shares a value with one that was kept. True: its values are taken.
+  // Returns false if the document shares a value with a kept one. Otherwise adds its values and
+  // returns true.
   bool Keep(const index::Snapshot& snapshot, DocId docid);
 
  private:

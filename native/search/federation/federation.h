@@ -1,4 +1,4 @@
-// The queries of a federated search and their indexes, and what becomes of them step by step.
+// The queries of a federated search, their indexes, and the state that the steps of the search add.
 #pragma once
 
 #include <cstdint>
@@ -25,38 +25,38 @@ struct FederatedQuery {
   std::string uid;
   double weight = 1;
   uint64_t position = 0;             // as reported
-  SearchRequest request;             // of the whole list that merging may need; `run` takes it over
-  std::vector<PinnedDocument> pins;  // in the order of precedence; of PlacePins: by position
+  SearchRequest request;             // for all hits that merging may need; moved into `run`
+  std::vector<PinnedDocument> pins;  // in order of precedence; after PlacePins by position
   std::shared_ptr<const index::Snapshot> snapshot;
-  Status status;                   // of pins and of the run
-  std::unique_ptr<SearchRun> run;  // of RunQueries
+  Status status;                   // error of the pins or of the run
+  std::unique_ptr<SearchRun> run;  // set by RunQueries
 };
 
 struct SearchedIndex {
   std::shared_ptr<const index::Snapshot> snapshot;
-  std::vector<uint32_t> queries;  // none: only its facet list is checked
+  std::vector<uint32_t> queries;  // empty: only its facet list is checked
   std::optional<std::vector<std::string>> facets;
-  DocSet pinned;    // by any query (PlacePins)
-  DocSet rejected;  // by the distinct of the federation (MergeLists)
+  DocSet pinned;    // pinned by any query (PlacePins)
+  DocSet rejected;  // rejected by the distinct attribute of the federation (MergeLists)
 };
 
 struct Federation {
   std::vector<FederatedQuery> queries;
-  // By uid, which is the order they are looked at.
+  // By uid; indexes are processed in this order.
   std::map<std::string, SearchedIndex, std::less<>> indexes;
 };
 
-// indexes  the one of each query, then the other ones of the request
-// Invalid: invalid_search_distinct, where an index cannot tell hits apart by what the request says.
+// indexes  the index of each query, then the other indexes of the request
+// Invalid: invalid_search_distinct: an index does not allow the distinct attribute of the request.
 Result<Federation> PlanFederation(const FederatedRequest& request,
                                   std::span<index::Index* const> indexes, const CancelFlag& gone);
 
 // Runs the queries, each from its best hit on.
-// Threads: starts some of its own when there are several queries; all end before it returns.
-// An error is that of the first query at fault, with its location.
+// Threads: starts threads of its own if there are several queries; all end before it returns.
+// Returns the error of the first query that failed, with its location.
 Status RunQueries(Federation& federation);
 
-// What a request says of the facets of an index.
+// The location, in the request, of the facet list of an index.
 Location LocationOfFacets(const std::string& uid);
 
 }  // namespace gannet::search

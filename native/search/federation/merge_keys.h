@@ -11,15 +11,15 @@
 
 namespace gannet::search {
 
-// Appends what stands for a text, the same on every server.
+// Appends the merge key of a text, which is the same on every server.
 void AppendMergeKey(std::string& out, std::string_view text);
 
-// Appends the members of a hit: what it is compared by, its document, the values of its distinct
-// attribute.
+// Appends the members of a hit that another server needs: its comparison key, its document, and the
+// values of its distinct attribute.
 // Corruption: a stored document is damaged.
 Status AppendMergeKeys(const FederatedQuery& query, const RankedHit& hit, std::string& out);
 
-// Appends the member that holds the distinct values of hits that are not on the page.
+// Appends the member with the distinct values of hits that are not on the page.
 void AppendFurtherDistinctKeys(const Federation& federation, const std::vector<RankedHit>& further,
                                std::string& out);
 

@@ -1,4 +1,4 @@
-// Responses of the servers of a network as one (docs/behaviour/network.md).
+// Merges the responses of the servers of a network into one (docs/behaviour/network.md).
 #pragma once
 
 #include <memory>
@@ -12,11 +12,12 @@
 
 namespace gannet::search {
 
-// The answer to a federated search, a search or a search for similar documents of several servers.
-// request    JSON of EngineMergeRequest (src/search/merge-request.ts); its servers belong to the
-//            responses. Of servers with equal hits the earlier one's come first.
-// responses  used up; each list of hits is in order
-// Invalid: its body would be larger than the request allows.
+// The response to a federated search, a search, or a search for similar documents over several
+// servers.
+// request    JSON of EngineMergeRequest (src/search/merge-request.ts); its servers are in the order
+//            of `responses`. Of equal hits, those of the earlier server come first.
+// responses  consumed; each list of hits is in order
+// Invalid: the body would be larger than the request allows.
 Result<Answer> MergeResponses(std::string_view request, std::vector<ServerResponse>& responses);
 
 }  // namespace gannet::search

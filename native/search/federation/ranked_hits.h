@@ -20,18 +20,19 @@ namespace gannet::search {
 struct RankedHit {
   uint32_t query;
   Hit hit;
-  const ScoreKey* key;                  // null: of a pin
-  const PinnedDocument* pin = nullptr;  // null: its rank put it there
+  const ScoreKey* key;                  // null for a pin
+  const PinnedDocument* pin = nullptr;  // null: a ranked hit
 };
 
-// Below 0: a comes first; 0: neither. By their keys, then by the place of their queries.
+// Negative: a comes first; 0: equal. Compares keys, then the numbers of the queries.
 inline int CompareRanked(const RankedHit& a, const RankedHit& b) {
   const int order = CompareScores(*a.key, *b.key);
   return order != 0 ? order : a.query < b.query ? -1 : a.query > b.query;
 }
 
-// Gives the hits of several sources in order; of equal ones that of the earlier source comes first.
-// Source: has `Next()`, which gives an optional hit, in the order of `CompareRanked` for such hits.
+// Returns the hits of several sources in order; of equal hits, that of the earlier source comes
+// first.
+// Source: has `Next()`, which returns an optional hit, in the order of `CompareRanked`.
 template <typename Source>
 class Merged {
  public:
@@ -68,11 +69,12 @@ class Merged {
     std::push_heap(heads_.begin(), heads_.end(), Later);
   }
 
-  std::deque<Source> sources_;  // hits in heads_ point into them: they stay where they are
+  std::deque<Source> sources_;  // a deque: hits in heads_ point into it
   std::vector<Head> heads_;     // a heap, the best hit on top
 };
 
-// The hits of one query, in its order. Lifetime: borrows the hits; those given out point into it.
+// The hits of one query, in its order. Lifetime: borrows the hits; returned hits point into this
+// object.
 class QueryHits {
  public:
   QueryHits(const std::vector<Hit>& hits, double weight, uint32_t query)

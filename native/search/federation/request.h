@@ -13,7 +13,7 @@
 
 namespace gannet::search {
 
-// Which part of the merged list is wanted.
+// The part of the merged list that is wanted.
 struct MergedWindow {
   static MergedWindow FromJson(const json::Value& federation);
 
@@ -21,7 +21,7 @@ struct MergedWindow {
   bool Has(uint64_t place) const { return place >= offset && place < end(); }
 
   uint64_t offset = 0, limit = 20;
-  PageMembers asked;  // as it was asked for
+  PageMembers asked;  // as in the request
 };
 
 // JSON of EngineFederatedRequest (src/search/plan.ts), defaults applied.
@@ -43,19 +43,19 @@ struct FederatedRequest {
   // REQUIRES: the text that the tree was read from lives as long as the request.
   static FederatedRequest FromJson(const json::Value& object);
 
-  // Totals of pages are exact, also those of several servers: all values of the distinct attribute
-  // are told.
+  // Whether all values of the distinct attribute are sent, so that totals of pages are exact over
+  // several servers.
   bool counts_values() const { return for_merging && window.asked.numbered; }
 
   MergedWindow window;
   std::optional<std::string> distinct;  // over all indexes
   std::vector<Query> queries;
-  std::vector<std::string> other_indexes;  // of which only the facet lists are checked
+  std::vector<std::string> other_indexes;  // only their facet lists are checked
   std::vector<FacetList> facets_by_index;
   std::optional<MergeFacets> merge_facets;
-  bool for_merging = false;  // the answer will be merged with those of other servers
+  bool for_merging = false;  // the response will be merged with those of other servers
   uint64_t answer_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // of AnswerHead
+  bool hit_spans = false;  // see AnswerHead
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

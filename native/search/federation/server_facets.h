@@ -1,4 +1,4 @@
-// Facets of one index on several servers, counted together.
+// Merging the facets of one index over several servers.
 #pragma once
 
 #include <string>
@@ -12,23 +12,24 @@
 
 namespace gannet::search {
 
-// settings  `faceting` of the index here; null: it is not here
+// settings  `faceting` of the index on this server; null: this server does not have it
 std::vector<FacetDistribution> MergeFacets(const std::vector<ServerResponse>& responses,
                                            std::string_view uid, const json::Value& settings);
 
-// Appends the member that holds the facets of the indexes that `faceting` of the request names, or
-// those that hold them as one, behind others. Nothing where no server has counted any.
-// request  of MergeResponses
+// Appends the member with the facets of the indexes that `faceting` of the request names, or with
+// the facets merged into one; other members precede it. Appends nothing if no server has counted
+// any.
+// request  as for MergeResponses
 void AppendMergedFacets(const json::Value& request, const std::vector<ServerResponse>& responses,
                         std::string& out);
 
-// The answer to a facet search of several servers.
+// The response to a facet search over several servers.
 // request  JSON of EngineFacetMergeRequest (src/search/merge-request.ts)
-// Invalid: its body would be larger than the request allows.
+// Invalid: the body would be larger than the request allows.
 Result<Answer> MergeFacetHits(std::string_view request,
                               std::vector<std::vector<FacetValue>>& responses);
 
-// Appends a member of a request as it is, behind others.
+// Appends a member of a request unchanged; other members precede it.
 void AppendRequestMember(const char* name, const json::Value& value, std::string& out);
 
 }  // namespace gannet::search

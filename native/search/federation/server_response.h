@@ -1,7 +1,7 @@
-// What a server of the network has answered, read as far as merging needs; hits stay bytes.
+// The response of a server of the network, parsed as far as merging needs; hits stay bytes.
 //
-// The bytes come from outside. A response is checked as a whole before anything of it is used, and
-// reading it takes time and memory in proportion to its size.
+// The bytes are untrusted. A response is checked as a whole before any of it is used. Reading takes
+// time and memory in proportion to its size.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,24 @@
 
 namespace gannet::search {
 
-// Strings are slices of the response, in quotation marks; numbers are as the server wrote them.
+// Strings are slices of the response, with their quotation marks; numbers are as the server wrote
+// them.
 struct ServerHit {
   std::string_view text;  // the object
-  // In the text: the value of `_federation`, and the member with one comma next to it.
+  // Offsets in `text`: the value of `_federation`, and the member with one adjacent comma.
   size_t source_begin = 0, source_end = 0;
   size_t member_begin = 0, member_end = 0;
   std::string_view index_uid;
   std::string_view score;     // weighted
   uint64_t position = 0;      // of its query
-  ScoreKey key;               // what it is compared by
-  std::string_view document;  // the same for one document on all servers; empty: not told
-  std::vector<std::string_view> distinct;  // the same for one value of the distinct attribute
+  ScoreKey key;               // what the hit is compared by
+  std::string_view document;  // identifies the document on all servers; empty: not sent
+  std::vector<std::string_view> distinct;  // each identifies a value of the distinct attribute
 
   bool by_vector() const;
 };
 
-// A hit behind the end of the list, as far as it shares values of the distinct attribute.
+// A hit after the end of the list that shares values of the distinct attribute.
 struct FurtherHit {
   uint64_t position = 0;
   std::vector<std::string_view> distinct;
@@ -44,7 +45,7 @@ struct FurtherHit {
 struct ServerFacets {
   std::string uid;  // of the index
   std::vector<FacetDistribution> distributions;
-  std::optional<uint64_t> candidates;  // how many documents were counted
+  std::optional<uint64_t> candidates;  // number of documents counted
 };
 
 // A response to a federated search. Lifetime: borrows the bytes that it was read from.
@@ -54,18 +55,18 @@ struct ServerResponse {
   ServerResponse(ServerResponse&&) = default;
   ServerResponse& operator=(ServerResponse&&) = default;
 
-  // Invalid: it is none, or it lacks what merging needs.
+  // Invalid: it is not a response, or lacks what merging needs.
   static Result<ServerResponse> Read(std::string_view body);
 
   std::vector<ServerHit> hits;
   uint64_t processing_ms = 0;
   uint64_t total = 0;
   std::optional<std::vector<FurtherHit>> further;
-  bool has_vectors = false;  // some query was answered with their help
+  bool has_vectors = false;                                          // some query used vectors
   std::vector<std::pair<uint64_t, std::string_view>> query_vectors;  // by position of the query
   std::vector<ServerFacets> facets;
-  std::vector<std::string_view> metadata;  // objects, in the order of the queries
-  std::deque<SortValue> sort_values;       // of the keys
+  std::vector<std::string_view> metadata;  // JSON objects, in the order of the queries
+  std::deque<SortValue> sort_values;       // values that keys point to
 };
 
 // The values in a response to a facet search. Invalid: as ServerResponse::Read.

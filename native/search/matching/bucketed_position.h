@@ -1,4 +1,5 @@
-// Word positions as they are told apart (docs/behaviour/fields.md): exactly up to 15 only.
+// Word positions as ranking distinguishes them (docs/behaviour/fields.md): exact only up to 15, in
+// buckets above.
 #pragma once
 
 #include <cstdint>

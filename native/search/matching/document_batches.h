@@ -1,7 +1,7 @@
 // Splitting documents into batches that threads read at the same time (base/parallel_for.h).
 //
-// Few documents are one batch per segment, read by the calling thread. From SharedDocumentsMin()
-// documents on a batch has BatchDocuments() documents and idle threads take part.
+// Few documents form one batch per segment, read by the calling thread. If there are at least
+// SharedDocumentsMin() documents, a batch has BatchDocuments() documents and idle threads help.
 //
 // Threads: pure functions; `read` of ReadBatches runs on several threads.
 #pragma once
@@ -19,22 +19,21 @@ namespace gannet::search {
 
 struct DocumentBatch {
   size_t segment;  // number of the segment in the snapshot
-  DocSet
-      documents;  // not empty; the docids of a batch are above those of the segment's batch before
+  // Not empty; all docids are greater than those of the segment's previous batch.
+  DocSet documents;
 };
 
 // Adds the batches of one segment to `batches`.
 // segment      number of the segment in the snapshot
 // documents    documents of the segment; may be empty
-// together     documents that are read together in all segments: decides whether to split
+// together     number of documents read together in all segments; decides whether to split
 void AppendBatches(size_t segment, DocSet documents, uint64_t together,
                    std::vector<DocumentBatch>& batches);
 // The batches of the live documents among `documents`, segment by segment.
 std::vector<DocumentBatch> BatchesOf(const index::Snapshot& snapshot, const DocSet& documents);
 
-// Calls read(const DocumentBatch&, std::vector<T>& found) once per batch, on several threads at the
-// same time where there are many documents. Returns what each batch found, in the order of
-// `batches`.
+// Calls read(const DocumentBatch&, std::vector<T>& found) once per batch, on several threads if
+// there are many documents. Returns what each batch found, in the order of `batches`.
 template <typename T, typename Read>
 std::vector<std::vector<T>> ReadBatches(std::span<const DocumentBatch> batches, Read&& read) {
   std::vector<std::vector<T>> found(batches.size());

@@ -1,4 +1,4 @@
-// What a search may look at: fields, and whether expansions respect exact fields.
+// The fields that a search may use, and whether expansions respect exact fields.
 //
 // Owner: the search. Threads: immutable once the search has made it.
 #pragma once
@@ -10,12 +10,12 @@ namespace gannet::search {
 
 struct FieldScope {
   bool all = true;             // every searchable field
-  segment::FieldSet searched;  // when not all
-  bool any_exact = false;      // some searched field or word kind takes no typos
-  segment::FieldSet tolerant;  // searched fields that take typos, when any_exact
-  bool index_exact = false;    // some field of the index takes no typos
-  segment::FieldSet
-      index_tolerant;  // fields of the index that take typos: a typo leads to their words only
+  segment::FieldSet searched;  // used if `all` is false
+  bool any_exact = false;      // some searched field or kind of word allows no typos
+  segment::FieldSet tolerant;  // searched fields that allow typos, if any_exact
+  bool index_exact = false;    // some field of the index allows no typos
+  // Fields of the index that allow typos: a typo expands only to words in these.
+  segment::FieldSet index_tolerant;
   bool exact_numbers = false;
 
   const segment::FieldSet* fields() const { return all ? nullptr : &searched; }

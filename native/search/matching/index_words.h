@@ -1,13 +1,13 @@
-// The words of the index that a search refers to: those of the query, and whatever synonyms, typos,
-// prefixes and splits lead to. Each is looked up once and has a number.
+// The words of the index that a search refers to: the words of the query, and those reached by
+// synonyms, typos, prefixes and splits. Each word is looked up once and has a number.
 //
-// Holds, of each word, its text and its ordinal in each segment. Knows neither a query nor posting
+// Stores the text of each word and its ordinal in each segment. Does not know the query or posting
 // lists.
 //
-// Owner: the search (query/query_evaluator.h). Threads: one owner; any thread may call const
-// functions while no word is added. Lifetime: dies before the snapshot and the scope.
-// Cost: a word that was not asked for before is one look-up in the dictionary of each segment.
-// Memory: its text, and 4 bytes per segment.
+// Owner: the search (query/query_evaluator.h). Threads: one owner; while no word is added, any
+// thread may call const functions. Lifetime: must be destroyed before the snapshot and the scope.
+// Cost: a new word takes one lookup in the dictionary of each segment. Memory: the text of the
+// word, and 4 bytes per segment.
 #pragma once
 
 #include <algorithm>
@@ -26,19 +26,20 @@ namespace gannet::search {
 
 inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
 
-using WordNumber = uint32_t;  // of IndexWords
+using WordNumber = uint32_t;  // index into IndexWords
 inline constexpr WordNumber kNoWord = ~WordNumber{0};
 
 struct IndexWord {
   std::string text;
   std::vector<Ordinal> ordinals;  // by segment; kNoOrdinal where absent
-  bool tolerant = true;  // no number that takes no typos: typo expansions and ngrams may use it
+  // false: a number that allows no typos; typo expansions and ngrams must not use it.
+  bool tolerant = true;
 };
 
-// Words that stand side by side.
+// Words that must be adjacent.
 struct Phrase {
   std::vector<WordNumber> words;  // kNoWord: a stop word, not checked
-  // Its first word that is not a stop word; kNoWord: it has none.
+  // The first word that is not a stop word, or kNoWord.
   WordNumber FirstReal() const {
     const auto real =
         std::find_if(words.begin(), words.end(), [](WordNumber word) { return word != kNoWord; });
@@ -53,19 +54,19 @@ class IndexWords {
 
   // REQUIRES: not kNoWord. The reference is valid until a word is added.
   const IndexWord& operator[](WordNumber word) const { return words_[word]; }
-  // kNoOrdinal: the segment does not have it, or it is no word.
+  // kNoOrdinal: the segment does not contain the word, or `word` is kNoWord.
   Ordinal OrdinalOf(WordNumber word, size_t segment) const {
     return word == kNoWord ? kNoOrdinal : words_[word].ordinals[segment];
   }
-  // A word of the dictionary with live documents, or kNoWord.
+  // The number of a word that has live documents, or kNoWord.
   WordNumber Find(std::string_view text);
-  // The phrase of given words (nullopt: a stop word); nullopt: the index lacks a word.
+  // The phrase of the given words (nullopt: a stop word), or nullopt if the index lacks a word.
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
-  // The number of a word with live documents whose ordinals the caller knows, by segment.
+  // Returns the number of a word that has live documents. ordinals: its ordinals by segment.
   WordNumber Add(std::string_view text, std::vector<Ordinal> ordinals);
-  // Whether a live document has the word of the segment, in one of `fields` (null: any).
+  // Whether a live document contains the word of the segment in one of `fields` (null: any).
   bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
-  // Whether words may be glued to this one: some field that takes typos has it.
+  // Whether words may be concatenated to this one: some field that allows typos contains it.
   bool Tolerates(WordNumber word) const;
 
  private:

@@ -1,21 +1,21 @@
-// Phrase matching: the documents of phrases, those of the query, synonyms of several words, and
-// words split in two.
+// Phrase matching: finds the documents of a phrase of the query, of a synonym of several words, or
+// of a word split in two.
 //
-// A document matches a phrase when it holds all its words, and each of them stands where it must
-// behind the one or two before it. Of two frequent words that is listed; otherwise the documents
-// that hold all words are read. Where precision is byAttribute, they only have to stand in one
-// attribute, which is listed of all words.
+// A document matches a phrase if it contains all its words, each at the right distance after the
+// one or two words before it. For two frequent words this is listed in the index; otherwise the
+// documents that contain all words are read. If precision is byAttribute, the words only have to be
+// in one attribute, which is listed for all words.
 //
-// Holds the documents that MatchingWithin() has found. Where two words stand side by side is kept
-// per segment for later searches (segment::DocSetCache). Knows words and their posting lists, and
-// no query.
+// Caches the documents that MatchingWithin() has found. Which documents contain two adjacent words
+// is cached per segment for later searches (segment::DocSetCache). Knows words and their posting
+// lists, but no query.
 //
-// Owner: the search (query/query_evaluator.h). Threads: one owner; large sets of documents are read
-// with the help of idle threads. Lifetime: dies before the snapshot, the scope, the words and the
+// Owner: the search (query/query_evaluator.h). Threads: one owner; idle threads help to read large
+// sets of documents. Lifetime: must be destroyed before the snapshot, the scope, the words and the
 // postings.
-// Cost: of frequent words the union of a few adjacency lists for each two words. Of others the
-// documents of the words, and 40 to 60 ns for each document that holds them all; of two words only
-// once per segment.
+// Cost: for frequent words, the union of a few adjacency lists per pair of words. For others,
+// finding the documents of the words, and 40 to 60 ns for each document that contains them all; for
+// two words only once per segment.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,15 @@
 
 namespace gannet::search {
 
-// The documents of a phrase as posting lists tell them. No other document matches.
+// The documents of a phrase as found by posting lists. No other document matches.
 struct PhraseMatches {
-  DocSet verified;     // match
-  DocSet approximate;  // hold the words; whether they stand side by side must be read
+  DocSet verified;     // documents that match
+  DocSet approximate;  // documents that contain the words; must be read to verify that they are
+                       // adjacent
 };
 
-// In all functions, fields: the words count in these; null: in any. How they stand counts in any
-// field. within: only these documents are wanted; null: all live ones.
+// In all functions, fields: the fields in which each word must occur; null: any. The distance of
+// the words is checked in all fields. within: only these documents are wanted; null: all live ones.
 class PhraseMatcher {
  public:
   static constexpr uint64_t kAll = ~uint64_t{0};
@@ -49,53 +50,53 @@ class PhraseMatcher {
       : snapshot_(snapshot), scope_(scope), words_(words), postings_(postings) {}
 
   // Documents that match.
-  // enough    that many documents are enough, whichever they are
+  // enough    may stop after this many documents, whichever they are
   DocSet Documents(const Phrase& phrase, const segment::FieldSet* fields,
                    const DocSet* within = nullptr, uint64_t enough = kAll) const;
-  // The documents of `within` that match in the fields that are searched, and possibly others that
-  // match. The result is kept by the address of the phrase, and valid until the phrase is asked for
-  // again.
+  // The documents of `within` that match in the searched fields, and possibly others that match.
+  // The result is cached by the address of the phrase, and is valid until the next call for the
+  // same phrase.
   const DocSet& MatchingWithin(const Phrase& phrase, const DocSet& within);
-  // An upper bound of the documents of a phrase, in any fields.
+  // An upper bound for the number of documents of a phrase, in any fields.
   uint64_t MostDocuments(const Phrase& phrase) const;
 
-  // The documents of a phrase as posting lists tell them.
+  // The documents of a phrase as found by posting lists.
   PhraseMatches ByLists(const Phrase& phrase, const segment::FieldSet* fields,
                         const DocSet* within) const;
-  // The documents of a phrase: reads the approximate ones of `matches`, which ByLists gave for the
-  // same arguments.
+  // The documents of a phrase: reads the approximate ones of `matches`, which ByLists returned for
+  // the same arguments.
   DocSet VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields,
                            const DocSet* within, PhraseMatches matches) const;
-  // Whether to read only some documents of a phrase now, instead of all at once and keeping the
-  // result.
+  // Whether it is cheaper to read only some documents of a phrase now than to read all and cache
+  // the result.
   // documents    the approximate documents of the phrase
-  // some         how many of them would be read
+  // some         number of documents that would be read
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
-  // The documents of `documents` in which the words stand as the phrase wants. Reading counts for
+  // The documents of `documents` in which the words are where the phrase requires. Counts towards
   // PaysToReadSome.
-  // documents    live, and hold all words of the phrase
+  // documents    live, and contain all words of the phrase
   DocSet Read(const Phrase& phrase, const DocSet& documents) const;
 
  private:
   struct PhraseWords;
 
-  // Documents that hold all the words: those of the result (null: all live ones) are no fewer than
-  // the ones that match the phrase.
-  // with_words    where they are put if they are found here
+  // Documents that contain all the words: a superset of the documents that match the phrase. null:
+  // all live documents.
+  // with_words    storage for the result, if it is computed here
   const DocSet* Among(const PhraseWords& words, const segment::FieldSet* fields,
                       const DocSet* within, DocSet& with_words) const;
-  // Whether it is kept where two words stand. within: the documents that are asked for.
+  // Whether the position of two words is cached. within: the documents that are wanted.
   bool KeepsPair(const PhraseWords& words, const DocSet* within) const;
-  // Of a phrase of two words, in what the segment has found (DocSetCache).
+  // The key of a phrase of two words in DocSetCache.
   std::string PairKey(size_t segment, const PhraseWords& words) const;
-  // Of one segment. among: see Among.
+  // For one segment. among: see Among.
   PhraseMatches ByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
-  // Those of `among`, documents of the segment that hold all words of the phrase, in which they
-  // stand as they must. read: how many of them were read.
+  // The documents of `among` in which the words are where the phrase requires. among: documents of
+  // the segment that contain all words. read: receives the number of documents read.
   DocSet Read(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough,
               uint64_t* read = nullptr) const;
   DocSet Read(const PhraseWords& words, std::span<const DocumentBatch> matches) const;
-  // The same of two words. among: all live documents that hold them in `fields`.
+  // The same for two words. among: all live documents that contain them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields,
                   const DocSet& among, uint64_t enough) const;
 
@@ -106,7 +107,7 @@ class PhraseMatcher {
   const FieldScope& scope_;
   const IndexWords& words_;
   const Postings& postings_;
-  std::map<const Phrase*, Asked> asked_;  // what MatchingWithin was asked for last
+  std::map<const Phrase*, Asked> asked_;  // the last result of MatchingWithin for each phrase
 };
 
 }  // namespace gannet::search

@@ -1,14 +1,14 @@
-// Postings evaluation of words: which live documents posting lists give for words of the index, and
-// bounds of how many.
+// Evaluates words with posting lists: finds the live documents of words of the index, and bounds
+// for their number.
 //
-// Holds nothing of its own; what is costly to join is kept per segment (segment::DocSetCache).
-// Knows no phrase and no query.
+// Stateless; expensive unions are cached per segment (segment::DocSetCache). Knows no phrase and no
+// query.
 //
 // Owner: the search (query/query_evaluator.h). Threads: any, while no word is added to the words.
-// Lifetime: dies before the snapshot, the scope and the words.
-// Cost: the union of the lists that are asked for, block by block (bitmap/docset_union.h), cut to
-// `within`; where `within` is smaller than the lists are many, its forward records are read
-// instead, 40 to 60 ns each. Bounds read the heads of lists.
+// Lifetime: must be destroyed before the snapshot, the scope and the words.
+// Cost: the union of the lists, block by block (bitmap/docset_union.h), restricted to `within`; if
+// `within` has fewer documents than there are lists, their forward records are read instead, 40 to
+// 60 ns each. Bounds read the headers of lists.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ namespace gannet::search {
 // Words of each segment.
 using WordsBySegment = std::vector<std::vector<segment::WordRange>>;
 
-// In all functions, within: only these documents are wanted; null: all live ones. fields: a word
-// counts in these; null: in any.
+// In all functions, within: only these documents are wanted; null: all live ones. fields: the
+// fields in which a word must occur; null: any.
 class Postings {
  public:
   Postings(const index::Snapshot& snapshot, const FieldScope& scope, const IndexWords& words)
@@ -38,45 +38,44 @@ class Postings {
   // The union over all segments of live documents.
   // add       add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds the documents
   //           of one segment; runs on several threads if `lists` is at least SharedListsMin()
-  // lists     how many posting lists `add` joins
+  // lists     number of posting lists that `add` joins
   template <typename AddSegment>
   DocSet LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists = 0) const;
-  // Adds the documents of `lists` in one segment to `out`. Documents outside `within` may be left
-  // out.
+  // Adds the documents of `lists` in one segment to `out`. May omit documents outside `within`.
   void UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within,
                   DocSetUnion& out) const;
 
-  // Documents that hold the word.
+  // Documents that contain the word.
   DocSet WordDocuments(WordNumber word, const segment::FieldSet* fields,
                        const DocSet* within = nullptr) const;
-  // Documents that hold one of the words.
+  // Documents that contain one of the words.
   DocSet AnyWord(const WordsBySegment& words, const segment::FieldSet* fields,
                  const DocSet* within) const;
-  // Documents that hold all of the words, at least one.
+  // Documents that contain all of the words. REQUIRES: at least one word.
   DocSet AllWords(std::vector<WordNumber> words, const segment::FieldSet* fields,
                   const DocSet* within) const;
   // Documents that have the word at a leading position of any field.
   // mask    bit p stands for position p; p is below segment::kLeadingPositions; not 0
   DocSet WordAtPositions(WordNumber word, uint32_t mask, const DocSet* within) const;
-  // Documents with a searched field that holds all of the words.
-  // length    the number of words of that field, at most segment::kListedLengthMax; 0: any
+  // Documents with a searched field that contains all of the words.
   DocSet WordsTogether(std::span<const WordNumber> words, uint32_t length,
                        const DocSet* within) const;
 
-  // Grows with the number of documents that hold the word: the bytes of its lists.
+  // Total bytes of the lists of the word: an estimate that grows with its number of documents.
   uint64_t Frequency(WordNumber word) const;
-  // No more than the live documents that hold the word.
+  // A lower bound for the number of live documents that contain the word.
   uint64_t FewestDocuments(WordNumber word) const;
-  // No fewer than the documents that hold the word.
+  // An upper bound for the number of documents that contain the word.
   uint64_t MostDocuments(WordNumber word) const;
-  // No fewer than the documents that hold both words; dead ones and all fields count.
+  // An upper bound for the number of documents that contain both words; counts dead documents and
+  // all fields.
   uint64_t MostCommon(WordNumber a, WordNumber b) const;
-  // Whether every segment that holds both words lists where the second stands close behind the
-  // first.
+  // Whether every segment that contains both words lists where the second one follows closely after
+  // the first.
   bool ListsAdjacency(WordNumber left, WordNumber right) const;
 
  private:
-  // Those of `documents`, which the segment has, that are in one of the lists: told from their
+  // The documents of `documents`, all of the segment, that are in one of the lists. Reads their
   // records.
   std::vector<DocId> ReadLists(size_t segment, const segment::WordLists& lists,
                                const DocSet& documents) const;
