@@ -36,6 +36,7 @@ struct PlacedHit {
 // Fills the positions from the first one on: with the pin for that position if there is one, else
 // with the next ordinary hit. Pins that are left follow. Only the positions of the window are kept.
 // hits  ordinary hits: from the first position on if there are pins, else those of the window
+// Lifetime: the result borrows the pins.
 std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits,
                                  const std::vector<PinnedDocument>& pins, Window window);
 

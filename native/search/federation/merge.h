@@ -14,12 +14,13 @@ namespace gannet::search {
 // documents are removed from the ranking of every query on their index. Returns the remaining pins
 // of all queries, by position.
 // An error is stored as the status of its query.
+// Lifetime: the result borrows the pins of the queries.
 std::vector<RankedHit> PlacePins(Federation& federation);
 
 // The merged list, up to the end that is wanted.
 struct MergedList {
-  Merged<IndexHits> hits;       // the rest of the list; hits of the page point into it
-  std::vector<RankedHit> page;  // hits of the window
+  Merged<IndexHits> hits;          // the rest of the list; hits of the page point into it
+  std::vector<RankedHit> page;     // hits of the window
   std::vector<RankedHit> further;  // other hits of which distinct values are sent
 };
 

@@ -1,15 +1,16 @@
-// The query graph: one node per term, and per run of two or three words glued together
+// The query graph: one node per term, and one per run of two or three concatenated words
 // (docs/behaviour/query-analysis.md).
 //
-// A word in a script without spaces is a phrase of its characters. It is not glued to other words.
-// A synonym of it, or of a run of terms that contains it, is a node of its own beside the phrase.
+// A word in a script without spaces is a phrase of its characters. It is not concatenated with
+// other words. A synonym of it, or of a run of terms that contains it, is a separate node.
 //
-// Holds how the query may be read, and nothing of what is indexed: of the snapshot only its
-// settings count. What stands for a node is TermExpansion (term_expansion.h), which documents match
-// it NodeDocuments (node_documents.h). The ways through the graph are ranking/paths.h.
+// The graph describes how the query may be read. It knows nothing of the indexed documents; of the
+// snapshot it uses only the settings. TermExpansion (term_expansion.h) finds the words and phrases
+// that stand for a node, NodeDocuments (node_documents.h) the documents that match it.
+// ranking/paths.h has the paths through the graph.
 //
 // Owner: the search (query_evaluator.h). Threads: immutable after construction.
-// Cost: three nodes per term at most; the table of synonyms is made once per settings.
+// Cost: at most three nodes per term; the synonym table is built once per settings.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,17 @@
 
 namespace gannet::search {
 
-inline constexpr uint32_t kNgramSlotsMax = 3;  // terms that are glued together
+inline constexpr uint32_t kNgramSlotsMax = 3;  // number of terms that may be concatenated
 inline constexpr int kTypoClasses = 3;         // expansions with 0, 1 and 2 typos
 
-using NodeNumber = uint16_t;  // of Graph::nodes()
+using NodeNumber = uint16_t;  // index into Graph::nodes()
 
 struct Node {
-  Term term;                   // words of an ngram are its single words
-  std::string text;            // glued; empty for phrases and where only synonyms count
-  bool synonyms_only = false;  // for a run of terms of which some are phrases of characters; its
-                               // words are all of these
+  Term term;         // an ngram has all its single words
+  std::string text;  // concatenated; empty for phrases and if synonyms_only
+  // Only synonyms of the node count. The node is a run of terms, some of them phrases of
+  // characters; its words are all words of the run.
+  bool synonyms_only = false;
   uint32_t first_slot = 0, last_slot = 0;
   uint32_t allowed_typos = 0;
 
@@ -38,24 +40,24 @@ struct Node {
   bool ngram() const { return last_slot > first_slot; }
 };
 
-// A node on a path: which of its expansions count.
+// A node on a path, and which of its expansions count.
 struct Step {
   NodeNumber node;
-  int8_t typos;   // class chosen by the rule typo, -1 before
-  bool verbatim;  // narrowed to the word as typed by exactness
+  int8_t typos;   // the class that the rule typo has chosen; -1: not yet chosen
+  bool verbatim;  // restricted to the word as typed by the rule exactness
   int first_class() const { return typos < 0 ? 0 : typos; }
   int last_class() const { return typos < 0 ? kTypoClasses - 1 : typos; }
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// The words of a term as the key of a synonym. REQUIRES: none of them is a stop word.
+// The words of a term as the key of a synonym. REQUIRES: no word is a stop word.
 std::string WordsKey(const Term& term);
 
 class Graph {
  public:
   Graph(const index::Snapshot& snapshot, const ParsedQuery& query);
 
-  // Nodes of one term, in the order of the query; then the others.
+  // First the nodes of one term, in query order; then the others.
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](NodeNumber node) const { return nodes_[node]; }
   const Node& NodeOf(const Step& step) const { return nodes_[step.node]; }

@@ -1,15 +1,14 @@
-// Postings evaluation of the query: which live documents match a node of the query graph, by the
-// words and phrases that stand for it.
+// Evaluates the query with posting lists: finds the live documents that match a node of the query
+// graph by the words and phrases that stand for it.
 //
-// Holds the documents that were found: of each class, and those within the documents that were
-// asked about last.
+// Caches the documents of each class, and the result for the set of documents requested last.
 //
 // Owner: the search (query_evaluator.h). Threads: one owner; idle threads help with large unions.
-// Lifetime: dies before all that it was made of. What is returned by reference is valid as long as
-// the object.
-// Cost: looks up expansions as far as they are needed (term_expansion.h), then one union of their
-// lists (matching/postings.h) and their phrases (matching/phrase_matcher.h). Asked again: nothing,
-// or an intersection.
+// Lifetime: must be destroyed before everything passed to the constructor. Returned references are
+// valid as long as the object.
+// Cost: looks up the expansions that are needed (term_expansion.h), then takes the union of their
+// lists (matching/postings.h) and phrases (matching/phrase_matcher.h). A repeated request costs
+// nothing, or an intersection.
 #pragma once
 
 #include <array>
@@ -33,29 +32,30 @@ class NodeDocuments {
                 const Postings& postings, const PhraseMatcher& phrases);
 
   const Graph& graph() const { return expansion_.graph(); }
-  // Documents that match a node by expansions of one class, or of any.
+  // The documents that match a node by expansions of one class, or of any.
   const DocSet& Of(NodeNumber node, int typo_class);
   const DocSet& Of(NodeNumber node);
   // The documents of `within` that match a node; cheaper than Of() for few.
   // typo_class    a class; -1: any
   DocSet Within(NodeNumber node, int typo_class, const DocSet& within);
-  // REQUIRES: of a verbatim step class 0 was looked up.
+  // REQUIRES: if the step is verbatim, class 0 was looked up.
   DocSet Within(const Step& step, const DocSet& within);
-  // Grows with the number of documents that match the node by expansions of this class, -1: of any.
+  // An estimate that grows with the number of documents that match the node by expansions of this
+  // class (-1: any).
   uint64_t Frequency(NodeNumber node, int typo_class);
-  // A lower bound of the documents that match the node without a typo.
+  // A lower bound for the number of documents that match the node without a typo.
   uint64_t FewestDocuments(NodeNumber node);
 
-  // Keeps `found` as the documents of `within` (null: all documents) that match by the class.
+  // Caches `found` as the documents of `within` (null: all documents) that match by the class.
   void Keep(NodeNumber node, int typo_class, const DocSet* within, DocSet found);
-  // Whether the matching documents of `within` (null: of all documents) are kept.
+  // Whether the matching documents of `within` (null: all documents) are cached.
   bool Keeps(NodeNumber node, int typo_class, const DocSet* within) const;
 
  private:
-  // Of one class.
+  // Cached results for one class.
   struct Found {
     std::optional<DocSet> documents;
-    // Which documents of `within` match, as was last asked for.
+    // The documents of `within` that match, for the last request.
     struct Asked {
       DocSet within, documents;
     };

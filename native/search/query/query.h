@@ -1,4 +1,4 @@
-// From the text of a query to terms, phrases and negatives (docs/behaviour/query-analysis.md).
+// Parses the text of a query into terms, phrases and negatives (docs/behaviour/query-analysis.md).
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace gannet::search {
 
 inline constexpr size_t kTermsMax = 10;
 inline constexpr size_t kQueryTokensMax = 1000;
-inline constexpr size_t kQueryBytesMax = 64 << 10;  // what lies behind them is not looked at
+inline constexpr size_t kQueryBytesMax = 64 << 10;  // bytes after these are ignored
 
 // Which words of the query may be left out.
 enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
 
-// One word, or several that must stand together.
+// One word, or several words that must be adjacent.
 struct Term {
   std::vector<std::optional<std::string>> words;  // nullopt: a stop word inside a phrase
   bool phrase = false;
-  bool mandatory = false;  // a phrase of the user; never dropped
-  uint32_t counted = 0;    // words that such a phrase counts as, stop words left out
+  bool mandatory = false;  // a phrase in quotation marks; never dropped
+  uint32_t counted = 0;    // number of words that a mandatory phrase counts as, without stop words
   bool prefix = false;
   int32_t first = 0, last = 0;  // query positions of the first and the last word
 };
@@ -35,8 +35,8 @@ struct ParsedQuery {
   std::vector<std::vector<std::optional<std::string>>> negative_phrases;
 };
 
-// word_starts: byte offsets in `text` at which words begin inside runs of scripts written without
-// spaces; each such word of several characters becomes a phrase that may be dropped like a word.
+// word_starts: byte offsets in `text` at which words begin, in scripts written without spaces. Each
+// such word of several characters becomes a phrase that may be dropped like a word.
 ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer,
                        std::span<const text::Locale> locales, std::span<const uint32_t> word_starts,
                        bool prefix_search);

@@ -1,5 +1,4 @@
-// A query against one snapshot, as the parts that evaluate it. Each part knows those before it
-// alone:
+// The parts that evaluate a query against one snapshot. Each part knows only the parts before it:
 //
 //   words       IndexWords      which words of the index the search refers to
 //   postings    Postings        the documents of words
@@ -8,9 +7,10 @@
 //   expansion   TermExpansion   the words and phrases that stand for a node of the graph
 //   documents   NodeDocuments   the documents of a node
 //
-// The graph knows the parsed query and settings only.
+// The graph knows only the parsed query and the settings.
 //
-// Owner: the search. Threads: one owner. Lifetime: dies before the snapshot and the scope.
+// Owner: the search. Threads: one owner. Lifetime: must be destroyed before the snapshot and the
+// scope.
 #pragma once
 
 #include "search/matching/field_scope.h"

@@ -1,5 +1,5 @@
-// Synonyms in normalised form, and the words without typos: what settings say of words, made once
-// per settings.
+// Synonyms in normalized form, and the words that allow no typos: the parts of the settings about
+// words, built once per settings.
 //
 // Threads: immutable after construction; Of() may be called from any thread.
 #pragma once
@@ -20,13 +20,13 @@ namespace gannet::search {
 class SynonymTable {
  public:
   SynonymTable(const index::Settings& settings, const text::Analyzer& analyzer);
-  // Values of a key given as words joined by blanks; each a list of words. Null when there are
-  // none.
+  // The synonyms of a key, which is words joined by spaces. Each synonym is a list of words. Null
+  // if there are none.
   const std::vector<std::vector<std::string>>* Find(std::string_view key) const;
   bool empty() const { return table_.empty(); }
-  // Normalised words on which typos are switched off.
+  // Whether typos are disabled for this normalized word.
   bool TyposDisabled(std::string_view word) const;
-  // The table of a snapshot's settings; kept as long as the settings live.
+  // The table for the settings of a snapshot; cached as long as the settings exist.
   static std::shared_ptr<const SynonymTable> Of(const index::Snapshot& snapshot);
 
  private:

@@ -1,22 +1,24 @@
-// Term expansion: what of the index stands for a node of the query graph: words of the dictionary,
-// and phrases (docs/behaviour/query-analysis.md).
+// Term expansion: finds what stands for a node of the query graph in the index: words of the
+// dictionary, and phrases (docs/behaviour/query-analysis.md).
 //
-// Class 0 is the word itself, the words that it begins, and synonyms; class 1 words with one typo,
-// and the word split in two; class 2 words with two typos.
+// The classes of expansions:
+//   0  the word itself, the words that begin with it if it is a prefix, and synonyms
+//   1  words with one typo, and the word split in two
+//   2  words with two typos
 //
-// Holds the expansions of each node, looked up when they are first asked for: most searches never
-// need the typos of their later words. Typos and splits are kept for later searches of the snapshot
-// (index::ExpansionCache). Which way to split a word counts is a matter of documents, so expansion
-// asks PhraseMatcher; it knows nothing of the documents of nodes.
+// The expansions of a node are looked up when they are first requested: most searches never need
+// the typos of their later words. Typos and splits are cached for later searches of the snapshot
+// (index::ExpansionCache). The best way to split a word depends on documents, so expansion uses
+// PhraseMatcher; it does not know the documents of nodes.
 //
-// Owner: the search (query_evaluator.h). Threads: one owner. Helpers of a ParallelFor of the owner
-// may call const functions about classes that were looked up before. Lifetime: dies before all that
-// it was made of.
-// Cost: class 0 is one look-up, and for a prefix the two ends of its range; few words of a range
-// are walked through, unless numbers or fields without typos count. Class 1 walks each dictionary
-// with an automaton, class 2 takes ten times as long. A split word is two look-ups for each place
-// to split it at, and the documents of the most promising phrases. term_expansion.cc has the
-// classes and class 0, term_typos.cc the others.
+// Owner: the search (query_evaluator.h). Threads: one owner. While the owner runs a ParallelFor,
+// its helpers may call const functions for classes that were looked up before. Lifetime: must be
+// destroyed before everything passed to the constructor.
+// Cost: class 0 is one lookup, and for a prefix two more for the ends of its range; if the range is
+// small, or if numbers or fields without typos count, its words are visited one by one. Class 1
+// runs an automaton over each dictionary; class 2 takes ten times as long. A split takes two
+// lookups for each position to split at, and the documents of the most promising phrases.
+// term_expansion.cc has the classes and class 0, term_typos.cc the others.
 #pragma once
 
 #include <array>
@@ -55,12 +57,12 @@ struct Expansions {
   }
 };
 
-// All of a node, as far as it was looked up. Class 0 tells `short_prefix` and `verbatim`.
+// The expansions of a node looked up so far. Class 0 sets `short_prefix` and `verbatim`.
 struct NodeExpansions {
   std::array<Expansions, kTypoClasses> classes;
-  bool short_prefix = false;      // one for which the reference keeps lists of its own
+  bool short_prefix = false;  // the reference implementation keeps separate lists for this prefix
   WordNumber verbatim = kNoWord;  // the word as typed
-  bool split_known = false;       // whether it is among the phrases of class 1, if there is one
+  bool split_known = false;       // whether class 1 includes the split word, if there is one
 };
 
 class TermExpansion {
@@ -69,21 +71,21 @@ class TermExpansion {
                 IndexWords& words, const Postings& postings, const PhraseMatcher& phrases);
 
   const Graph& graph() const { return graph_; }
-  // What was looked up before.
+  // The expansions looked up so far.
   const NodeExpansions& Of(NodeNumber node) const { return nodes_[node]; }
-  // The expansions of one class, looked up if they were not before.
+  // The expansions of one class, looked up if necessary.
   const Expansions& Class(NodeNumber node, int typo_class);
-  // The same, for finding out which documents of `within` match: a split word that none of these
-  // documents holds may be left out.
+  // The same, to find which documents of `within` match: may omit the split word if none of these
+  // documents contains it.
   const Expansions& ClassWithin(NodeNumber node, int typo_class, const DocSet& within);
-  // The same, of class 1 without the split word unless that is kept.
+  // The same for class 1, without the split word unless it is cached.
   const Expansions& ClassUnsplit(NodeNumber node, int typo_class);
 
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Expansions& expansions, size_t segment, Sink&& sink) const;
-  // Likewise for the words of a step that is no phrase of the query. A verbatim step has the word
-  // as typed; a verbatim short prefix still has all of its words.
+  // The same for the words of a step that is not a phrase of the query. A verbatim step has only
+  // the word as typed; a verbatim short prefix still has all of its words.
   // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachRange(const Step& step, size_t segment, Sink&& sink) const;
@@ -92,23 +94,23 @@ class TermExpansion {
   // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachPhrase(const Step& step, Sink&& sink) const;
-  // Whether some live document holds a word of the range of a class.
+  // Whether some live document contains a word of the range of a class.
   bool HasLiveRange(const Expansions& expansions) const;
-  // Words of a class, each counted once per segment.
+  // The number of words of a class, each counted once per segment.
   uint64_t WordCount(const Expansions& expansions) const;
 
  private:
   // Two words that a word may be split into.
   struct SplitCandidate {
     Phrase phrase;
-    uint64_t bound;  // upper bound of the documents of the phrase
-    size_t at;       // where the second word begins, in bytes
-    bool own;        // the two are words of the query that were glued
+    uint64_t bound;  // upper bound for the number of documents of the phrase
+    size_t at;       // byte offset of the second word
+    bool own;        // the two words are concatenated words of the query
   };
-  // What is known of the splits of a node, and what is kept of its class 1 and 2.
+  // The known splits of a node, and the cache entry for its classes 1 and 2.
   struct Splits {
-    std::optional<std::vector<SplitCandidate>> candidates;  // once asked for
-    DocSet unsplit;  // documents in which no two of them stand side by side
+    std::optional<std::vector<SplitCandidate>> candidates;  // set on first use
+    DocSet unsplit;  // documents in which no candidate is adjacent
     std::shared_ptr<const index::ExpansionCache::Entry> cached;
   };
 
@@ -116,16 +118,16 @@ class TermExpansion {
   void ExpandPrefix(NodeNumber node);
   void AddSynonyms(NodeNumber node);
   void ExpandTypos(NodeNumber node, int typo_class);
-  // Words with typos only.
+  // Finds the words with typos, without the split word.
   void FindTypos(NodeNumber node, int typo_class);
   void FindSplit(NodeNumber node);
-  // The way to split the word that most documents hold.
+  // The split that most documents contain.
   std::optional<Phrase> BestSplit(NodeNumber node);
   std::vector<SplitCandidate>& SplitCandidates(NodeNumber node);
-  // Whether some of the documents may hold the word split in two. False: no way to split it,
-  // whichever is the best one.
+  // Whether some of the documents may contain the word split in two. False: no split matches,
+  // whichever is the best.
   bool MayBeSplit(NodeNumber node, const DocSet& within);
-  // Keeps what is known of class 1 and 2 for later searches.
+  // Caches classes 1 and 2 for later searches.
   void KeepTypos(NodeNumber node);
 
   const index::Snapshot& snapshot_;

@@ -1,6 +1,6 @@
-// Documents that all rules so far rank the same.
+// A bucket: documents that all rules so far rank the same.
 //
-// Threads: one owner. Lifetime: dies before the graph of its paths.
+// Threads: one owner. Lifetime: must be destroyed before the graph of its paths.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,18 @@ class TwoPhase;
 
 struct Bucket {
   DocSet documents;
-  std::vector<Path> paths;        // that the documents may take, in visiting order
-  TwoPhase* two_phase = nullptr;  // tells which documents are here by right; null: all are
+  std::vector<Path> paths;        // paths that the documents may take, in visiting order
+  TwoPhase* two_phase = nullptr;  // verifies which documents belong here; null: all of them
 };
 
 // Documents of a bucket that match one path, or are ranked along it.
 struct OnePath {
   DocSet documents;
-  uint32_t number;  // of the path among the paths of the bucket
+  uint32_t number;  // number of the path among the paths of the bucket
   Path path;
-  PathPhrases held;  // of the phrases that stand for words of the path: those that every document
-                     // holds; no document holds any other
+  // The phrases that stand for words of the path and that every document contains. No document
+  // contains any other such phrase.
+  PathPhrases held;
 };
 
 }  // namespace gannet::search

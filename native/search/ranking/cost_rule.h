@@ -1,13 +1,13 @@
-// A cost rule: a document costs the sum over the steps of the cheapest path that it matches, and
-// cheaper documents come first (docs/design/ranking.md).
+// A cost rule: the cost of a document is the sum over the steps of the cheapest path that it
+// matches, and cheaper documents come first (docs/design/ranking.md).
 //
-// A rule tells what a step costs at most, what it costs in one document (from its forward record),
-// and what posting lists tell of many documents. How such a rule splits a bucket, whichever it is,
-// is in split_by_cost.cc, and where costs come from in cost_plan.h.
+// A rule defines the maximum cost of a step, its cost in one document (from the forward record),
+// and which costs posting lists give for many documents. split_by_cost.cc splits a bucket by any
+// such rule, and cost_plan.h chooses the source of the costs.
 //
 // Invariant: posting lists and records give the same costs.
 //
-// Threads: what is const has no state; StepCost runs on several threads.
+// Threads: const functions have no state; StepCost runs on several threads.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@
 
 namespace gannet::search {
 
-// What a search is, to a rule.
+// What a rule knows of a search.
 struct RankContext {
   const index::Snapshot& snapshot;
   QueryEvaluator& query;
-  uint32_t max_weight;  // the greatest weight of a searchable field
+  uint32_t max_weight;  // the highest weight of a searchable field
 
   const Node& NodeOf(const Step& step) const { return query.graph.NodeOf(step); }
-  // Whether step `i` of the path and the one before it stand for words that follow each other in
-  // the query.
+  // Whether step `i` of the path and the step before it stand for words that are adjacent in the
+  // query.
   bool Adjacent(const Path& path, size_t i) const {
     return i > 0 && NodeOf(path[i - 1]).term.last + 1 == NodeOf(path[i]).term.first;
   }
@@ -45,43 +45,43 @@ class CostRule : public RankingRule {
   void Split(Bucket bucket, BucketSplit& out) override;
   const CostRule* cost() const override { return this; }
 
-  // The greatest cost of step `i`.
+  // The highest cost of step `i`.
   virtual uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const = 0;
-  // The cost of every document that takes the path; nullopt: documents differ.
+  // The cost of every document that takes the path; nullopt: it depends on the document.
   virtual std::optional<uint32_t> ConstantCost(const RankContext&, const Path&) const {
     return std::nullopt;
   }
 
-  // The cost of a step in a document. previous: the step before it on the path; null: none, or the
-  // rule does not ask for it.
+  // The cost of a step in a document. previous: the step before it on the path; null if there is
+  // none or AsksPrevious() is false.
   // REQUIRES: the document matches both.
   virtual uint32_t StepCost(const RankContext& context, ScannedDocument& document,
                             const ScannedStep* previous, const ScannedStep& step) const = 0;
-  // Whether StepCost asks for the step before.
+  // Whether StepCost needs the previous step.
   virtual bool AsksPrevious() const { return false; }
-  // Whether StepCost asks where the word as typed stands.
+  // Whether StepCost needs the occurrences of the word as typed.
   virtual bool AsksWordAsTyped() const { return false; }
-  // Whether a step that costs nothing counts as its word as typed for the rules that follow.
+  // Whether later rules restrict a step of cost 0 to the word as typed.
   virtual bool NarrowsToTyped() const { return false; }
 
-  // From how many documents of one path on posting lists are asked; kNever: they tell nothing,
-  // documents are always read.
+  // The number of documents of one path from which posting lists are used; kNever: they give no
+  // costs, documents are always read.
   static constexpr uint64_t kNever = ~uint64_t{0};
   virtual uint64_t PostingsMin() const { return kNever; }
-  // Whether costs depend on which phrases a document holds for words of the path. Posting lists are
-  // then asked for documents that hold the same ones.
+  // Whether costs depend on which phrases a document contains for words of the path. If so, posting
+  // lists are used for groups of documents that contain the same ones.
   virtual bool DependsOnPhrases() const { return true; }
-  // Adds sources that tell the costs of the group from posting lists, each of one path.
-  // max          the greatest cost of the rule
-  // two_phase    of the bucket
+  // Adds sources that compute the costs of the group from posting lists, each for one path.
+  // max          highest cost of the rule
+  // two_phase    that of the bucket
   // REQUIRES: HasPostings() for the path, PostingsMin() is not kNever
   virtual void AddPostingSources(const RankContext& /*context*/, OnePath /*group*/,
                                  uint32_t /*max*/, TwoPhase* /*two_phase*/,
                                  Sources& /*sources*/) const {}
 
-  // The documents of `within` (null: all live ones) that match a path of one word and cost nothing
-  // along it, told from lists without looking for the others; nullopt: lists do not tell, or there
-  // is nothing to gain.
+  // The documents of `within` (null: all live ones) that match a path of one word at cost 0, found
+  // in lists without looking for the others; nullopt: lists do not give them, or it would not be
+  // faster.
   // REQUIRES: no phrase stands for the word.
   virtual std::optional<DocSet> Cheapest(const RankContext&, const Path&,
                                          const DocSet* /*within*/) const {

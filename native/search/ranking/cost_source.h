@@ -1,8 +1,8 @@
-// A cost source gives the documents of a bucket by their cost under one rule, cheapest first.
+// A cost source returns the documents of a bucket by their cost under one rule, cheapest first.
 //
-// Where the documents of one bucket get their costs in different ways (posting
-// lists, a forward scan), each group of documents has a source of its own and the ranker asks all
-// of the sources for one cost after the other (split_by_cost.cc).
+// If documents of a bucket get their costs in different ways (posting lists, a forward scan), each
+// group of documents has its own source, and the ranker asks all sources for one cost after another
+// (split_by_cost.cc).
 //
 // Invariant: a document is returned at exactly one cost as verified. Before that it may have been
 // returned at lower costs as approximate.
@@ -23,11 +23,11 @@
 namespace gannet::search {
 
 // A path that some document takes: the cheapest path that the document matches, the first of
-// equally cheap ones.
+// several equally cheap ones.
 struct PathTaken {
-  uint32_t number;  // of the path among the paths of the split bucket
-  DocId first;      // the least document that takes the path
-  Path path;        // the path with the expansions that the rule chose
+  uint32_t number;  // number of the path among the paths of the split bucket
+  DocId first;      // the smallest docid that takes the path
+  Path path;        // the path, with the expansions that the rule chose
 };
 
 // The documents of one cost.
@@ -39,7 +39,7 @@ struct CostBucket {
   bool empty() const { return verified.empty() && approximate.empty(); }
   // Adds the documents and the paths of `other`.
   void Add(CostBucket other);
-  // The paths in the order in which the next rule visits them. Leaves no path here.
+  // The paths in the order in which the next rule visits them. Moves them out of this object.
   std::vector<Path> TakePaths();
 };
 
@@ -71,9 +71,9 @@ class KnownCosts : public CostSource {
   std::map<uint32_t, CostBucket> buckets_;
 };
 
-// Documents that match several paths. A document costs what it costs along its cheapest path, and
-// takes the first of equally cheap ones. Approximate documents of the paths are verified at once,
-// so this source returns verified documents only.
+// Documents that match several paths. The cost of a document is the cost along its cheapest path,
+// the first of several equally cheap ones. Approximate documents of the paths are verified
+// immediately, so this source returns verified documents only.
 class CheapestPathSource : public CostSource {
  public:
   // of_paths    sources of each path, in the order of the paths; each returns one path per cost

@@ -1,10 +1,9 @@
-// Path postings: the documents that posting lists give for the words of a path, step by step. Rules
-// tell costs from them without reading a document (rules/).
+// Path postings: finds the documents of the words of a path with posting lists, step by step. Rules
+// compute costs from them without reading a document (rules/).
 //
 // REQUIRES, for all functions: HasPostings(path).
-// Threads: one owner. Lifetime: an object dies before the query, and before the path that it
-// borrows.
-// Cost: a union of the posting lists of a step's words per call, within the documents given.
+// Threads: one owner. Lifetime: must be destroyed before the query and the path, which it borrows.
+// Cost: per call, a union of the posting lists of a step's words, within the documents given.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +16,40 @@
 
 namespace gannet::search {
 
-// Whether posting lists tell of the words of every step. Looks up the expansions of the steps.
+// Whether posting lists cover the words of every step. Looks up the expansions of the steps.
 bool HasPostings(TermExpansion& expansion, const Path& path);
 
 class PathPostings {
  public:
-  // held    phrases that stand for words of the path and that all documents hold; the documents
-  //         asked about hold no other such phrase
+  // held    phrases that stand for words of the path and that all documents contain; the documents
+  //         passed to the functions contain no other such phrase
   PathPostings(QueryEvaluator& query, const Path& path, const PathPhrases& held)
       : query_(query), path_(path), held_(held) {}
 
-  // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first
-  // real one, in one of `fields`.
+  // Documents of `within` (null: all live ones) that contain a word of step `i` in one of `fields`;
+  // for a phrase, its first word that is not a stop word.
   DocSet InFields(size_t i, const segment::FieldSet& fields, const DocSet* within) {
     return InLists(i, {.words = {}, .fields = &fields}, within);
   }
-  // Likewise at one of the positions of `mask`: bit p stands for position p, below
+  // The same at one of the positions of `mask`: bit p stands for position p, below
   // segment::kLeadingPositions.
   DocSet AtPositions(size_t i, uint32_t mask, const DocSet* within) {
     return mask == 0 ? DocSet() : InLists(i, {.words = {}, .leading_positions = mask}, within);
   }
-  // Documents of `within` whose steps' costs add up to `cost`.
-  // of_step    the documents of `within` in which step `i` may cost `cost`; where it may cost less,
-  //            it does
+  // Documents of `within` whose costs over all steps add up to `cost`.
+  // of_step    returns the documents of `within` in which step `i` may cost `cost`, unless it may
+  //            cost less
   using OfStep = std::function<DocSet(size_t i, uint32_t cost, const DocSet& within)>;
   DocSet OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const;
 
-  // Which word of a phrase; kFirstReal: the first that is no stop word.
+  // A word of a phrase; kFirstReal: the first that is not a stop word.
   enum class End { kFirst, kFirstReal, kLast };
   template <typename Sink>
   void SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink);
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for step `i` in one segment.
   template <typename Sink>
   void ForEachRange(size_t i, End end, size_t segment, Sink&& sink);
-  // Likewise for the phrases that are held for step `i`.
+  // The same for the phrases that are held for step `i`.
   template <typename Sink>
   void ForEachHeld(size_t i, End end, size_t segment, Sink&& sink);
 

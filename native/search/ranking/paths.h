@@ -1,10 +1,9 @@
-// The paths through the query graph: the ways to read a query as nodes that follow each other
+// The paths through the query graph: the ways to read a query as a sequence of nodes
 // (docs/behaviour/query-analysis.md, ranking.md).
 //
-// A path leaves out some slots of the query or none. Which slots, and in which order, follows from
-// the matching strategy.
+// A path may leave out slots of the query. The matching strategy decides which, and in which order.
 //
-// Threads: one owner, for documents of nodes are looked up.
+// Threads: one owner, because documents of nodes are looked up.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@ using Path = std::vector<Step>;
 using PathPhrases = std::vector<std::vector<const Phrase*>>;
 
 struct PathStages {
-  std::vector<std::vector<Path>> paths;  // by number of slots that are left out; in visiting order
-  uint32_t max_matching_words = 1;       // the greatest rank of the rule words
+  std::vector<std::vector<Path>> paths;  // by number of omitted slots; in visiting order
+  uint32_t max_matching_words = 1;       // the highest rank of the rule words
 };
 
 // All paths of the query.

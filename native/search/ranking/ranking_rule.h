@@ -1,11 +1,11 @@
-// A ranking rule: how it splits a bucket, what `_rankingScoreDetails` shows of it, and what hits of
-// several searches are compared by (docs/behaviour/ranking.md, scores.md).
+// A ranking rule: how it splits a bucket, what `_rankingScoreDetails` shows of it, and how it
+// compares hits of several searches (docs/behaviour/ranking.md, scores.md).
 //
-// Each rule is a class in a file of its own in rules/ that holds all that is known of it, and its
-// declaration: name, and how it is made from settings and a search (rules.h lists them). Who drives
-// rules, shows them or compares by them names none.
+// Each rule is a class in its own file in rules/, which holds everything about the rule and its
+// declaration: its name, and how it is made from settings and a search (rules.h lists the rules).
+// Code that runs rules, shows them or compares by them names no rule.
 //
-// A rule whose documents cost the sum of the steps of a path is a CostRule (cost_rule.h).
+// A rule whose cost is the sum over the steps of a path is a CostRule (cost_rule.h).
 //
 // Threads: one owner. An object serves one search; its hits borrow it.
 #pragma once
@@ -33,14 +33,14 @@ struct Detail {
   const RankingRule* rule = nullptr;
   uint32_t rank = 0, max = 0;  // max 0: not part of the score
   SortValue value = {};
-  float similarity = -1;  // of a rule by vectors; below 0: the document has no embedding
+  float similarity = -1;  // of a rule by vectors; negative: the document has no embedding
   const Detail* previous = nullptr;
 
   double share() const { return static_cast<double>(rank) / max; }
 };
 
-// A part of what hits of several searches are compared by. Lifetime: borrows the details and the
-// rule.
+// A part of the key by which hits of several searches are compared. Lifetime: borrows the details
+// and the rule.
 struct ScorePart {
   const RankingRule* rule = nullptr;
   double number = 0;                 // weighted
@@ -49,48 +49,48 @@ struct ScorePart {
 
 class RankingRule {
  public:
-  // id    the same for rules that say the same of documents: of these the first one counts
+  // id    the same for rules that say the same of documents; only the first such rule runs
   explicit RankingRule(std::string_view id) : id_(id) {}
   virtual ~RankingRule() = default;
   RankingRule(const RankingRule&) = delete;
   RankingRule& operator=(const RankingRule&) = delete;
   const std::string& id() const { return id_; }
 
-  // Gives the documents of the bucket to `out` as smaller buckets, best first.
+  // Passes the documents of the bucket to `out` as smaller buckets, best first.
   virtual void Split(Bucket bucket, BucketSplit& out) = 0;
-  // Whether it can find the documents that match the query itself, by SplitMatching: the same of
-  // those of `within` (null: all live ones) that match.
+  // Whether the rule can find the documents that match the query by itself, with SplitMatching: it
+  // does what Split does for the documents of `within` (null: all live ones) that match.
   virtual bool FindsMatches() const { return false; }
   virtual void SplitMatching(const DocSet* /*within*/, BucketSplit& /*out*/) {}
-  // Whether it says of a document what does not depend on the other documents of the bucket, and
-  // needs no verifying of its own. last: no rule follows
+  // Whether what the rule says of a document does not depend on the other documents of the bucket,
+  // and needs no verification of its own. last: no rule follows.
   virtual bool RanksOneByOne(bool /*last*/) const { return false; }
-  // Whether what it says of a bucket depends on which buckets it split before: none may then be
-  // passed over.
+  // Whether what the rule says of a bucket depends on which buckets it split before. No bucket may
+  // then be skipped.
   virtual bool Remembers() const { return false; }
-  // Itself, if its costs are sums along paths that the planner may ask for.
+  // `this` if the rule is a cost rule, else null.
   virtual const CostRule* cost() const { return nullptr; }
 
-  // Appends its object, or nothing if another rule shows what it said.
-  // next    what the rule behind it said; null: there is none
+  // Appends the object of the rule, or nothing if another rule shows what this one said.
+  // next    what the next rule said; null: there is none
   virtual void AppendScoreDetails(DetailWriter& out, const Detail& detail,
                                   const Detail* next) const = 0;
 
-  // Hits are compared by their ranks under this rule and its neighbours together, unless the rule
-  // has a part of its own: then this is what it says of a hit.
+  // The part by which hits are compared under this rule. nullopt: they are compared by the combined
+  // rank of this rule and its neighbors.
   virtual std::optional<ScorePart> PartOf(const Detail& /*detail*/, double /*weight*/) const {
     return std::nullopt;
   }
-  // Whether it ranks by the nearness of vectors: this alone is then the score.
+  // Whether the rule ranks by vectors: the score then depends on it alone.
   virtual bool by_vectors() const { return false; }
-  // Parts of rules of one class can be compared.
+  // Two parts can be compared if their rules are of one class.
   static constexpr std::string_view kRelevancy = "relevancy";
   virtual std::string_view compared_as() const { return kRelevancy; }
-  // What the rule orders by, for people.
+  // What the rule orders by, for messages.
   virtual std::string label() const { return std::string(kRelevancy); }
-  // Below 0: a comes first; 0: neither. REQUIRES: both are of its class.
+  // Negative: a comes first; 0: equal. REQUIRES: both parts are of the class of this rule.
   virtual int Compare(const ScorePart& a, const ScorePart& b) const;
-  // Appends the part for other servers, which read it with `read_part` of a declaration.
+  // Appends the part as JSON for other servers, which read it with RuleDeclaration::read_part.
   virtual void AppendPart(const ScorePart& part, std::string& out) const;
 
  private:
@@ -100,10 +100,10 @@ class RankingRule {
 // In the order in which they run.
 using Rules = std::vector<std::unique_ptr<RankingRule>>;
 
-// What stands for rules that were skipped because time was over, and for those of other servers.
+// The rule that stands for rules skipped after the deadline, and for those of other servers.
 const RankingRule& NoRule();
 
-// Below 0: the greater number a comes first.
+// Negative: a is greater and comes first; 0: equal.
 int CompareNumbers(double a, double b);
 
 }  // namespace gannet::search

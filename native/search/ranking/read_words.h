@@ -1,4 +1,4 @@
-// Reads where given words stand in given documents, from the forward records.
+// Reads the occurrences of given words in given documents from the forward records.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace gannet::search {
 
 // Calls sink(DocId, WordMasks&) for each live document of `documents`, segment by segment, docids
 // ascending within a segment.
-// numbers    of the words to look for; the role of a word in the masks is its index here
-// A damaged record holds no words.
+// numbers    the words to look for; the role of a word in the masks is its index here
+// A damaged record contains no words.
 template <typename Sink>
 void ReadWords(const index::Snapshot& snapshot, const IndexWords& words,
                std::span<const WordNumber> numbers, const DocSet& documents, Sink&& sink) {

@@ -1,4 +1,5 @@
-// The list of ranking rules, and those that a search runs, in order (docs/behaviour/ranking.md).
+// The list of all ranking rules, and the rules that a search runs, in order
+// (docs/behaviour/ranking.md).
 //
 // Threads: pure functions.
 #pragma once
@@ -21,24 +22,25 @@ class VectorScan;
 struct RuleInputs {
   const index::Settings& settings;
   const std::vector<SortCriterion>& sort;  // of the search, one per element of the parameter
-  size_t terms = 0;                        // of the query; 0: only rules that sort run
+  size_t terms = 0;  // number of terms of the query; 0: only rules that sort run
   MatchingStrategy strategy = MatchingStrategy::kLast;
-  // The nearness of vectors stands where the first relevancy rule would, and there is no other.
+  // The vector rule replaces the first relevancy rule, and the other relevancy rules are left out.
   bool by_vectors = false;
   const VectorScan* scan = nullptr;
-  // Only as far as hits of several searches are compared (docs/behaviour/scores.md).
+  // Only the rules by which hits of several searches are compared (docs/behaviour/scores.md).
   bool compared = false;
 };
 
-// A rule as settings and other servers know it. Each is in the file of its rule.
+// A rule as settings and other servers know it. It is defined in the file of the rule.
 struct RuleDeclaration {
-  // In the setting `rankingRules`. One that the setting refuses is a part of other rules.
+  // The name in the setting `rankingRules`. A rule that the setting refuses is a part of other
+  // rules.
   std::string_view name;
-  bool sorts = false;  // by what documents hold, whatever the query says
-  // Adds what the name stands for.
+  bool sorts = false;  // by fields of documents, whatever the query is
+  // Adds the rules that the name stands for.
   void (*add)(const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules);
-  // Reads the value of a part as AppendPart writes it; the rule of the part lives forever.
-  // part     left without a rule where the name is not the rule's
+  // Reads the value of a part as AppendPart writes it. The rule of the part is never destroyed.
+  // part     left without a rule if the name is not that of this rule
   // values   storage for the part
   // Returns whether the value is well formed.
   bool (*read_part)(std::string_view name, std::string_view json, ScorePart& part,
@@ -61,10 +63,10 @@ struct RuleDeclaration {
 GANNET_RULES(GANNET_DECLARE_RULE)
 #undef GANNET_DECLARE_RULE
 
-// Adds a rule unless one with its id is there.
+// Adds a rule unless the list has one with its id.
 void AddRule(Rules& rules, std::unique_ptr<RankingRule> rule);
 
-// RuleDeclaration::add of a rule that needs to know nothing.
+// RuleDeclaration::add for a rule without parameters.
 template <typename Rule>
 void AddPlain(const index::RankingRule&, const RuleInputs&, Rules& rules) {
   AddRule(rules, std::make_unique<Rule>());
@@ -72,10 +74,10 @@ void AddPlain(const index::RankingRule&, const RuleInputs&, Rules& rules) {
 
 Rules RulesFor(const RuleInputs& inputs);
 
-// Reads a number of a part. False: it is none.
+// Reads a number of a part. Returns false if it is not a number.
 bool ReadFinite(std::string_view json, double& number);
 
-// Reads a part of what a hit of another server is compared by, as RuleDeclaration::read_part.
+// Reads a part of the key of another server's hit, as RuleDeclaration::read_part.
 bool ReadScorePart(std::string_view name, std::string_view json, ScorePart& part,
                    std::deque<SortValue>& values);
 

@@ -1,4 +1,4 @@
-// One document as a forward scan shows it to the rules: where the words of the steps of paths stand
+// One document during a forward scan, as rules see it: where the words of the steps of paths occur
 // in it.
 //
 // Threads: one owner. Lifetime: one record, until the next is read.
@@ -22,15 +22,15 @@ inline constexpr Role kNoRole = 0xffff;
 
 // A phrase that stands for a step.
 struct ScannedPhrase {
-  // Word `left` stands `distance` or less in front of word `right`.
+  // Word `left` occurs at most `distance` positions before word `right`.
   struct Check {
     Role left, right;
     uint32_t distance;
   };
-  std::vector<Role> words;  // each once
+  std::vector<Role> words;  // distinct
   std::vector<Check> checks;
-  // The first word, the first that is no stop word, the last one. kNoRole: a stop word, or absent
-  // from the segment.
+  // The first word, the first that is not a stop word, and the last. kNoRole: a stop word, or
+  // absent from the segment.
   Role first = kNoRole, first_real = kNoRole, last = kNoRole;
   bool absent = false;  // the segment lacks a word
   bool held = false;    // by the document
@@ -41,52 +41,51 @@ struct ScannedStep {
   const Step* step = nullptr;
   const Node* node = nullptr;
   const NodeExpansions* expansions = nullptr;  // of the node
-  Role words = kNoRole;                        // what may stand for the step, phrases apart
-  Role as_typed = kNoRole;                     // the word itself
-  Role plain = kNoRole,
-       tolerant =
-           kNoRole;  // of `words`: which match in any searched field, which in one that takes typos
+  Role words = kNoRole;                        // the words that stand for the step, without phrases
+  Role as_typed = kNoRole;                     // the word as typed
+  // The parts of `words` that match in any searched field, and in fields that allow typos.
+  Role plain = kNoRole, tolerant = kNoRole;
   std::vector<ScannedPhrase> phrases;
   bool matches = false;  // of the document
 };
 
 class ScannedDocument {
  public:
-  // steps    how many the scan has
+  // steps    number of steps of the scan
   ScannedDocument(const index::Snapshot& snapshot, const FieldScope& scope, WordMasks& masks,
                   size_t steps)
       : snapshot_(snapshot), scope_(scope), masks_(masks), places_(steps) {}
 
-  // The masks have read the next record.
+  // Call it when the masks have read the next record.
   void Next() {
     for (Places& places : places_) places.known = false;
   }
 
   WordMasks& masks() { return masks_; }
-  // Whether a word of the role stands in a field that accept(FieldId) holds for; `all`: it does for
-  // every field.
+  // Whether a word of the role occurs in a field for which accept(FieldId) returns true; `all`: it
+  // does for every field.
   template <typename Accept>
   bool Holds(Role role, bool all, Accept&& accept);
   bool Searched(Role role) {
     return Holds(role, scope_.all, [&](FieldId field) { return scope_.Searches(field); });
   }
-  // Smallest distance from a word of `left` to one of `right` behind it; WordMasks::kFar where
+  // The smallest distance from a word of `left` to a word of `right` after it; WordMasks::kFar if
   // there is none.
   uint32_t Distance(Role left, Role right) {
     return left == kNoRole || right == kNoRole ? WordMasks::kFar : masks_.Distance(left, right);
   }
-  // Finds out which phrases of the step the document holds.
+  // Finds the phrases of the step that the document contains.
   void FindHeld(ScannedStep& step);
   // Whether the document matches the step. REQUIRES: FindHeld
   bool Matches(const ScannedStep& step);
-  // A run in which a step stands.
+  // A run in which a step occurs.
   struct Place {
     const WordMasks::Run* run;
     Role role;
     uint32_t first;  // the first word of the role in the run
   };
-  // All of them: those of the step's words, and of phrases that the document holds those of the
-  // first word. Found once, whichever rules ask.
+  // All runs in which the step occurs: those of its words, and of the first word of each phrase
+  // that the document contains. Computed once for all rules.
   std::span<const Place> PlacesOf(const ScannedStep& step) {
     Places& places = places_[step.number];
     if (!places.known) FindPlaces(step, places);

@@ -14,22 +14,22 @@
 
 namespace gannet::search {
 
-// The share of two rules that are shown as one.
+// The combined share of two rules that are shown as one.
 double MergedShare(const Detail& first, const Detail& second);
 
-// Writes the object `_rankingScoreDetails`, an object per rule in order.
+// Writes the object `_rankingScoreDetails`, with one object per rule in order.
 class DetailWriter {
  public:
   DetailWriter(const index::Settings& settings, std::string& out) : settings_(settings), out_(out) {
     out_ += '{';
   }
-  // Begins the object of a rule, with its place among all.
+  // Begins the object of a rule, with its order among all.
   void Begin(std::string_view key);
-  // Members of the object begun last. json: a value.
+  // Add members to the current object. json: a value.
   void Number(std::string_view name, double value);
   void Score(std::string_view name, double value);  // in single precision
   void Json(std::string_view name, std::string_view json);
-  // More members, written as `"name":value` without a comma before.
+  // For further members, written as `"name":value` without a leading comma.
   std::string& Members();
   void End() { out_ += order_ > 0 ? "}}" : "}"; }
   uint64_t order() const { return order_; }
@@ -41,14 +41,15 @@ class DetailWriter {
   uint64_t order_ = 0;
 };
 
-// R/M of docs/behaviour/scores.md; after a rule by vectors the score of the similarity, 0 when
-// there is none.
+// R/M of docs/behaviour/scores.md; after a rule by vectors the score of the similarity, 0 if there
+// is none.
 double ScoreOf(const Detail* detail);
-// No document of the bucket will have less, whatever later rules say. null: of all documents.
+// A lower bound for the score of the documents of the bucket, whatever later rules say. null: of
+// all documents.
 double ScoreAtLeast(const Detail* detail);
-// Whether the score is that of vectors.
+// Whether the score is that of a rule by vectors.
 bool HasVector(const Detail* detail);
-// Chain as a list, first rule first.
+// The chain as a list, first rule first.
 std::vector<const Detail*> ChainOf(const Detail* detail);
 // Appends the object `_rankingScoreDetails`.
 void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out);

@@ -1,4 +1,4 @@
-// What hits of different searches are compared by (docs/behaviour/scores.md).
+// The keys by which hits of different searches are compared (docs/behaviour/scores.md).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gannet::search {
 
-// The details of a hit in rule order, consecutive ranks merged into one number.
+// The details of a hit in rule order, with consecutive ranks merged into one number.
 // Lifetime: borrows the details and the rules of the search that found the hit.
 struct ScoreKey {
   static ScoreKey Of(const Detail* detail, double weight);
@@ -19,24 +19,24 @@ struct ScoreKey {
   double global = 0;  // the ranking score, weighted
 };
 
-// What decides where parts of different classes meet.
+// What decides if parts of different classes meet.
 enum class UnlikeParts : uint8_t {
-  kScoreDecides,   // the global one
+  kScoreDecides,   // the global score
   kLengthDecides,  // the longer list, then the global score; servers of a network agree on this
 };
 
-// Below 0: a comes first; 0: neither. Parts are compared in order, and the longer list wins when
-// they are equal so far. Not transitive over lists whose rules cannot be compared.
+// Negative: a comes first; 0: equal. Parts are compared in order; if one list is a prefix of the
+// other, the longer one wins. Not transitive over lists whose rules cannot be compared.
 int CompareScores(const ScoreKey& a, const ScoreKey& b,
                   UnlikeParts unlike = UnlikeParts::kScoreDecides);
-// The same of the two halves of one hybrid search (docs/behaviour/vectors.md): a number stands
+// The same for the two halves of one hybrid search (docs/behaviour/vectors.md): a number comes
 // before a sort value unless it is 0.
 int CompareHybridScores(const ScoreKey& a, const ScoreKey& b);
 
-// What stands at one place of a list.
+// The class of the rule at one position of a list.
 struct RuleClass {
   std::string_view kind;  // RankingRule::compared_as
-  std::string name;       // for people
+  std::string name;       // for messages
 };
 
 // The classes of the rules of a search, in order; consecutive relevancy rules are one.

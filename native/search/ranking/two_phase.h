@@ -1,17 +1,18 @@
-// Two-phase ranking: documents are ranked by what posting lists tell of them, and verified by
-// reading their forward records only when they are about to be returned.
+// Two-phase ranking: documents are ranked with posting lists, and verified by reading their forward
+// records only when they are about to be returned.
 //
-// Posting lists give a lower bound of a cost, or the documents that may match a phrase. Approximate
-// documents take part in the rules that follow as if the bound were the cost. Most of them never
-// reach the page, so most records are never read. The order stays exact because the ranker uses two
-// phases only where the rules that follow say of a document what does not depend on the other
-// documents of the bucket (Ranker::RanksOneByOne).
+// Posting lists give a lower bound for a cost, or the documents that may match a phrase. Later
+// rules treat an approximate document as if the bound were its cost. Most of these documents never
+// reach the page, so most records are never read. The order is exact because the ranker uses two
+// phases only if what the later rules say of a document does not depend on the other documents of
+// the bucket (Ranker::RanksOneByOne).
 //
 // Invariant: `verified` and `approximate` share no document. Verifying a document removes it from
 // `approximate`; it enters `verified` or is dropped.
 //
-// Threads: one owner. Lifetime: an object dies before the cost sources and the phrases that it
-// reads. Cost: verifying reads one forward record per document, 40 to 60 ns each.
+// Threads: one owner. Lifetime: must be destroyed before the cost sources and the phrases that it
+// reads.
+// Cost: verifying reads one forward record per document, 40 to 60 ns each.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +33,18 @@ class TwoPhase {
       : verified_(std::move(verified)), approximate_(std::move(approximate)) {}
   virtual ~TwoPhase() = default;
 
-  // The documents of `documents` that are what the ranker takes them for. Reads the approximate
-  // ones; reads all approximate documents, also beyond `documents`, once in_vain().
+  // The documents of `documents` that are ranked correctly. Reads the approximate ones; once
+  // in_vain(), reads all approximate documents, also those outside `documents`.
   // documents    a subset of verified() and approximate()
   DocSet Verify(const DocSet& documents);
-  // Removes from `documents` those that turn out to be something else, until one document of it is
-  // verified or none is left.
+  // Removes from `documents` those that verification refuses, until one document is verified or
+  // none is left.
   // documents    a subset of verified() and approximate()
   void DropUnverified(DocSet& documents);
   void VerifyAll() { Verify(DocSet(approximate_)); }
-  // Verifies all documents if a sample says that few of them will stay: to find `wanted` documents,
-  // most would be read anyway, after the following rules had asked posting lists in vain.
-  // wanted    documents that the page still needs
+  // Verifies all documents if a sample shows that few of them will stay: to find `wanted` documents
+  // most would be read anyway, after later rules had evaluated posting lists in vain.
+  // wanted    number of documents that the page still needs
   void VerifyIfScarce(uint64_t wanted);
   // The number of documents that stay. Stops counting shortly after `enough`.
   uint64_t Count(uint64_t enough);
@@ -76,7 +77,7 @@ class TwoPhaseCosts : public TwoPhase {
   uint32_t cost_;
 };
 
-// Documents that hold all words of a phrase. Whether the words stand side by side is verified.
+// Documents that contain all words of a phrase. Whether the words are adjacent is verified.
 class TwoPhasePhrase : public TwoPhase {
  public:
   TwoPhasePhrase(const PhraseMatcher& phrases, const Phrase& phrase, PhraseMatches matches)

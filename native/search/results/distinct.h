@@ -1,8 +1,7 @@
-// One document per value of a field (docs/behaviour/ranking.md, distinct): which documents a kept
-// one excludes.
+// One document per value of a field (docs/behaviour/ranking.md, distinct): finds the documents that
+// a kept one excludes.
 //
-// A document stands for all its values: each string in facet-normalised form, each number.
-// Documents without a value exclude none and are never excluded.
+// All values of a document count: each string in facet-normalized form, each number.
 #pragma once
 
 #include <memory>
@@ -23,7 +22,7 @@ class Distinct {
  public:
   Distinct(const index::Snapshot& snapshot, std::string_view field);
 
-  // False: no document has a value.
+  // Whether some document has a value.
   bool active() const { return active_; }
 
   // Adds every other live document that shares a value with `kept`.
@@ -40,8 +39,8 @@ class Distinct {
   bool active_ = false;
 };
 
-// By the attribute that a request names, else by that of the settings. Null: by none, or no
-// document has a value. Invalid: invalid_search_distinct.
+// Distinct by the attribute that a request names, else by that of the settings. Null: there is
+// neither, or no document has a value. Invalid: invalid_search_distinct.
 Result<std::unique_ptr<Distinct>> DistinctOf(const index::Snapshot& snapshot,
                                              const std::optional<std::string>& attribute);
 

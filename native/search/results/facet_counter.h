@@ -1,13 +1,13 @@
-// Counting the candidates that have a value: one field over all segments.
+// Counts the candidates that have a value: one field over all segments.
 //
-// Per segment one of four ways, whichever looks cheapest:
-//   all        every document of the segment is a candidate: the length of each posting list is the
-//              answer
-//   sparse     few candidates: their values are gathered and sorted
+// For each segment the cheapest of four methods is used:
+//   all        every document of the segment is a candidate: the count is the length of the posting
+//              list
+//   sparse     few candidates: their values are collected and sorted
 //   dense      a counter per value, one pass over the candidates, or over the other documents if
 //              they are fewer
 //   intersect  few values: each posting list is intersected with the candidates
-// `intersect` turns into `dense` when more values are asked about than was expected.
+// `intersect` changes to `dense` if more values are requested than expected.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@
 
 namespace gannet::search {
 
-// The candidates segment by segment, those without any left out. What fields that are counted
-// together share.
+// The candidates by segment, without segments that have none. Shared by fields that are counted
+// together.
 // Lifetime: borrows the snapshot.
 class CandidatesBySegment {
  public:
@@ -47,9 +47,9 @@ class CandidatesBySegment {
 // The values of one segment, counted.
 class SegmentCounter {
  public:
-  // values_wanted: how many different values will be asked about. Where a pass over the candidates
-  // is the way, `Pass` must come before any question.
-  // Lifetime: borrows the part.
+  // values_wanted: number of different values that will be requested. If needs_pass(), call `Pass`
+  // before any other function.
+  // Lifetime: borrows the group and the column.
   SegmentCounter(const CandidatesBySegment::Group& group, const segment::ColumnReader& column,
                  uint64_t values_wanted);
 
@@ -57,18 +57,18 @@ class SegmentCounter {
   const index::SegmentView& segment() const { return *group_->segment; }
   const segment::ColumnReader& column() const { return *column_; }
   bool needs_pass() const { return way_ == Way::kDense && dense_.empty(); }
-  // One pass for several columns. REQUIRES: the counters are of one part
+  // One pass for several columns. REQUIRES: the counters are of one group.
   static void Pass(std::span<SegmentCounter* const> counters);
-  // Seek goes from one value that occurs to the next without looking at those between them.
+  // Whether Seek moves to the next value that occurs without visiting the values between.
   bool sparse() const { return way_ == Way::kSparse; }
 
   uint64_t Count(segment::ValueOrdinal value);
   // The first value of [from, end) that a candidate has, and its count; `end` when there is none.
   segment::ValueOrdinal Seek(segment::ValueOrdinal from, segment::ValueOrdinal end,
                              uint64_t& count);
-  // The last one; `end` when there is none.
+  // The last such value of [begin, end); `end` if there is none.
   segment::ValueOrdinal SeekLast(segment::ValueOrdinal begin, segment::ValueOrdinal end);
-  // The least docid among the candidates that have the value. REQUIRES: there is one.
+  // The smallest docid of the candidates that have the value. REQUIRES: there is one.
   DocId LeastCandidate(segment::ValueOrdinal value) const;
 
  private:
@@ -79,19 +79,19 @@ class SegmentCounter {
   const CandidatesBySegment::Group* group_;
   const segment::ColumnReader* column_;
   Way way_;
-  // kIntersect: what may be spent before it turns into kDense, and what looking at a union of
-  // values costs; nanoseconds.
+  // kIntersect: nanoseconds left before it changes to kDense, and the cost of looking at a union of
+  // values.
   int64_t ns_left_ = 0, ns_per_union_ = 0;
   bool of_others_ = false;  // kDense: dense_ counts the documents that are not candidates
-  std::vector<uint32_t>
-      dense_;  // by value; those of one value by its code, which is greater by one
+  // By value; in columns with one value per document by its code, which is the value plus 1.
+  std::vector<uint32_t> dense_;
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
   StopCounter steps_;
 };
 
-// A value that occurs in some segment: where it stands there.
+// A value that occurs in some segment, and where it is stored.
 struct ValueReference {
-  uint32_t counter;  // of FieldCounter
+  uint32_t counter;  // index into FieldCounter::segments()
   segment::ValueOrdinal value;
 };
 
@@ -99,11 +99,11 @@ class FieldCounter {
  public:
   FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
                uint64_t values_wanted);
-  // Of several: `Pass` must come before any question.
+  // For one of several fields: call `Pass` before any other function.
   FieldCounter(const index::Snapshot& snapshot, FieldId field,
                std::shared_ptr<const CandidatesBySegment> groups, uint64_t values_wanted);
-  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same
-  // groups
+  // Runs the passes over the candidates that the fields need, together. REQUIRES: the fields have
+  // the same groups.
   static void Pass(std::span<FieldCounter> fields);
 
   std::vector<SegmentCounter>& segments() { return segments_; }
@@ -125,18 +125,18 @@ class FieldCounter {
   void ForEachString(Sink&& sink) {
     Walk(true, sink, AnyValue());
   }
-  // Only strings that match: next(segment, string, end) is the first one of [string, end) that
-  // does, counted from 0, or end. The segment is its number in segments().
+  // The same for strings that match only: next(segment, string, end) returns the first of [string,
+  // end) that matches, counted from 0, or end. segment: index into segments().
   template <typename Next, typename Sink>
   void ForEachMatchingString(Next&& next, Sink&& sink) {
     Walk(true, sink, next);
   }
 
-  // Least and greatest number of the candidates; nullopt when they have none.
+  // The smallest and largest number of the candidates; nullopt if they have none.
   std::optional<std::pair<double, double>> NumberRange();
 
-  // How the candidate with the least docid that has the string spells it. references: all in which
-  // it occurs.
+  // The spelling of the string in the candidate with the smallest docid that has it. references:
+  // all segments in which the string occurs.
   std::string Spelling(std::string_view normalised);
   std::string Spelling(std::span<const ValueReference> references);
 
@@ -150,7 +150,7 @@ class FieldCounter {
   FieldId field_;
   std::shared_ptr<const CandidatesBySegment> groups_;
   std::vector<SegmentCounter> segments_;
-  std::vector<ValueReference> met_;  // of the value that Walk is at
+  std::vector<ValueReference> met_;  // of the current value of Walk
 };
 
 template <typename Sink, typename Next>
@@ -161,7 +161,7 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
     segment::ValueOrdinal at, end;
     uint64_t count;
   };
-  // To the first value from head.at on that matches and occurs.
+  // Moves head.at to the next value that matches and occurs.
   const auto settle = [&](Head& head) {
     const uint32_t numbers = head.counter->column().number_count();
     if constexpr (std::is_same_v<std::remove_cvref_t<Next>, AnyValue>) {

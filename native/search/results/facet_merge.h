@@ -1,4 +1,4 @@
-// Facets of several indexes, or of one index on several servers, as one.
+// Merging the facets of several indexes, or of one index on several servers.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,24 @@
 
 namespace gannet::search {
 
-// One distribution out of those of several indexes for the same field: counts of equal texts are
-// added, the values ordered by text or by count as the first of them wants, and at most
-// `values_max` kept.
+// Merges the distributions of several indexes for the same field: adds the counts of equal texts,
+// orders the values by text or by count as in the first part, and keeps at most `values_max`.
 // REQUIRES: parts is not empty.
 FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
                                      std::optional<uint64_t> values_max);
 
-// Widens a range, if there is one, so that it holds another.
+// Extends `range` so that it contains `other`, if there is one.
 void WidenRange(const std::optional<std::pair<double, double>>& other,
                 std::optional<std::pair<double, double>>& range);
 
 struct FacetOrder {
   bool by_count = false;         // the most frequent value first, else by value
-  bool numbers_by_text = false;  // of the order by value
+  bool numbers_by_text = false;  // in the order by value
   uint64_t values_max = UINT64_MAX;
 };
 
-// Values of one attribute of one index, counted by several servers. Spellings that filters do not
-// tell apart are one value, spelled as by the first server. Numbers come first.
+// Merges values of one attribute of one index, counted by several servers. Spellings that filters
+// do not distinguish are one value, with the spelling of the first server. Numbers come first.
 std::vector<FacetValue> MergeSpellings(std::span<const std::vector<FacetValue>* const> parts,
                                        const FacetOrder& order);
 

@@ -1,11 +1,12 @@
-// Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members
+// Highlighting, cropping and the positions of matches (docs/behaviour/results.md): the members
 // `_formatted` and `_matchesPosition` of a hit.
 //
-// Matching starts from the original text again, not from the index: attributes that are not
-// searchable are highlighted as well. What the recorded answers settle:
-//   - The places of an attribute inside arrays are those of the last element that has any.
-//   - A phrase with a stop word in it is never marked.
-//   - Where a match is a phrase longer than the crop length, the window begins with the text.
+// Matching works on the original text, not on the index, so attributes that are not searchable are
+// highlighted as well. Behavior known from recorded responses:
+//   - For an attribute inside arrays, the positions are those of the last element that has any.
+//   - A phrase that contains a stop word is never highlighted.
+//   - If a match is a phrase longer than the crop length, the window begins at the start of the
+//   text.
 #pragma once
 
 #include <array>
@@ -28,67 +29,68 @@ namespace gannet::search {
 
 // A word of the query graph that may match tokens of a text.
 struct MatchWord {
-  std::string word;  // normalised
-  // A token that begins with `word` matches, and then only its first min(query_chars, characters of
-  // word) characters. Otherwise only a token equal to `word`, whole.
+  std::string word;  // normalized
+  // true: a token that begins with `word` matches, and its first min(query_chars, characters of
+  // word) characters are highlighted. false: only a token equal to `word` matches, as a whole.
   bool prefix = false;
-  uint32_t query_chars = 0;                        // of the query word it stands for
-  uint16_t first_position = 0, last_position = 0;  // query positions it covers
+  uint32_t query_chars = 0;  // characters of the query word that it stands for
+  uint16_t first_position = 0, last_position = 0;  // query positions that it covers
 };
 
-// Successive words, whatever separates them. nullopt: any stop word.
+// Adjacent words, with any separators. nullopt: any stop word.
 struct MatchPhrase {
   std::vector<std::optional<std::string>> words;
   uint16_t first_position = 0;
 };
 
-// In the order in which they are tried on a token; phrases before words.
+// Terms in the order in which they are tried on a token; phrases before words.
 struct MatchTerms {
   std::vector<MatchPhrase> phrases;
   std::vector<MatchWord> words;
 };
 
-// As requested; names need not exist.
+// The options of the request; names need not exist.
 struct HighlightOptions {
   std::optional<std::vector<std::string>> highlight;  // names, or "*"
   std::optional<std::vector<std::string>> crop;       // "name", "name:words", "*", "*:words"
-  uint32_t crop_length = 10;                          // words; 0: the text stays whole
+  uint32_t crop_length = 10;                          // in words; 0: text is not cropped
   std::string crop_marker = "…", pre_tag = "<em>", post_tag = "</em>";
   bool matches_position = false;
-  uint64_t bytes_max =
-      UINT64_MAX;  // of the answer: what lies beyond is not written, and its owner refuses it
+  // Limit of the response: bytes after it are not written, and the owner refuses the response.
+  uint64_t bytes_max = UINT64_MAX;
 };
 
-// Tokens of a text that one term accounts for.
+// The tokens of a text that one term matches.
 struct TextMatch {
-  uint32_t first_token, last_token;        // both included; numbers in the token buffer
+  uint32_t first_token, last_token;        // inclusive; indexes into the token buffer
   uint32_t first_word, last_word;          // the same, counting only words
-  uint32_t begin, end;                     // bytes of the text to mark, [begin, end)
+  uint32_t begin, end;                     // bytes of the text to highlight, [begin, end)
   uint16_t first_position, last_position;  // of the query
   uint16_t phrase_words;                   // 0: a single word
 };
 
-// Finds the terms in the tokens of a text. Immutable but for its owner's moves.
-// cost  one lookup for a token whose first byte and length some term has, none for others.
+// Finds the terms in the tokens of a text. Immutable.
+// Cost: one lookup for a token whose first byte and length equal those of some term, none for
+// others.
 class TermMatcher {
  public:
   explicit TermMatcher(const MatchTerms& terms);
   bool empty() const { return entries_.empty(); }
   // Query positions are below this.
   uint32_t position_count() const { return position_count_; }
-  // Replaces `matches` by those in `text`, in order, without overlaps. `words` receives the numbers
-  // of the tokens that are words.
+  // Replaces `matches` by those in `text`, in order, without overlaps. Stores in `words` the
+  // indexes of the tokens that are words.
   void Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
             std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const;
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Entry {
-    uint32_t exact = kNone, prefix = kNone;  // first of words_ that has this word
-    std::vector<uint32_t> phrases;           // those that begin with it
+    uint32_t exact = kNone, prefix = kNone;  // index of the first of words_ with this word
+    std::vector<uint32_t> phrases;           // indexes of the phrases that begin with it
   };
   struct Word {
-    uint32_t bytes;  // of the token that are marked, for prefixes
+    uint32_t bytes;  // bytes of the token to highlight, for prefixes
     uint16_t first_position, last_position;
   };
   struct Phrase {
@@ -105,17 +107,17 @@ class TermMatcher {
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries_;
   std::vector<Word> words_;
   std::vector<Phrase> phrases_;
-  // By first byte: bit min(length, 63) of the entries that whole tokens may equal, and of prefixes.
+  // By first byte: bit min(length, 63) is set for words that match a whole token, and for prefixes.
   std::array<uint64_t, 256> whole_lengths_{}, prefix_lengths_{};
   size_t prefix_bytes_max_ = 0;
   uint32_t position_count_ = 0;
 };
 
-// One per search. One thread. The snapshot must outlive it; all else is copied.
+// One object per search. Threads: one. The snapshot must outlive it; everything else is copied.
 class Highlighter {
  public:
-  // attributes_to_retrieve  of the request: they are in `_formatted` as well.
-  // locales                 of the request; empty: those of each attribute.
+  // attributes_to_retrieve  of the request: `_formatted` has these as well
+  // locales                 of the request; empty: those of each attribute
   Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms, HighlightOptions options,
               const std::optional<std::vector<std::string>>& attributes_to_retrieve,
               std::vector<text::Locale> locales);
@@ -125,7 +127,7 @@ class Highlighter {
 
   // Whether `_formatted` or `_matchesPosition` is wanted at all.
   bool active() const { return formats_ || options_.matches_position; }
-  // Appends the wanted ones as members of an object. `first` tells whether no member precedes them,
+  // Appends the requested ones as members of an object. `first` is whether no member precedes them,
   // and is updated.
   void Append(std::span<const segment::RowField> row, bool& first, std::string& out);
 
@@ -136,7 +138,7 @@ class Highlighter {
     std::optional<FieldId> field;  // nullopt: every field
     uint32_t length;
   };
-  // Bytes of a text, and whether some of it was left out at either end.
+  // A range of bytes of a text, and whether text was cut off at either end.
   struct Window {
     size_t begin, end;
     bool cut_before, cut_after;
@@ -149,7 +151,7 @@ class Highlighter {
   Node& Root(FieldId field);
   Node& Child(Node& node, std::string_view key);
 
-  // write: whether the value goes into `_formatted`.
+  // write: whether to write the value into `_formatted`.
   void Walk(Node& node, std::string_view value, bool write, std::string& out);
   void WalkLeaf(Node& node, std::string_view value, bool write, std::string& out);
   void AddMatchBounds(MatchBounds& bounds);
@@ -163,7 +165,7 @@ class Highlighter {
   TermMatcher matcher_;
   Projection projection_;  // of `_formatted`
   Projection displayed_;
-  std::vector<CropRule> crop_rules_;  // the last that applies counts
+  std::vector<CropRule> crop_rules_;  // the last rule that applies counts
   bool highlights_all_ = false;
   std::vector<FieldId> highlighted_;
   bool formats_ = false;
@@ -171,10 +173,10 @@ class Highlighter {
 
   std::vector<std::unique_ptr<Node>> roots_;  // by field
   std::unordered_map<std::string, std::unique_ptr<MatchBounds>> bounds_;
-  std::vector<MatchBounds*> found_;  // in the present document
-  std::vector<uint32_t> indices_;    // of the array elements that the walk is in
+  std::vector<MatchBounds*> found_;  // in the current document
+  std::vector<uint32_t> indices_;    // of the array elements around the current value
 
-  // Of the present text.
+  // State for the current text.
   text::TokenBuffer tokens_;
   std::vector<uint32_t> words_;
   std::vector<TextMatch> matches_;

@@ -1,4 +1,4 @@
-// The words and phrases of a query that are marked in the text of its hits.
+// The words and phrases of a query that are highlighted in the text of its hits.
 #pragma once
 
 #include "search/query/query_evaluator.h"

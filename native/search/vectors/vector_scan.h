@@ -1,21 +1,20 @@
-// Which documents have the embeddings nearest to given vectors (docs/behaviour/vectors.md).
+// Finds the documents with the embeddings nearest to given vectors (docs/behaviour/vectors.md).
 //
-// Exact up to 300,000 candidates: the answers are those of a loop over all embeddings in single
-// precision. What is scanned is one byte per component, which bounds the similarity of each
-// embedding from below and from above (vector/quantise.h). Only embeddings whose upper bound
-// reaches the k-th best lower bound are compared in single precision. Candidates are any set of
-// documents, so a filter makes a search cheaper and never less complete. Idle threads help
-// (base/parallel_for.h).
+// Exact up to 300,000 candidates: the results are those of a loop over all embeddings in single
+// precision. The scan reads one byte per component, which gives a lower and an upper bound for the
+// similarity of each embedding (vector/quantise.h). Only embeddings whose upper bound reaches the
+// k-th best lower bound are compared in single precision. Candidates are any set of documents, so a
+// filter makes a search cheaper and never less complete. Idle threads help (base/parallel_for.h).
 //
-// Of more candidates the nearest are looked for in the graphs of segments that have one
-// (vector/graph.h); only what a walk has found is compared then, in single precision. Not all of
-// the nearest are found, but 97 % and more. Documents of at least some score are always scanned
-// for.
+// With more candidates, the nearest are searched in the graphs of segments that have one
+// (vector/graph.h); only documents that a walk has found are then compared, in single precision.
+// This finds at least 97 % of the nearest, but not all. Documents above a minimum score are always
+// found by a scan.
 //
-// Similarity: (1 + cosine) / 2; of binary quantised embeddings the share of bits that agree, the
-// number of bits rounded up to whole words.
-// The cosine of a vector without length is 1. A document counts with its best embedding. The score
-// is what the embedder's `distribution` makes of the similarity.
+// Similarity: (1 + cosine) / 2; for binary quantised embeddings the share of equal bits, with the
+// number of bits rounded up to whole words. The cosine of a vector of length 0 is 1. A document
+// counts with its best embedding. The score is the similarity mapped by the embedder's
+// `distribution`.
 #pragma once
 
 #include <cstddef>
@@ -41,38 +40,37 @@ struct NearDocument {
 };
 
 struct ScanOptions {
-  bool paired = false;  // the n-th embedding of a document is compared with the n-th target alone
-  uint64_t scanned_max =
-      Tuned().scanned_candidates_max;  // of more candidates the nearest are looked for in graphs
-  size_t kept_min = 1600;              // rows that a walk of a graph keeps, at least
-  uint64_t walk_cost = 90;             // of a row that a walk keeps or passes, in rows of a scan
-  // Once it has passed nothing more is looked at, except for the first documents while somebody
-  // waits. Nothing: no end.
+  bool paired = false;  // compare the n-th embedding of a document only with the n-th target
+  // With more candidates than this, graphs are searched.
+  uint64_t scanned_max = Tuned().scanned_candidates_max;
+  size_t kept_min = 1600;   // minimum number of rows that a walk of a graph keeps
+  uint64_t walk_cost = 90;  // cost of a row that a walk keeps or passes, in rows of a scan
+  // After the deadline the scan stops, except that it always scans the first `untimed_documents`
+  // unless the search is cancelled. nullopt: no deadline.
   std::optional<Deadline> deadline = std::nullopt;
   size_t untimed_documents = 65'536;
 };
 
-// Threads: const members may run at the same time.
+// Threads: const members may run concurrently.
 // Lifetime: borrows the snapshot and the embedder.
 class VectorScan {
  public:
-  // targets: vectors to compare with, each of as many numbers as the embedder has dimensions; the
-  // best one counts.
+  // targets: vectors to compare with, each with the dimensions of the embedder; the best one
+  // counts.
   VectorScan(const index::Snapshot& snapshot, const index::EmbedderSettings& embedder,
              std::vector<std::vector<float>> targets, ScanOptions options = {});
   ~VectorScan();
 
-  // Those of `candidates`, which are live, that have an embedding.
+  // The documents of `candidates` that have an embedding. REQUIRES: candidates are live.
   DocSet Embedded(const DocSet& candidates) const;
-  // The `count` nearest documents of `candidates`, nearest first, then by docid; and all others
-  // that are as near as the last of them.
-  // After the deadline: of those that have been looked at.
+  // The `count` nearest documents of `candidates`, nearest first, then by docid; also all others
+  // that are as near as the last of them. After the deadline: the nearest of those scanned so far.
   // REQUIRES: count > 0
   std::vector<NearDocument> Nearest(const DocSet& candidates, size_t count) const;
-  // Documents of `candidates` with an embedding of at least this score. After the deadline: those
-  // that are known to be.
+  // The documents of `candidates` with an embedding of at least this score. After the deadline:
+  // only those already found.
   DocSet AtLeast(const DocSet& candidates, double score) const;
-  // Never decreases with the similarity.
+  // Monotonic: never decreases with the similarity.
   float Score(float similarity) const;
 
  private:
@@ -82,19 +80,17 @@ class VectorScan {
   struct Bounds;
 
   std::span<const Target> TargetsOf(size_t n) const;
-  // Those of `found` that may be among the `count` nearest, by falling upper bounds.
+  // The documents of `found` that may be among the `count` nearest, by decreasing upper bound.
   static std::vector<Bounds> PossiblyNearest(const std::vector<std::vector<Bounds>>& found,
                                              size_t count);
-  // nearest: so many of the nearest documents are wanted, which graphs may find; 0: all are
-  // scanned.
+  // nearest: number of the nearest documents wanted, which may be searched in graphs; 0: scan all.
   std::vector<Batch> BatchesOf(const DocSet& candidates, size_t nearest = 0) const;
-  // Documents of `documents` that a graph finds next to the targets, as ascending local docids.
-  // Nullopt: these are to be scanned.
+  // The documents of `documents` that a graph finds near the targets, as ascending local docids.
+  // nullopt: scan the documents instead.
   std::optional<std::vector<uint32_t>> Walk(const EmbedderReader& reader,
                                             const vector::Graph& graph, const DocSet& documents,
                                             size_t nearest) const;
-  // Whether nothing more is to be looked at. timed: also when time is over, not only when nobody
-  // waits.
+  // Whether to stop. timed: also after the deadline, not only if the search is cancelled.
   bool Stops(bool timed) const;
   template <typename Take>
   void Scan(const Batch& batch, Take&& take) const;
@@ -103,7 +99,7 @@ class VectorScan {
   const index::Snapshot& snapshot_;
   const index::EmbedderSettings& embedder_;
   std::vector<Target> targets_;
-  float factor_ = 1, offset_ = 0;  // of the distribution
+  float factor_ = 1, offset_ = 0;  // parameters of the distribution
   bool shifts_ = false;
   ScanOptions options_;
 };

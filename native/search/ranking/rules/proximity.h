@@ -10,10 +10,11 @@
 
 namespace gannet::search {
 
-// The greatest cost of proximity between two words; longer distances cost the same.
+// The highest cost of proximity between two words; longer distances cost the same.
 inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
 
-// The cost of the path that no distance changes: glued words count as that many less one.
+// The part of the cost of a path that does not depend on distances: n concatenated words cost n -
+// 1.
 uint32_t ConstantPart(const RankContext& context, const Path& path);
 
 class Proximity : public CostRule {
@@ -34,7 +35,7 @@ class Proximity : public CostRule {
                           const Detail* next) const override;
 };
 
-// The rule where proximityPrecision is byAttribute (proximity_by_attribute.cc).
+// The rule if proximityPrecision is byAttribute (proximity_by_attribute.cc).
 std::unique_ptr<RankingRule> MakeProximityByAttribute();
 
 }  // namespace gannet::search
