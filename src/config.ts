@@ -555,7 +555,7 @@ function noticesOf(
 }
 
 /** Variables that are no options, and may begin with either prefix. */
-const VARIABLES = [
+export const VARIABLES = [
   'EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS',
   'EXPERIMENTAL_PROXY_CONNECT_TIMEOUT_SECONDS',
   'EXPERIMENTAL_PROXY_REQUEST_TIMEOUT_SECONDS',

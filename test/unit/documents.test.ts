@@ -235,7 +235,11 @@ describe('The documents', () => {
     const inline = spans
       .filter(({ text }) => text.startsWith('--'))
       .flatMap(({ page, line, text }) =>
-        [...text.matchAll(/--([a-z][a-z-]*)/g)].map((match) => ({ page, line, text: match[1]! })),
+        [...text.matchAll(/--([a-z][a-z0-9-]*)/g)].map((match) => ({
+          page,
+          line,
+          text: match[1]!,
+        })),
       );
     const lines = pages.flatMap((page) =>
       readFileSync(page, 'utf8')
@@ -245,7 +249,7 @@ describe('The documents', () => {
             /(?:^|[\s`(])(?:gannet|npm start --|dist\/main\.cjs)((?: [^\s`|;&]+| "[^"]*")+)/.exec(
               text,
             );
-          return [...(command?.[1] ?? '').matchAll(/(?<=\s)--([a-z][a-z-]*)/g)].map((match) => ({
+          return [...(command?.[1] ?? '').matchAll(/(?<=\s)--([a-z][a-z0-9-]*)/g)].map((match) => ({
             page,
             line: n + 1,
             text: match[1]!,
@@ -285,7 +289,7 @@ describe('The documents', () => {
     const options = commands
       .filter(({ text }) => text !== 'start' && text !== 'run')
       .flatMap(({ page, line, rest }) =>
-        [...rest.matchAll(/(?<=\s)--([a-z][a-z-]*)/g)].map((match) => ({
+        [...rest.matchAll(/(?<=\s)--([a-z][a-z0-9-]*)/g)].map((match) => ({
           page,
           line,
           text: match[1]!,

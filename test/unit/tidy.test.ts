@@ -355,15 +355,6 @@ describe('The files of the project', () => {
 describe('README.md', () => {
   const text = readFileSync('README.md', 'utf8');
 
-  it('shows options that exist', () => {
-    const options = ['src/config.ts', ...filesBelow('src/commands', '.ts')]
-      .map((file) => readFileSync(file, 'utf8'))
-      .join('');
-    const named = [...text.matchAll(/`--([a-z-]+)/g)].map((match) => match[1]!);
-    assert.ok(named.length > 10);
-    assertNone(named.filter((name) => !new RegExp(`^  '?${name}'?: \\{`, 'm').test(options)));
-  });
-
   it('shows commands that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       scripts: Record<string, string>;
