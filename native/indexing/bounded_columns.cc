@@ -6,7 +6,7 @@
 namespace gannet::indexing {
 namespace {
 
-// Documents between two looks at the memory.
+// Documents between two checks of the memory.
 constexpr size_t kDocumentsPerLook = 64;
 
 }  // namespace
@@ -68,7 +68,7 @@ Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer
   }
   if (readers.empty()) return false;
   segment::ColumnWriter column = writer.Begin(field);
-  // Nothing is dead, so spellings are not asked for.
+  // Nothing is dead, so SpellingOf is never called.
   GANNET_RETURN_IF_ERROR(ColumnMerge(sources, runs_, docids_, nullptr, pause).Write(column));
   writer.End();
   return true;

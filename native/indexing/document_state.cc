@@ -70,7 +70,7 @@ Result<bool> DocumentState::ApplyOperations(const TouchedDocument& touched) {
   return exists;
 }
 
-// Removes `_vectors` from the fields of a row and returns its value; empty: it is not there.
+// Removes `_vectors` from the fields of a row and returns its value; empty if it is absent.
 std::string_view DocumentState::TakeVectors(std::vector<segment::RowField>& fields) const {
   const auto found = std::find_if(fields.begin(), fields.end(),
                                   [&](const auto& field) { return field.field == vectors_field_; });
@@ -80,7 +80,7 @@ std::string_view DocumentState::TakeVectors(std::vector<segment::RowField>& fiel
   return value;
 }
 
-// What is left of `_vectors` in the document.
+// Adds the part of `_vectors` that the document keeps.
 void DocumentState::PutVectors() {
   if (vectors_.kept().empty() || !vectors_field_) return;
   const auto at = std::find_if(fields_.begin(), fields_.end(),
@@ -88,7 +88,7 @@ void DocumentState::PutVectors() {
   fields_.insert(at, {*vectors_field_, vectors_.kept()});
 }
 
-// Each sent field replaces the one of that name; the others stay.
+// Replaces each field that was sent; the others stay.
 void DocumentState::Merge() {
   merged_.clear();
   auto sent = sent_.begin();

@@ -1,6 +1,6 @@
-// What becomes of one document in a batch: its row and its embeddings, before and after.
+// The row and the embeddings of one document, before and after a batch.
 //
-// Threads: one owner; what it reads from is shared and does not change meanwhile.
+// Threads: one owner; what it reads is shared and does not change during the batch.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,16 @@ namespace gannet::indexing {
 // A document to be written, or read again.
 struct Change {
   DocId docid;
-  uint32_t touched;  // of Operations, or kNone: the stored row as it is
+  uint32_t touched;  // index in Operations::touched(), or kNone: the stored row is unchanged
 };
 
 // What documents are made from.
 struct DocumentSource {
   const index::Snapshot* before = nullptr;
   std::shared_ptr<const index::FieldMap> fields;
-  const index::Settings* settings = nullptr;      // that hold when the batch has ended
-  std::vector<segment::EmbedderShape> embedders;  // of these
-  std::vector<Remake> remakes;                    // likewise; none: nothing is made anew
+  const index::Settings* settings = nullptr;      // those in force after the batch
+  std::vector<segment::EmbedderShape> embedders;  // of `settings`
+  std::vector<Remake> remakes;                    // by embedder; empty: nothing is remade
   const MadeEmbeddings* made = nullptr;
   Operations* operations = nullptr;    // null when stored rows are read again
   const Payloads* payloads = nullptr;  // where the documents of operations are
@@ -39,21 +39,22 @@ class DocumentState {
  public:
   explicit DocumentState(const DocumentSource& source);
 
-  // Reads what is stored and applies the operations to it; what the accessors give is valid until
-  // the next call. False: the document is not to be stored. Corruption: what is stored is damaged.
-  // Invalid: as DocumentVectors::BeginStored.
+  // Reads the stored document and applies the operations to it. The results of the accessors are
+  // valid until the next call. False: the document is not to be stored. Corruption: the stored
+  // document is damaged. Invalid: see DocumentVectors::BeginStored.
   Result<bool> Resolve(const Change& change);
 
   const std::string& id() const { return id_; }
   bool stored() const { return stored_; }
   std::string_view old_row() const { return old_row_; }
   const std::vector<segment::RowField>& old_fields() const { return old_fields_; }
-  // In field order. Values may be as they were sent.
+  // In field order. Values may be formatted as they were sent.
   std::vector<segment::RowField>& fields() { return fields_; }
   const DocumentVectors& vectors() const { return vectors_; }
-  // What the row keeps of `_vectors` is another, although no operation touched the document.
+  // Whether the part of `_vectors` that the row keeps has changed, although no operation touched
+  // the document.
   bool kept_changed() const { return kept_changed_; }
-  // Of `_vectors`, which is no attribute.
+  // The field id of `_vectors`, which is not an attribute.
   std::optional<FieldId> vectors_field() const { return vectors_field_; }
 
  private:

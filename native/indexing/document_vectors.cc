@@ -62,7 +62,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
   VectorsMembers members;
   if (!kept.empty()) {
     auto read = ReadVectorsMembers(document_id, kept);
-    // What older versions kept unread is not lost.
+    // What older versions stored without checking is not lost.
     if (read.ok()) members = std::move(*read);
   }
   const size_t members_before = members.size();
@@ -84,7 +84,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
       state.make = RemakeOf(i) != Remake::kNone && (state.flags & segment::kRegenerate) != 0;
       continue;
     }
-    // New: what lay in the document counts as if it came now.
+    // A new embedder: a value stored in the document counts as if it were sent now.
     const auto found = members.find(embedder.name);
     if (found == members.end()) {
       if (known && RemakeOf(i) != Remake::kAll) continue;
@@ -104,7 +104,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
   for (const auto& [name, value] : members) kept_.emplace(name, value);
   for (const index::EmbedderSettings* embedder : gone_) {
     State state;
-    // Bits are not what the document came with.
+    // The stored bits are not the numbers that the document was sent with.
     if (embedder->binary_quantised || !find(embedder->name, state) ||
         (state.flags & segment::kRegenerate) != 0)
       continue;
@@ -134,13 +134,13 @@ void DocumentVectors::ApplyEntry(size_t embedder, const VectorsEntry& entry, boo
     state.from = From::kNone;
     state.make = false;
   } else if (entry.regenerate) {
-    // Always made for one whose embeddings were kept so far; its present ones do not count as made
-    // of its text.
+    // If embeddings were not regenerated so far, new ones are always made: the present ones do not
+    // count as made from the text.
     if (!document_exists || (flags_before & segment::kRegenerate) == 0) state.from = From::kNone;
     if (!had_entry) state.from = From::kNone;
     state.make = true;
   } else {
-    // What there is stays, for good.
+    // The present embeddings stay, for good.
     state.flags |= flags_before & segment::kUserProvided;
     if (!had_entry) state.from = From::kNone;
     state.make = false;

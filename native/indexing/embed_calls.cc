@@ -7,7 +7,7 @@
 namespace gannet::indexing {
 namespace {
 
-// How soon a batch that waits notices that it is to stop.
+// How soon a waiting batch notices that it is to stop.
 constexpr std::chrono::milliseconds kHealthInterval{20};
 
 }  // namespace

@@ -1,7 +1,7 @@
-// A batch asks for the embeddings of documents: calls go out, and answers come back from another
+// Requests for embeddings of documents by a batch: calls go out, and results come back from another
 // thread.
 //
-// Threads: one sends and awaits; answers come from any.
+// Threads: one sends and awaits; results come from any.
 #pragma once
 
 #include <condition_variable>
@@ -20,17 +20,17 @@ class Progress;
 
 class EmbedCalls {
  public:
-  // Hands out documents, JSON of a list; returns at once.
+  // Hands out documents, a JSON list; returns at once.
   using Ask = std::function<void(uint32_t call, std::string documents)>;
   explicit EmbedCalls(Ask ask) : ask_(std::move(ask)) {}
 
-  // Returns the number of the call.
+  // Sends documents and returns the number of the call.
   uint32_t Send(std::string documents);
-  // The answer to a call; each may be awaited once. A status: what the call failed with; Cancelled
-  // when the batch is to stop.
+  // Waits for the result of a call; each may be awaited once. Returns the error of a failed call;
+  // Cancelled if the batch is to stop.
   Result<std::string> Await(uint32_t call, const Progress& progress);
 
-  // The first answer to a call counts; one that nobody awaits does nothing.
+  // Sets the result of a call. Only the first counts; a result that is not awaited is ignored.
   void Answer(uint32_t call, Result<std::string> answer);
 
  private:

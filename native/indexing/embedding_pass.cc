@@ -17,7 +17,7 @@ namespace {
 // A chunk ends with the document that reaches one of these.
 constexpr size_t kChunkDocuments = 256;
 constexpr size_t kChunkBytes = 512 << 10;
-// Handed out at a time: while some wait for a provider, others are rendered.
+// Calls handed out at a time: while some wait for a provider, others are rendered.
 constexpr size_t kCallsMax = 4;
 
 static_assert(std::is_trivially_copyable_v<segment::RowSource>);
@@ -92,7 +92,7 @@ class Pass {
     documents_.push_back({change.docid, std::move(wants)});
   }
 
-  // Nothing is stored that tells which text it was made of.
+  // Whether the stored embeddings do not record the text that they were made from.
   static bool HashIsMissing(const DocumentVectors::Want& want) {
     if (want.always || want.stored == nullptr) return false;
     const auto rows = want.stored->rows_of(want.local);
@@ -134,7 +134,7 @@ class Pass {
     chunk_ += "]]";
   }
 
-  // Sixteen digits; one for a hash that is not known.
+  // Appends sixteen digits; a single one for an unknown hash.
   void AppendHash(uint64_t hash) {
     if (hash == 0) {
       chunk_ += '0';
@@ -152,7 +152,7 @@ class Pass {
     return Status::Ok();
   }
 
-  // In the order of the calls, so that docids ascend.
+  // Takes results in the order of the calls, so that docids ascend.
   Status TakeAnswer() {
     const Call call = std::move(under_way_.front());
     under_way_.pop_front();
@@ -168,7 +168,8 @@ class Pass {
     return reader.done() ? Status::Ok() : WrongAnswer();
   }
 
-  // What an answer says of a document's embeddings for one embedder: src/embedding/chunk-answer.ts.
+  // Reads the embeddings of a document for one embedder from a result:
+  // src/embedding/chunk-answer.ts.
   Status TakeRows(ByteReader& reader, DocId docid, const DocumentVectors::Want& want) {
     sources_.clear();
     floats_.clear();
@@ -216,7 +217,8 @@ class Pass {
   Progress& progress_;
   DocumentState state_;
   std::unique_ptr<SpooledEmbeddings> made_;
-  std::vector<uint32_t> numbers_;  // by embedder: among those that make embeddings, or kNone
+  std::vector<uint32_t>
+      numbers_;  // by embedder: its index among those that make embeddings, or kNone
   std::vector<std::optional<FieldId>> hidden_;
   std::string chunk_;
   std::vector<Document> documents_;  // of the chunk
@@ -242,7 +244,7 @@ void SpooledEmbeddings::Add(size_t embedder, DocId docid,
   std::string& out = spool_.buffer();
   out.append(reinterpret_cast<const char*>(sources.data()), sources.size_bytes());
   out.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
-  // Sources are read where they lie.
+  // Aligned, because sources are read in place.
   out.append((alignof(segment::RowSource) - spool_.size() % alignof(segment::RowSource)) %
                  alignof(segment::RowSource),
              '\0');

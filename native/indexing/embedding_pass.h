@@ -1,11 +1,12 @@
 // The pass of a batch that makes embeddings, before anything is written: documents whose text may
-// have changed are handed out in chunks, and what comes back waits in a temporary file until the
+// have changed are handed out in chunks, and the results are held in a temporary file until the
 // documents are written.
 //
-// Chunks are JSON, answers are bytes; src/embedding/render.ts and src/embedding/chunk-answer.ts say
-// which. Memory: some chunks and their answers at a time, and 16 bytes per embedder and document.
+// Chunks are JSON, results are bytes; see src/embedding/render.ts and
+// src/embedding/chunk-answer.ts. Memory: a few chunks and their results at a time, and 16 bytes per
+// embedder and document.
 //
-// Threads: one owner. What was made may be read from many.
+// Threads: one owner. Any number of threads may read the embeddings made.
 #pragma once
 
 #include <memory>
@@ -25,13 +26,14 @@ namespace gannet::indexing {
 // Embeddings in a temporary file.
 class SpooledEmbeddings : public MadeEmbeddings {
  public:
-  // folder: of the temporary file.
+  // folder: for the temporary file.
   SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders);
 
-  // Those of a document for an embedder, by number; docids ascend for each. numbers: of all rows.
+  // Adds the embeddings of a document for an embedder, given by index; docids ascend for each
+  // embedder. numbers: of all rows.
   void Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources,
            std::span<const float> numbers);
-  // After the last. Io, Full: the temporary file could not be written.
+  // Call it after the last Add. Io, Full: the temporary file could not be written.
   Status Seal();
   std::optional<Rows> Find(size_t embedder, DocId docid) const override;
 
@@ -50,8 +52,8 @@ class SpooledEmbeddings : public MadeEmbeddings {
   std::vector<Embedder> embedders_;
 };
 
-// Makes the embeddings of changed documents. Null: no embedder makes any. What `calls` fails with
-// is passed on. changes: ascending by docid.
+// Makes the embeddings of changed documents. Null: no embedder makes any. Errors of `calls` are
+// returned. changes: ascending by docid.
 Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source,
                                                           std::span<const Change> changes,
                                                           const std::string& folder,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kValueGap = 8;  // positions between two values of one field
 
-// At most `bytes_max` bytes, cut between characters.
+// Cuts a text to at most `bytes_max` bytes, between characters.
 std::string_view CutUtf8(std::string_view text, size_t bytes_max) {
   return text.size() <= bytes_max ? text : text.substr(0, CharacterBegin(text, bytes_max));
 }
@@ -40,7 +40,7 @@ Status FieldDiscovery::AddMembers(std::string_view object, std::string& path) {
     }
     auto field = fields_.Add(path, expected_);
     if (field.ok()) expected_ = size_t{*field} + 1;
-    // What is below `_vectors` are no attributes.
+    // Members of `_vectors` are not attributes.
     const bool plain = parent != 0 || key != kVectorsField;
     status = !field.ok() ? field.status() : plain ? AddNested(value, path) : Status::Ok();
     path.resize(parent);
@@ -73,7 +73,7 @@ void RowFieldsOf(std::string_view document, const index::FieldMap& fields,
   const auto by_field = [](const auto& a, const auto& b) { return a.field < b.field; };
   if (!std::is_sorted(out.begin(), out.end(), by_field))
     std::stable_sort(out.begin(), out.end(), by_field);
-  // Of equal neighbours the last stays.
+  // Keeps the last of equal neighbours.
   size_t kept = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     if (i + 1 < out.size() && out[i + 1].field == out[i].field) continue;

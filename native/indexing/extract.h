@@ -1,7 +1,8 @@
-// From one stored document to the words and column values of a segment (docs/behaviour/fields.md).
+// Extracts the words and column values of one stored document for a segment
+// (docs/behaviour/fields.md).
 //
-// Threads: an Extractor has one owner; the field map and traits are shared and do not change
-// meanwhile.
+// Threads: an Extractor has one owner; the field map and traits are shared and do not change while
+// it is used.
 #pragma once
 
 #include <span>
@@ -16,8 +17,8 @@
 
 namespace gannet::indexing {
 
-// Adds every dotted path of a document, parents included, in order of appearance.
-// Limit errors: too many fields.
+// Adds every dotted path of a document, parents included, in order of appearance. Limit: too many
+// fields.
 class FieldDiscovery {
  public:
   explicit FieldDiscovery(index::FieldMap& fields) : fields_(fields) {}
@@ -27,10 +28,11 @@ class FieldDiscovery {
   Status AddMembers(std::string_view object, std::string& path);
   Status AddNested(std::string_view value, std::string& path);
   index::FieldMap& fields_;
-  size_t expected_ = 0;  // behind the field that was found last
+  size_t expected_ = 0;  // one past the field that was found last
 };
 
-// Top-level members of a document as row fields, in field order; the last of a repeated key counts.
+// The top-level members of a document as row fields, in field order. The last value of a repeated
+// key counts.
 void RowFieldsOf(std::string_view document, const index::FieldMap& fields,
                  std::vector<segment::RowField>& out);
 
@@ -41,7 +43,7 @@ class Extractor {
 
   // Adds words and column values of a document between builder.BeginDocument and EndDocument.
   void ExtractAll(std::span<const segment::RowField> row, segment::SegmentBuilder& builder);
-  // Adds only column values, of fields for which `wanted` holds.
+  // Adds only column values, for the fields that `wanted` selects.
   void ExtractColumns(std::span<const segment::RowField> row, const std::vector<bool>& wanted,
                       segment::ColumnBuilder& columns);
 
@@ -59,7 +61,8 @@ class Extractor {
   segment::SegmentBuilder* builder_ = nullptr;  // null: columns only
   segment::ColumnBuilder* columns_ = nullptr;
   const std::vector<bool>* wanted_ = nullptr;
-  // Where the next value of a field starts, valid when its stamp is the present document's.
+  // The position at which the next value of a field starts; valid if the stamp is that of the
+  // current document.
   struct FieldCursor {
     uint32_t stamp = 0;
     uint32_t next = 0;
@@ -74,14 +77,13 @@ class Extractor {
 };
 
 // Checks `_geo` of a document: null, or an object with exactly `lat` and `lng`, each a finite
-// number or a text that holds one. Invalid: invalid_document_geo_field.
+// number or a string that holds one. Invalid: invalid_document_geo_field.
 Status CheckGeo(std::string_view document_id, std::string_view geo);
 
-// Checks `_geojson` of a document: null, or a shape that can be read. Invalid:
-// invalid_document_geojson_field.
+// Checks `_geojson` of a document: null, or a valid shape. Invalid: invalid_document_geojson_field.
 Status CheckGeoJson(std::string_view document_id, std::string_view shape);
 
-// Number of a JSON number or of a string that holds one.
+// The value of a JSON number or of a string that holds one.
 std::optional<double> NumberOf(std::string_view value);
 
 }  // namespace gannet::indexing

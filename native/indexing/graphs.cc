@@ -13,7 +13,7 @@ const index::SegmentView* Find(const index::Snapshot& snapshot, SegmentId id) {
   return found == snapshot.segments.end() ? nullptr : found->get();
 }
 
-// Of bits a scan is faster than a graph.
+// For bits a scan is faster than a graph.
 bool WantsGraph(const segment::EmbedderReader& embedder, uint32_t rows_min) {
   return !embedder.binary_quantised() && embedder.row_count() > rows_min;
 }

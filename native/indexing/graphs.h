@@ -1,8 +1,8 @@
-// Graphs over vectors: built for large segments in the background, when a batch or a merge has left
-// one without.
+// Graphs over vectors: built for large segments in the background, after a batch or a merge has
+// written one without.
 //
-// Threads: one at a time per index, beside jobs, merges and searches. It ends without effect when
-// its segment is gone.
+// Threads: one at a time per index, concurrent with jobs, merges and searches. It has no effect if
+// its segment is no longer there at the end.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace gannet::indexing {
 // millisecond.
 inline constexpr uint32_t kGraphRowsMin = 100'000;
 
-// A segment that should have graphs and has none, the largest first; nullopt: none.
+// The largest segment that should have graphs and has none; nullopt: there is none.
 std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot,
                                     uint32_t rows_min = kGraphRowsMin);
 
@@ -30,8 +30,8 @@ struct GraphOptions {
 };
 
 // Builds the graphs of a segment and commits them.
-// Errors: Cancelled when `cancelled` was set or the segment is gone; Corruption when it is damaged;
-// Full, Io. The index is then as before.
+// Errors: Cancelled if `cancelled` was set or the segment is no longer there; Corruption if it is
+// damaged; Full, Io. The index is then unchanged.
 Status BuildGraphs(index::Index& index, SegmentId segment, const GraphOptions& options,
                    const std::atomic<bool>& cancelled);
 

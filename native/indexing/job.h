@@ -1,9 +1,11 @@
 // One batch of work on one index: from the job description to one commit.
 //
-// Reads like this: 1. operations.cc collects what each step wants, document by document, and drops
-// the steps that are at fault; 2. every document touched gets its docid; 3. workers make rows,
-// words and columns and flush segments as their memory budget fills; 4. one commit makes all of it
-// durable and visible.
+// Steps:
+// 1. operations.cc collects what each step wants, document by document, and drops the steps that
+//    are at fault.
+// 2. Every document touched gets its docid.
+// 3. Workers make rows, words and columns and flush segments as their memory budget fills.
+// 4. One commit makes all of it durable and visible.
 //
 // Threads: one job per index at a time; it starts its own workers.
 #pragma once
@@ -31,7 +33,7 @@ struct JobOptions {
   EmbedCalls* embed_calls = nullptr;            // null: no embeddings are made
 };
 
-// What a job does at the moment, for those who ask from other threads.
+// The current state of a job, for other threads.
 class Progress {
  public:
   struct Step {
@@ -41,7 +43,7 @@ class Progress {
   void Begin(const char* name, uint64_t total);
   void Advance(uint64_t count = 1) { finished_.fetch_add(count, std::memory_order_relaxed); }
   Step step() const;
-  // Cancelled once it was asked to stop.
+  // Cancelled if it has been asked to stop.
   Status Health() const {
     return cancelled.load(std::memory_order_relaxed) ? Status::Cancelled("The batch was stopped.")
                                                      : Status::Ok();
@@ -54,14 +56,14 @@ class Progress {
   std::atomic<uint64_t> finished_{0}, total_{0};
 };
 
-// Evaluates a filter (JSON text) over a snapshot. Given by the caller, so that indexing knows no
-// filters.
+// Evaluates a filter (JSON text) over a snapshot. The caller provides it, so that indexing does not
+// depend on filters.
 using FilterEvaluator =
     std::function<Result<DocSet>(const index::Snapshot&, std::string_view filter_json)>;
 
 // payloads: the buffers that the job names. The result is the JSON of BatchOutcome
-// (src/engine/native.ts). A status: the whole batch failed and changed nothing; Cancelled when it
-// was asked to stop.
+// (src/engine/native.ts). An error means that the whole batch failed and changed nothing; Cancelled
+// if it was asked to stop.
 Result<std::string> RunBatch(index::Index& index, const BatchJob& job,
                              std::span<const std::string_view> payloads, const JobOptions& options,
                              const FilterEvaluator& evaluate_filter, Progress& progress);

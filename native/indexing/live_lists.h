@@ -1,4 +1,4 @@
-// Posting lists of several segments joined to one, without the documents that are dead.
+// Joins posting lists of several segments into one, without the documents that are dead.
 //
 // Threads: LiveDocuments is immutable and shared; LiveLists has one owner.
 #pragma once
@@ -14,11 +14,11 @@
 
 namespace gannet::indexing {
 
-// Which documents of a segment are alive.
+// Tells which documents of a segment are live.
 class LiveDocuments {
  public:
-  LiveDocuments() = default;  // all of them
-  // live: some of them; it must outlive this.
+  LiveDocuments() = default;  // all documents
+  // live: the live documents, if some are dead; must outlive this object.
   explicit LiveDocuments(const DocSet& live);
 
   bool all() const { return live_ == nullptr; }
@@ -33,7 +33,7 @@ class LiveDocuments {
  private:
   const DocSet* live_ = nullptr;
   DocId first_ = 0;
-  std::vector<uint64_t> bits_;  // from first_ on
+  std::vector<uint64_t> bits_;  // starting at first_
 };
 
 // A list of a segment, as postings.
@@ -44,11 +44,12 @@ struct LiveList {
 
 class LiveLists {
  public:
-  // The live documents of all the lists take the place of what was joined before.
+  // Replaces the content by the live documents of all the lists.
   void Join(std::span<const LiveList> lists);
   bool empty() const { return as_set_ ? set_.empty() : docids_.empty(); }
   void AppendPostingsTo(std::string& out) const;
-  // sink(const DocSet&) or sink(std::span<const DocId>, ascending), whichever they are held as.
+  // Calls sink(const DocSet&) or sink(std::span<const DocId>, ascending), depending on how the
+  // documents are held.
   template <typename Sink>
   void With(Sink&& sink) const {
     if (as_set_) {

@@ -28,24 +28,25 @@ using index::SegmentView;
 using segment::ForwardWriter;
 
 // The policy of ChooseMerge. Segments of the same size are joined four at a time, so that a bulk
-// load ends with few; when there are too many, sizes are joined that are close enough for the
-// smaller ones to grow markedly.
+// load ends with few. When there are too many, segments of similar sizes are joined, so that the
+// smaller ones grow markedly.
 constexpr size_t kAlikeMin = 4;
 constexpr uint64_t kAlikeRatio = 2, kBalanceRatio = 2;
 constexpr size_t kForcedCount = 3;
-// Dead documents above this share of a segment, 1 / kDeadShare, have it rewritten; less than
-// kDeadBytesMin is never worth it.
+// A segment is rewritten if its dead documents hold more than 1 / kDeadShare of it, but never for
+// less than kDeadBytesMin.
 constexpr uint64_t kDeadShare = 5, kDeadBytesMin = 64 << 10;
-// Of what live documents hold, 1 / kPressingDeadShare; and segments beyond what should be.
+// Merges are pressing if dead documents hold more than 1 / kPressingDeadShare of the bytes of live
+// ones, or at this many segments.
 constexpr uint64_t kPressingDeadShare = 2;
 constexpr size_t kPressingCount = 2 * kSegmentsMax;
-// Rows or words between two looks at `cancelled` and the clock.
+// Rows or words between two checks of `cancelled` and the clock.
 constexpr uint32_t kItemsPerPause = 1024;
 // Words whose postings are read ahead: 130 KB on average.
 constexpr Ordinal kWordsAhead = 256;
 constexpr auto kSleepMax = std::chrono::milliseconds(20);
 
-// Keeps a merge to its rate and lets it stop early.
+// Limits the rate of a merge and lets it stop early.
 class Pace {
  public:
   Pace(const std::atomic<bool>& cancelled, uint64_t bytes_per_second)
@@ -75,7 +76,7 @@ class Pace {
   const std::chrono::steady_clock::time_point begin_;
 };
 
-// A segment that is merged, and what became of its parts.
+// A segment that is merged, and the new form of its parts.
 class Source {
  public:
   explicit Source(std::shared_ptr<const SegmentView> view)
@@ -117,7 +118,7 @@ class Merge {
   };
   struct Part {      // a list of one source
     uint32_t field;  // or the list of an early position
-    uint32_t walk;   // place of its source among those of the word
+    uint32_t walk;   // index of its source among those of the word
     std::string_view postings;
   };
   struct Joined {  // the lists of a word
@@ -129,15 +130,15 @@ class Merge {
   Status OrderDocuments();
   Status WriteRows();
   Status WriteWords();
-  // Writes the lists of the word that these sources stand at. False: no live document has it.
-  // word: used again for the next one.
+  // Writes the lists of the word that these sources are at. False: no live document has it. word:
+  // reused for the next one.
   Result<bool> JoinWord(std::span<Walk* const> same, Joined& word,
                         segment::PostingsWriter& postings);
   Status WriteForward();
   Status WriteColumns();
   Status WriteVectors();
   Status WriteColumn(FieldId field, segment::ColumnWriter& out);
-  // How the document at a local docid spells a value of a column; empty when it does not hold it.
+  // How the document at a local docid spells a value of a column; empty if it does not have it.
   Result<std::string> SpellingIn(const Source& source, uint32_t local, FieldId field,
                                  std::string_view normalised);
   Status Damaged(const Source& source) const {
@@ -149,7 +150,7 @@ class Merge {
   std::vector<Source> sources_;
   segment::SegmentFileWriter& file_;
   Pace& pace_;
-  uint64_t bytes_ = 0;  // written in the sections before the present one
+  uint64_t bytes_ = 0;  // written in the sections before the current one
 
   std::vector<MergeRun> runs_;
   std::vector<DocId> merged_docids_;  // by new local docid
@@ -157,7 +158,7 @@ class Merge {
   std::vector<Ordinal> frequent_words_;
 };
 
-// Step 1: which documents come along, in docid order.
+// Step 1: selects the documents, in docid order.
 Status Merge::OrderDocuments() {
   std::vector<uint32_t> next(sources_.size(), 0);
   const auto docids_of = [&](size_t s) { return sources_[s].view().rows->docids(); };
@@ -167,7 +168,7 @@ Status Merge::OrderDocuments() {
   };
   for (size_t s = 0; s < sources_.size(); ++s) skip_dead(s);
   for (;;) {
-    // The source that continues, and where another one cuts in.
+    // The source to continue, and the docid at which another source interrupts it.
     size_t first = sources_.size();
     uint64_t least = ~uint32_t{0}, limit = uint64_t{1} << 32;
     for (size_t s = 0; s < sources_.size(); ++s) {
@@ -201,7 +202,7 @@ Status Merge::OrderDocuments() {
   }
 }
 
-// Step 2: stored documents, compressed as they are.
+// Step 2: copies stored documents in compressed form.
 Status Merge::WriteRows() {
   segment::RowsWriter rows(file_);
   uint32_t done = 0;
@@ -258,12 +259,12 @@ Result<bool> Merge::JoinWord(std::span<Walk* const> same, Joined& word,
   return any;
 }
 
-// Step 3: the dictionaries are walked side by side; a word lives on while a live document holds it.
+// Step 3: walks the dictionaries together; a word is kept if a live document holds it.
 Status Merge::WriteWords() {
   std::vector<Walk> walks;
   for (size_t s = 0; s < sources_.size(); ++s) {
     const segment::TextReader& text = *sources_[s].view().text;
-    // As many as its packed words can say, so that unpacking needs no check of each.
+    // As many elements as packed words have values, so that unpacking needs no check of each.
     sources_[s].new_ordinals.assign(uint64_t{1} << text.ordinal_width(), ForwardWriter::kNoOrdinal);
     walks.push_back({s, text.terms().Begin()});
   }
@@ -308,7 +309,7 @@ Status Merge::WriteWords() {
   return pace_.Pause(bytes_);
 }
 
-// Step 4: where the words stand, with their new ordinals.
+// Step 4: copies the forward records, with new ordinals.
 Status Merge::WriteForward() {
   ForwardWriter forward(file_, word_count_, std::move(frequent_words_));
   uint32_t done = 0;
@@ -332,7 +333,7 @@ Status Merge::WriteForward() {
   return pace_.Pause(bytes_);
 }
 
-// Step 5: columns, one field at a time.
+// Step 5: merges columns, one field at a time.
 Status Merge::WriteColumns() {
   std::set<FieldId> fields;
   for (const Source& source : sources_) {
@@ -351,7 +352,7 @@ Status Merge::WriteColumns() {
   return Status::Ok();
 }
 
-// Step 6: embeddings, one embedder after the other.
+// Step 6: copies embeddings, one embedder at a time.
 Status Merge::WriteVectors() {
   std::vector<segment::EmbedderShape> shapes;
   for (const index::EmbedderSettings& embedder : snapshot_.settings->embedders) {
@@ -427,7 +428,7 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, Fiel
       const std::string_view text =
           kind == json::Kind::kString ? json::StringValue(value, scratch) : value;
       text::NormalizeFacet(text, folded);
-      // Long values are stored cut.
+      // Long values are stored truncated.
       if (folded == normalised ||
           (folded.size() > kFacetStringBytesMax && folded.starts_with(normalised) &&
            normalised.size() + 4 > kFacetStringBytesMax)) {
@@ -444,7 +445,7 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, Fiel
   return found;
 }
 
-// Two that are not may always become one.
+// Two segments that are not full may always be joined.
 bool IsFull(const SegmentBytes& segment, uint64_t merged_max) {
   return segment.live > merged_max / 2;
 }
@@ -472,7 +473,7 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
                                order.begin() + static_cast<ptrdiff_t>(until));
   };
   for (size_t from = 0; from < count; ++from) {
-    size_t until = from + 1, fit = until;  // as many as may be one; two always may
+    size_t until = from + 1, fit = until;  // as many as may be joined; two always may
     uint64_t sum = live(from);
     for (; until < count && live(until) <= live(from) * kAlikeRatio; ++until) {
       sum += live(until);
@@ -488,11 +489,10 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
         sum += live(until++);
       if (until - from >= 2) return range(from, until);
     }
-    // Every segment is far larger than those before it, so these hold next to nothing.
+    // Every segment is far larger than those before it, so these hold almost nothing.
     return range(0, kForcedCount);
   }
-  // The one with most dead bytes, and what is smaller: it costs less than the rewriting does
-  // anyway.
+  // The one with most dead bytes, and smaller ones: they add less work than the rewrite itself.
   size_t worst = segments.size();
   uint64_t worst_dead = 0;
   for (size_t i = 0; i < segments.size(); ++i) {
@@ -580,7 +580,7 @@ std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t byt
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
   std::vector<SegmentId> busy = taken_;
   busy.insert(busy.end(), damaged_.begin(), damaged_.end());
-  // Under the lock: what a turn that has ended merged is there no longer.
+  // Under the lock: the snapshot then lacks what a turn that has ended has merged.
   auto plan = PlanMerge(*index.snapshot(), busy, bytes_max);
   if (!plan) return std::nullopt;
   taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());
@@ -665,7 +665,7 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
       const SegmentView* before = FindSegment(*snapshot, id);
       const SegmentView* after = FindSegment(now, id);
       if (after == nullptr) {
-        // Its last document died, or lives in another segment now.
+        // Its last document died, or is in another segment now.
         dead |= before->live;
         continue;
       }
@@ -674,7 +674,7 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
       if (!(after->live == before->live)) dead |= before->live - after->live;
       left.push_back(id);
     }
-    // Cleared or rebuilt meanwhile.
+    // The index was cleared or rebuilt meanwhile.
     if (left.empty()) return changed;
     merged.removed = std::move(left);
     if (!dead.empty()) merged.dead_in_added.emplace_back(number, std::move(dead));

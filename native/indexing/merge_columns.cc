@@ -105,7 +105,7 @@ Status ColumnMerge::WriteLists(ColumnWriter& out) {
   return Status::Ok();
 }
 
-// The live document with the lowest docid spells a string. lists_: of the walks.
+// Takes the spelling of the live document with the lowest docid. lists_: of the walks.
 Status ColumnMerge::TakeString(std::span<Walk* const> same) {
   const Walk* first = nullptr;
   DocId first_docid = 0;

@@ -1,9 +1,9 @@
-// One column of several segments, or of parts of one, is written again as one, without the
-// documents that are dead.
+// Writes one column of several segments, or of parts of one, again as one, without the documents
+// that are dead.
 //
-// The values of each source are in order, so they are walked side by side, as words are: a value
-// lives on while a live document has it. Nothing is looked up or sorted, and no part of the new
-// column is held as a whole but what is small.
+// The values of each source are in order, so all sources are walked at the same time, as words are:
+// a value is kept if a live document has it. Nothing is looked up or sorted, and only small parts
+// of the new column are held as a whole.
 //
 // Memory: 4 bytes per value of the sources, up to 16 per value of the new column, 4 per document,
 // and the unions of its lists.
@@ -24,7 +24,7 @@
 
 namespace gannet::indexing {
 
-// Documents that stand behind each other in a source and in what is merged.
+// Documents that follow each other both in a source and in the result.
 struct MergeRun {
   uint32_t source, local, count;
 };
@@ -37,39 +37,41 @@ struct ColumnSource {
 
 class ColumnMerge {
  public:
-  // How the document at a local docid of a source spells a string of the column. Asked only where
-  // what the source says of it may be how one that is dead spelled it; empty: as the source says.
+  // How the document at a local docid of a source spells a string of the column. Called only if the
+  // spelling stored in the source may be that of a dead document; empty: use the spelling of the
+  // source.
   using SpellingOf = std::function<Result<std::string>(size_t source, uint32_t local,
                                                        std::string_view normalised)>;
-  // Asked now and then, with the bytes written so far; the merge ends with anything but Ok.
+  // Called now and then with the bytes written so far; any status but Ok ends the merge.
   using Pause = std::function<Status(uint64_t bytes)>;
 
-  // runs: of the live documents, in docid order. docids: theirs. All of it outlives the merge.
+  // runs: of the live documents, in docid order. docids: those of the live documents. All arguments
+  // must outlive the merge.
   ColumnMerge(std::span<const ColumnSource> sources, std::span<const MergeRun> runs,
               std::span<const DocId> docids, SpellingOf spelling_of, Pause pause);
 
-  // Corruption: a document has a value that its source does not list. Otherwise what was passed in
-  // answers.
+  // Corruption: a document has a value that its source does not list. Other errors come from the
+  // functions passed in.
   Status Write(segment::ColumnWriter& out);
 
  private:
   using ValueOrdinal = segment::ValueOrdinal;
-  // Through the numbers or the strings of a source.
+  // A walk through the numbers or the strings of a source.
   struct Walk {
     uint32_t source;
     ValueOrdinal at, end;
   };
-  // A string of the new column: that of a source, whose spelling counts.
+  // A string of the new column, with the source whose spelling counts.
   struct Taken {
     uint32_t source, number;
   };
 
   const segment::ColumnReader& column(size_t source) const { return *sources_[source].column; }
-  // Of the string that a walk looks at, among those of its source.
+  // The index of the current string of a walk among the strings of its source.
   uint32_t NumberOf(const Walk& walk) const { return walk.at - column(walk.source).number_count(); }
   Status WriteLists(segment::ColumnWriter& out);
-  // Through the values of all walks in order. value_of(const Walk&): what is compared; take(walks
-  // at the same value): called for each that lives.
+  // Walks through the values of all sources in order. value_of(const Walk&): the value to compare;
+  // take(walks at the same value): called for each value that a live document has.
   template <typename ValueOf, typename Take>
   Status WalkValues(std::vector<Walk> walks, const ValueOf& value_of, const Take& take,
                     segment::ValueListsWriter& lists, const segment::ColumnWriter& out);
@@ -87,12 +89,13 @@ class ColumnMerge {
   Pause pause_;
 
   std::vector<std::vector<ValueOrdinal>>
-      new_values_;  // by source, then value; kNoValue where no live document has it
+      new_values_;  // by source, then value; kNoValue if no live document has it
   ValueOrdinal value_count_ = 0;
   std::vector<double> numbers_;
   std::vector<Taken> strings_;
-  std::vector<bool> varies_;                           // by string
-  std::unordered_map<size_t, std::string> spellings_;  // by string, where it is not the source's
+  std::vector<bool> varies_;  // by string
+  std::unordered_map<size_t, std::string>
+      spellings_;  // by string, where it differs from the source's
   std::vector<DocId> valued_;
 
   // Scratch.

@@ -29,7 +29,7 @@ bool ValidIdText(std::string_view id) {
   });
 }
 
-// An integer between -2^63 and 2^64-1, as decimal text.
+// Writes an integer between -2^63 and 2^64-1 as decimal text.
 bool IntegerText(std::string_view number, std::string& out) {
   std::string_view digits = number;
   const bool negative = digits.starts_with('-');
@@ -45,11 +45,11 @@ bool IntegerText(std::string_view number, std::string& out) {
   return true;
 }
 
-// Appends every value found at a dotted path, through literal names and nested objects. Of members
-// of an object that have one name only the last one counts.
+// Appends every value found at a dotted path, through literal names and nested objects. If members
+// of an object have the same name, only the last one counts.
 void FindPath(std::string_view object, std::string_view path,
               std::vector<std::string_view>& found) {
-  // By the length of their names, which all begin the path.
+  // By the length of their names, which are all prefixes of the path.
   std::map<size_t, std::string_view> members;
   json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
     if (path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.'))
@@ -106,7 +106,7 @@ std::string_view Payloads::Hold(std::unique_ptr<Payload> payload) {
 }
 
 void Payloads::Read(uint64_t bytes) const {
-  // Documents that are read next may be far from each other.
+  // Documents read next may be far from each other.
   bytes += kPageBytes;
   const uint64_t before = read_.fetch_add(bytes, std::memory_order_relaxed);
   if (before / kResidentBytes == (before + bytes) / kResidentBytes) return;
@@ -154,7 +154,7 @@ Operations::Operations(const index::Snapshot& before, index::Index::ExternalIds&
 
 const char* Operations::Keep(std::string_view bytes) {
   if (bytes.size() > arena_left_) {
-    // A large piece gets a block of its own, and the one at hand goes on.
+    // A large piece gets a block of its own, and the current block stays in use.
     const size_t size = arena_.empty() ? kFirstArenaBytes : kArenaBytes;
     if (bytes.size() * 4 > size) {
       arena_.insert(arena_.begin(), std::make_unique_for_overwrite<char[]>(bytes.size()));
@@ -230,7 +230,7 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
   const auto& embedders = before_.settings->embedders;
   if (vectors.empty() && embedders.empty()) return Status::Ok();
   GANNET_ASSIGN_OR_RETURN(const VectorsMembers members, ReadVectorsMembers(id, vectors));
-  // Wrong types anywhere in the document come first, then wrong lengths.
+  // Reports wrong types anywhere in the document before wrong lengths.
   Status wrong_length, missing_vectors;
   size_t known = 0;
   for (size_t i = 0; i < embedders.size(); ++i) {
@@ -247,7 +247,7 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
       continue;
     }
     if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(*entry);
-    // There is nobody to make them.
+    // Nobody else can make them.
     if (!embedders[i].computes && entry->regenerate && !entry->given() && !entry->removed &&
         missing_vectors.ok()) {
       missing_vectors = MissingVectors(id, embedders[i].name, members);
@@ -266,7 +266,7 @@ Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {
   const auto id_of = [](const Sent& document) {
     return std::string_view(document.id + 2, LoadFixed<uint16_t>(document.id));
   };
-  // What other documents of the payload give to the same id; made when it matters.
+  // Values that other documents of the payload give to the same id; made when needed.
   std::map<std::string_view, std::vector<std::string_view>> others;
   for (size_t i = 0; i < sent.size(); ++i) {
     if (!sent[i].missing || Exists(id_of(sent[i]))) continue;
@@ -354,7 +354,7 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
                              "index_primary_key_already_exists");
     }
   }
-  // Ids are read first: one bad document keeps the whole payload out.
+  // Ids are read first: one bad document rejects the whole payload.
   BlockVector<Sent> entries;
   std::string id;
   std::string_view vectors;
@@ -377,8 +377,7 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
       if (geo && !place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
       if (shapes && !shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, shape));
     }
-    // A slice that is not the payload's own (padded or mended by the parser) lives during this call
-    // only.
+    // A slice outside the payload (padded or mended by the parser) is valid during this call only.
     const bool borrowed = document.data() >= payload.data() &&
                           document.data() + document.size() <= payload.data() + payload.size();
     payloads.Read(document.size());
@@ -387,7 +386,7 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
                        static_cast<uint32_t>(document.size()), missing});
     return Status::Ok();
   });
-  // A document that would not be created needs none.
+  // A document that would not be created needs no vectors.
   if (status.ok() && any_missing && !skip_creation) status = CheckMissing(entries);
   if (!status.ok()) {
     primary_key = key_before;
@@ -406,7 +405,7 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
 }
 
 bool Operations::AddDeletion(std::string_view id) {
-  // A text that no document can have as its id is that of none.
+  // No document can have such an id.
   if (id.empty() || id.size() > kIdBytesMax) return false;
   return Add(KeepId(id), {nullptr, 0, kNone, Action::kDelete, false});
 }

@@ -17,9 +17,9 @@ constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int kExactPowerMax = 22;
-constexpr int kExponentMax = 10000;  // beyond any number
+constexpr int kExponentMax = 10000;  // beyond the range of any number
 constexpr uint64_t kExactInteger = uint64_t{1} << 53;
-constexpr int kDigitsMax = 19;  // that fit 64 bits whatever they are
+constexpr int kDigitsMax = 19;  // any number of this many digits fits 64 bits
 
 std::string Place(std::string_view name, const std::string& path) {
   return "._vectors." + std::string(name) + path;
@@ -33,14 +33,15 @@ Status WrongType(std::string_view document_id, const std::string& place, const c
                          "invalid_vectors_type");
 }
 
-// What the text of a valid JSON array says of its elements.
+// What a scan of a valid JSON array finds in its elements.
 struct ArrayScan {
   size_t commas = 0;
-  bool other = false;  // some character is in no number
+  bool other = false;  // a character that is in no number
   bool exponent = false;
 };
 
-// By blocks in which eight bits count: such loops compile to steps of whole registers.
+// Works by blocks in which eight bits are enough to count: such loops compile to steps of whole
+// registers.
 ArrayScan ScanArray(std::string_view array) {
   constexpr size_t kBlock = 240;
   ArrayScan scan;
@@ -65,8 +66,8 @@ ArrayScan ScanArray(std::string_view array) {
   return scan;
 }
 
-// Whether some number of an array of numbers is too great for single precision. Exponents are what
-// makes numbers great.
+// Whether an array of numbers has one that is too great for single precision. Numbers are examined
+// only if one of them has a positive exponent.
 bool HasOverflow(std::string_view array) {
   bool great = false;
   for (size_t i = 0; i + 1 < array.size(); ++i)
@@ -114,7 +115,7 @@ struct EntryReader {
     return Status::Ok();
   }
 
-  // An array of numbers, or of such arrays.
+  // Checks an array of numbers, or of such arrays.
   Status CheckEmbeddings(std::string_view array, const std::string& path) {
     const size_t first = json::SkipSpace(array, 1);
     if (array[first] != '[') return CheckNumbers(array, path, 0);
@@ -138,7 +139,7 @@ struct EntryReader {
     return status;
   }
 
-  // The value of `embeddings`, or of the whole entry.
+  // Reads the value of `embeddings`, or of the whole entry.
   Status ReadEmbeddings(std::string_view value, const std::string& path, VectorsEntry& entry) {
     if (IsEmpty(value)) {
       entry.removed = true;
@@ -190,7 +191,7 @@ struct EntryReader {
   }
 };
 
-// Whether one name is the other but for a slip or two: the distance of Levenshtein is at most 2.
+// Whether the names differ by a typo or two: their Levenshtein distance is at most 2.
 bool IsSimilar(std::string_view a, std::string_view b) {
   if (a.size() > b.size() + 2 || b.size() > a.size() + 2) return false;
   std::vector<size_t> row(b.size() + 1);
@@ -218,7 +219,7 @@ float ReadSingle(const char*& at, const char* end) {
   const auto read_digits = [&] {
     for (; at < end && *at >= '0' && *at <= '9'; ++at) {
       digits = digits * 10 + static_cast<uint64_t>(*at - '0');
-      // Zeros in front say nothing.
+      // Leading zeros do not count.
       if (digits != 0) ++count;
     }
   };
@@ -240,7 +241,7 @@ float ReadSingle(const char*& at, const char* end) {
   double value;
   if (count <= kDigitsMax && digits <= kExactInteger && exponent >= -kExactPowerMax &&
       exponent <= kExactPowerMax) {
-    // Both are exact, so what is made of them is the nearest double.
+    // Both are exact, so the result is the nearest double.
     value = static_cast<double>(digits);
     value = exponent < 0 ? value / kExactPowers[-exponent] : value * kExactPowers[exponent];
     if (negative) value = -value;

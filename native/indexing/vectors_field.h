@@ -18,46 +18,47 @@ namespace gannet::indexing {
 
 inline constexpr std::string_view kVectorsField = "_vectors";
 
-// Embeddings of one document for one embedder at most.
+// Limit of the embeddings of one document for one embedder.
 inline constexpr uint32_t kEmbeddingsMax = 256;
 
-// What a document says of one embedder.
+// The entry of a document for one embedder.
 struct VectorsEntry {
   // JSON: an array of numbers, or an array of such arrays. Empty: not given.
   std::string_view embeddings;
-  bool removed = false;  // null, or an empty array: there are none
+  bool removed = false;  // null or an empty array was sent: there are no embeddings
   bool regenerate = false;
   bool given() const { return !embeddings.empty(); }
 };
 
-// The entry that the JSON value of a name stands for. document_id, name: for messages.
+// Reads an entry from the JSON value of a name. document_id, name: for messages. dimensions: of
+// each embedding; 0: any.
 // Invalid: invalid_vectors_type, too_many_vectors; with dimensions also invalid_vector_dimensions.
-// dimensions: of each embedding; 0: any.
 Result<VectorsEntry> ReadVectorsEntry(std::string_view document_id, std::string_view name,
                                       std::string_view value, uint32_t dimensions);
 
-// The members of `_vectors`; of those of one name the last. Invalid: invalid_vectors_type, it is
-// neither an object nor null.
+// The members of `_vectors`; the last of a repeated name counts. Invalid: invalid_vectors_type, it
+// is neither an object nor null.
 using VectorsMembers = std::map<std::string, std::string_view, std::less<>>;
 Result<VectorsMembers> ReadVectorsMembers(std::string_view document_id, std::string_view vectors);
 
-// Calls sink(row) for each embedding of an entry that was read before. Numbers beyond single
-// precision become its greatest.
+// Calls sink(row) for each embedding of an entry that was read before. Numbers beyond the range of
+// a single become its greatest number.
 void ForEachEmbedding(const VectorsEntry& entry,
                       const std::function<void(std::span<const float>)>& sink);
-// Numbers of its first embedding; 0 without one.
+// Number of dimensions of its first embedding; 0 if there is none.
 uint32_t DimensionsOf(const VectorsEntry& entry);
 
-// Appends the value of a name that is no embedder as it is kept: null as [], objects with both
-// members.
+// Appends the value of a name that is not an embedder in the form in which it is kept: null as [],
+// objects with both members.
 void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::string& out);
 
-// The error of a document that came without the vectors that only it can give.
+// The error for a document sent without the vectors that only it can provide.
 // given: names in its `_vectors`.
 Status MissingVectors(std::string_view document_id, std::string_view embedder,
                       const VectorsMembers& given);
 
-// The number at `at`, valid JSON; moves `at` behind it. As a double rounded to single precision.
+// Reads the number at `at`, which must be valid JSON, as a double rounded to single precision.
+// Moves `at` past it.
 float ReadSingle(const char*& at, const char* end);
 
 }  // namespace gannet::indexing

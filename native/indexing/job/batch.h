@@ -1,4 +1,4 @@
-// What the parts of a job share: the index before it, and the commit that they add to.
+// The state that the parts of a job share: the index before it, and the commit that they add to.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ struct Batch {
         before(index.snapshot()),
         files(index) {}
 
-  // What all builders may hold.
+  // Memory limit of all builders together.
   uint64_t SegmentBytesMax() const {
     return std::min(options.memory_bytes / kBuilderShare, kSegmentMemoryMax);
   }
-  // A number for a file that is removed unless the commit has it.
+  // A number for a new file, which is removed unless the commit takes it over.
   uint64_t NewFile() {
     const uint64_t number = index.NextNumber();
     files.Add(number);
@@ -34,15 +34,15 @@ struct Batch {
   Progress& progress;
   const std::shared_ptr<const index::Snapshot> before;
   index::Commit commit;
-  index::NewFiles files;  // until the commit has them
+  index::NewFiles files;  // owned until the commit takes them over
   DocSet written;         // docids of the added segments
 
  private:
-  // All builders together. More leaves fewer segments behind a load, for searches and merges, and
-  // takes that much more private memory (docs/performance.md).
+  // Limit for all builders together. More would leave fewer segments after a load, for searches and
+  // merges, and take that much more private memory (docs/performance.md).
   static constexpr uint64_t kSegmentMemoryMax = uint64_t{128} << 20;
-  // Of the memory of a job the builders have this share at most; the rest is for what the batch
-  // does to which document, and for writing a segment.
+  // The builders use at most 1 / kBuilderShare of the memory of a job. The rest is for the
+  // operations of the batch, and for writing a segment.
   static constexpr uint64_t kBuilderShare = 2;
 };
 

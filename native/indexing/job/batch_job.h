@@ -40,7 +40,7 @@ struct PrimaryKeyStep {
 using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, ClearStep,
                                SettingsStep, PrimaryKeyStep>;
 
-// BatchJob of src/engine/native.ts. Views are of the text it was read from.
+// BatchJob of src/engine/native.ts. Views refer to the text that it was read from.
 struct BatchJob {
   struct Task {
     uint64_t task;

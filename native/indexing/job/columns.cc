@@ -11,7 +11,7 @@
 namespace gannet::indexing {
 namespace {
 
-// The row of a document by its local docid in a segment. False: it is dead.
+// Reads the row of a document by its local docid in a segment. False: the document is dead.
 Result<bool> ReadRow(Progress& progress, const index::SegmentView& segment, size_t local,
                      segment::RowCodec& codec, std::vector<segment::RowField>& fields) {
   if (local % 1024 == 0) {
@@ -24,7 +24,7 @@ Result<bool> ReadRow(Progress& progress, const index::SegmentView& segment, size
   return true;
 }
 
-// Which columns a segment gets.
+// The columns that a segment gets.
 struct ColumnPlan {
   ColumnPlan(const std::vector<index::FieldTraits>& before,
              const std::vector<index::FieldTraits>& after)

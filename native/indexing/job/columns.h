@@ -1,5 +1,5 @@
-// Changes of settings that leave the words as they are: columns of the stored segments made anew,
-// and places of stored documents checked.
+// Changes of settings that leave the words as they are: rebuilds columns of the stored segments,
+// and checks the geo points and shapes of stored documents.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace gannet::indexing {
 
-// Whether stored documents hold right places, where a change of settings makes it matter.
+// Checks the geo points and shapes of stored documents, if a change of settings requires it.
 class GeoPointCheck {
  public:
   GeoPointCheck(const index::Snapshot& before, const index::Settings& after)
@@ -23,17 +23,18 @@ class GeoPointCheck {
       shape_ = before.fields->Find("_geojson");
   }
   bool needed() const { return geo_ || shape_; }
-  // errors  as CheckGeo and CheckGeoJson
+  // errors  those of CheckGeo and CheckGeoJson
   Status Check(std::span<const segment::RowField> row) const;
-  // Of all stored documents.
+  // Checks all stored documents.
   Status CheckAll(Batch& batch) const;
 
  private:
   std::optional<FieldId> key_, geo_, shape_;
 };
 
-// Makes the columns that `traits` want and no segment has; of new places only those that are right.
-// errors  as GeoPointCheck
+// Builds the columns that `traits` require and that segments lack, after checking geo points and
+// shapes that become relevant.
+// errors  those of GeoPointCheck
 Status BuildColumns(Batch& batch, const std::vector<index::FieldTraits>& traits,
                     const GeoPointCheck& geo_points);
 

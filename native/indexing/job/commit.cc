@@ -15,7 +15,7 @@
 namespace gannet::indexing {
 namespace {
 
-// BatchOutcome of src/engine/native.ts.
+// The result as JSON: BatchOutcome of src/engine/native.ts.
 std::string OutcomeJson(const BatchJob& job, const std::vector<StepOutcome>& outcomes,
                         uint64_t documents) {
   std::string out = "{\"results\":[";
@@ -47,8 +47,8 @@ std::string OutcomeJson(const BatchJob& job, const std::vector<StepOutcome>& out
   return out;
 }
 
-// Brings the commit up to date with merges since the job began, which may have moved documents;
-// their docids have not changed. Returns the number of documents after it.
+// Updates the commit after merges since the job began, which may have moved documents; their docids
+// have not changed. Returns the number of documents after the commit.
 Result<uint64_t> FollowMerges(const index::Snapshot& now, const DocSet& written,
                               index::Commit& commit) {
   if (!commit.removed.empty()) {
@@ -82,7 +82,7 @@ class Job {
     ids.reset();
     return Commit();
   }
-  // Bytes held for what the batch does to which document.
+  // Memory held for the operations of the batch.
   uint64_t memory_bytes() const { return steps_ ? steps_->operations().memory_bytes() : 0; }
 
  private:
@@ -90,7 +90,7 @@ class Job {
     batch_.progress.Begin("preparing payloads", job_.tasks.size());
     for (size_t i = 0; i < job_.tasks.size(); ++i) {
       Status status = steps_->Add(job_.tasks[i].step, outcomes_[i]);
-      // A fault of the user's input concerns the step alone; anything else the whole batch.
+      // An error of the user's input concerns only its step; any other error the whole batch.
       if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
       any_ok_ |= status.ok();
       outcomes_[i].status = std::move(status);
@@ -105,7 +105,7 @@ class Job {
     index::Commit& commit = batch_.commit;
     const Operations& operations = steps_->operations();
     commit.clear = steps_->cleared();
-    // No word is left of another form.
+    // No words of another form are left.
     if ((steps_->cleared() || before.documents.empty()) && before.text_form != text::kTextFormNow) {
       commit.text_form = text::kTextFormNow;
     }
@@ -125,7 +125,7 @@ class Job {
   }
 
   Result<std::string> Commit() {
-    // Late, when the workers no longer need memory.
+    // Done late, when the workers no longer need memory.
     const auto& touched = steps_->operations().touched();
     for (size_t i = 0; i < touched.size(); ++i) {
       const TouchedDocument& document = touched[i];
@@ -134,7 +134,8 @@ class Job {
     }
     std::string outcome;
     const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) -> Status {
-      // This machine leads the cluster no more, or again: docids were given by another one since.
+      // This machine no longer leads the cluster, or leads it again: another one has given docids
+      // since.
       if (now.last_batch != batch_.before->last_batch)
         return Status::Cancelled("Another batch was committed meanwhile.");
       GANNET_ASSIGN_OR_RETURN(const uint64_t documents, FollowMerges(now, batch_.written, commit));

@@ -1,4 +1,4 @@
-// The documents of a batch: which docids they get, which go, and their segments.
+// The documents of a batch: their docids, the deleted ones, and their segments.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace gannet::indexing {
 
-// Writes what the steps want of documents, and adds it to the commit.
+// Writes the documents that the steps want, and adds them to the commit.
 Status WriteDocuments(Batch& batch, const CollectedSteps& steps);
 
 }  // namespace gannet::indexing

@@ -12,12 +12,12 @@
 namespace gannet::indexing {
 namespace {
 
-// Every document is read again and written to new segments beside the live ones.
+// Reads every document again and writes it to new segments, which replace the live ones.
 Status RewriteDocuments(Batch& batch, const index::Settings& settings,
                         const std::map<std::string, Remake, std::less<>>& remakes) {
   const index::Snapshot& before = *batch.before;
   index::Commit& commit = batch.commit;
-  // Where vectors of an embedder that goes are kept.
+  // Adds the field in which vectors of a removed embedder are kept.
   if (!settings.SameVectors(*before.settings) && !before.fields->Find(kVectorsField)) {
     auto fields = std::make_shared<index::FieldMap>(*before.fields);
     GANNET_RETURN_IF_ERROR(fields->Add(kVectorsField, 0).status());
@@ -57,7 +57,7 @@ Status ApplySettings(Batch& batch, const CollectedSteps& steps,
   const bool same_vectors = settings.SameVectors(*before.settings) && change.remakes.empty();
   if (settings.SameText(*before.settings) && same_vectors)
     return BuildColumns(batch, index::PlanFields(*before.fields, settings), geo_points);
-  // Before the long work begins.
+  // Checked before the long work begins.
   if (geo_points.needed()) GANNET_RETURN_IF_ERROR(geo_points.CheckAll(batch));
   return RewriteDocuments(batch, settings, change.remakes);
 }

@@ -63,7 +63,7 @@ Status CollectedSteps::Add(const DeleteFilterStep& step, StepOutcome& outcome) {
   return Status::Ok();
 }
 
-// What came before in this batch is gone as well.
+// Also drops what earlier steps of the batch collected.
 Status CollectedSteps::Add(const ClearStep&, StepOutcome& outcome) {
   outcome.deleted = cleared_ ? 0 : before_.documents.size();
   cleared_ = true;

@@ -16,14 +16,14 @@
 
 namespace gannet::indexing {
 
-// What the steps want together, step by step.
+// Collects what the steps want, step by step.
 class CollectedSteps {
  public:
   CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
                  std::span<const std::string_view> buffers, const FilterEvaluator& evaluate_filter);
   CollectedSteps(const CollectedSteps&) = delete;
 
-  // Invalid: the step is at fault, and changed nothing.
+  // Invalid: the step is at fault, and has changed nothing.
   Status Add(const BatchStep& step, StepOutcome& outcome);
 
   Operations& operations() const { return *operations_; }

@@ -17,14 +17,14 @@
 namespace gannet::indexing {
 namespace {
 
-// Documents that a worker writes between two looks at its builder and at `cancelled`.
+// Documents that a worker writes between two checks of its builder and of `cancelled`.
 constexpr size_t kDocumentsPerStep = 256;
-// Each time a worker takes one part in kClaimShare of its share of what is left: long runs of
-// docids, so that few segments have some of the same range, and short ones at the end, so that all
-// workers end together.
+// Each time a worker takes 1 / kClaimShare of its share of the remaining changes: long runs of
+// docids at first, so that few segments overlap in their range of docids, and short ones at the
+// end, so that all workers finish together.
 constexpr size_t kClaimShare = 4;
 
-// What the workers of a job share and what they give back.
+// What the workers of a job share and return.
 struct Workers {
   Workers(const Work& work, Batch& batch, uint32_t threads)
       : work(work),
@@ -35,21 +35,21 @@ struct Workers {
   const Work& work;
   Batch& batch;  // `files` under `mutex`
   const uint32_t threads;
-  const uint64_t budget_bytes;  // of each
+  const uint64_t budget_bytes;  // of each worker
 
   std::atomic<bool> stopped{false};  // some worker has failed
   std::mutex mutex;                  // guards what follows
-  size_t next = 0;                   // of changes: the first that no worker has taken
+  size_t next = 0;                   // index in changes: the first that no worker has taken
   Status status;
   std::vector<index::SegmentFiles> segments;
   std::vector<uint32_t> written;  // docids whose row changed
   DistributionChange distribution;
 };
 
-// Makes segments out of changes until none is left.
+// Makes segments from changes until none is left.
 class Worker {
  public:
-  // Does the work; what it throws, when memory runs out, becomes the status of all.
+  // Does the work. An exception, thrown when memory runs out, becomes the status of all.
   static void Run(Workers& workers) {
     Status status;
     try {
@@ -81,7 +81,7 @@ class Worker {
     return Status::Ok();
   }
 
-  // Empty: nothing is left.
+  // Takes changes for this worker; empty: none is left.
   std::span<const Change> Claim() {
     const std::lock_guard lock(workers_.mutex);
     const size_t left = workers_.stopped ? 0 : work_.changes.size() - workers_.next;
@@ -144,7 +144,7 @@ class Worker {
     return Status::Ok();
   }
 
-  // The row of the document in state_, with its fields counted. False: it is stored as it is.
+  // Makes the row of the document in state_, and counts its fields. False: it is stored already.
   bool MakeRow(const Change& change) {
     auto& fields = state_.fields();
     row_.clear();
@@ -177,7 +177,7 @@ class Worker {
     return true;
   }
 
-  // `_vectors` is no attribute.
+  // `_vectors` is not an attribute.
   void Count(FieldId field, int64_t by) {
     if (field != state_.vectors_field()) distribution_[field] += by;
   }
@@ -216,7 +216,7 @@ Result<DistributionChange> WriteSegments(Batch& batch, Work& work) {
     for (uint32_t i = 1; i < threads; ++i)
       others.emplace_back([&workers] { Worker::Run(workers); });
   } catch (const std::exception&) {
-    // Those that could be started do it all.
+    // If a thread could not be started, the others do all the work.
   }
   Worker::Run(workers);
   for (std::thread& thread : others) thread.join();

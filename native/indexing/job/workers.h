@@ -1,4 +1,4 @@
-// From changes of documents to segment files, in several threads.
+// Writes changes of documents to segment files, in several threads.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace gannet::indexing {
 
-// Documents to be written, and what they are written with.
+// Documents to be written, and what is needed to write them.
 struct Work : DocumentSource {
   std::vector<index::FieldTraits> traits;
   std::shared_ptr<const text::Analyzer> analyzer;
@@ -20,10 +20,10 @@ struct Work : DocumentSource {
   std::vector<Change> changes;  // ascending by docid
 };
 
-// How many documents more, or fewer, have each field.
+// By field: how many more, or fewer, documents have it.
 using DistributionChange = std::map<FieldId, int64_t>;
 
-// Makes the embeddings that the documents lack, then their segments, which go to the commit.
+// Makes the embeddings that the documents lack, then their segments, which are added to the commit.
 Result<DistributionChange> WriteSegments(Batch& batch, Work& work);
 
 }  // namespace gannet::indexing

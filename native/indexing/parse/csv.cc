@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kCsvChunkBytes = 64 * 1024;
 
-// The cells of a CSV text, one after the other. A cell is a view of the text, or of `unquoted_`
-// where quotation marks were taken out.
+// The cells of a CSV text, one after another. A cell is a view of the text, or of `unquoted_` if
+// quotation marks were removed from it.
 class CsvReader {
  public:
   CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
@@ -30,7 +30,7 @@ class CsvReader {
     return more_;
   }
 
-  // Reads the next cell of the record; false behind its last.
+  // Reads the next cell of the record; false after its last.
   // lifetime  the cell is valid until the next call.
   bool NextCell(std::string_view& cell) {
     if (!more_) return false;
@@ -45,7 +45,7 @@ class CsvReader {
   }
 
  private:
-  // Index of the first delimiter or line end at or behind `from`.
+  // Index of the first delimiter or line end at or after `from`.
   size_t FieldEnd(size_t from) const {
     while (from < text_.size() && text_[from] != delimiter_ && text_[from] != '\n' &&
            text_[from] != '\r')
@@ -75,7 +75,7 @@ class CsvReader {
       unquoted_.push_back('"');
       ++at_;
     }
-    // What stands between the closing mark and the delimiter belongs to the cell.
+    // What follows the closing mark, up to the delimiter, belongs to the cell.
     return unquoted_.append(Plain());
   }
 
@@ -132,8 +132,8 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// Appends `cell` as a JSON number; false if it is none. Integers within signed 64 bits stay
-// integers.
+// Appends `cell` as a JSON number; false if it is not a number. Integers that fit signed 64 bits
+// stay integers.
 bool AppendNumberCell(std::string& out, std::string_view cell) {
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
   const char* const end = cell.data() + cell.size();
@@ -154,12 +154,12 @@ bool AppendNumberCell(std::string& out, std::string_view cell) {
   if (!std::isfinite(number)) return false;
   const size_t start = out.size();
   AppendJsonNumber(out, number);
-  // Keep it a float for whoever tells 1000 from 1e3.
+  // Keep it a float for readers that distinguish 1000 from 1e3.
   if (out.find_first_of(".e", start) == out.npos) out += ".0";
   return true;
 }
 
-// Lines of JSON on their way to whoever takes them, some 64 KiB at a time.
+// Collects lines of JSON and writes them about 64 KiB at a time.
 class CsvOutput {
  public:
   using Write = std::function<Status(std::string_view ndjson_chunk)>;
@@ -192,7 +192,7 @@ class CsvOutput {
   std::string text_;
 };
 
-// Turns the records of a CSV text into lines of JSON.
+// Converts the records of a CSV text to lines of JSON.
 class CsvConverter {
  public:
   CsvConverter(std::string_view csv, char delimiter, const CsvOutput::Write& write)
@@ -231,7 +231,7 @@ class CsvConverter {
 
   Status ConvertRecord() {
     size_t count = 0;
-    Status fault;  // told only of a record with the right number of cells
+    Status fault;  // reported only if the record has the right number of cells
     for (std::string_view cell; reader_.NextCell(cell); ++count) {
       if (count >= columns_.size() || !fault.ok()) continue;
       out_.text() += count == 0 ? '{' : ',';
@@ -255,7 +255,7 @@ class CsvConverter {
     return out_.WriteFull();
   }
 
-  // A number, a boolean or null. Malformed: the cell is none of these.
+  // Appends a number, a boolean or null. Malformed: the cell is none of these.
   Status AppendTyped(const Column& column, std::string_view cell) {
     const std::string_view trimmed = Trimmed(cell);
     const bool is_boolean = column.type == CellType::kBoolean;
@@ -274,7 +274,7 @@ class CsvConverter {
   CsvReader reader_;
   CsvOutput out_;
   std::vector<Column> columns_;
-  uint64_t record_ = 0;  // the number of the present one, from 1
+  uint64_t record_ = 0;  // number of the current record, from 1
 };
 
 }  // namespace

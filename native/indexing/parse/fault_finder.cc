@@ -23,7 +23,8 @@ const char* FormatName(PayloadFormat format) {
   return "";
 }
 
-// A plain validator for one JSON object, run only to explain what simdjson or the scanner refused.
+// A plain validator for one JSON object, used only to explain why simdjson or the scanner refused
+// it.
 class FaultFinder {
  public:
   explicit FaultFinder(std::string_view text) : text_(text) {}
@@ -138,7 +139,7 @@ class FaultFinder {
     double value = 0;
     if (good && std::from_chars(number.data(), number.data() + number.size(), value).ec ==
                     std::errc::result_out_of_range) {
-      // Too small is fine: it reads as zero.
+      // A number that is too small is fine: it reads as zero.
       if (std::fabs(std::strtod(std::string(number).c_str(), nullptr)) > 1) {
         at_ = start;
         return No("the number " + QuotedStart(number) + " is out of range");
@@ -151,7 +152,7 @@ class FaultFinder {
     return true;
   }
 
-  // Value of the four hexadecimal digits at text_[at], or -1.
+  // Value of the four hexadecimal digits at text_[at]; -1 if they are not digits.
   int Hex4(size_t at) const {
     if (at + 4 > text_.size()) return -1;
     int value = 0;

@@ -1,4 +1,4 @@
-// What the faults of payloads say: the reason, and the place.
+// Describes the faults of payloads: the reason, and the position.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,12 @@ inline std::string_view WithoutByteOrderMark(std::string_view bytes) {
 
 Status Malformed(PayloadFormat format, std::string_view reason);
 
-// `reason` with the line and column, both from 1, columns in characters, of payload[offset].
+// Status with `reason` and the line and column of payload[offset]. Both count from 1; columns are
+// in characters.
 Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset,
                    std::string_view reason);
 
-// The value or the character that stands at the start of `text`, for a message.
+// The value or the character at the start of `text`, for a message.
 std::string QuotedStart(std::string_view text);
 
 struct Fault {
@@ -34,7 +35,7 @@ struct Fault {
   std::string reason;
 };
 
-// What is wrong with the JSON object at the start of `text`, which simdjson or the scanner refused.
+// The fault of the JSON object at the start of `text`, which simdjson or the scanner refused.
 Fault FindFault(std::string_view text);
 
 }  // namespace gannet::indexing

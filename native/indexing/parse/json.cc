@@ -13,14 +13,14 @@ namespace {
 
 static_assert(kDocumentPadding >= simdjson::SIMDJSON_PADDING);
 
-// True if the digits of an integer, without its sign, do not fit 64 bits: unsigned, or signed when
+// Whether the digits of an integer, without its sign, do not fit 64 bits: unsigned, or signed if
 // `negative`.
 bool Beyond64Bits(std::string_view digits, bool negative) {
   const std::string_view limit = negative ? "9223372036854775808" : "18446744073709551615";
   return digits.size() > limit.size() || (digits.size() == limit.size() && digits > limit);
 }
 
-// `document` with ".0" behind every integer beyond 64 bits; nullopt when there is none.
+// `document` with ".0" after every integer beyond 64 bits; nullopt if there is none.
 std::optional<std::string> WidenIntegers(std::string_view document) {
   std::string widened;
   size_t copied = 0;
@@ -37,7 +37,7 @@ std::optional<std::string> WidenIntegers(std::string_view document) {
       const char after = i == document.size() ? ' ' : document[i];
       const bool integer = before != '.' && before != '+' && (before | 0x20) != 'e' &&
                            after != '.' && (after | 0x20) != 'e';
-      // The '-' of an exponent is caught by what stands before it: "1e-5".
+      // The '-' of an exponent is recognised by the character before it: "1e-5".
       const bool exponent = before == '-' && start >= 2 && (document[start - 2] | 0x20) == 'e';
       if (integer && !exponent && Beyond64Bits(document.substr(start, i - start), before == '-')) {
         widened.append(document.substr(copied, i - copied));
@@ -54,8 +54,8 @@ std::optional<std::string> WidenIntegers(std::string_view document) {
   return widened;
 }
 
-// True if all \uXXXX escapes of surrogates come in pairs. simdjson 0.9 lets lone low ones, and high
-// ones before any other \u escape, pass and writes bytes that are not UTF-8.
+// Whether all \uXXXX escapes of surrogates are paired. simdjson 0.9 accepts lone low ones, and high
+// ones before any other \u escape, and writes bytes that are not UTF-8.
 // REQUIRES: `document` is otherwise valid JSON
 bool SurrogatesPaired(std::string_view document) {
   const auto unit_at =
@@ -78,8 +78,8 @@ bool SurrogatesPaired(std::string_view document) {
   return true;
 }
 
-// The text to be parsed for a document of the payload: itself, or a copy in `scratch` where it must
-// be widened or padded. Always followed by kDocumentPadding readable bytes.
+// The text to parse for a document of the payload: the document itself, or a copy in `scratch` if
+// it must be widened or padded. Always followed by kDocumentPadding readable bytes.
 std::string_view Readable(const PayloadScanner& scanner, const PayloadScanner::Document& document,
                           std::string& scratch) {
   std::optional<std::string> widened;

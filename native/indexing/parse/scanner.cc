@@ -60,9 +60,9 @@ uint64_t PrefixXor(uint64_t bits) {
   return bits;
 }
 
-// Whether 19 bits in a row are set: `bits` with `before` in front of them.
+// Whether 19 bits in a row are set in `before` followed by `bits`.
 bool HasLongRun(uint64_t before, uint64_t bits) {
-  // Such a run has at least 10 of them in one of the two.
+  // At least 10 bits of such a run are in one of the two.
   const auto ten = [](uint64_t runs) {
     runs &= runs >> 1;  // 2 in a row
     runs &= runs >> 2;  // 4
@@ -79,13 +79,13 @@ bool HasLongRun(uint64_t before, uint64_t bits) {
   return runs != 0;
 }
 
-// Finds the end of the object that starts at `begin`, if there is a valid one; what stands between
-// is not validated.
+// Finds the end of the object that starts at `begin`, if there is a valid one. Does not validate
+// what is in between.
 ObjectScan ScanObject(const char* begin, const char* end) {
   ObjectScan scan;
-  uint64_t in_string = 0;      // all ones while a string continues from the block before
+  uint64_t in_string = 0;      // all ones while a string continues from the preceding block
   uint64_t escaped_carry = 0;  // 1 when the first byte of the block is escaped
-  uint64_t digits_before = 0;  // outside of strings, in the block before
+  uint64_t digits_before = 0;  // outside of strings, in the preceding block
   int depth = 0;
   for (const char* at = begin; at < end; at += 64) {
     char tail[64];

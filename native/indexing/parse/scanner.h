@@ -1,4 +1,4 @@
-// Finds the documents of a JSON or NDJSON payload without reading what is inside of them.
+// Finds the documents of a JSON or NDJSON payload without parsing their content.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace gannet::indexing {
 
 struct ObjectScan {
-  const char* end = nullptr;  // behind the closing brace; null: the object is not closed
+  const char* end = nullptr;  // after the closing brace; null: the object is not closed
   bool too_deep = false;
-  bool escapes = false;       // holds a backslash
-  bool long_integer = false;  // outside of strings there are 19 digits in a row or more
+  bool escapes = false;       // contains a backslash
+  bool long_integer = false;  // contains at least 19 digits in a row outside of strings
 };
 
 // Walks the documents of a payload.
@@ -30,10 +30,10 @@ class PayloadScanner {
   // The next document; nullopt at the end.
   Result<std::optional<Document>> Next();
 
-  // Explains what is wrong inside `text`, a part of the payload that starts where a document does.
+  // The fault inside `text`, a part of the payload that starts where a document does.
   Status FaultInside(std::string_view text) const;
 
-  // True if simdjson may read past the end of `text` without leaving the payload.
+  // Whether simdjson may read past the end of `text` without leaving the payload.
   bool Padded(std::string_view text) const {
     return static_cast<size_t>(end_ - (text.data() + text.size())) >= kDocumentPadding;
   }
@@ -41,7 +41,7 @@ class PayloadScanner {
  private:
   enum class State : uint8_t { kStart, kSingle, kInArray, kSequence };
 
-  // No document any more; a fault where something stands behind the array.
+  // Returns no document; a fault if anything follows the array.
   Result<std::optional<Document>> EndOfArray();
   void SkipSpace();
   std::string_view Rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
