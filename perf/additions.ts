@@ -3,22 +3,22 @@ import { connect } from 'node:net';
 export interface AdditionsLoad {
   port: number;
   path: string;
-  /** Bodies of JSON, one request each. */
+  /** JSON bodies, one request each. */
   bodies: readonly string[];
   connections: number;
 }
 
 export interface Additions {
   seconds: number;
-  /** From sending a request to the end of its answer, in order of the answers. */
+  /** Time from sending each request to the end of its response, in the order of the responses. */
   milliseconds: number[];
-  /** Answers that were not 202. */
+  /** Responses other than 202. */
   failures: number;
 }
 
 /**
- * Posts all bodies, each connection sending its next one when the last is answered. Plain sockets: the client
- * shares the machine with the server and must not be what is measured.
+ * Posts all bodies. Each connection sends its next body when the last one is answered. It uses
+ * plain sockets: the client shares the machine with the server, and its cost must not be measured.
  */
 export async function postAll({
   port,

@@ -1,11 +1,13 @@
 /**
- * What recording searches costs a search: one server that records is asked the same queries by turns with and without the
- * header `Meili-Proxy-Search`, by which another server of a network asks, and which leaves the search out. The CPU time
- * that the kernel counts for the process is compared block by block.
+ * Measures what recording searches costs a search. A server that records gets the same queries
+ * alternately without and with the header `Meili-Proxy-Search`. Other servers of a network send
+ * this header, and searches that have it are not recorded. Compares the CPU time that the kernel
+ * counts for the process, block by block.
  *
- *   node --import=tsx perf/analytics.ts [--data FILE.ndjson] [--fields title,author] [--pairs 400] [--searches 250] [--control]
+ *   node --import=tsx perf/analytics.ts [--data FILE.ndjson] [--fields title,author]
+ *       [--pairs 400] [--searches 250] [--control]
  *
- * The mean of the logarithms of the ratios, without the tenth at either end, counts.
+ * The result is the mean of the logarithms of the ratios, without the tenth at either end.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -22,7 +24,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '400' },
     searches: { type: 'string', default: '250' },
     seed: { type: 'string', default: '7' },
-    // Neither side records: what the comparison itself is worth.
+    // Neither side records, which shows the error of the comparison itself.
     control: { type: 'boolean', default: false },
   },
 });
@@ -83,7 +85,7 @@ function search(
       'content-length': Buffer.byteLength(body),
       authorization: `Bearer ${server.masterKey}`,
       'x-svc-user-id': user,
-      // As long, so that reading it takes as long.
+      // As long as the other header, so that reading it takes the same time.
       [recorded ? 'meili-other-search' : 'meili-proxy-search']: 'true',
     };
     const url = `${server.url}/indexes/perf/search`;

@@ -1,14 +1,17 @@
 /**
- * Does a load end under a limit of memory that the kernel enforces, while people search?
+ * Does a load finish under a memory limit that the kernel enforces, while people search?
  *
- *   node --import=tsx perf/capped-load.ts --catalog-file FILE [--limit-mib 512] [--searches 20] [--server-option=...]
+ *   node --import=tsx perf/capped-load.ts --catalog-file FILE [--limit-mib 512] [--searches 20]
+ *       [--server-option=...]
  *   node --import=tsx perf/capped-load.ts --data PACKAGES --catalog 1000000
  *
- * The server runs in a memory cgroup of its own (version 2 or 1, needs root) without swap, so that going beyond the limit
- * kills it; where that is not permitted, under a limit of its private address space (`prlimit --data`). Page cache counts
- * within a cgroup, but is taken back before anything is killed. `--searches` is how many start each second.
+ * The server runs in its own memory cgroup (version 2 or 1, needs root) without swap, so exceeding
+ * the limit kills it. Where that is not permitted, its private address space is limited (`prlimit
+ * --data`). Page cache counts within a cgroup, but is reclaimed before anything is killed.
+ * `--searches` is the number of searches started per second.
  *
- * Prints figures; ends with status 1 when the server was killed, a task or a search failed, or documents are missing.
+ * Prints figures. Exits with status 1 when the server was killed, a task or a search failed, or
+ * documents are missing.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -52,14 +55,14 @@ const INDEX = 'bench';
 const SEED = 7;
 const BATCH_BYTES = 10_000_000;
 const QUERY_SAMPLE = 5_000;
-/** While the index is empty there is nothing to search. */
+/** The index is empty before this time, ms, so searches would measure nothing. */
 const FIRST_SEARCH_MS = 2_000;
 
 interface Cap {
-  /** Put before the program. */
+  /** Command put before the program. */
   wrapper: string[];
   describe: string;
-  /** What the kernel counted; empty where it does not. */
+  /** Reads the kernel's counters; empty where there are none. */
   read: () => Record<string, number>;
   remove: () => void;
 }
@@ -68,7 +71,7 @@ function numberIn(path: string): number {
   return Number(readFileSync(path, 'utf8'));
 }
 
-/** Version 2: the limit and the count are files of a group below the root. */
+/** Version 2: the limit and the counter are files of a group below the root. */
 function groupV2(bytes: number): Cap {
   const dir = `/sys/fs/cgroup/gannet-${process.pid}`;
   mkdirSync(dir);
@@ -116,7 +119,7 @@ function cap(bytes: number): Cap {
     try {
       return make(bytes);
     } catch {
-      // Not this version, or not permitted.
+      // This version does not exist, or is not permitted.
     }
   }
   execFileSync('prlimit', ['--version']);
@@ -171,7 +174,7 @@ async function search(n: number): Promise<void> {
   }
 }
 
-/** Whether or not those before have ended, as visitors do. */
+/** Starts a search whether or not earlier ones have ended, as visitors do. */
 function startSearch(): void {
   const one = search(started++)
     .catch((error: unknown) => {

@@ -1,9 +1,11 @@
 /**
- * What open chat streams cost: private memory of each, how late a chunk of the provider comes to the client, CPU of a chunk.
+ * Measures the cost of open chat streams: private memory per stream, the delay of a provider's
+ * chunk until it reaches the client, and CPU per chunk.
  *
  *     node --import=tsx perf/chat-streams.ts [--streams 500] [--rounds 20]
  *
- * Starts the built server (dist/main.cjs) and a provider on loopback, which holds all streams open at once.
+ * Starts the built server (dist/main.cjs) and a provider on loopback, which holds all streams open
+ * at once.
  */
 import { Agent, createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,10 +23,10 @@ const { values } = parseArgs({
 });
 const streams = Number(values.streams);
 const rounds = Number(values.rounds);
-/** Time for the garbage collector of the server, ms. */
+/** Time for the server's garbage collector, ms. */
 const SETTLE_MS = 3000;
 
-/** Answers of the provider that are open. */
+/** Open responses of the provider. */
 const open = new Set<ServerResponse>();
 const provider = createServer((incoming, response) => {
   incoming.resume();
@@ -63,7 +65,7 @@ const body = JSON.stringify({
   stream: true,
   messages: [{ role: 'user', content: 'Which books?' }],
 });
-/** Resolves to the status of the answer at its end. */
+/** Resolves to the status of the response when it ends. */
 function converse(onText: (text: string) => void): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -99,7 +101,7 @@ async function hold(count: number, onText: (text: string) => void): Promise<Prom
 }
 
 try {
-  // What the first conversations load stays.
+  // The first conversations load code and data that stay in memory.
   for (let n = 0; n < 3; n++) await endAll(await hold(50, () => {}));
   await sleep(SETTLE_MS);
   const before = privateMb(server.pid);

@@ -1,6 +1,7 @@
 /**
- * Documents to load: a file of packages as it is, or a product catalogue of any size made from its prose. Both
- * are written to a file before they are sent, so that making them takes no part in what is measured.
+ * Provides documents to load: a file of packages as it is, or a product catalogue of any size made
+ * from its prose. Both are written to a file before they are sent, so that making them is not
+ * measured.
  */
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -10,7 +11,7 @@ import { Random } from '../test/http/kill/support/random.ts';
 
 export type Document = Record<string, unknown> & { id: string | number };
 
-/** Documents of a file, NDJSON, perhaps compressed. */
+/** Documents of an NDJSON file, which may be compressed. */
 export async function* documentsOf(path: string): AsyncGenerator<Document> {
   const raw = createReadStream(path);
   const input = path.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
@@ -19,7 +20,7 @@ export async function* documentsOf(path: string): AsyncGenerator<Document> {
   }
 }
 
-/** Writes documents as NDJSON. @returns how many */
+/** Writes documents as NDJSON. @returns the number of documents */
 export async function writeNdjson(
   documents: AsyncIterable<Document>,
   path: string,
@@ -39,7 +40,7 @@ export async function writeNdjson(
 
 const NEWLINE = 10;
 
-/** Whole lines of an NDJSON file, about so many bytes at a time. */
+/** Whole lines of an NDJSON file, in chunks of about `bytes` bytes. */
 export async function* chunksOf(path: string, bytes: number): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const part of createReadStream(path, { highWaterMark: bytes })) {
@@ -53,11 +54,11 @@ export async function* chunksOf(path: string, bytes: number): AsyncGenerator<Buf
 
 const COLORS = 'black white red blue green yellow grey brown purple orange pink silver'.split(' ');
 const FOLLOWERS_MAX = 4000;
-/** 2010-01-01 and sixteen years, seconds. */
+/** 2010-01-01, and sixteen years, in seconds. */
 const FIRST_RELEASE = 1_262_304_000;
 const RELEASE_SPAN = 504_576_000;
 
-/** What the catalogue borrows from real data: which word follows which, and names. */
+/** What the catalogue takes from real data: which word follows which, and names. */
 interface Prose {
   followers: Map<string, string[]>;
   starts: string[];
@@ -88,9 +89,9 @@ async function readProse(path: string): Promise<Prose> {
 }
 
 /**
- * Products with text from a first-order Markov chain over the descriptions in `path`, so that frequencies of
- * words and of pairs and lengths are those of real prose. About 560 bytes each; the same seed makes the same
- * bytes.
+ * Products with text from a first-order Markov chain over the descriptions in `path`, so that the
+ * frequencies of words and pairs and the lengths are those of real prose. About 560 bytes each. The
+ * same seed gives the same bytes.
  */
 export async function* catalogue(
   path: string,
@@ -100,7 +101,7 @@ export async function* catalogue(
   const { followers, starts, sections, makers } = await readProse(path);
   const random = new Random(seed);
   const int = (end: number): number => random.int(0, end);
-  /** Few values are frequent, most are rare. */
+  /** Picks such that few values are frequent and most are rare. */
   const skewed = (list: readonly string[]): string =>
     list[Math.min(list.length - 1, Math.floor(list.length ** random.next()) - 1)]!;
   const gauss = (): number =>

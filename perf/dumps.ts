@@ -1,5 +1,6 @@
 /**
- * What dumps and snapshots cost beside loading the same documents by HTTP: time, CPU and private memory.
+ * Compares dumps and snapshots with loading the same documents by HTTP: time, CPU and private
+ * memory.
  *
  *     node --import=tsx perf/dumps.ts --data catalogue.ndjson
  */
@@ -14,9 +15,9 @@ import { cpuSeconds, MemoryPeak } from './process-stats.ts';
 
 const { values } = parseArgs({
   options: {
-    /** NDJSON. */
+    /** An NDJSON file. */
     data: { type: 'string' },
-    /** Bytes of documents per request. */
+    /** Megabytes of documents per request. */
     'body-mb': { type: 'string', default: '40' },
   },
 });
@@ -33,7 +34,7 @@ interface Running {
   url: string;
   child: ChildProcess;
   peak: MemoryPeak;
-  /** Seconds until it answered. */
+  /** Seconds until the server responded. */
   started: number;
 }
 
@@ -112,7 +113,7 @@ async function measured(
   const cpu = cpuSeconds(server.child.pid!);
   let slowest = 0;
   let over = false;
-  // A client that only asks how it is tells how long the event loop was held.
+  // Polls the health of the server, to find how long its event loop was blocked.
   const asking = (async () => {
     while (!over) {
       const asked = performance.now();

@@ -1,8 +1,10 @@
 /**
- * What a model on this machine costs, and what it finds: texts embedded per second, memory, the searches of the server
- * meanwhile, and twenty questions whose answer shares few words with them.
+ * Measures the cost and quality of a model on this machine: texts embedded per second, memory, the
+ * latency of searches meanwhile, and the results of twenty questions that share few words with
+ * their answers.
  *
- *   node --import=tsx perf/embedding.ts --data packages.ndjson.gz --model FOLDER [--documents 2000] [--port 7896]
+ *   node --import=tsx perf/embedding.ts --data packages.ndjson.gz --model FOLDER
+ *       [--documents 2000] [--port 7896]
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -63,7 +65,7 @@ async function change(method: string, path: string, body: unknown): Promise<void
   if (answer.status !== 202) throw new Error(answer.text);
 }
 
-/** Milliseconds of keyword searches one after the other until `enough` says so. */
+/** Milliseconds of keyword searches, sent one after the other until `enough` returns true. */
 async function searchTimes(
   queries: readonly string[],
   enough: (count: number) => boolean,
@@ -82,7 +84,7 @@ function shown(times: number[]): string {
   return `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`;
 }
 
-/** Resident megabytes of the server and of the process that runs the model. */
+/** Resident memory of the server and of the process that runs the model, MiB. */
 function memory(): { server: number; model: number } {
   const resident = (pid: number): number =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;

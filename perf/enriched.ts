@@ -1,11 +1,14 @@
 /**
- * What stored search rules and foreign keys cost a search: the same queries with and without, by turns, on one server in
- * one run. CPU of the server per search, and milliseconds of one search after the other.
+ * Measures what stored search rules and foreign keys cost a search. Runs the same queries with and
+ * without them, alternately, on one server. Prints the server's CPU per search and the latency of
+ * sequential searches.
  *
- *     node --import=tsx perf/enriched.ts --catalog catalog.ndjson --queries q.ndjson [--rounds 6] [--port 7897]
+ *     node --import=tsx perf/enriched.ts --catalog catalog.ndjson --queries q.ndjson
+ *         [--rounds 6] [--port 7897]
  *
- * Files as `catalog.mjs` and `queries.mjs` write them. A product's `stock` is taken as the id of another product, so a page
- * of 20 hits has up to 20 different foreign documents. Linux only.
+ * The files are those that `catalog.mjs` and `queries.mjs` write. A product's `stock` is taken as
+ * the id of another product, so a page of 20 hits has up to 20 different foreign documents. Linux
+ * only.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +41,7 @@ const dir = mkdtempSync(join(tmpdir(), 'gannet-enriched-'));
 const server = await ServerProcess.start({ dir, port: Number(values.port) });
 const { client } = server;
 
-/** Rules that no query meets, but for the first `inForce`, which meet all. */
+/** Stores rules that no query matches, except the first `inForce`, which match all queries. */
 async function storeRules(inForce: number): Promise<void> {
   for (let n = 0; n < RULES; n++) {
     const unmet =
@@ -70,7 +73,7 @@ interface Cost {
   times: number[];
 }
 
-/** Asks all queries in each way, by turns. */
+/** Runs all queries in each variant, alternately. */
 async function compare(ways: readonly Way[]): Promise<void> {
   const costs = ways.map((): Cost => ({ cpuMs: 0, mainMs: 0, times: [] }));
   const clock = new CpuClock(server.pid);

@@ -1,4 +1,4 @@
-/** The value of a number in half precision, of which `half` has the 16 bits. */
+/** Converts a half-precision number, given as its 16 bits. */
 export function fromHalf(half: number): number {
   const exponent = (half >> 10) & 31;
   const fraction = half & 1023;

@@ -1,4 +1,4 @@
-/** One function per kind of workload. Each takes a loaded server and returns figures. */
+/** One function per kind of workload. Each gets a loaded server and returns figures. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../test/http/kill/support/client.ts';
@@ -17,12 +17,12 @@ export interface Bench {
   server: ServerProcess;
   dir: string;
   index: string;
-  /** The documents as they were loaded, NDJSON, and how many. */
+  /** The loaded documents as an NDJSON file, and their number. */
   file: string;
   documents: number;
-  /** Those that queries are made from. */
+  /** Documents that queries are made from. */
   sample: readonly Document[];
-  /** Shorter runs by this factor. */
+  /** Factor by which runs are shortened. */
   scale: number;
   restart: () => Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function load(
   }
   await finished(client);
   const wallSeconds = (performance.now() - first) / 1000;
-  // Threads of the indexer end with their batch.
+  // The indexer's threads end with their batch, so per-thread counters would lose them.
   const seconds = cpuSeconds(pid) - cpuBefore;
   const { mainMs } = cpu.lap();
   const peakPrivateMb = memory.stop();
@@ -233,7 +233,10 @@ async function measureRequests(
   return figures;
 }
 
-/** From sending a change of one document until a search finds it: alone, and while others search. */
+/**
+ * Time from sending a change of one document until a search finds it, with and without other
+ * searches at the same time.
+ */
 async function measureUpdates(
   what: Of<'updates'>,
   seed: number,
@@ -246,7 +249,7 @@ async function measureUpdates(
   let words = 0;
   const toTask: number[] = [];
 
-  /** @param planned when it should have been sent */
+  /** @param planned when the change should have been sent */
   const change = async (planned: number): Promise<number> => {
     const { id } = random.pick(sample);
     const word = newWord(words++);
@@ -308,7 +311,7 @@ async function measureUpdates(
   };
 }
 
-/** Into an index of their own. */
+/** Adds documents to a separate index. */
 async function measureAdditions(
   { documents, connections, rounds }: Of<'additions'>,
   { server, sample, scale }: Bench,
@@ -341,8 +344,8 @@ async function measureAdditions(
 }
 
 /**
- * How long a change of settings takes, what the searches of that index suffer meanwhile, and how soon a document of another
- * index, sent right behind it, is there.
+ * Measures how long a change of settings takes, how it slows down searches of that index, and how
+ * soon a document of another index that is sent right after it is searchable.
  */
 async function measureSettings(
   { changes, canceled, queries: model, searchesPerSecond }: Of<'settings'>,
@@ -421,14 +424,17 @@ async function measureSettings(
   return figures;
 }
 
-/** Of a duration as tasks show it, such as `PT1.25S`. */
+/** Parses a duration as tasks show it, such as `PT1.25S`. */
 function millisecondsOf(duration: string): number {
   const match = /^PT(?:(\d+)M)?([\d.]+)S$/.exec(duration);
   if (match === null) throw new Error(`the duration ${duration}`);
   return (Number(match[1] ?? 0) * 60 + Number(match[2])) * 1000;
 }
 
-/** The files after rewriting the same documents again and again, and after deleting them all, against those of a fresh load. */
+/**
+ * Compares the size of the files after the same documents were rewritten again and again, and after
+ * all were deleted, with that of a fresh load.
+ */
 async function measureChurn(
   { rounds, share, batchBytes }: Of<'churn'>,
   seed: number,
@@ -482,7 +488,7 @@ async function measureChurn(
   };
 }
 
-/** Merges run behind the tasks: waits until the process is idle. */
+/** Waits until the process is idle, because merges continue after the tasks have ended. */
 async function mergesEnded(pid: number): Promise<void> {
   for (let idle = 0; idle < IDLE_LOOKS;) {
     const before = cpuSeconds(pid);
@@ -512,7 +518,10 @@ export function scaled(count: number, scale: number): number {
   return Math.max(1, Math.round(count * scale));
 }
 
-/** Letters only, so that it is one word; rare, so that nothing else matches. */
+/**
+ * Makes a word of letters only, so that it is one word, and a rare one, so that nothing else
+ * matches.
+ */
 function newWord(n: number): string {
   const digits = `${Date.now()}${String(n).padStart(5, '0')}`;
   return `zq${digits.replace(/\d/g, (digit) => 'bcdfghjklm'[Number(digit)]!)}`;
@@ -528,7 +537,7 @@ async function accepted(
   if (status !== 202) throw new Error(`${method} ${path}: ${text}`);
 }
 
-/** Waits until no task is unfinished, as long as that takes. Throws when one has failed. */
+/** Waits until all tasks have finished, without a time limit. Throws when one has failed. */
 export async function finished(client: Client): Promise<void> {
   for (;;) {
     const { total } = await client.get<{ total: number }>(

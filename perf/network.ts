@@ -1,12 +1,14 @@
 /**
- * Three servers that hold a third of a catalogue each and are searched as one (`useNetwork`), against one server that holds
- * all of it: the same queries by turns, one after the other, then as many as the servers take.
+ * Compares three servers that hold a third of a catalogue each and are searched as one
+ * (`useNetwork`) with one server that holds all of it. Runs the same queries alternately, first
+ * sequentially, then at full load.
  *
- *     node --import=tsx perf/network.ts --catalog catalog.ndjson --queries q.ndjson [--rounds 3] [--seconds 5]
- *         [--connections 16] [--port 7821]
+ *     node --import=tsx perf/network.ts --catalog catalog.ndjson --queries q.ndjson [--rounds 3]
+ *         [--seconds 5] [--connections 16] [--port 7821]
  *
- * Files as `catalog.mjs` and `queries.mjs` write them. The servers and the client share the machine: on few cores the
- * network shows what it costs, not what more machines would bring. Linux only.
+ * The files are those that `catalog.mjs` and `queries.mjs` write. The servers and the client share
+ * the machine: on few cores the figures show the cost of a network, not the gain from more
+ * machines. Linux only.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,12 +46,12 @@ const servers: ServerProcess[] = [];
 interface Way {
   name: string;
   asked: ServerProcess;
-  /** Whose CPU counts. */
+  /** Servers whose CPU is counted. */
   working: readonly ServerProcess[];
   body: object;
 }
 
-/** Asks all queries in each way, by turns, then for requests a second. */
+/** Runs all queries in each variant, alternately, then measures requests per second. */
 async function compare(ways: readonly Way[]): Promise<void> {
   const costs = ways.map(() => ({ times: [] as number[], cpuMs: 0, perSecond: [] as number[] }));
   const bodyOf = (q: string, { body }: Way): object => ({ q, ...body });

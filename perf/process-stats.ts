@@ -1,18 +1,22 @@
-/** What the kernel knows of a process; Linux only. */
+/** Process statistics from the kernel; Linux only. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface CpuTime {
-  /** Of the thread that runs JavaScript, milliseconds. */
+  /** CPU time of the thread that runs JavaScript, ms. */
   mainMs: number;
-  /** Of all others: the engine, libuv, the garbage collector. */
+  /** CPU time of all other threads: the engine, libuv, the garbage collector. ms. */
   otherMs: number;
-  /** Time that threads wanted to run and had no core: how busy the machine was with others. */
+  /**
+   * Time during which threads were ready but had no core, ms: how busy other processes kept the
+   * machine.
+   */
   waitedMs: number;
 }
 
 /**
- * CPU seconds of a process so far, including its threads that have ended, in hundredths: for work of seconds.
+ * CPU seconds of a process so far, including its ended threads. The resolution is 10 ms, so use it
+ * for work that takes seconds.
  */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -21,7 +25,10 @@ export function cpuSeconds(pid: number): number {
 
 const TICKS_PER_SECOND = 100;
 
-/** By thread, for threads that last. From the scheduler, in nanoseconds; unlike `utime` it does not count in hundredths of seconds. */
+/**
+ * CPU time by thread, for long-lived threads. Read from the scheduler in nanoseconds, unlike
+ * `utime`, which has a resolution of 10 ms.
+ */
 export class CpuClock {
   readonly #pid: number;
   #last: Map<number, [ran: number, waited: number]>;
@@ -31,7 +38,7 @@ export class CpuClock {
     this.#last = this.#read();
   }
 
-  /** Between this call and the one before, or since the construction. */
+  /** Returns the time since the previous call or the construction. */
   lap(): CpuTime {
     const now = this.#read();
     const time: CpuTime = { mainMs: 0, otherMs: 0, waitedMs: 0 };
@@ -52,7 +59,7 @@ export class CpuClock {
         const [ran, waited] = text.split(' ').map(Number) as [number, number];
         threads.set(Number(name), [ran, waited]);
       } catch {
-        // The thread has ended in between.
+        // The thread has ended meanwhile.
       }
     }
     return threads;
@@ -61,7 +68,7 @@ export class CpuClock {
 
 const SAMPLE_MS = 50;
 
-/** Highest private memory (anonymous, resident) of a process, sampled. */
+/** Peak of the private memory (anonymous, resident) of a process, sampled. */
 export class MemoryPeak {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -88,7 +95,7 @@ export function privateMb(pid: number): number {
   return (Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024) / 1e6;
 }
 
-/** Blocks that the files of a folder take. */
+/** Disk space that the files of a folder take, counted in blocks. */
 export function diskMb(dir: string): number {
   let bytes = 0;
   for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
@@ -96,7 +103,7 @@ export function diskMb(dir: string): number {
       const stat = statSync(join(dir, name));
       if (stat.isFile()) bytes += stat.blocks * 512;
     } catch {
-      // Erased in between.
+      // The file was deleted meanwhile.
     }
   }
   return bytes / 1e6;

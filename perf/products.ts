@@ -1,10 +1,13 @@
-/** A catalogue and its queries, as `catalog.mjs` and `queries.mjs` write them, for one server or several. */
+/**
+ * Loads a catalogue and its queries, as `catalog.mjs` and `queries.mjs` write them, for one or
+ * several servers.
+ */
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { finished } from './measures.ts';
 
-/** Characters of one request with documents. */
+/** Characters of documents in one request. */
 const PAYLOAD_LENGTH = 16 * 1024 * 1024;
 
 /** The words of each query of a file. */
@@ -15,7 +18,7 @@ export function queriesOf(path: string): string[] {
     .map((line) => (JSON.parse(line) as { q: string }).q);
 }
 
-/** Throws what the server says unless it does what is asked. */
+/** Calls the API. Throws the text of the response when the call fails. */
 export async function call(
   { client }: ServerProcess,
   method: string,
@@ -26,7 +29,7 @@ export async function call(
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
 }
 
-/** Hands the lines of a catalogue to the servers in turn, and waits until all are searchable. */
+/** Distributes the lines of a catalogue among the servers, and waits until all are searchable. */
 export async function loadProducts(path: string, among: readonly ServerProcess[]): Promise<void> {
   const texts = among.map(() => '');
   const send = async (n: number): Promise<void> => {

@@ -5,13 +5,16 @@ import type { QueryKind, QueryModel } from './workload.ts';
 export interface Query {
   kind: QueryKind;
   q: string;
-  /** The document that the words were taken from: whoever types them hopes to see it first. */
+  /**
+   * Id of the document that the words were taken from; a person who types them hopes to see it
+   * first.
+   */
   target: string | number | null;
 }
 
 const COMMON_WORDS = 200;
 
-/** Queries that people looking for known documents would type. */
+/** Makes queries that people looking for known documents would type. */
 export function makeQueries(
   documents: readonly Document[],
   { fields, kinds, count }: QueryModel,
@@ -53,7 +56,7 @@ function commonWords(documents: readonly Document[], fields: readonly string[]):
     .map(([word]) => word);
 }
 
-/** @returns null when the words do not lend themselves to this kind of query */
+/** @returns null when the words are not suitable for this kind of query */
 function typed(words: readonly string[], kind: QueryKind, random: Random): string | null {
   if (words.length === 0) return null;
   const wanted = kind === 'phrase' ? random.int(2, 5) : random.int(1, 5);
@@ -78,7 +81,7 @@ function typed(words: readonly string[], kind: QueryKind, random: Random): strin
   return picked.join(' ');
 }
 
-/** One letter wrong, missing, too many or swapped; never the first. */
+/** Makes one letter wrong, missing, extra or swapped, but never the first. */
 function edited(word: string, random: Random): string {
   const letters = [...word];
   const at = random.int(1, letters.length);

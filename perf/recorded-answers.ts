@@ -1,10 +1,12 @@
 /**
- * Gives the answers of another server at once, to the same queries: what a client measures against this is the client and
- * the machine, without any search. With `--busy` each answer keeps the processor for so many microseconds first: what the
- * client measures of a server whose every search takes the same time. Asks for the same turns of the processor as the server
- * does, or it would be measured waiting behind the client.
+ * Replays the recorded responses of another server to the same queries. What a client measures
+ * against this is the cost of the client and the machine, without any search. With `--busy`, each
+ * response first uses the processor for that many microseconds, which simulates a server whose
+ * every search takes the same time. Asks for the same scheduling priority as the server does, or it
+ * would be measured waiting for the client.
  *
- *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench --queries q.ndjson [--busy 150]
+ *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench
+ *       --queries q.ndjson [--busy 150]
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -23,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Answers by query text, asked for one after the other. */
+/** Responses by query text, requested one after the other. */
 async function record(texts: readonly string[]): Promise<Map<string, Buffer>> {
   const answers = new Map<string, Buffer>();
   const headers = {

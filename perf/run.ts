@@ -37,11 +37,11 @@ const HELP = `Usage: node --import=tsx perf/run.ts --data FILE [WORKLOAD...] [OP
 Without a name: packages-indexing, packages-search, packages-throughput.`;
 
 const CANONICAL = ['packages-indexing', 'packages-search', 'packages-throughput'];
-/** Most documents that queries are made from. */
+/** Maximum number of documents that queries are made from. */
 const SAMPLE_MAX = 20_000;
-/** Of one request, unless the workload tells. */
+/** Bytes of documents in one request, unless the workload says otherwise. */
 const BATCH_BYTES = 10_000_000;
-/** A figure worse than this times the baseline is marked. */
+/** A figure is marked when it is worse than the baseline by more than this factor. */
 const WORSE = 1.1;
 
 interface Report {
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     if (found === undefined) throw new Error(`there is no workload ${name}; see --list`);
     return found;
   });
-  // The targets are for the whole catalogue.
+  // The targets apply to the whole catalogue.
   const isSmall = values['catalog-file'] === undefined && Number(values.catalog) < 1_000_000;
   const figures: Figures = {};
   const targets: Record<string, Target> = {};
@@ -116,7 +116,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** One server, loaded once, for all workloads on a corpus. */
+/** Runs all workloads on a corpus with one server, which is loaded once. */
 async function runOn(
   corpus: Workload['corpus'],
   workloads: readonly Workload[],
@@ -174,7 +174,7 @@ async function runOn(
   }
 }
 
-/** Keeps evenly spread documents, at most `SAMPLE_MAX`. */
+/** Keeps evenly spaced documents, at most `SAMPLE_MAX`. */
 function sampler(sample: Document[]): (document: Document) => void {
   let every = 1;
   let seen = 0;

@@ -1,4 +1,7 @@
-/** Figures of a run: `group.figure` -> number. The unit is the end of the name: Ms, Seconds, Mb, PerSecond. */
+/**
+ * Figures of a run: `group.figure` -> number. The name ends with the unit: Ms, Seconds, Mb,
+ * PerSecond.
+ */
 export type Figures = Record<string, number>;
 
 export interface Percentiles {
@@ -16,7 +19,7 @@ export function percentiles(milliseconds: number[]): Percentiles {
   return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), maxMs: milliseconds.at(-1)! };
 }
 
-/** Of each figure over several runs. */
+/** The median of each figure over several runs. */
 export function medians(runs: readonly Figures[]): Figures {
   return Object.fromEntries(
     Object.keys(runs[0] ?? {}).map((name) => {
@@ -32,14 +35,17 @@ export function prefixed(prefix: string, figures: object): Figures {
   );
 }
 
-/** More is better. */
+/** Whether a greater figure is better. */
 export function isGain(figure: string): boolean {
   return /(PerSecond|PerCpuSecond|mrr10)$/.test(figure);
 }
 
-/** Runs `work` at given times, whether or not earlier ones have ended, as visitors of a site do. */
+/**
+ * Starts `work` at planned times, whether or not earlier calls have ended, as visitors of a site
+ * do.
+ */
 export class OpenLoop {
-  /** From the planned start to the end of each: waiting for a busy server counts. */
+  /** Time from the planned start to the end of each call, so waiting for a busy server counts. */
   readonly milliseconds: number[] = [];
   failures = 0;
   readonly #perSecond: number;
@@ -50,7 +56,7 @@ export class OpenLoop {
     this.#work = work;
   }
 
-  /** Resolves when the last one has ended. */
+  /** Resolves when the last call has ended. */
   async run(seconds: number): Promise<void> {
     const start = performance.now();
     const count = Math.floor(this.#perSecond * seconds);
@@ -58,7 +64,7 @@ export class OpenLoop {
     for (let n = 0; n < count;) {
       const planned = start + (n * 1000) / this.#perSecond;
       const wait = planned - performance.now();
-      // Timers are late by up to a millisecond; the last stretch is waited for turn by turn.
+      // Timers are up to a millisecond late, so the last stretch is polled.
       if (wait > 2) await new Promise((done) => setTimeout(done, wait - 2));
       else if (wait > 0) await new Promise((done) => setImmediate(done));
       else open.push(this.#one(n++, planned));

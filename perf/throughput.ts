@@ -10,20 +10,23 @@ export interface Load {
   bodies: readonly string[];
   connections: number;
   seconds: number;
-  /** API key; absent: the server asks for none. */
+  /** API key; absent: the server requires none. */
   key?: string;
 }
 
 export interface Throughput {
   tool: 'wrk' | 'autocannon';
   requests: number;
-  /** Answers that were not 200, and connections that broke. */
+  /** Responses other than 200, and broken connections. */
   failures: number;
-  /** Of the answers, milliseconds. */
+  /** Latency of the responses, ms. */
   latency: { p50: number; p99: number };
 }
 
-/** As many requests as the server can take. With wrk where it is installed: it leaves more of the machine. */
+/**
+ * Measures as many requests as the server can handle. Uses wrk where it is installed, because it
+ * leaves more of the machine to the server.
+ */
 export function requestsPerSecond(load: Load): Throughput {
   const hasWrk = spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error === undefined;
   const dir = mkdtempSync(join(tmpdir(), 'gannet-load-'));
@@ -34,7 +37,7 @@ export function requestsPerSecond(load: Load): Throughput {
   }
 }
 
-/** What a request of the load says beside its body. */
+/** The headers of each request. */
 function headersOf({ key }: Load): Record<string, string> {
   return {
     'content-type': 'application/json',
@@ -94,7 +97,7 @@ function percentileMs(printed: string, percent: number): number {
   return Number(line[1]) * UNIT_MS[line[2]!]!;
 }
 
-/** In a process of its own: it needs a core. */
+/** Runs in a separate process, because it needs its own core. */
 function withAutocannon(load: Load, dir: string): Throughput {
   const file = join(dir, 'load.json');
   writeFileSync(file, JSON.stringify({ ...load, headers: headersOf(load) }));

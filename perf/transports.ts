@@ -1,10 +1,11 @@
 /**
- * What node:http costs against uWebSockets.js: two servers with the same documents, one for each, are asked the same
- * searches in turn, and are sent the same file.
+ * Compares the cost of node:http and uWebSockets.js. Two servers with the same documents, one for
+ * each, get the same searches alternately, and the same file.
  *
- *   node --import=tsx perf/transports.ts [--data FILE.ndjson] [--fields title,author] [--rounds 6] [--seconds 5]
+ *   node --import=tsx perf/transports.ts [--data FILE.ndjson] [--fields title,author]
+ *       [--rounds 6] [--seconds 5]
  *
- * Medians of the rounds. CPU is that of the server's process, by the kernel's scheduler.
+ * Prints medians over the rounds. CPU is that of the server's process, from the kernel's scheduler.
  */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -50,16 +51,16 @@ function searches(): string[] {
   });
 }
 
-/** One round of one server. */
+/** Figures of one round with one server. */
 interface Round {
-  /** A second. */
+  /** Searches per second. */
   searches: number;
   p50: number;
   p99: number;
-  /** Of a search, milliseconds: of the thread that runs JavaScript, and of all. */
+  /** CPU per search, ms: of the thread that runs JavaScript, and of all threads. */
   mainMs: number;
   cpuMs: number;
-  /** Of the file, sent whole until it is accepted. */
+  /** Speed of sending the whole file until it is accepted. */
   uploadMbPerSecond: number;
   uploadMainMs: number;
 }
@@ -94,8 +95,8 @@ async function round(server: BuiltServer, bodies: readonly string[]): Promise<Ro
 }
 
 /**
- * Sends the file to an index without documents, over a connection of its own. The task fails for want of the primary
- * key: what is measured ends with the answer. @returns the task
+ * Sends the file to an empty index over a separate connection. The task fails because there is no
+ * primary key, so the measurement ends with the response. @returns the task
  */
 function upload({ url, masterKey }: BuiltServer): Promise<number> {
   return new Promise((resolve, reject) => {

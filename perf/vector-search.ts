@@ -1,15 +1,19 @@
 /**
- * Searches by meaning beside searches by words, on one server in one run, and how complete the nearest documents are.
+ * Compares searches by meaning with searches by words, on one server in one run, and measures the
+ * recall of nearest neighbours.
  *
- *   node --import=tsx perf/vector-search.ts [--queries 300] [--checked 50] [--documents 63436] [--copies 0] [--scanned 300000] [--port 7897]
+ *   node --import=tsx perf/vector-search.ts [--queries 300] [--checked 50] [--documents 63436]
+ *       [--copies 0] [--scanned 300000] [--port 7897]
  *
- * Loads the packages of Debian with their embeddings from the folder of shared data (GANNET_SHARED, else ../shared), and so many noisy
- * copies of each. Asks each query by words and by its vector, by turns, and holds the ten nearest of some against a loop over all
- * vectors in single precision: without filter, and with filters that leave ever fewer documents. Then changes single documents with and
- * without a vector, by turns.
+ * Loads the packages of Debian with their embeddings from the folder of shared data (GANNET_SHARED,
+ * else ../shared), and `--copies` noisy copies of each. Runs each query by words and by its vector,
+ * alternately. Compares the ten nearest documents of some queries with a plain loop over all
+ * vectors in single precision: without a filter, and with filters that keep fewer and fewer
+ * documents. Then changes single documents with and without a vector, alternately.
  *
- * Where graphs are used (more than `--scanned` candidates), searches are timed again on a server that scans, and searches are sent while
- * the graph is being built. Prints CPU and private memory of the load.
+ * Where graphs are used (more than `--scanned` candidates), searches are timed again on a server
+ * that scans, and searches are sent while the graph is being built. Prints CPU and private memory
+ * of the load.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,18 +30,18 @@ import { percentiles } from './statistics.ts';
 
 const DIMENSIONS = 384;
 const NEAREST = 10;
-/** Of a request. */
+/** Bytes of documents in one request. */
 const BATCH_BYTES = 40_000_000;
 const DATA = join(resolve(process.env['GANNET_SHARED'] ?? '../shared'), 'data');
-/** Digits of a component: what the JSON of an embedding mostly has. */
+/** Digits of a component, as most JSON embeddings have. */
 const DIGITS = 5;
-/** The length of what a copy is off by; embeddings have length 1. */
+/** Length of the noise added to a copy; embeddings have length 1. */
 const NOISE = 0.5;
 const SEED = 7;
-/** Documents per thousand that the filters leave. */
+/** Documents per thousand that the filters keep. */
 const SHARES = [1000, 500, 100, 10, 1];
 const CHANGES = 40;
-/** Merges and graphs are done once the server has used no more than this for so long. */
+/** Merges and graphs are done once the server has used at most this much CPU during `IDLE_MS`. */
 const IDLE_CPU_SECONDS = 0.05;
 const IDLE_MS = 3_000;
 const NEVER = '1000000000000';
@@ -54,7 +58,7 @@ const { values } = parseArgs({
 });
 const copies = Number(values.copies);
 
-/** Rows of half-precision numbers. */
+/** Reads rows of half-precision numbers as single precision. */
 function readHalves(name: string, rows: number): Float32Array {
   const bytes = readFileSync(join(DATA, name));
   const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2);
@@ -65,7 +69,7 @@ function rowOf(matrix: Float32Array, row: number): Float32Array {
   return matrix.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
 }
 
-/** In double precision. */
+/** Computed in double precision. */
 function cosine(a: Float32Array, b: Float32Array): number {
   let [product, left, right] = [0, 0, 0];
   for (let i = 0; i < DIMENSIONS; i++) {
@@ -96,7 +100,7 @@ const vectors = new Float32Array(count * DIMENSIONS);
 const random = new Random(SEED);
 const NOISE_PER_COMPONENT = (NOISE * Math.sqrt(3)) / Math.sqrt(DIMENSIONS);
 
-/** Number `key`, with its embedding, which is kept. */
+/** Document number `key` with its embedding, which is kept. */
 function documentOf(key: number): string {
   const original = key % packages.length;
   const numbers: number[] = [];
@@ -140,7 +144,9 @@ const byVector = (n: number, share: number): object => ({
   hybrid: { embedder: 'mini', semanticRatio: 1 },
 });
 
-/** Milliseconds at the median, and CPU per request, of several kinds of requests by turns. */
+/**
+ * Median latency in milliseconds, and CPU per request, of several kinds of requests that alternate.
+ */
 async function timed(kinds: Record<string, (n: number) => object>): Promise<string> {
   const lists = new Map(
     Object.keys(kinds).map((name) => [name, { times: [] as number[], cpu: 0 }]),
@@ -163,7 +169,7 @@ async function timed(kinds: Record<string, (n: number) => object>): Promise<stri
     .join(', ');
 }
 
-/** The nearest of the documents that a filter leaves, by a plain loop. */
+/** The nearest documents among those that a filter keeps, found by a plain loop. */
 function nearestKeys(near: Float32Array, share: number): Set<number> {
   const keys: number[] = [];
   for (let key = 0; key < count; key++) {

@@ -1,12 +1,14 @@
 /**
- * What do vectors cost while documents are indexed, and on the disk?
+ * How much do vectors cost while documents are indexed, and on disk?
  *
- *   node --import=tsx perf/vectors.ts --data packages.ndjson.gz --vectors package-vectors.f16 [--dimensions 384] [--copies 0]
+ *   node --import=tsx perf/vectors.ts --data packages.ndjson.gz --vectors package-vectors.f16
+ *       [--dimensions 384] [--copies 0]
  *
- * Loads the documents twice into servers of their own: as they are, and each with its embedding (rows of half precision, in the order of
- * the documents). `--copies N` adds N noisy copies of each document, under ids of their own, and waits for the graph. Prints CPU until the
- * last task has ended and until merges and graphs are done, the peak of private memory, and the bytes that vectors take on the disk
- * as a share of their size in single precision.
+ * Loads the documents twice, each time into a new server: as they are, and with their embeddings
+ * (half-precision rows in the order of the documents). `--copies N` adds N noisy copies of each
+ * document under new ids, and waits for the graph. Prints CPU until the last task has ended and
+ * until merges and graphs are done, the peak of private memory, and the bytes of vectors on disk as
+ * a share of their size in single precision.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,11 +33,11 @@ const { values } = parseArgs({
 });
 
 const BATCH_BYTES = 50_000_000;
-/** Digits of a component: what the JSON of an embedding mostly has. */
+/** Digits of a component, as most JSON embeddings have. */
 const DIGITS = 4;
-/** Of each component of a copy, as a share of the mean size of components. */
+/** Noise of each component of a copy, as a share of the mean size of components. */
 const NOISE = 0.5;
-/** Merges and graphs are done once the server has used no more than this for a second. */
+/** Merges and graphs are done once the server has used at most this much CPU for a second. */
 const IDLE_CPU_SECONDS = 0.05;
 const SEED = 7;
 
@@ -52,7 +54,7 @@ function* embedding(row: number, random: Random | null): Generator<number> {
   }
 }
 
-/** NDJSON in pieces, each a batch. */
+/** NDJSON in pieces, one per batch. */
 async function* batches(withVectors: boolean): AsyncGenerator<Buffer> {
   const random = new Random(SEED);
   let lines: string[] = [];

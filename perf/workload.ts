@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A named question about speed, with everything that its answer depends on. See `workloads/*.json`. */
+/**
+ * A named question about speed, with everything that the result depends on. See `workloads/*.json`.
+ */
 export interface Workload {
   name: string;
   question: string;
   corpus: 'packages' | 'catalogue';
-  /** Of the queries, and of the documents where they are generated. */
+  /** Seed of the queries, and of the documents where they are generated. */
   seed: number;
   measure: Measure;
-  /** Of some figures: what a release must reach, and what we are after. */
+  /** Targets of some figures: what a release must reach, and what we aim for. */
   targets?: Record<string, Target>;
 }
 
@@ -24,7 +26,7 @@ export type Measure =
       kind: 'search';
       queries: QueryModel;
       body: Record<string, unknown>;
-      /** Arrivals per second of the open loop, and how long. */
+      /** Arrivals per second of the open loop; `seconds` is its duration. */
       rate: number;
       seconds: number;
     }
@@ -33,7 +35,7 @@ export type Measure =
       kind: 'requests';
       queries: QueryModel;
       repeat: number;
-      /** Bodies by name. `"q": "$query"` stands for the next query. */
+      /** Request bodies by name. `"q": "$query"` stands for the next query. */
       requests: Record<string, Record<string, unknown>>;
     }
   | {
@@ -48,26 +50,29 @@ export type Measure =
     }
   | {
       kind: 'additions';
-      /** One per request, so many in each round; the median of the rounds counts. */
+      /** Documents per round, one per request. The median of the rounds counts. */
       documents: number;
       connections: number;
       rounds: number;
     }
   | {
       kind: 'churn';
-      /** Each rewrites this share of the documents, chosen at random. */
+      /** Each round rewrites this share of the documents, chosen at random. */
       rounds: number;
       share: number;
-      /** Of the rewritten documents. */
+      /** Bytes of the rewritten documents in one request. */
       batchBytes: number;
     }
   | {
       kind: 'settings';
-      /** Changes by name, in order. Each starts from what the ones before have left. */
+      /** Changes by name, in order. Each starts from the result of the previous ones. */
       changes: Record<string, Record<string, unknown>>;
-      /** Reads every document again; canceled when it has begun. */
+      /** A change that reads every document again; canceled after it has begun. */
       canceled: Record<string, unknown>;
-      /** Of the index that is searched and changed meanwhile, and of a small one beside it. */
+      /**
+       * Queries of the index that is searched and changed meanwhile, and of a small index next to
+       * it.
+       */
       queries: QueryModel;
       searchesPerSecond: number;
     }
@@ -81,9 +86,9 @@ export interface QueryModel {
 }
 
 /**
- * exact: 1 to 4 neighbouring words of one attribute; prefix: the last one cut short; typo: one edit in a word of
- * five letters or more, now and then two in one of nine; typoprefix: both; phrase: in quotes; common: one
- * frequent word.
+ * exact: 1 to 4 neighbouring words of one attribute; prefix: the last one cut short; typo: one edit
+ * in a word of at least five letters, sometimes two in one of at least nine; typoprefix: both;
+ * phrase: in quotes; common: one frequent word.
  */
 export type QueryKind = 'exact' | 'prefix' | 'typo' | 'typoprefix' | 'phrase' | 'common';
 

@@ -49,7 +49,8 @@ function makeTable(): TaskTable {
       uid > COUNT - 1000 ? 'enqueued' : status[[0, 0, 0, 0, 0, 0, 0, 1, 2][random(9)]!]!;
     const waits = state === 'enqueued';
     const canceledBy = random(CANCELATIONS);
-    // Batches of one index after another, and now and then cancellations, which end tasks of any
+    // Batches of one index after another, with occasional cancelations, which end tasks of any
+    // index.
     // index.
     const batch =
       state === 'canceled'
@@ -90,7 +91,7 @@ function makeTable(): TaskTable {
 const some = (count: number, below: number): number[] =>
   Array.from({ length: count }, () => random(below));
 
-/** Conditions that each match many tasks and settle few chunks. */
+/** Conditions that each match many tasks but decide few chunks as a whole. */
 const CONDITIONS: Readonly<Record<string, () => TaskFilter>> = {
   statuses: () => ({ statuses: TASK_STATUSES.filter(() => random(2) === 0) }),
   types: () => ({ types: TYPE_OF_CODE.slice(1, 9).filter(() => random(3) > 0) as never }),
@@ -120,7 +121,7 @@ function randomPage(): TaskPaging {
   };
 }
 
-/** Milliseconds of CPU, the median of some runs. */
+/** Milliseconds of CPU, the median of several runs. */
 function cpuOf(work: () => unknown): number {
   const times: number[] = [];
   for (let n = 0; n < ROUNDS; n++) {

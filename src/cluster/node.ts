@@ -49,8 +49,8 @@ export const INLINE_BYTES_MAX = 256 * 1024;
  */
 const CHECKPOINT_RECORD_BYTES = 512 * 1024 * 1024;
 /**
- * After this many bytes of entries the leader writes a checkpoint, and refuses writes until that
- * succeeds.
+ * After `CHECKPOINT_LOG_BYTES` of entries the leader writes a checkpoint; at `LOG_BYTES_MAX` it
+ * refuses writes until that succeeds.
  */
 const CHECKPOINT_LOG_BYTES = 24 * 1024 * 1024;
 const LOG_BYTES_MAX = 60 * 1024 * 1024;

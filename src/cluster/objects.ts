@@ -1,9 +1,9 @@
 /**
  * The objects of a cluster in the object store:
  *
- *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: the objects with all data as of the sequence
- *   archive/<first>-<last>-<epoch>-...   entries between two checkpoints, for recovery to a point in time
- *   files/<epoch>-...                    files of databases, copies of databases, large records
+ *   checkpoints/<sequence>-<epoch>-...   a `Checkpoint`: names the objects with all data
+ *   archive/<first>-<last>-<epoch>-...   entries between two checkpoints, for recovery to a time
+ *   files/<epoch>-...                    files and copies of databases, large records
  */
 import type { BlobName, Blobs } from './blobs/blobs.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
