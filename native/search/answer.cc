@@ -12,12 +12,12 @@
 namespace gannet::search {
 namespace {
 
-// Hits of the page that vectors have found; none: see SearchRun.
+// The number of hits of the page found by vectors; nullopt: see SearchRun.
 std::optional<uint64_t> SemanticHitCount(const SearchRun& run, const std::vector<PlacedHit>& page,
                                          bool has_pins) {
   const std::optional<uint64_t> count = run.semantic_hit_count();
   if (!count || !has_pins) return count;
-  // The run has counted hits from the first place on, whatever the page shows of them.
+  // The run has counted hits from the first position on, whatever the page shows.
   const bool all = run.request().kind() == SearchKind::kSemantic;
   return static_cast<uint64_t>(std::count_if(page.begin(), page.end(), [&](const PlacedHit& one) {
     return one.pin == nullptr && (all || HasVector(one.hit.detail));

@@ -14,7 +14,7 @@
 namespace gannet::search {
 namespace {
 
-// Rows that are read ahead together.
+// The number of rows to read ahead.
 constexpr size_t kExpectedRows = 1024;
 
 }  // namespace
@@ -42,7 +42,7 @@ class Listing::Writer {
     out += '}';
     return Status::Ok();
   }
-  // Of the document appended last.
+  // The id of the document appended last.
   std::string id() const {
     return index::ExternalIdOf(fields_, *snapshot_.fields, snapshot_.primary_key);
   }
@@ -57,7 +57,7 @@ class Listing::Writer {
 
 namespace {
 
-// The first `end` documents in the order of the criteria, ties by docid.
+// Finds the first `end` documents in the order of the criteria, ties by docid.
 void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort,
                    size_t at, const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
   if (at == sort.size()) {
@@ -97,7 +97,7 @@ Result<std::optional<std::string>> GetDocument(
     index::Index& index, std::string_view id, const std::optional<std::vector<std::string>>& fields,
     bool retrieve_vectors) {
   if (id.empty() || id.size() > 511) return std::optional<std::string>();
-  // The ids are read first: a snapshot taken before could lack what they name.
+  // Read the ids first: a snapshot taken before might lack what they name.
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
   const auto docid = ids.Find(id);
   GANNET_RETURN_IF_ERROR(ids.health());
@@ -106,7 +106,7 @@ Result<std::optional<std::string>> GetDocument(
   Listing::Writer writer(*snapshot, fields, retrieve_vectors);
   std::string out;
   GANNET_RETURN_IF_ERROR(writer.Append(*docid, out));
-  // Between the two the document may have gone, and another one got its docid.
+  // In between, the document may have been deleted and its docid reused.
   if (writer.id() != id) return std::optional<std::string>();
   return std::optional(std::move(out));
 }
@@ -205,7 +205,7 @@ struct DocumentStream::State {
   const DocSet documents;
   DocSetCursor cursor;
   Listing::Writer writer;
-  // Docids that were read ahead, and how many of them are done.
+  // Docids read ahead, and the number of those already written.
   std::vector<DocId> page;
   size_t done = 0;
 };
@@ -249,7 +249,7 @@ Result<std::string> DocumentStream::Next(size_t bytes) {
     GANNET_RETURN_IF_ERROR(state.writer.Append(state.page[state.done++], out));
     if (out.ends_with(kNoVectors)) {
       out.resize(out.size() - kNoVectors.size());
-      if (out.size() > begin + 1) out.pop_back();  // the comma
+      if (out.size() > begin + 1) out.pop_back();  // the last comma
       out += '}';
     }
     out += '\n';

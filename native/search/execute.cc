@@ -25,16 +25,16 @@ namespace {
 using ListResult = Result<std::unique_ptr<RankedList>>;
 using RunResult = Result<std::unique_ptr<SearchRun>>;
 
-// Which hits of a list are kept.
+// The hits of a list to keep.
 struct KeptHits {
   Window places;
-  bool scores = false;  // for merging them with others
+  bool scores = false;  // needed to merge with other hits
 };
 
 ParsedQuery QueryOf(const SearchRequest& request, const index::Snapshot& snapshot,
                     const FieldScope& scope) {
   const bool semantic = request.kind() == SearchKind::kSemantic;
-  // What a hybrid search excludes concerns both halves; a search by vectors alone knows no words.
+  // The negatives of a hybrid search apply to both halves; a search by vectors alone has no words.
   if (semantic && !request.half) return {};
   ParsedQuery query =
       ParseQuery(request.q, *snapshot.analyzer, QueryLocales(snapshot, scope, request.locales),
@@ -51,7 +51,7 @@ RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, Ranked
   options.end = kept.places.end;
   options.threshold = request.threshold;
   options.details = request.show_score || request.show_details || request.threshold || kept.scores;
-  // What is thrown out on the way is known only when every document is placed.
+  // How many documents are dropped on the way is known only when every document is ranked.
   options.exhaustive = (request.paged() || request.exhaustive || least) &&
                        (list.distinct != nullptr || request.threshold);
   if (!request.threshold && !request.needs_candidates)
@@ -76,7 +76,7 @@ void RankMatching(RankedList& list, const DocSet* allowed, bool needs_candidates
   list.total = std::min<uint64_t>(list.candidates.size(), most);
 }
 
-// A search by words or by vectors: the steps from the request to ranked hits.
+// Runs a search by words or by vectors, from the request to ranked hits.
 ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& request,
                 const KeptHits& kept, const Deadline& deadline) {
   auto list = std::make_unique<RankedList>(std::move(of), deadline);
@@ -122,8 +122,8 @@ bool EnoughWords(const SearchRequest& request, const RankedList& words, Window w
          WordsAreEnough(words.hits(), request.hybrid->ratio, window.end);
 }
 
-// A search by words and by vectors. The words come first: a thread that is alone looks at the
-// vectors only if they are needed.
+// Runs a search by words and by vectors. Words come first: if no other thread is idle, vectors are
+// searched only if they are needed.
 RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
                      const KeptHits& kept, Window window, const Deadline& deadline) {
   GANNET_RETURN_IF_ERROR(
@@ -149,7 +149,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
       return std::make_unique<SearchRun>(std::move(request), window, std::move(*words), nullptr,
                                          std::nullopt);
     }
-    // Which documents count needs no vector.
+    // The candidates do not depend on the vector.
     if (both) semantic = Rank(snapshot, halves.semantic, {{0, 0}, true}, deadline);
     GANNET_RETURN_IF_ERROR(semantic.status());
   }
@@ -159,7 +159,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
                                      std::move(*semantic), std::move(merged));
 }
 
-// Of a search among the values of a facet only the candidates count.
+// A facet search needs only the candidates.
 void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   request.limit = 0;
   request.offset = 0;
@@ -189,7 +189,7 @@ Result<Answer> FacetAnswer(const SearchRun& run, const std::vector<PinnedDocumen
   return FacetSearchAnswer(run, request, caller);
 }
 
-// What a run ends with, or is suspended as.
+// The response of a run, or its suspended state.
 Result<Answer> AnswerOrPending(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
                                std::string_view request_json, const json::Value& request,
                                PendingSearch::Finish finish, const Caller& caller) {

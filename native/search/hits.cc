@@ -41,17 +41,17 @@ const SortCriterion* ShownDistance(const std::vector<SortCriterion>& sort,
 
 }  // namespace
 
-// The object of a hit, member by member.
+// Writes the object of a hit member by member.
 struct HitWriter::Members {
   explicit Members(std::string& text) : out(text) {}
 
-  // What the value of a new member is appended to.
+  // Begins a member. Append its value to the result.
   std::string& Begin(std::string_view name) {
     Separate() += '"';
     out += name;
     return out += "\":";
   }
-  // What a whole member is appended to.
+  // Append a whole member to the result.
   std::string& Separate() {
     if (!first) out += ',';
     first = false;

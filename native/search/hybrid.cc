@@ -12,13 +12,13 @@
 namespace gannet::search {
 namespace {
 
-// Documents that count, of both lists together.
-// listed  the hits of the merged list from its first place on
+// The documents of both lists that count.
+// listed  hits of the merged list, from its first position
 DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool one_per_value,
                     const std::vector<Hit>& listed, DocSet excluded) {
   DocSet candidates = words.candidates | semantic.candidates;
   if (one_per_value) {
-    // One document for each value, those of the page and before it first.
+    // Keep one document per value, first those on the page and before.
     StopCounter steps;
     const auto keep = [&](DocId docid) {
       steps.Step(64);
@@ -79,7 +79,7 @@ HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& setti
   SearchRequest words = half;
   words.hybrid.reset();
   words.vector.reset();
-  // Without these what vectors find is all that words do.
+  // Without these candidates, all hits found by vectors are those found by words.
   words.needs_candidates = request.needs_candidates || request.threshold ||
                            request.hybrid->min_score || request.distinct || settings.distinct;
   SearchRequest semantic = std::move(half);
@@ -107,7 +107,7 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
   MergedHits merged;
   std::unordered_set<DocId> seen;
   size_t w = 0, s = 0;
-  std::optional<ScoreKey> word_key, semantic_key;  // of the next hit of each list
+  std::optional<ScoreKey> word_key, semantic_key;  // key of the next hit of each list
   StopCounter steps;
   while (merged.hits.size() < wanted && (w < words.size() || s < semantic.size())) {
     steps.Step(32);

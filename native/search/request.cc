@@ -17,7 +17,7 @@ std::optional<uint64_t> OptionalInteger(const json::Value& value) {
   return value.integer();
 }
 
-// The six bits that a character of base64 stands for; below 0: none.
+// The six bits that a character of base64 stands for; negative: none.
 int Base64Digit(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -26,7 +26,7 @@ int Base64Digit(char c) {
   return c == '/' ? 63 : -1;
 }
 
-// Numbers in single precision, little endian, in base64.
+// Decodes numbers in single precision, little endian, in base64.
 std::vector<float> ParseVector(std::string_view text) {
   std::string bytes;
   uint32_t bits = 0;
@@ -85,7 +85,7 @@ MatchingStrategy ParseStrategy(const std::string& name) {
   return name == "frequency" ? MatchingStrategy::kFrequency : MatchingStrategy::kLast;
 }
 
-// How each parameter is read.
+// How to read a parameter.
 struct Parameter {
   std::string_view name;
   void (*read)(const json::Value& value, SearchRequest& request);
@@ -151,7 +151,7 @@ Window SearchRequest::PageWindow(uint64_t most) const {
     return {begin, begin + std::min(limit, most - begin)};
   }
   const uint64_t number = page.value_or(1), before = number == 0 ? 0 : number - 1;
-  // Pages far behind the end must not overflow.
+  // Pages far after the end must not overflow.
   const uint64_t begin =
       per_page() != 0 && before > most / per_page() ? most : std::min(per_page() * before, most);
   return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};

@@ -43,7 +43,7 @@ Status CheckSearchable(const index::Snapshot& snapshot, const Names& attributes)
 
 bool Wants(const Names& attributes, const index::Settings& settings, const std::string& field) {
   return std::any_of(attributes.begin(), attributes.end(), [&](const std::string& entry) {
-    // A parent stands for what is below it only where the settings list it as such.
+    // A parent includes the fields below it only if the settings list the parent itself.
     const bool parent =
         settings.searchable && index::Covers(entry, field) && Has(*settings.searchable, entry);
     return parent || index::MatchesPattern(entry, field);
@@ -97,7 +97,7 @@ std::vector<text::Locale> QueryLocales(const index::Snapshot& snapshot, const Fi
     }
   }
   if (!named.empty()) return named;
-  // A language that is none of theirs goes with what was read in no language.
+  // If the query names only languages that no field has, match the fields without a language.
   if (!wanted.empty() && any_language) return {};
   return locales;
 }

@@ -23,10 +23,9 @@ Status OfSimilar(const Status& status) {
              : status;
 }
 
-// The document that others are compared with. A document that the caller may not see does not
-// exist.
-// found    what external ids say, before the snapshot was taken
-// visible  JSON of a filter that the document must meet; null: none
+// The document to compare with. A document that the caller may not see does not exist.
+// found    result of looking up the external id, from before the snapshot was taken
+// visible  JSON of a filter that the document must match; null: none
 Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
                                            std::optional<DocId> found, const json::Value& visible,
                                            const filter::FilterFeatures& features,

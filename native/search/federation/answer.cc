@@ -15,7 +15,7 @@
 namespace gannet::search {
 namespace {
 
-// The member `_federation` of a hit.
+// Appends the member `_federation` of a hit.
 Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
                     std::string& out) {
   out += "\"_federation\":{\"indexUid\":";
@@ -50,7 +50,7 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
   return Status::Ok();
 }
 
-// How many hits vectors have found, and what was searched with.
+// Appends the number of hits found by vectors, and the vectors used.
 void AppendVectors(const Federation& federation, const std::vector<RankedHit>& page,
                    std::string& out) {
   const auto& queries = federation.queries;
@@ -73,7 +73,7 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
   if (!first) out += '}';
 }
 
-// The shortest time that a query had.
+// The shortest time limit of the queries.
 uint64_t CutoffMsOf(const Federation& federation) {
   uint64_t least = UINT64_MAX;
   for (const FederatedQuery& query : federation.queries)

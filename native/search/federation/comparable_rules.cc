@@ -15,7 +15,7 @@ namespace {
 
 using Classes = std::vector<RuleClass>;
 
-// What orders the hits of a query: of a hybrid one the lists of both halves.
+// The lists of rules that order the hits of a query; a hybrid query has those of both halves.
 std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot& snapshot,
                              const std::vector<SortCriterion>& sort) {
   const index::Settings& settings = *snapshot.settings;
@@ -63,7 +63,7 @@ Status CheckRules(const Federation& federation) {
       const SearchRequest& request = federation.queries[number].request;
       const auto sort =
           ParseSort(request.sort, *index.snapshot->settings, "invalid_search_sort", true);
-      if (!sort.ok()) continue;  // running it says the same, in its turn
+      if (!sort.ok()) continue;  // running the query reports the same error later
       for (Classes& classes : ListsOf(request, *index.snapshot, *sort)) {
         List list{number, std::move(classes)};
         GANNET_RETURN_IF_ERROR(Compare(list, longest));

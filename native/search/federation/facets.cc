@@ -9,7 +9,7 @@
 namespace gannet::search {
 namespace {
 
-// The documents of an index that count. None where no query searches it.
+// The documents of an index that count; empty if no query searches it.
 DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation) {
   std::vector<const DocSet*> sets;
   for (const uint32_t number : index.queries)
@@ -20,7 +20,7 @@ DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation) {
   return candidates;
 }
 
-// Facets that are to be one must be ordered alike.
+// Facets to be merged must have the same order.
 Status CheckOrders(const FacetsByIndex& facets) {
   struct Known {
     bool by_count;

@@ -9,7 +9,7 @@
 namespace gannet::search {
 namespace {
 
-// Makes the request of a query one for the list that merging may need.
+// Changes the request of a query to return the list that merging may need.
 // all  every hit, whatever the page
 void WantList(const FederatedRequest& federated, bool all, SearchRequest& request) {
   const MergedWindow& window = federated.window;
@@ -42,7 +42,7 @@ Status CheckDistinct(const FederatedRequest& request, const Federation& federati
   return Status::Ok();
 }
 
-// The first query at fault.
+// The status of the first query that failed.
 Status FirstFault(const Federation& federation) {
   for (size_t i = 0; i < federation.queries.size(); ++i) {
     const FederatedQuery& query = federation.queries[i];
@@ -59,7 +59,7 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
   if (indexes.size() != count + request.other_indexes.size())
     return Status::Internal("an index is missing");
   Federation federation;
-  // Pins are found before any snapshot is taken.
+  // Find pins before taking any snapshot.
   for (size_t i = 0; i < count; ++i) {
     const FederatedRequest::Query& asked = request.queries[i];
     FederatedQuery query{asked.uid, asked.weight, asked.position, asked.search, {}, {}, {}, {}};
@@ -72,8 +72,8 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
     if (!searched.snapshot) searched.snapshot = index->snapshot();
     return searched;
   };
-  // A document that a later step throws out makes room for another, from any position of a list.
-  // Totals of pages count them all: what stays depends on the order.
+  // A document that a later step drops is replaced by another, from any position of a list. Totals
+  // of pages count all of these: which documents stay depends on the order.
   const bool all = request.distinct && (count > 1 || request.window.asked.numbered);
   for (size_t i = 0; i < count; ++i) {
     FederatedQuery& query = federation.queries[i];
@@ -97,7 +97,7 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
 Status RunQueries(Federation& federation) {
   std::atomic<size_t> first_failed{SIZE_MAX};
   ParallelFor(federation.queries.size(), [&](size_t i) {
-    // What comes after a failure does not matter any more.
+    // Results after a failure are not used.
     if (i > first_failed.load()) return;
     FederatedQuery& query = federation.queries[i];
     if (query.status.ok()) {

@@ -11,7 +11,7 @@
 namespace gannet::search {
 namespace {
 
-// Of a merging search: hits behind the page whose distinct values are told.
+// The maximum number of hits after the page whose distinct values are sent to the merging server.
 constexpr size_t kFurtherDistinctMax = 100'000;
 
 IndexHits HitsOf(const SearchedIndex& index, const Federation& federation) {
@@ -23,14 +23,14 @@ IndexHits HitsOf(const SearchedIndex& index, const Federation& federation) {
   return hits;
 }
 
-// Gives pins at their positions and ranked hits at the others. Pins that are left follow the last
+// Returns pins at their positions and ranked hits at the others. Pins that are left follow the last
 // hit.
 class Placement {
  public:
   Placement(const std::vector<RankedHit>& pins, Merged<IndexHits>& ranked)
       : pins_(pins), ranked_(ranked) {}
 
-  // place  how many hits stand before
+  // place  number of hits before
   std::optional<RankedHit> Next(uint64_t place) {
     const bool left = pin_ < pins_.size();
     if (left && pins_[pin_].pin->position <= place) return pins_[pin_++];
@@ -56,7 +56,7 @@ std::vector<RankedHit> PlacePins(Federation& federation) {
   for (uint32_t number = 0; number < queries.size(); ++number) {
     FederatedQuery& query = queries[number];
     DocSet& pinned = federation.indexes[query.uid].pinned;
-    // Of the pins of one document the first query's stands.
+    // If several queries pin one document, the pin of the first query stays.
     std::erase_if(query.pins, [&](const PinnedDocument& pin) {
       if (pinned.Contains(pin.docid)) return true;
       pinned.Add(pin.docid);
@@ -86,7 +86,7 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
   Placement placement(pins, list->hits);
   std::optional<DistinctValues> values;
   if (request.distinct) values.emplace(*request.distinct);
-  // Totals of pages are exact: every document that goes must be found.
+  // Totals of pages are exact, so every dropped document must be found.
   const bool all = window.asked.numbered && (values || request.for_merging);
   uint64_t place = 0;
   StopCounter steps;

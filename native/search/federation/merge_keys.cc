@@ -28,14 +28,14 @@ void AppendScoreKey(const ScoreKey& key, std::string& out) {
   out += ']';
 }
 
-// The attribute whose values hits of the query share out; null: none.
+// The distinct attribute of the query; null: none.
 const std::string* DistinctOf(const FederatedQuery& query) {
   const auto& wanted = query.run->request().distinct;
   const auto& distinct = wanted ? wanted : query.snapshot->settings->distinct;
   return distinct ? &*distinct : nullptr;
 }
 
-// Hashes of the values that the document has of the attribute, with a comma between them.
+// Appends the hashes of the document's values of the attribute, separated by commas.
 void AppendDistinctKeys(const index::Snapshot& snapshot, const std::string& attribute, DocId docid,
                         std::string& out) {
   bool first = true;

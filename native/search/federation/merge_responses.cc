@@ -47,16 +47,16 @@ class ServerHits {
   size_t at_ = 0;
 };
 
-// The hits of a merged list so far: which of those that follow may join it. While documents move
+// The hits merged so far; decides which of the following hits may be added. While documents move
 // between servers, some are on two.
 class KeptHits {
  public:
-  // across_queries  a value of the distinct attribute counts once in the whole list, not once for
-  //                 each query
+  // across_queries  a value of the distinct attribute counts once in the whole list, not once per
+  //                 query
   explicit KeptHits(bool across_queries) : across_queries_(across_queries) {}
 
-  // False: the document is in the list already, or one that shares a value of the distinct
-  // attribute is.
+  // Returns false if the document, or one that shares a value of the distinct attribute, is already
+  // in the list.
   bool Add(const ServerHit& hit) {
     if (!hit.document.empty() && documents_.contains({hit.index_uid, hit.document})) {
       ++refused_;
@@ -67,7 +67,7 @@ class KeptHits {
     return true;
   }
 
-  // The same, where it is not known which document it is.
+  // The same if the document is not known.
   bool AddValues(uint64_t position, const std::vector<std::string_view>& distinct) {
     const uint64_t query = across_queries_ ? 0 : position;
     const bool taken = std::any_of(distinct.begin(), distinct.end(), [&](std::string_view value) {
@@ -84,14 +84,14 @@ class KeptHits {
   uint64_t refused() const { return refused_; }
 
  private:
-  // Ordered: a server cannot choose keys that make looking them up slow.
+  // A set, not a hash table: a server cannot choose keys that make lookups slow.
   std::set<std::pair<std::string_view, std::string_view>> documents_;
   std::set<std::pair<uint64_t, std::string_view>> values_;
   const bool across_queries_;
   uint64_t refused_ = 0;
 };
 
-// A number as it was written, with a fraction also where it is whole.
+// Appends a number as it was written, with a fraction even if it is an integer.
 void AppendFloatText(std::string_view number, std::string& out) {
   out += number;
   if (number.find_first_of(".eE") == number.npos) out += ".0";
@@ -106,7 +106,7 @@ void AppendVector(std::string_view vector, std::string& out) {
   out += open == '[' ? "[]" : "]";
 }
 
-// The merge of one request.
+// Merges the responses for one request.
 class ResponseMerge {
  public:
   ResponseMerge(const json::Value& request, std::vector<ServerResponse>& responses)
@@ -130,7 +130,7 @@ class ResponseMerge {
   }
 
  private:
-  // The two halves of a hybrid search count as in the search of one server.
+  // Weighs the two halves of a hybrid search as the search of one server does.
   void WeighHalves() {
     const json::Value& halves = request_["halves"];
     if (!halves.is_object()) return;
@@ -147,7 +147,7 @@ class ResponseMerge {
     window_ = MergedWindow::FromJson(request_["window"]);
     const uint64_t total_max = request_["totalMax"].integer(UINT64_MAX);
     const uint64_t end = std::min(window_.end(), total_max);
-    // Totals of pages are exact where all values of the distinct attribute are told.
+    // Totals of pages are exact if all values of the distinct attribute were sent.
     const bool all = std::any_of(responses_.begin(), responses_.end(),
                                  [](const ServerResponse& one) { return one.further.has_value(); });
     Merged<ServerHits> merged;
@@ -214,7 +214,7 @@ class ResponseMerge {
     return Status::Ok();
   }
 
-  // The document itself is found too, and left out.
+  // Removes the document itself, which is found too.
   Status AppendSimilar() {
     const json::Value& target = request_["target"];
     std::string document;
@@ -223,7 +223,7 @@ class ResponseMerge {
       return one.hit->document == document;
     };
     if (std::any_of(page_.begin(), page_.end(), is_target)) total_ -= std::min<uint64_t>(total_, 1);
-    // A document without embeddings is like none.
+    // A document without embeddings is similar to none.
     std::erase_if(page_, [&](const ServerRankedHit& one) {
       return is_target(one) || one.hit->key.global <= 0;
     });
@@ -248,7 +248,7 @@ class ResponseMerge {
     AppendPage(asked, *head_.total_hits, out_);
   }
 
-  // And the end of their list.
+  // Appends the hits and the end of their list.
   Status AppendHits(bool shows_origin) {
     for (const ServerRankedHit& ranked : page_) {
       if (&ranked != &page_[0]) out_ += ',';
@@ -287,7 +287,7 @@ class ResponseMerge {
     return slowest;
   }
 
-  // Only where this server answered a query with the help of vectors.
+  // Only if this server used vectors for a query.
   void AppendSemanticHitCount() {
     for (size_t i = 0; i < responses_.size(); ++i) {
       if (!servers_[i]["isHere"].boolean() || !responses_[i].has_vectors) continue;
@@ -315,7 +315,7 @@ class ResponseMerge {
     out_ += '}';
   }
 
-  // Of the only query.
+  // The vector of the only query.
   void AppendQueryVector() {
     for (const ServerResponse& response : responses_) {
       for (const auto& [position, vector] : response.query_vectors) {
@@ -331,7 +331,8 @@ class ResponseMerge {
     AppendJsonString(out_, MakeUuid7());
   }
 
-  // What was searched, in the order of the queries: for each of them and each server that answered.
+  // Appends metadata in the order of the queries: for each query, one object per server that
+  // responded.
   void AppendMetadata(size_t most) {
     struct Entry {
       uint64_t position;
@@ -372,7 +373,7 @@ class ResponseMerge {
     out_ += open == '{' ? "{}" : "}";
   }
 
-  // Of several servers the first one's counts.
+  // If several servers sent a uid, the first one counts.
   void NoteQueryUid(uint64_t position, std::string_view uid) {
     if (json::KindOf(uid) != json::Kind::kString) return;
     auto& known = head_.query_uids;

@@ -16,7 +16,7 @@ MergedWindow MergedWindow::FromJson(const json::Value& federation) {
   asked.per_page = per_page.integer(asked.per_page);
   window.limit = asked.page == 0 ? 0 : asked.per_page;
   const uint64_t before = asked.page == 0 ? 0 : asked.page - 1;
-  // Pages far behind the end must not overflow.
+  // Pages far after the end must not overflow.
   window.offset = asked.per_page != 0 && before > UINT64_MAX / asked.per_page
                       ? UINT64_MAX
                       : before * asked.per_page;

@@ -37,7 +37,7 @@ void AppendByIndex(const FacetsByUid& facets, std::string& out) {
   out += '}';
 }
 
-// Of one index.
+// Merges the facets of one index.
 std::vector<FacetDistribution> MergeParts(const std::vector<const ServerFacets*>& servers,
                                           const json::Value& settings) {
   PartsByField parts;
@@ -51,7 +51,7 @@ std::vector<FacetDistribution> MergeParts(const std::vector<const ServerFacets*>
   std::vector<FacetDistribution> merged;
   for (const auto& [field, of_field] : parts) {
     FacetOrder order{ByCount(settings, field), NumbersByText(candidates), ValuesMax(settings)};
-    // By count there is no way to ask for none.
+    // In the order by count, 0 means no limit.
     if (order.by_count && order.values_max == 0) order.values_max = UINT64_MAX;
     FacetDistribution& distribution = merged.emplace_back();
     distribution.field = field;

@@ -17,10 +17,10 @@ using json::KindOf;
 
 // Documents nest up to 1,024 deep.
 constexpr int kResponseDepthMax = 1100;
-// Greater integers are not exact in every client.
+// Larger integers are not exact in every client.
 constexpr double kCountMax = 0x1p53 - 1;
 
-// Keeps the first fault. What is read after it is not used.
+// Keeps the first error. Anything read after it is not used.
 class ResponseReader {
  public:
   // Whether the body is one object.
@@ -50,12 +50,12 @@ class ResponseReader {
     return KindOf(value) == kind || Fail(otherwise);
   }
 
-  // read: of each member, until something is wrong.
+  // read: called for each member until there is an error.
   template <typename Read>
   void Members(std::string_view object, Read read) {
     if (!Is(object, Kind::kObject, "not an object")) return;
     json::ForEachMember(object, [&](std::string_view name, std::string_view value) {
-      // An escape may stand for half a character.
+      // An escape may be half of a surrogate pair.
       if (!IsUtf8(name)) return Fail("not UTF-8");
       read(name, value);
       return good();
@@ -166,7 +166,7 @@ void ResponseReader::ReadHit(std::string_view text, ServerResponse& out) {
   ServerHit& hit = out.hits.emplace_back();
   hit.text = text;
   std::string_view source;
-  size_t before = 0;  // behind the member before
+  size_t before = 0;  // end of the previous member
   Members(text, [&](std::string_view name, std::string_view value) {
     const auto begin = static_cast<size_t>(value.data() - text.data());
     const size_t end = begin + value.size();
@@ -219,14 +219,14 @@ void ResponseReader::ReadPart(std::string_view json, ServerHit& hit,
   ScorePart part;
   bool known = true;
   Members(json, [&](std::string_view name, std::string_view value) {
-    // It is what its first member says that is known.
+    // The first known member decides.
     if (part.rule == nullptr && known) known = ReadScorePart(name, value, part, sort_values);
   });
   if (!known || part.rule == nullptr) Fail("not a score");
   hit.key.parts.push_back(part);
 }
 
-// The position of the query, then keys.
+// Reads the position of the query and the keys.
 FurtherHit ResponseReader::ReadFurther(std::string_view array) {
   static constexpr const char* kOtherwise = "no keys of a hit";
   FurtherHit hit;
@@ -313,7 +313,7 @@ std::vector<FacetValue> ResponseReader::ReadFacetHits(std::string_view body) {
   return values;
 }
 
-// The object, without the white space around it.
+// The object, without surrounding white space.
 std::string_view Trimmed(std::string_view body) {
   const size_t begin = json::SkipSpace(body, 0);
   return body.substr(begin, json::SkipValue(body, begin) - begin);

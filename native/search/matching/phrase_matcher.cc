@@ -15,7 +15,7 @@ using segment::DocSetCache;
 
 namespace {
 
-// Documents of a segment, those of `within` (null: all), that hold both words in one field.
+// The documents of a segment, within `within` (null: all), that contain both words in one field.
 DocSet SharingField(const segment::TextReader& text, Ordinal left, Ordinal right,
                     const DocSet* within) {
   DocSet sharing;
@@ -41,18 +41,18 @@ uint64_t PhraseMatcher::MostDocuments(const Phrase& phrase) const {
   return most;
 }
 
-// What a document must hold to match a phrase.
+// What a document must contain to match a phrase.
 struct PhraseMatcher::PhraseWords {
-  // Each word must stand behind the one or two before it, no farther than in the phrase.
+  // Each word must follow the one or two words before it, at most as far away as in the phrase.
   struct Behind {
-    Role left, right;  // places in `distinct`
+    Role left, right;  // indexes into `distinct`
     uint32_t distance;
   };
   explicit PhraseWords(const Phrase& phrase);
 
   std::vector<WordNumber> distinct;
   std::vector<Behind> checks;
-  bool gaps = false;  // a stop word is left out
+  bool gaps = false;  // the phrase has a stop word
   bool pair = false;  // two different words
 };
 
@@ -138,7 +138,7 @@ PhraseMatches PhraseMatcher::ByLists(const Phrase& phrase, const segment::FieldS
 const DocSet& PhraseMatcher::MatchingWithin(const Phrase& phrase, const DocSet& within) {
   Asked& known = asked_[&phrase];
   if (known.within.empty() || !within.IsSubsetOf(known.within)) {
-    // Where two words stand is kept for all documents.
+    // The positions of two words are cached for all documents.
     const bool kept = phrase.words.size() == 2;
     known = {within, Documents(phrase, scope_.fields(), kept ? nullptr : &within)};
   }
@@ -148,7 +148,7 @@ const DocSet& PhraseMatcher::MatchingWithin(const Phrase& phrase, const DocSet& 
 bool PhraseMatcher::PaysToReadSome(const Phrase& phrase, const DocSet& documents,
                                    uint64_t some) const {
   const PhraseWords words(phrase);
-  if (!words.pair) return true;  // never kept
+  if (!words.pair) return true;  // never cached
   const auto& segments = snapshot_.segments;
   const uint64_t here = some / segments.size();
   for (size_t s = 0; s < segments.size(); ++s) {
@@ -181,7 +181,7 @@ DocSet PhraseMatcher::Read(const Phrase& phrase, const DocSet& documents) const 
 
 const DocSet* PhraseMatcher::Among(const PhraseWords& words, const segment::FieldSet* fields,
                                    const DocSet* within, DocSet& with_words) const {
-  // Adjacency postings have all words of a phrase without gaps, but know no fields.
+  // Adjacency postings cover all words of a phrase without gaps, but not their fields.
   const bool lists_suffice =
       !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
   const bool all_listed =
@@ -208,8 +208,7 @@ PhraseMatches PhraseMatcher::ByLists(size_t segment, const PhraseWords& words,
   DocSet here;
   if (among != nullptr) here = *among & view.live;
   const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
-  // Of frequent words it is listed how far one stands behind the other, of all words in which
-  // fields they stand.
+  // The index lists how far one frequent word follows another; for all words it lists their fields.
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   bool listed = true;
   for (const auto& check : words.checks) {
@@ -243,7 +242,7 @@ PhraseMatches PhraseMatcher::ByLists(size_t segment, const PhraseWords& words,
 DocSet PhraseMatcher::ReadPair(size_t segment, const PhraseWords& words,
                                const segment::FieldSet* fields, const DocSet& among,
                                uint64_t enough) const {
-  // Kept for the next search: where two words stand depends on the segment alone.
+  // Cached for later searches, because it depends on the segment alone.
   constexpr uint64_t kKeptDocumentsMin = 256;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const uint64_t size = among.size();
@@ -251,7 +250,7 @@ DocSet PhraseMatcher::ReadPair(size_t segment, const PhraseWords& words,
     return Read(segment, words, among, enough);
   const DocSetCache& sets = view.text->docset_cache();
   const std::string key = PairKey(segment, words);
-  // Where some are enough, all are read once those that were have come to as many.
+  // If some documents are enough, all are read once the documents already read add up to as many.
   if (enough < size && sets.PaysToRead(key, enough, size * DocSetCache::kReadCost)) {
     uint64_t read = 0;
     DocSet some = Read(segment, words, among, enough, &read);
@@ -274,7 +273,7 @@ DocSet PhraseMatcher::Read(size_t segment, const PhraseWords& words, const DocSe
     AppendBatches(segment, among, among.size(), matches);
     return Read(words, matches);
   }
-  // Each step reads as many documents as all before.
+  // Each step reads as many documents as all steps before.
   std::vector<DocId> docids;
   among.ToVector(docids);
   DocSet found;

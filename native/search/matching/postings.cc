@@ -12,7 +12,7 @@ namespace gannet::search {
 void Postings::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within,
                           DocSetUnion& out) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
-  // For few documents the lists of many words are not joined.
+  // For few documents, the lists of many words are not joined.
   const uint64_t to_join = within == nullptr ? 0 : view.text->ListsToJoin(lists);
   const bool read =
       to_join > 0 && view.text->PaysToRead(lists, to_join, within->IntersectionSize(view.live));
@@ -73,7 +73,7 @@ DocSet Postings::AnyWord(const WordsBySegment& words, const segment::FieldSet* f
 
 DocSet Postings::AllWords(std::vector<WordNumber> words, const segment::FieldSet* fields,
                           const DocSet* within) const {
-  // The rarest word first: the others are looked for in its documents.
+  // Start with the rarest word, and look for the others in its documents.
   std::sort(words.begin(), words.end(),
             [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
   DocSet documents = WordDocuments(words[0], fields, within);

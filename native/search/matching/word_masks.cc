@@ -8,7 +8,7 @@
 namespace gannet::search {
 namespace {
 
-// `bits` moved up by `by`, with what comes in from the block before.
+// `bits` shifted up by `by`, with the bits carried from the previous block.
 uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) {
   return bits << by | before >> (64 - by);
 }
@@ -149,8 +149,8 @@ uint32_t WordMasks::Distance(Role left, Role right) {
                    by_three = Shifted(a[w], before, 3);
     if (((by_one | by_two | by_three) & b[w]) == 0) continue;
     if (!runs_read_) ReadRuns();
-    // Words in one run are as far apart as their bits. Where positions are left out between them it
-    // is as many more; no distance of three has room for two such places.
+    // In one run, the distance of words is that of their bits. Positions skipped between runs add
+    // to it; a distance of three cannot contain two such gaps.
     const uint64_t* starts = starts_.data() + w * kStarts;
     const uint64_t inside = ~starts[0], inside_before = w > 0 ? ~*(starts - kStarts) : 0;
     if ((by_one & b[w] & inside) != 0) return 1;

@@ -26,14 +26,15 @@ uint64_t MatchPortable(const OrdinalSet& set, const char* data, uint64_t bit, ui
 
 #if defined(__x86_64__)
 
-// Widths up to 25 bits: a value lies in 4 bytes, wherever it begins within the first. What follows
-// by 8 or 16 values begins at the same bit of its byte, so all of a record is unpacked alike.
+// Widths up to 25 bits: a value is within 4 bytes, whatever its first bit. A value that follows 8
+// or 16 values later starts at the same bit of its byte, so a whole record is unpacked in the same
+// way.
 constexpr uint32_t kWidthMax = 25;
 constexpr uint32_t kValues = 16;
 
 struct Unpacking {
-  // By first bit within a byte and width: which bytes each value needs, counted from that of the
-  // first value, and how far to shift them.
+  // By first bit within a byte and width: which bytes each value needs, relative to the first
+  // value's first byte, and how far to shift them.
   alignas(64) std::array<std::array<std::array<uint8_t, 4 * kValues>, kWidthMax + 1>, 8> bytes;
   alignas(64) std::array<std::array<std::array<uint32_t, kValues>, kWidthMax + 1>, 8> shift;
 };
@@ -60,11 +61,11 @@ constexpr uint64_t LowBits(uint32_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Eight values as two fours, each in 16 bytes.
+// Eight values in two groups of four, each in 16 bytes.
 struct Eight {
   __m128i low_bytes, high_bytes;
   __m256i shift, mask;
-  uint32_t high_at;  // bytes between the fours
+  uint32_t high_at;  // bytes between the groups
 };
 
 __attribute__((target("avx2"))) inline Eight EightFrom(uint64_t bit, uint32_t width) {
@@ -123,7 +124,7 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
   const char* at = data + (bit >> 3);
   for (uint32_t i = 0; i < count; i += 8, at += width) {
     const __m256i values = Unpack(eight, at);
-    // Bits behind the last packed value may be anything: the index stays inside the table.
+    // Bits after the last packed value may be anything, so keep the index inside the table.
     const __m256i index = _mm256_min_epu32(_mm256_srli_epi32(values, 5), last);
     const __m256i words = _mm256_i32gather_epi32(bits, index, 4);
     const __m256i shifted = _mm256_sllv_epi32(
@@ -182,7 +183,7 @@ GANNET_AVX512 inline Sixteen SixteenFrom(uint64_t bit, uint32_t width) {
           _mm512_set1_epi32(static_cast<int>(LowBits(width))), first, width};
 }
 
-// count: how many of the values are there; no bytes behind them are read.
+// count: number of values present; bytes after them are not read.
 GANNET_AVX512 inline __m512i Unpack(const Sixteen& sixteen, const char* at, uint32_t count) {
   const __mmask64 used =
       LowBits((sixteen.first + std::min(count, kValues) * sixteen.width + 7) / 8);

@@ -10,8 +10,8 @@
 namespace gannet::search {
 namespace {
 
-// A run of terms as one node, if there is such: adjacent words are glued together, others have at
-// most synonyms.
+// The node for a run of terms, if there is one: adjacent words are concatenated, other runs have
+// only synonyms.
 // REQUIRES: several terms, or one phrase.
 std::optional<Node> JoinTerms(const SynonymTable& synonyms, std::span<const Term> terms,
                               uint32_t first, uint32_t count) {

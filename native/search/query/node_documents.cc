@@ -45,7 +45,7 @@ DocSet NodeDocuments::Within(NodeNumber node, int typo_class, const DocSet& with
   Found& found = nodes_[node].classes[typo_class];
   if (found.Has(&within))
     return (found.documents ? *found.documents : found.asked->documents) & within;
-  // The list of one word is cut down where it lies. Those of many more words than half as many
+  // The list of a single word is cut without a copy. The lists of more than half as many words as
   // documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
   const bool complete = typo_class != 1 || expansion_.Of(node).split_known;
@@ -80,7 +80,7 @@ uint64_t NodeDocuments::Frequency(NodeNumber node, int typo_class) {
     for (const WordNumber word : phrase.words) {
       if (word != kNoWord) least = std::min(least, postings_.Frequency(word));
     }
-    // Of stop words alone it has no documents of its own to count.
+    // A phrase of stop words alone has no documents of its own to count.
     if (least != ~uint64_t{0}) sum += least;
   }
   frequency = sum;

@@ -14,7 +14,7 @@ bool IsWord(const Token& token) {
   return token.kind == TokenKind::kWord || token.kind == TokenKind::kStopWord;
 }
 
-// Whether it is more than stop words.
+// Whether the term has a word that is not a stop word.
 bool HasWord(const Term& term) {
   return std::any_of(term.words.begin(), term.words.end(),
                      [](const auto& word) { return word.has_value(); });
@@ -34,7 +34,7 @@ bool EndsInSpace(std::string_view text) {
           tail[2] == '\xaf');
 }
 
-// Bytes of the text that are looked at; no character is cut in two.
+// The number of bytes of the text that are analyzed; never splits a character.
 size_t CutOf(std::string_view text) {
   return text.size() <= kQueryBytesMax ? text.size() : CharacterBegin(text, kQueryBytesMax);
 }
@@ -65,7 +65,7 @@ class Parser {
   }
 
  private:
-  // Takes the word at `i`, or the run of characters that make one word; returns the last token
+  // Takes the word at `i`, or the run of characters that form one word; returns the last token
   // taken.
   size_t TakeWord(size_t i) {
     const Token& token = buffer_.tokens[i];
@@ -73,10 +73,10 @@ class Parser {
     std::optional<std::string> word;
     if (token.kind == TokenKind::kWord) word = std::string(buffer_.lemma(token));
     if (in_phrase_) {
-      // A phrase stands where its first word that counts stands.
+      // The position of a phrase is that of its first word that counts.
       if (!HasWord(phrase_)) phrase_.first = position_;
       phrase_.last = position_;
-      // The characters of one word count once, whichever of them are no stop words.
+      // The characters of one word count once, if any of them is not a stop word.
       if (!ContinuesWord(i)) word_counted_ = false;
       if (word && !word_counted_) {
         ++phrase_.counted;
@@ -100,8 +100,8 @@ class Parser {
     return i;
   }
 
-  // Whether token `i` is a character of a script without spaces that belongs to the word of the one
-  // before it.
+  // Whether token `i` is a character of a script without spaces that belongs to the same word as
+  // the token before it.
   bool ContinuesWord(size_t i) const {
     const Token& token = buffer_.tokens[i];
     if (i == 0 || !token.unspaced || !buffer_.tokens[i - 1].unspaced) return false;
@@ -121,7 +121,7 @@ class Parser {
     while (last + 1 < count_ && ContinuesWord(last + 1)) {
       ++last;
       ++position_;
-      // It stands where its first character that counts stands.
+      // Its position is that of its first character that counts.
       if (!HasWord(term)) term.first = position_;
       term.words.push_back(word_at(buffer_.tokens[last]));
     }
@@ -129,7 +129,7 @@ class Parser {
     term.phrase = term.words.size() > 1;
     OpenLongMarks(term);
     if (!HasWord(term)) {
-      // Nothing but stop words: it counts only where it ends the query, as a word does.
+      // Only stop words: it counts only at the end of the query, as a word does.
       if (term.phrase || (last + 1 < count_ && !negative_next_)) {
         negative_next_ = false;
         return last;
@@ -149,8 +149,8 @@ class Parser {
     return last;
   }
 
-  // A long mark at the beginning is the vowel of a kana that the query does not show: any word may
-  // stand there.
+  // A long mark at the beginning lengthens the vowel of a kana that is not in the query, so it
+  // matches any word.
   static void OpenLongMarks(Term& term) {
     const auto is_other = [](const std::optional<std::string>& word) {
       return word != text::kLongMark;
@@ -186,7 +186,7 @@ class Parser {
   }
 
   bool IsNegation(size_t i) const {
-    // Of what is ignored there is no token, but it is not nothing.
+    // Ignored characters have no token, but count as text before the minus sign.
     const std::string_view before = text_.substr(0, buffer_.tokens[i].begin);
     if (!before.empty() && !EndsInSpace(before)) return false;
     if (i + 1 >= count_) return false;
@@ -221,7 +221,7 @@ class Parser {
   int32_t position_ = -1;
   bool in_phrase_ = false, phrase_negative_ = false, negative_next_ = false;
   Term phrase_;
-  bool word_counted_ = false;  // the present word of the phrase
+  bool word_counted_ = false;  // whether the current word of the phrase is counted
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gannet::search {
 namespace {
 
-constexpr size_t kSynonymSizeMax = 500;  // bytes of its words plus number of words
+constexpr size_t kSynonymSizeMax = 500;  // bytes of its words plus the number of words
 
 std::vector<std::string> WordsOf(const text::Analyzer& analyzer, std::string_view text) {
   text::TokenBuffer buffer;
@@ -37,7 +37,7 @@ SynonymTable::SynonymTable(const index::Settings& settings, const text::Analyzer
     for (const std::string& word : words) size += word.size();
     return !words.empty() && size < kSynonymSizeMax;
   };
-  std::map<std::string, std::set<std::string>> merged;  // values in byte order of their texts
+  std::map<std::string, std::set<std::string>> merged;  // values in byte order of their text
   for (const auto& [key, values] : settings.synonyms) {
     const auto words = WordsOf(analyzer, key);
     if (fits(words)) merged[Join(words, " ")].insert(values.begin(), values.end());

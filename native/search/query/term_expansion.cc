@@ -13,9 +13,10 @@ constexpr size_t kShortPrefixBytes = 4;
 constexpr size_t kShortPrefixWordsMin = 100;
 constexpr size_t kSynonymsMax = 50;
 constexpr size_t kSynonymWordsMax = 100;
-constexpr size_t kWordListSynonymsMax = 1000;  // of a key of several words
+constexpr size_t kWordListSynonymsMax = 1000;  // for a key of several words
 
-// The words of live documents in ranges of the dictionaries, in order over all segments.
+// Iterates over the words of live documents in ranges of the dictionaries, in order over all
+// segments.
 class LiveWords {
  public:
   // ranges    by segment
@@ -26,10 +27,11 @@ class LiveWords {
       at_.push_back(snapshot.segments[s]->text->terms().SeekOrdinal(ranges[s].first));
   }
 
-  // The next word. False: there is none.
+  // Moves to the next word. Returns false at the end.
   bool Next();
   const std::string& word() const { return word_; }
-  // Of the word, by segment; kNoOrdinal where no live document has it. The caller may take them.
+  // The ordinals of the word by segment; kNoOrdinal if no live document has it. The caller may move
+  // them out.
   std::vector<Ordinal>& ordinals() { return ordinals_; }
 
  private:
@@ -140,21 +142,21 @@ void TermExpansion::ExpandPrefix(NodeNumber number) {
   }
   if (total == 0) return;
   zero.has_range = true;
-  // Numbers that take no typos are not what words are glued to, nor are words of attributes without
-  // typos alone: each word of the range is looked at. Of the latter no document counts anyway; they
-  // are told apart for marking, which leaves short prefixes out.
+  // Words are not concatenated to numbers that allow no typos, nor to words found only in
+  // attributes without typos, so each word of the range must be checked. The latter have no
+  // documents here anyway; they are excluded for highlighting, where short prefixes are left out.
   const bool no_numbers = node.ngram() && scope_.exact_numbers;
   const bool plain_words = no_numbers || (node.ngram() && scope_.index_exact);
   const bool may_be_short = node.text.size() <= kShortPrefixBytes;
-  // Whether the limits matter is known from the sizes, mostly without looking at the words.
+  // The sizes show whether the limits matter, mostly without looking at the words.
   if (may_be_short && largest >= kShortPrefixWordsMin && !any_dead) {
     short_prefix = true;
     if (!no_numbers) return;
   } else if (!plain_words && total <= (may_be_short ? kShortPrefixWordsMin - 1 : kPrefixWordsMax)) {
     return;
   }
-  // The words up to the limit, and whether there is one behind it. A short prefix with enough words
-  // has no limit.
+  // Reads the words up to the limit, and whether there is one more. A short prefix with enough
+  // words has no limit.
   LiveWords live(snapshot_, words_, zero.ranges);
   std::vector<std::pair<std::string, std::vector<Ordinal>>> listed;
   size_t count = 0;
@@ -181,7 +183,7 @@ void TermExpansion::ExpandPrefix(NodeNumber number) {
   zero.has_range = false;
   if (!short_prefix && listed.size() > kPrefixWordsMax) listed.pop_back();
   for (auto& [text, ordinals] : listed) {
-    if (text == node.text) continue;  // the word itself is there already
+    if (text == node.text) continue;  // the word itself is already included
     const WordNumber word = words_.Add(text, std::move(ordinals));
     if (words_.Tolerates(word)) zero.words.push_back(word);
   }

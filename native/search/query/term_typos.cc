@@ -13,7 +13,8 @@ namespace {
 
 using index::ExpansionCache;
 
-// What decides about class 1 and 2 of a node. All else that does belongs to the snapshot.
+// The key of classes 1 and 2 of a node. Everything else that they depend on belongs to the
+// snapshot.
 std::string TyposKey(const Node& node) {
   std::string key = node.text;
   key += '\0';
@@ -78,7 +79,7 @@ void TermExpansion::KeepTypos(NodeNumber number) {
 void TermExpansion::FindTypos(NodeNumber number, int typo_class) {
   const Node& node = graph_[number];
   if (node.allowed_typos < static_cast<uint32_t>(typo_class)) return;
-  // Of one typo, the first character is none. With another first character one edit counts for two.
+  // A single typo is not in the first character: an edit of the first character counts as two.
   const fst::FirstChar first =
       typo_class == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
   const fst::FuzzyQuery query(node.text, typo_class, node.term.prefix, first);
@@ -151,15 +152,15 @@ std::vector<TermExpansion::SplitCandidate>& TermExpansion::SplitCandidates(NodeN
 }
 
 bool TermExpansion::MayBeSplit(NodeNumber number, const DocSet& within) {
-  // Of a word that is often asked for it is found out once and for all.
+  // For a word that is requested often, compute it once for all documents.
   constexpr uint32_t kSparedMax = 8;
   const std::vector<SplitCandidate>& candidates = SplitCandidates(number);
-  if (candidates.empty()) return true;  // that is known at once
+  if (candidates.empty()) return true;  // known without reading
   Splits& splits = splits_[number];
   if (within.IsSubsetOf(splits.unsplit)) return false;
   if (splits.cached->spared.fetch_add(1, std::memory_order_relaxed) >= kSparedMax) return true;
   for (const SplitCandidate& candidate : candidates) {
-    // Two words of the query that were joined are not split into themselves.
+    // Two concatenated words of the query are not split into themselves.
     if (!candidate.own && !phrases_.Documents(candidate.phrase, nullptr, &within, 1).empty())
       return true;
   }
@@ -176,11 +177,11 @@ std::optional<Phrase> TermExpansion::BestSplit(NodeNumber number) {
         candidate.bound = std::min(candidate.bound, postings_.MostCommon(left, right));
     }
   }
-  // The one with the most documents wins, whatever fields are searched, the earliest among equals.
+  // The split with the most documents wins, in whatever fields; the earliest of equals.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.bound > b.bound; });
-  // Two words of the query that were joined are not split into themselves: if that has the most
-  // documents, there is no split. That is looked at last: often nothing else is possible.
+  // Two concatenated words of the query are not split into themselves: if that split has the most
+  // documents, there is none. Check it last: often no other split is possible.
   const auto own = std::find_if(candidates.begin(), candidates.end(),
                                 [](const auto& candidate) { return candidate.own; });
   if (own != candidates.end()) std::rotate(own, own + 1, candidates.end());
@@ -189,7 +190,7 @@ std::optional<Phrase> TermExpansion::BestSplit(NodeNumber number) {
   for (size_t i = 0; i < candidates.size(); ++i) {
     const SplitCandidate& candidate = candidates[i];
     if (candidate.bound < std::max<uint64_t>(best_count, 1)) continue;
-    // More than all others have, or may have, is enough to know.
+    // It is enough to know that it has more than all others have, or may have.
     uint64_t others = best_count;
     for (size_t j = i + 1; j < candidates.size(); ++j)
       others = std::max(others, candidates[j].bound);

@@ -13,7 +13,7 @@ namespace gannet::search {
 Sources CostPlan::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
   const CostRule& cost_rule = *rules_[rule]->cost();
   Sources sources;
-  DocSet any;  // documents of a path, where there are several
+  DocSet any;  // the documents of all paths, if there are several
   const auto add_apart = [&](OnePath& one) {
     for (OnePath& group : GroupByPhrases(one, cost_rule, any))
       AddSources(std::move(group), cost_rule, max, bucket.two_phase, sources);
@@ -24,7 +24,7 @@ Sources CostPlan::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
     bucket.documents = std::move(one.documents);
   } else if (bucket.documents.size() >= LargeBucketMin()) {
     std::vector<OnePath> ones;
-    DocSet several;  // documents of more than one
+    DocSet several;  // documents of more than one path
     for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
       DocSet documents =
           DocumentsAlong(context_.query.documents, bucket.paths[p], bucket.documents);
@@ -72,7 +72,7 @@ void CostPlan::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources&
     scan_->AddSources(cost_rule, bucket.paths, numbers, max, documents, sources);
   };
   if (!scan_ || !scan_->Tells(cost_rule, bucket.paths, bucket.documents)) {
-    std::vector<const CostRule*> rules;  // this one and those behind
+    std::vector<const CostRule*> rules;  // this rule and later ones
     for (size_t r = rule; r < rules_.size(); ++r) {
       if (const CostRule* cost = rules_[r]->cost()) rules.push_back(cost);
     }
@@ -103,7 +103,7 @@ std::unique_ptr<CostSource> CostPlan::CheapestOf(std::vector<OnePath> shared, co
     for (OnePath& group : GroupByPhrases(one, rule, any)) groups.push_back(std::move(group));
     documents -= one.documents;
   }
-  // Lists are asked for each part.
+  // Each group takes lists of its own.
   if (documents.empty() || documents.size() < LargeBucketMin() * groups.size() / 4) return nullptr;
   Sources sources;
   for (OnePath& group : groups) {
@@ -120,7 +120,7 @@ std::vector<OnePath> CostPlan::GroupByPhrases(OnePath& one, const CostRule& rule
   const auto take_all = [&] {
     groups.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
   };
-  // A constant cost needs neither lists nor reading.
+  // A constant cost takes neither lists nor reading.
   const bool asks =
       one.documents.size() >= rule.PostingsMin() && HasPostings(context_.query.expansion, one.path);
   if (one.documents.empty() || (!asks && !rule.ConstantCost(context_, one.path))) return groups;
@@ -152,7 +152,7 @@ std::vector<OnePath> CostPlan::GroupByPhrases(OnePath& one, const CostRule& rule
       }
     });
   }
-  // What is left of the first group may be few.
+  // Few documents may be left in the first group.
   if (groups[0].documents.size() < rule.PostingsMin())
     one.documents |= std::exchange(groups[0].documents, DocSet());
   std::erase_if(groups, [](const OnePath& group) { return group.documents.empty(); });

@@ -8,26 +8,27 @@
 namespace gannet::search {
 namespace {
 
-// Gives roles to what a scan looks for in one segment, and adds it to the masks.
+// Assigns roles to the words and phrases that a scan looks for in one segment, and adds them to the
+// masks.
 class SegmentRoles {
  public:
   SegmentRoles(const QueryEvaluator& query, size_t segment, WordMasks& masks)
       : query_(query), segment_(segment), masks_(masks) {}
 
-  // Where the words of the phrase must stand.
+  // The positions that the words of the phrase must have.
   ScannedPhrase OfPhrase(const Phrase& phrase);
-  // What may stand for a step that is no phrase of the query.
-  // typed    the word as typed is asked for
+  // Adds the words that stand for a step which is not a phrase of the query.
+  // typed    whether the word as typed is needed separately
   void AddWords(ScannedStep& scanned, bool typed);
-  // How a document matches such a step.
+  // Adds the roles by which a document matches such a step.
   // REQUIRES: AddWords
   void AddMatching(ScannedStep& scanned);
 
  private:
-  // Of a word that is looked at by itself: one role, whatever looks at it. kNoRole: the segment
-  // does not have the word.
+  // The role of a single word, shared by all its uses. kNoRole: the segment does not contain the
+  // word.
   Role OfWord(WordNumber word);
-  // Of the words that for_each(sink) gives to sink(Ordinal begin, Ordinal end).
+  // The role of the words that for_each(sink) passes to sink(Ordinal begin, Ordinal end).
   template <typename ForEach>
   Role OfRanges(ForEach&& for_each) {
     for_each([&](Ordinal begin, Ordinal end) { masks_.AddRange(count_, begin, end); });
@@ -37,8 +38,8 @@ class SegmentRoles {
   const QueryEvaluator& query_;
   size_t segment_;
   WordMasks& masks_;
-  Role count_ = 0;                               // roles so far
-  std::vector<std::pair<Ordinal, Role>> words_;  // that are looked at by themselves
+  Role count_ = 0;                               // number of roles so far
+  std::vector<std::pair<Ordinal, Role>> words_;  // words with a role of their own
 };
 
 Role SegmentRoles::OfWord(WordNumber word) {
@@ -82,7 +83,7 @@ void SegmentRoles::AddWords(ScannedStep& scanned, bool typed) {
     count += end - begin;
     only = begin;
   });
-  // One word shares its role with whatever else looks at it.
+  // A single word shares its role with its other uses.
   if (count == 1 && own != kNoWord && query_.words.OrdinalOf(own, segment_) == only) {
     scanned.words = OfWord(own);
   } else if (count > 0) {
@@ -112,7 +113,7 @@ void SegmentRoles::AddMatching(ScannedStep& scanned) {
         query_.expansion.ForEachRange(scanned.expansions->classes[c], segment_, sink);
     });
   };
-  const int strict = ngram ? 0 : 1;  // the first class of which only fields that take typos count
+  const int strict = ngram ? 0 : 1;  // the first class that counts only in fields that allow typos
   scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
   scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
 }
@@ -181,7 +182,7 @@ void ForwardScan::Run(const DocSet& documents) {
   rows_.clear();
   rows_.reserve(documents.size());
   const auto by_docid = [](const Row& a, const Row& b) { return a.docid < b.docid; };
-  std::vector<size_t> runs{0};  // ascending docids between one and the next
+  std::vector<size_t> runs{0};  // boundaries of runs of ascending docids
   const auto read = [&](const DocumentBatch& batch, std::vector<uint16_t>& cells) {
     RunSegment(batch.segment, batch.documents, cells);
   };
@@ -279,7 +280,7 @@ void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
 void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
                              std::vector<uint16_t>& cells) const {
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
-  // Of each step its words, the word as typed, two ways to match; and words of phrases.
+  // For each step: its words, the word as typed, two kinds of matches; plus the words of phrases.
   size_t roles_max = steps_.size() * 4;
   for (const Step& step : steps_) {
     for (const Expansions& expansions : context_.query.expansion.Of(step.node).classes) {
@@ -290,8 +291,8 @@ void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
   std::vector<ScannedStep> steps = StepsIn(segment, masks);
   ScannedDocument document(context_.snapshot, context_.query.scope, masks, steps.size());
   const size_t width = row_cells(), costs_at = 2 + match_cells();
-  // Of each link the first one with the same step: what does not depend on the step before is told
-  // once.
+  // For each link the first one with the same step: costs that do not depend on the previous step
+  // are computed once.
   std::vector<size_t> firsts(links_.size());
   for (size_t l = 0; l < links_.size(); ++l) {
     firsts[l] = static_cast<size_t>(
@@ -405,8 +406,8 @@ void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& path
       best = cost;
       taken = p;
     }
-    // A document matches some path while docsets and records agree; it is placed last rather than
-    // lost.
+    // Every document matches some path if docsets and records agree. If they do not, rank it last
+    // instead of losing it.
     Group& group = groups[taken][std::min(best, max)];
     group.documents.push_back(row.docid);
     if (!rule.NarrowsToTyped()) {

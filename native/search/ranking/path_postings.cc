@@ -28,7 +28,7 @@ DocSet PathPostings::InLists(size_t i, const segment::WordLists& lists, const Do
     ForEachRange(i, End::kFirstReal, s, sink_range);
     ForEachHeld(i, End::kFirstReal, s, sink_range);
   };
-  // What stands for the step is known from here on, so that several threads may ask.
+  // The expansions of the step are looked up before this point, so several threads may read them.
   uint64_t to_join = 0;
   const auto& segments = query_.snapshot.segments;
   for (size_t s = 0; s < segments.size(); ++s) {
@@ -52,7 +52,7 @@ DocSet PathPostings::OfSum(uint32_t cost, const DocSet& within, const OfStep& of
       if (left == 0) found |= documents;
       return;
     }
-    // Where a step has a cheaper place, that is what it costs.
+    // If a step can cost less, it does.
     for (uint32_t own = 0; own <= left && !documents.empty(); ++own) {
       DocSet here = of_step(at, own, documents);
       if (here.empty()) continue;

@@ -7,21 +7,21 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint32_t kStays = ~uint32_t{0};  // of a slot that is never left out
+constexpr uint32_t kStays = ~uint32_t{0};  // for a slot that is never left out
 
-// Walks the query from the left: at each slot the nodes that begin there, the nearer end first,
-// then leaving the slot out. A slot that is left out takes with it what comes later in the query
-// and goes before it. What comes earlier in the query stays, also where it goes before it: a path
-// is built from the left, and nobody looks back.
+// Walks the query from the left. At each slot it tries the nodes that begin there, shortest first,
+// then leaving the slot out. A slot that is left out takes with it the slots later in the query
+// that are removed before it. Slots earlier in the query stay, even if they are removed before it:
+// a path is built from the left and never revised.
 struct PathMaker {
   const Graph& graph;
-  const std::vector<uint32_t>&
-      goes;  // by slot, when it may be left out: its group in the order of removal, or kStays
+  // By slot: its group in the order of removal, or kStays.
+  const std::vector<uint32_t>& goes;
   std::vector<std::vector<Path>>& stages;
   Path path;
 
-  // Adds the paths that begin with `path`, which ends before `slot` and leaves `dropped` slots out.
-  // gone: greatest of `goes` among those that are left out.
+  // Adds the paths that begin with `path`, which ends before `slot` and leaves out `dropped` slots.
+  // gone: maximum of `goes` over the omitted slots.
   void Add(uint32_t slot, uint32_t gone, size_t dropped);
 };
 
@@ -32,7 +32,7 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
   }
   const auto& nodes = graph.nodes();
   for (uint32_t slots = 1; slots <= kNgramSlotsMax && slot + slots <= goes.size(); ++slots) {
-    // A node goes with the last of its slots.
+    // A node is removed with the last of its slots.
     if (*std::max_element(&goes[slot], &goes[slot] + slots) < gone) continue;
     for (NodeNumber n = 0; n < nodes.size(); ++n) {
       if (nodes[n].first_slot != slot || nodes[n].slots() != slots) continue;
@@ -44,8 +44,8 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
   if (goes[slot] != kStays) Add(slot + 1, std::max(gone, goes[slot]), dropped + 1);
 }
 
-// Most frequent first; a slot without documents counts as infinitely frequent; equals go together.
-// Only the fields that are searched count.
+// Most frequent first; a slot without documents counts as infinitely frequent; equally frequent
+// slots are removed together. Counts only the fields that are searched.
 std::vector<std::vector<uint32_t>> ByFrequency(NodeDocuments& node_documents,
                                                const std::vector<uint32_t>& slots) {
   const auto& nodes = node_documents.graph().nodes();
@@ -82,7 +82,7 @@ PathStages MakeStages(NodeDocuments& node_documents, const ParsedQuery& query,
   } else if (strategy == MatchingStrategy::kFrequency) {
     groups = ByFrequency(node_documents, plain);
   }
-  // Without a phrase the last group stays.
+  // Without a phrase the last group is never removed.
   if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
   std::vector<uint32_t> goes(all.size(), kStays);
   uint32_t removable = 0;
@@ -98,7 +98,7 @@ PathStages MakeStages(NodeDocuments& node_documents, const ParsedQuery& query,
 }
 
 DocSet PathDocuments(NodeDocuments& node_documents, const Path& path, const DocSet* within) {
-  // The rarest step first: the others are looked for in its documents.
+  // Start with the rarest step, and look for the others in its documents.
   std::vector<std::pair<uint64_t, const Step*>> steps;
   for (const Step& step : path)
     steps.emplace_back(node_documents.Frequency(step.node, step.typos), &step);
@@ -128,7 +128,7 @@ DocSet DocumentsAlong(NodeDocuments& node_documents, const Path& path, DocSet do
 
 DocSet StagesDocuments(NodeDocuments& node_documents, const PathStages& stages,
                        const DocSet* allowed) {
-  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those
+  // A path that has all the nodes of a shorter path adds no documents to it. Most paths have those
   // of the shortest.
   static_assert(kTermsMax * kNgramSlotsMax <= 32);
   std::vector<uint32_t> shorter;  // nodes as bits

@@ -33,8 +33,7 @@ DocSet Ranker::Universe(const DocSet* allowed) {
 
 uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
   if (phrase_) return std::min(phrase_->Count(most), most);
-  // Documents without a typo that match one of the shortest ways to read the query are often
-  // enough.
+  // Documents without typos that match one of the shortest paths are often enough.
   const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(),
                                   [](const auto& paths) { return !paths.empty(); });
   if (stage != stages_.paths.rend()) {
@@ -64,7 +63,7 @@ void Ranker::RunAllowed(const DocSet* allowed) {
 void Ranker::Run(DocSet universe) {
   Bucket bucket;
   bucket.documents = std::move(universe);
-  // Without the rule `words` no path is dropped before the first rule.
+  // Without the rule `words`, no path is dropped before the first rule.
   if (query_ != nullptr) bucket.paths = stages_.paths[0];
   Refine(std::move(bucket), 0, nullptr);
 }
@@ -81,11 +80,10 @@ const Detail* Ranker::AddSkipped(const Detail* previous) {
 bool Ranker::Full(const Detail* detail) const {
   if (seen_ < options_.end) return false;
   if (!options_.exhaustive) return true;
-  // What distinct throws out behind the page is told by the order of the documents, so all are
-  // placed.
+  // Which documents distinct drops after the page depends on their order, so all are ranked.
   if (distinct_ != nullptr) return !options_.threshold && distinct_count_ >= options_.enough;
   if (!options_.threshold) return false;
-  // What a rule remembers of later documents is known only when these are placed.
+  // A rule remembers later documents only once these are ranked.
   return remembering_ == 0 && ScoreAtLeast(detail) >= *options_.threshold;
 }
 
@@ -126,11 +124,11 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const bool plain = distinct_ == nullptr && !options_.threshold;
   const bool remembers = rule < remembering_;
   if (plain && !remembers && bucket.two_phase == nullptr && seen_ + size <= options_.offset) {
-    seen_ += size;  // wholly before the page
+    seen_ += size;  // the whole bucket is before the page
     passed_.push_back(std::move(bucket.documents));
     return;
   }
-  // So few are read as quickly as ordered; and so are all once many were read in vain.
+  // A small bucket is read as fast as ordered; so are all buckets once many were read in vain.
   if (bucket.two_phase != nullptr && (size <= LargeBucketMin() || bucket.two_phase->in_vain())) {
     bucket.documents = std::exchange(bucket.two_phase, nullptr)->Verify(bucket.documents);
     return Refine(std::move(bucket), rule, detail);
@@ -145,8 +143,8 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
 }
 
 bool Ranker::MayStop(const Bucket& bucket, uint64_t size) const {
-  // Fewer are split in a few milliseconds. What is asked of a bucket whose documents are not
-  // verified, or remembered, must be complete.
+  // Smaller buckets are split in a few milliseconds. A bucket that has unverified documents, or
+  // that rules remember, must be ranked completely.
   constexpr uint64_t kLong = 4096;
   return size >= kLong && options_.deadline != nullptr && query_ != nullptr &&
          bucket.two_phase == nullptr && remembering_ == 0 &&
@@ -157,7 +155,7 @@ void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
   Bucket rest{DocSet(bucket.documents), {}};
   const size_t hits = hits_.size(), passed = passed_.size();
   if (RunUntil(options_.deadline->at(), [&] { Split(std::move(bucket), rule, detail); })) return;
-  costs_->Forget();  // may have read some documents only
+  costs_->Forget();  // it may have read only some documents
   for (size_t i = hits; i < hits_.size(); ++i) rest.documents.Remove(hits_[i].docid);
   for (size_t i = passed; i < passed_.size(); ++i) rest.documents -= passed_[i];
   if (!excluded_.empty()) rest.documents -= excluded_;
@@ -208,7 +206,7 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     steps.Step(64);
     if (!GoesOn(detail)) return false;
     if (excluded_.Contains(docid)) return true;
-    // An exhaustive search goes on behind the page.
+    // An exhaustive search continues after the page.
     if (seen_ < options_.end) {
       if (seen_ >= options_.offset) hits_.push_back({docid, detail});
       ++seen_;

@@ -9,7 +9,7 @@
 namespace gannet::search {
 
 int CompareNumbers(double a, double b) {
-  // One step of a double at 1.0: products of the same ranks in another order may differ by so much.
+  // One ulp at 1.0: products of the same ranks in another order may differ by this much.
   if (std::fabs(a - b) <= std::numeric_limits<double>::epsilon()) return 0;
   return a > b ? -1 : 1;
 }

@@ -44,13 +44,13 @@ Rules RulesFor(const RuleInputs& inputs) {
     if (declaration->sorts) {
       declaration->add(asked, inputs, rules);
     } else if (inputs.by_vectors) {
-      // Behind a sort a second relevancy rule ends what is compared.
+      // Comparison ends at a second relevancy rule after a sort.
       if (inputs.compared && !rules.empty() && !near(rules.back()) &&
           std::any_of(rules.begin(), rules.end(), near))
         break;
       kVectorRule.add(asked, inputs, rules);
     } else if (inputs.terms > 0) {
-      // It finds the documents that the others rank.
+      // The rule words finds the documents that the others rank.
       kWordsRule.add(asked, inputs, rules);
       declaration->add(asked, inputs, rules);
     }

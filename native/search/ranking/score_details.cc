@@ -40,7 +40,7 @@ double ScoreOf(const Detail* detail) {
   return rank / max;
 }
 
-// A rule says rank 0 or more, which leaves of a rank what is below it.
+// Later rules divide the range from rank - 1 to rank, and may say rank 0.
 double ScoreAtLeast(const Detail* detail) {
   if (const Detail* near = VectorOf(detail)) return SimilarityOf(*near);
   const auto [rank, max] = RankOf(detail);

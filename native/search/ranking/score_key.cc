@@ -7,7 +7,7 @@
 namespace gannet::search {
 namespace {
 
-// Below 0: the longer list a comes first.
+// Negative: a is longer and comes first.
 int CompareLengths(const ScoreKey& a, const ScoreKey& b) {
   if (a.parts.size() == b.parts.size()) return 0;
   return a.parts.size() > b.parts.size() ? -1 : 1;
@@ -19,7 +19,7 @@ ScoreKey ScoreKey::Of(const Detail* detail, double weight) {
   ScoreKey list;
   list.global = ScoreOf(detail) * weight;
   double rank = 1, max = 1;
-  bool open = false;  // the last part still takes ranks
+  bool open = false;  // whether the last part can still be extended by ranks
   for (const Detail* entry : ChainOf(detail)) {
     if (const auto own = entry->rule->PartOf(*entry, weight)) {
       list.parts.push_back(*own);

@@ -16,18 +16,19 @@ namespace {
 using segment::ColumnReader;
 using segment::ValueOrdinal;
 
-// Documents whose distance differs by at most this from the first of a bucket belong to it.
+// Documents at most this much farther than the first of a bucket belong to it.
 constexpr double kSamePlaceMetres = 1;
 constexpr uint32_t kSamePlaceDocumentsMax = 1000;
-// What it costs to sort the wanted documents by their own values: nanoseconds for each of them,
-// where they lie close together and where they do not. When as much has been spent on values that
-// have none of them, this is done instead.
+// Nanoseconds to sort the wanted documents by their own values: a constant, and per document if
+// they are close together or scattered. After spending as much on values without wanted documents,
+// the segment changes to sorting.
 constexpr int64_t kFreeNs = 5000;
 constexpr int64_t kNsPerCloseDocument = 10;
 constexpr int64_t kNsPerDistantDocument = 25;
-constexpr uint64_t kCloseShare = 20;  // one document in so many
+// Documents are close together if at least one in this many is wanted.
+constexpr uint64_t kCloseShare = 20;
 
-// Rank of a value in the order of a criterion; its own inverse.
+// The rank of a value in the order of a criterion; its own inverse.
 uint32_t RankOf(const ColumnReader& column, bool ascending, ValueOrdinal value) {
   if (ascending) return value;
   const uint32_t numbers = column.number_count();
@@ -171,10 +172,10 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
   return criteria;
 }
 
-// The wanted documents of one segment, bucket by bucket.
+// Returns the wanted documents of one segment, bucket by bucket.
 //
-// First the values are walked in order, each joined with the wanted documents. When too many have
-// none, the wanted documents are put in a heap by the rank of their value, and taken from there.
+// First it walks the values in order and intersects each with the wanted documents. If too many
+// values have none, it puts the wanted documents into a heap by the rank of their value.
 class SortedBuckets::Segment {
  public:
   Segment(const index::SegmentView& view, const ColumnReader* column, bool ascending,
@@ -191,7 +192,7 @@ class SortedBuckets::Segment {
   const ColumnReader& column() const { return *column_; }
   ValueOrdinal value() const { return RankOf(*column_, ascending_, rank_); }
 
-  // Moves the bucket out and finds the next one.
+  // Moves the current bucket out and finds the next one.
   void Take(DocSet& out) {
     if (out.empty()) {
       out = std::move(bucket_);
@@ -234,7 +235,7 @@ class SortedBuckets::Segment {
         ++rank_;
         continue;
       }
-      // A document with several values stands at the first of them only.
+      // A document with several values is in the bucket of the first only.
       if (!column_->single_valued()) {
         if (!copied_) {
           unvalued_base_ = documents_;
@@ -246,8 +247,8 @@ class SortedBuckets::Segment {
     }
   }
 
-  // Goes past a whole union of values that begins here and has no wanted document. False: there is
-  // none.
+  // Skips a whole union of values that begins here and has no wanted document. Returns false if
+  // there is none.
   bool SkipUnion() {
     const uint32_t numbers = column_->number_count(), values = column_->value_count();
     if (ascending_) {
@@ -255,7 +256,7 @@ class SortedBuckets::Segment {
       if (skipped) Spend(size_);
       return skipped;
     }
-    // The numbers come first, from the last to the first, then the strings likewise.
+    // Numbers come first, from last to first, then strings in the same order.
     const bool strings = rank_ >= numbers;
     ValueOrdinal next = value() + 1;
     const ValueOrdinal before = next;
@@ -297,14 +298,15 @@ class SortedBuckets::Segment {
   const index::SegmentView& view_;
   const ColumnReader* column_;  // null: no document has a value
   bool ascending_;
-  DocSet documents_;  // wanted; of a column with several values per document, those not given yet
-  DocSet unvalued_base_;  // then: all wanted
+  // Wanted documents; if the column has several values per document, those not returned yet.
+  DocSet documents_;
+  DocSet unvalued_base_;  // in that case all wanted documents
   bool copied_ = false;
-  uint64_t size_ = 0;  // of documents_ at first
+  uint64_t size_ = 0;  // initial size of documents_
   int64_t ns_left_ = 0;
   bool by_document_ = false;
   std::vector<uint64_t> heap_;  // rank << 32 | docid, smallest on top
-  uint32_t rank_ = 0;           // of bucket_'s value
+  uint32_t rank_ = 0;           // rank of the value of bucket_
   StopCounter steps_;
   DocSet bucket_;  // empty: no document with a value is left
 };

@@ -1,5 +1,5 @@
-// The driver of cost rules: documents of a bucket by cost, cheapest first, each cost handed to the
-// next rule before the next is asked for. Where costs come from: cost_plan.h.
+// Runs cost rules: splits a bucket by cost, cheapest first, and passes each cost to the next rule
+// before requesting the next one. cost_plan.h chooses the sources of the costs.
 #include <algorithm>
 #include <utility>
 
@@ -11,10 +11,10 @@ namespace gannet::search {
 
 namespace {
 
-// Verifies documents of a cost bucket until one is known to take its path, for a bucket with
-// several paths: a path counts for the rules that follow only if some document takes it. Leaves no
-// document if none does.
-// two_phase    of the bucket that is split
+// Verifies documents of a cost bucket until one is known to take its path, if the bucket has
+// several paths: a path counts for later rules only if some document takes it. Removes all
+// documents if none does.
+// two_phase    that of the bucket that is split
 void KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, TwoPhase* two_phase,
                  CostBucket& cost_bucket) {
   if (two_phase != nullptr) two_phase->DropUnverified(cost_bucket.verified);

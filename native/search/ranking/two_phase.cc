@@ -5,7 +5,7 @@
 namespace gannet::search {
 namespace {
 
-// The first `count` of them.
+// The first `count` documents.
 DocSet First(const DocSet& documents, uint64_t count) {
   return documents.size() <= count
              ? documents
@@ -27,11 +27,11 @@ DocSet TwoPhase::Verify(const DocSet& documents) {
 }
 
 void TwoPhase::VerifyIfScarce(uint64_t wanted) {
-  // The first documents stand for the others: as many are read as all before, until some were found
-  // or enough was read.
+  // The first documents are a sample: each step reads as many as all before, until some are found
+  // or enough are read.
   constexpr uint64_t kFound = 4, kShare = 16;
   const uint64_t read_min = std::max(LargeBucketMin() / 16, uint64_t{1});
-  // Of more than four times as many as are wanted most need not be read.
+  // If there are more than four times as many as wanted, most need not be read.
   const uint64_t scarce = LargeBucketMin() / 256 * wanted;
   const uint64_t all = approximate_.size(), verified = verified_.size();
   if (verified >= wanted || all > 32 * LargeBucketMin()) return;
@@ -45,7 +45,7 @@ void TwoPhase::VerifyIfScarce(uint64_t wanted) {
 }
 
 uint64_t TwoPhase::Count(uint64_t enough) {
-  // Each step reads as many as all before, and no fewer than are missing.
+  // Each step reads as many as all before, and at least as many as are missing.
   constexpr uint64_t kReadMin = 256;
   uint64_t read = 0;
   while (verified_.size() < enough && !approximate_.empty()) {
@@ -57,7 +57,7 @@ uint64_t TwoPhase::Count(uint64_t enough) {
 }
 
 void TwoPhase::DropUnverified(DocSet& documents) {
-  // Each step reads as many as all before.
+  // Each step reads as many as all steps before.
   constexpr uint64_t kReadMin = 64;
   if (documents.Intersects(verified_)) return;
   for (uint64_t count = kReadMin; !documents.empty(); count *= 2) {

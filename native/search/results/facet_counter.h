@@ -83,7 +83,7 @@ class SegmentCounter {
   // values.
   int64_t ns_left_ = 0, ns_per_union_ = 0;
   bool of_others_ = false;  // kDense: dense_ counts the documents that are not candidates
-  // By value; in columns with one value per document by its code, which is the value plus 1.
+  // dense_[value + 1] counts documents with the value; dense_[0] is not used.
   std::vector<uint32_t> dense_;
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
   StopCounter steps_;

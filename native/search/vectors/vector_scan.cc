@@ -20,16 +20,16 @@ using segment::EmbedderReader;
 namespace {
 
 constexpr size_t kPartDocuments = 8192;
-// From how many documents on others are asked to help.
+// The number of documents from which other threads help.
 constexpr size_t kSharedDocumentsMin = 2 * kPartDocuments;
-// Rows that a walk of a graph keeps for each document that is wanted.
+// The number of rows that a walk of a graph keeps for each document wanted.
 constexpr size_t kKeptPerWanted = 32;
-// A walk is in vain once it has passed so many times the rows that the share of candidates lets
-// expect.
+// A walk is in vain once it has passed this many times the number of rows expected from the share
+// of candidates.
 constexpr size_t kVainTimes = 3;
 constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
 
-// The greatest `count` of the numbers given, of which the smallest is asked for.
+// The `count` largest of the numbers given; only the smallest of these can be read.
 class Greatest {
  public:
   explicit Greatest(size_t count) : count_(count) {}
@@ -44,7 +44,7 @@ class Greatest {
       std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
     }
   }
-  // -1: there are not so many yet.
+  // -1: fewer than `count` numbers so far.
   float smallest() const { return heap_.size() < count_ ? -1 : heap_.front(); }
 
  private:
@@ -58,7 +58,7 @@ void RaiseTo(std::atomic<float>& floor, float value) {
   }
 }
 
-// Never decreases with the cosine, so bounds of one are bounds of the other.
+// Monotonic in the cosine, so bounds of the cosine are bounds of the similarity.
 float Similarity(double cosine) {
   return std::clamp(static_cast<float>((1 + cosine) / 2), 0.0f, 1.0f);
 }
@@ -80,8 +80,8 @@ struct VectorScan::Target {
 // Documents of one segment that are scanned together.
 struct VectorScan::Batch {
   const EmbedderReader* reader;
-  uint32_t begin, end;  // local docids; where there are `local docids`, indexes into these
-  size_t before = 0;    // documents of earlier batches
+  uint32_t begin, end;  // local docids; if `local_docids` is set, indexes into it
+  size_t before = 0;    // number of documents of earlier batches
   std::shared_ptr<const std::vector<uint32_t>> local_docids = nullptr;  // null: all
 };
 
@@ -120,7 +120,7 @@ float VectorScan::Score(float similarity) const {
   return similarity <= 0 ? kSmallestSimilarity : std::min(similarity, 1.0f);
 }
 
-// Those that an embedding is compared with, which is the n-th of its document.
+// The targets that an embedding is compared with. n: its index in its document.
 std::span<const VectorScan::Target> VectorScan::TargetsOf(size_t n) const {
   if (!options_.paired) return targets_;
   return n < targets_.size() ? std::span(targets_).subspan(n, 1) : std::span<const Target>();
@@ -139,7 +139,7 @@ DocSet VectorScan::Embedded(const DocSet& candidates) const {
 
 bool VectorScan::Stops(bool timed) const {
   if (!options_.deadline) return false;
-  Deadline deadline = *options_.deadline;  // of this thread alone
+  Deadline deadline = *options_.deadline;  // a copy for this thread
   return timed ? deadline.Passed() : deadline.Cancelled();
 }
 
@@ -163,16 +163,16 @@ std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& read
       found.push_back(static_cast<uint32_t>(local));
   };
   for (size_t t = 0; t < targets_.size(); ++t) {
-    if (targets_[t].scale.scale == 0) return std::nullopt;  // all are equally near
+    if (targets_[t].scale.scale == 0) return std::nullopt;  // all documents are equally near
     if (t > 0 && Stops(true)) break;
-    // Whether a row is number t of its document.
+    // Whether a row is embedding number t of its document.
     const auto paired = [&](uint32_t row) {
       return row >= t && docids[row - t] == docids[row] &&
              (row == t || docids[row - t - 1] != docids[row]);
     };
     size_t passed = 0;
     bool vain = false;
-    // Once a walk is in vain it takes what it meets, so that it ends.
+    // Once a walk is in vain, it accepts every row so that it ends.
     const auto accepts = [&](uint32_t row) {
       if (vain || ((every_document || wanted->Contains(docids[row])) && (every_row || paired(row))))
         return true;
@@ -197,9 +197,9 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
                                                      size_t nearest) const {
   struct Part {
     const EmbedderReader* reader;
-    const vector::Graph* graph;  // null: all is scanned
-    bool all;                    // of its documents
-    DocSet documents;            // unless all
+    const vector::Graph* graph;  // null: scan all documents
+    bool all;                    // whether all documents of the segment are wanted
+    DocSet documents;            // used unless all
     std::shared_ptr<const std::vector<uint32_t>> local_docids;
   };
   std::vector<Part> parts;
@@ -311,7 +311,7 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
     for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
       const vector::ByteScale scale = found.scales[r];
       for (const Target& target : TargetsOf(r)) {
-        if (scale.scale == 0 || target.scale.scale == 0) {  // one of them may have no length
+        if (scale.scale == 0 || target.scale.scale == 0) {  // one of the vectors may have length 0
           lower = upper = 1;
           continue;
         }
@@ -374,7 +374,7 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
       batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   count = std::min(count, std::max<size_t>(documents, 1));
 
-  std::atomic<float> floor{-1};  // so near are `count` documents for certain
+  std::atomic<float> floor{-1};  // at least `count` documents are certainly this near
   std::vector<std::vector<Bounds>> found(batches.size());
   const auto scan = [&](size_t p) {
     if (Stops(batches[p].before >= options_.untimed_documents)) return;
@@ -405,7 +405,7 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
                                  : Compare(*bounds.reader, bounds.local);
     nearest[i] = {bounds.reader->docids()[bounds.local], similarity};
   };
-  // By falling upper bounds, until none that is left can be as near as the last that is wanted.
+  // By decreasing upper bound, until none of the rest can be as near as the last one wanted.
   Greatest best(count);
   constexpr size_t kTogether = 1024;
   size_t done = 0;
