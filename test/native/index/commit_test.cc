@@ -1,4 +1,4 @@
-// Commits: all or nothing, whatever fails on the way.
+// Commits: all or nothing, whatever fails along the way.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ using indexing::RunSteps;
 using indexing::SettingsStep;
 using indexing::TestFolder;
 
-// Files cannot grow beyond a size while this lives.
+// Files cannot grow beyond a size while an object of this class lives.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -110,7 +110,7 @@ TEST_F(CommitTest, ABatchThatCannotWriteLeavesTheIndexAsItWas) {
   index_.reset();
   index_ = *Index::Open(folder_.path());
   indexing::ExpectIndexHolds(*index_, model_);
-  // The very same batch succeeds once there is room.
+  // The very same batch succeeds once there is space.
   ASSERT_TRUE(RunSteps(*index_, DocumentsStep(0), {payload}).ok());
   EXPECT_EQ(index_->snapshot()->documents.size(), 500u);
 }
@@ -153,7 +153,7 @@ TEST_F(CommitTest, FilesThatNoManifestNamesAreSwept) {
   const auto files = Files();
   const uint64_t last = std::stoull(*files.rbegin());
   index_.reset();
-  // What a job leaves behind that was killed: a complete segment and a part of one.
+  // Leftovers of a killed job: a complete segment and a part of one.
   std::filesystem::copy_file(folder_.path() + "/segments/" + std::to_string(last),
                              folder_.path() + "/segments/" + std::to_string(last + 7));
   std::ofstream(folder_.path() + "/segments/" + std::to_string(last + 8)) << "half";
@@ -178,7 +178,7 @@ TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesGo) {
   indexing::ExpectIndexHolds(*index_, model_);
 }
 
-// The job gives long settings as buffers.
+// The job passes long settings as buffers.
 std::string LongSettingsStep(const std::string& settings, const std::string& buffers) {
   return "{\"task\":1,\"kind\":\"settings\",\"settings\":" + settings + ",\"long\":" + buffers +
          "}";
@@ -240,8 +240,8 @@ TEST_F(CommitTest, TheStateSurvivesReopening) {
   EXPECT_EQ(after->fields->size(), before->fields->size());
 }
 
-// What is not named in the manifest is removed at the next start: one that cannot be read names
-// nothing.
+// The next start removes files that the manifest does not name. A manifest that cannot be read must
+// not count as one that names nothing.
 class LostManifestTest : public CommitTest {
  protected:
   std::set<std::string> SegmentFileNames() const {

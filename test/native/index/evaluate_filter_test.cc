@@ -14,9 +14,9 @@
 namespace gannet::index {
 namespace {
 
-// ---- Expressions of plain loops ----
+// ---- The filter as plain loops ----
 
-// A filter as its author means it; `Write` puts it into words.
+// A filter as a structure; `Write` turns it into an expression.
 struct Expression {
   enum class Kind : uint8_t { kAnd, kOr, kNot, kCondition, kRadius, kBox, kPolygon };
   Kind kind = Kind::kCondition;
@@ -26,7 +26,7 @@ struct Expression {
   std::vector<std::string> literals;
   std::vector<filter::GeoPoint> points;
   double metres = 0;
-  int sides = 0;  // 0: not said
+  int sides = 0;  // 0: not given
 };
 
 // Finite decimal numbers.
@@ -37,10 +37,10 @@ std::optional<double> NaiveNumber(const std::string& text) {
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-// There is one zero.
+// Zero and -0 are the same value.
 int Compare(double value, double literal) { return value < literal ? -1 : value > literal ? 1 : 0; }
 
-// Whether a document passes, by docs/behaviour/filters.md read literally; nullopt where rounding
+// Whether a document passes, by a literal reading of docs/behaviour/filters.md; nullopt if rounding
 // may decide.
 class NaiveFilter {
  public:
@@ -71,7 +71,7 @@ class NaiveFilter {
     }
     switch (expression.kind) {
       case Expression::Kind::kRadius:
-        // That its corners lie on the circle is shown elsewhere.
+        // Another test shows that its corners are on the circle.
         out.area = filter::NaiveShapeOf(
             filter::CircleShape(expression.points[0], expression.metres,
                                 expression.sides == 0 ? 125 : expression.sides));
@@ -148,7 +148,8 @@ class NaiveFilter {
     const auto any = [](const auto& list, auto&& test) {
       return std::any_of(list.begin(), list.end(), test);
     };
-    // One literal against the numbers and the strings: test(order of the value to the literal).
+    // Compares one literal with the numbers and the strings: test(order of the value relative to
+    // the literal).
     const auto compare = [&](size_t i, auto&& test) {
       return (node.numbers[i] &&
               any(values.numbers, [&](double v) { return test(Compare(v, *node.numbers[i])); })) ||
@@ -208,7 +209,7 @@ class RandomFilter {
 
   std::string Write(const Expression& expression) { return Write(expression, 0); }
 
-  // As JSON: one string, or arrays that say the outer AND and OR.
+  // As JSON: one string, or arrays for the outer AND and OR.
   std::string WriteJson(const Expression& expression) {
     std::string out;
     const auto quoted = [&](const Expression& part) { AppendJsonString(out, Write(part)); };
@@ -242,7 +243,7 @@ class RandomFilter {
     return list.begin()[random_.Below(list.size())];
   }
 
-  // ---- Making ----
+  // ---- Making expressions ----
 
   std::string Literal() {
     switch (random_.Below(8)) {
@@ -380,7 +381,7 @@ class RandomFilter {
     return out;
   }
 
-  // ---- Writing ----
+  // ---- Writing expressions ----
 
   std::string Space() { return Pick({" ", " ", " ", "\t", "  ", "\r\n"}); }
   std::string MaySpace() { return random_.Below(3) == 0 ? Space() : ""; }
@@ -561,7 +562,7 @@ class FilterRules : public testing::Test {
          {3, R"({"id":3})"}});
   }
 
-  // Docids that pass, or the code of the error.
+  // Docids that pass, or the error code.
   std::string Answer(const std::string& filter) {
     std::string json;
     AppendJsonString(json, filter);

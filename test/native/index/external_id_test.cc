@@ -24,7 +24,7 @@ TEST(ExternalIdKey, NumbersTakeTheBytesThatTheyNeed) {
 
 TEST(ExternalIdKey, OtherBytesAreNoKey) {
   using namespace std::string_literals;
-  // Too long, too short, a zero in front, a number written as text.
+  // Too long, too short, a leading zero, a number written as text.
   const std::string keys[] = {""s,
                               "\1"s,
                               "\0"s,

@@ -90,7 +90,7 @@ TEST(GeoOracle, FindsThePointsThatATestOfEachFinds) {
       const double metres = round % 10 == 1 ? 0 : std::pow(10.0, points.Fraction() * 8.4 - 1);
       index->FindInRadius(centre, metres, found);
       std::sort(found.begin(), found.end());
-      // Where rounding decides, the formula of the engine does.
+      // If rounding decides, use the formula of the engine.
       ASSERT_EQ(found, points.Passing([&](GeoPoint p) {
         return filter::NaiveWithin(centre, p, metres)
             .value_or(filter::HaversineMetres(centre, p) <= metres);
@@ -127,7 +127,7 @@ TEST(GeoIndex, RefusesBytesThatAreNotAnIndex) {
   }
   EXPECT_FALSE(GeoIndex::Open(bytes + "12345678", points.docids).ok());
   EXPECT_FALSE(GeoIndex::Open(bytes, std::span(points.docids).first(2999)).ok());
-  // Whatever a few wrong bytes do, nothing is read outside.
+  // Whatever a few wrong bytes do, nothing outside the bytes is read.
   for (int round = 0; round < 300; ++round) {
     std::string changed = bytes;
     for (int i = 0; i < 3; ++i)

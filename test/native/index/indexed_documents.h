@@ -1,5 +1,5 @@
-// An index on disk made of given documents, segment by segment, and the same documents in memory
-// for naive twins.
+// An index on disk made from given documents, segment by segment, and the same documents in memory
+// for reference models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class IndexedDocuments {
 
   using Embeddings = std::vector<std::vector<float>>;
 
-  // Writes one segment with these documents; what they replace is dead from then on. By ascending
+  // Writes one segment with these documents, which replace those with the same docids. By ascending
   // docid. embeddings: of some of them, for the first embedder of the settings.
   void Put(const std::map<DocId, std::string>& batch,
            const std::map<DocId, Embeddings>& embeddings = {}) {
@@ -65,7 +65,7 @@ class IndexedDocuments {
     auto builder = segment::SegmentBuilder::Create(index_->FilePath(number), shapes);
     ASSERT_TRUE(builder.ok());
     const auto lat = fields->Find("_geo.lat"), lng = fields->Find("_geo.lng");
-    // Points are stored in every second segment, and built on demand from the others.
+    // Every second segment stores its points; the others build them on demand.
     if (lat && lng && number % 2 == 0) (*builder)->columns().SetPointFields(*lat, *lng);
     index::Commit commit;
     std::vector<segment::RowField> row;
@@ -119,7 +119,7 @@ struct NaiveValues {
   bool exists = false, is_null = false, is_empty = false;
   std::vector<double> numbers;
   std::vector<std::string> strings;    // facet-normalised
-  std::vector<std::string> originals;  // of strings, one by one
+  std::vector<std::string> originals;  // of strings, index by index
 
   void Collect(const json::Value& value) {
     switch (value.kind()) {
@@ -137,7 +137,7 @@ struct NaiveValues {
   void Add(const std::string& text) {
     std::string form;
     text::NormalizeFacet(text, form);
-    // No more than so many bytes are kept, of whole characters.
+    // Only this many bytes are kept, of whole characters.
     if (form.size() > kFacetStringBytesMax) {
       size_t end = kFacetStringBytesMax;
       while ((static_cast<unsigned char>(form[end]) & 0xc0) == 0x80) --end;

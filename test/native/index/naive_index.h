@@ -1,4 +1,5 @@
-// The documents of an index as plain lists, read once, for twins that loop over all of them.
+// The documents of an index as plain lists, read once, for reference models that loop over all of
+// them.
 #pragma once
 
 #include <algorithm>

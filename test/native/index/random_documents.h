@@ -13,7 +13,7 @@ namespace gannet {
 inline constexpr const char* kRandomSettings =
     R"({"filterableAttributes":["mixed","number","tag","o","when","_geo","_geojson","never"],)"
     R"("sortableAttributes":["mixed","number","tag","o","when","_geo","never"]})";
-// Attributes with values below them.
+// Attributes with nested values.
 inline const std::vector<std::string> kRandomFields = {"mixed", "number", "tag",  "o.x",
                                                        "o.y",   "o",      "when", "never"};
 
@@ -24,7 +24,7 @@ class RandomDocuments {
   std::mt19937_64& random() { return random_; }
   uint64_t Below(uint64_t limit) { return random_() % limit; }
 
-  // Numbers that only just differ, or that a double cannot hold; strings that are equal but for
+  // Numbers that differ only slightly, or that a double cannot hold; strings that differ only in
   // case, accents or white space, or look like something else; strings that are too long to be kept
   // whole.
   std::string Scalar() {
@@ -100,7 +100,7 @@ class RandomDocuments {
     return "\"" + Long(Below(4)) + "\"";
   }
 
-  // Near the greatest length that is kept, with a character of two bytes across it.
+  // Near the greatest length that is kept, with a two-byte character across the limit.
   static std::string Long(uint64_t which) {
     return std::string(which % 2 == 0 ? 466 : 467, 'l') + "é" +
            (which < 2 ? "" : std::string(20, 'm'));
@@ -133,8 +133,8 @@ class RandomDocuments {
       const std::string inner = "{\"x\":" + Value() + ",\"y\":" + Scalar() + "}";
       out += ",\"o\":" + (Below(2) == 0 ? inner : "[" + inner + ",{\"x\":" + Scalar() + "}]");
     }
-    // The same name twice: a number beside what is nested, so that no string has two spellings in
-    // one document.
+    // The same name twice: a number next to the nested value, so that no string has two spellings
+    // in one document.
     if (Below(12) == 0) out += ",\"o.x\":" + (nested ? std::to_string(Below(20)) : Scalar());
     if (Below(3) == 0) {
       static const char* const kMonths[] = {"2023-12", "2024-01", "2024-02", "0999-12"};
@@ -190,7 +190,7 @@ class RandomDocuments {
     return "[" + std::to_string(degrees(180)) + "," + std::to_string(degrees(90)) + "]";
   }
 
-  // Several segments, with documents that are replaced by later ones or deleted.
+  // Several segments, with documents that later ones replace or delete.
   void Fill(IndexedDocuments& index, uint32_t documents) {
     numbers_ = documents;
     const auto segments = static_cast<uint32_t>(1 + Below(4));
@@ -228,7 +228,7 @@ class RandomDocuments {
     for (uint64_t i = 2 + Below(more + 1); i > 0; --i) out += "," + Place();
     return out + "," + (Below(2) == 0 ? first : Place()) + "]";
   }
-  // A rectangle around another.
+  // A rectangle with a rectangular hole.
   std::string PolygonWithHole() {
     const auto west = static_cast<int>(Below(8)), south = static_cast<int>(Below(8));
     const auto east = west + 3 + static_cast<int>(Below(8)),

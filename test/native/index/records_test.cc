@@ -1,4 +1,4 @@
-// Records: what one machine commits, another applies, and holds the same bytes then.
+// Records: what one machine commits, another applies, and then has the same bytes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ std::string BytesOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A log of one index that takes every record, and applies it where that is asked for.
+// A log of one index that accepts every record, and applies it when requested.
 class ListLog : public CommitLog {
  public:
   enum class Mode { kApply, kRefuse, kKeepWithoutApplying };
@@ -108,7 +108,7 @@ class RecordsTest : public ::testing::Test {
     for (const auto& [number, bytes] : record.files)
       std::ofstream(follower_->FilePath(number), std::ios::binary) << bytes;
   }
-  // Everything that the follower lacks, with a stop between any two steps.
+  // Applies everything that the follower lacks, with a stop between any two steps.
   void Follow(bool with_stops) {
     for (; applied_ < log_->records.size(); ++applied_) {
       const LoggedRecord& record = log_->records[applied_];
@@ -123,7 +123,7 @@ class RecordsTest : public ::testing::Test {
       ASSERT_TRUE(applied.ok()) << applied.status().message();
       ASSERT_TRUE(*applied);
       if (with_stops && Below(4) == 0) OpenFollower();
-      // Again, as after a stop before that was noted elsewhere.
+      // Applied again, as after a stop before the progress was saved elsewhere.
       const auto again = follower_->ApplyRecord(applied_ + 1, record.delta);
       ASSERT_TRUE(again.ok());
       ASSERT_FALSE(*again);
@@ -234,7 +234,7 @@ TEST_F(RecordsTest, ABatchThatBeganBeforeAnotherLeadersBatchIsCancelled) {
     return indexing::RunBatch(index, *indexing::BatchJob::Parse(job), payloads, {},
                               indexing::FilterByList, progress);
   };
-  // While the batch waits for its place in the log, a record of another leader is applied.
+  // While the batch waits for its position in the log, a record of another leader is applied.
   class LateLog : public CommitLog {
    public:
     std::function<void()> before;
@@ -276,7 +276,7 @@ TEST_F(RecordsTest, WhatIsDamagedIsRefusedAndChangesNothing) {
   const std::string& bytes = record.files[0].second;
   std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
   expect_refused(record.delta);
-  // Another file that is whole.
+  // Another file, which is valid in itself.
   const uint64_t other = leader_->snapshot()->segments.front()->files.base_file;
   std::ofstream(path, std::ios::binary) << BytesOf(leader_->FilePath(other));
   expect_refused(record.delta);
@@ -284,7 +284,8 @@ TEST_F(RecordsTest, WhatIsDamagedIsRefusedAndChangesNothing) {
   for (size_t end = 0; end < record.delta.size(); end += 1 + Below(40)) {
     if (end == 0) continue;
     const auto cut = std::string_view(record.delta).substr(0, end);
-    // A cut between two writes is not noticed here but by the checksum of the whole record.
+    // A delta cut between two writes is not detected here, only by the checksum of the whole
+    // record.
     size_t writes = 0;
     const NamedTable tables[] = {{"main", {}}, {"external_ids", {}}};
     const auto count = [&](const DeltaWrite&) { return ++writes, Status::Ok(); };

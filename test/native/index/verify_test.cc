@@ -1,5 +1,5 @@
-// Verifying an index: a sound one has no faults, and every damage is told by the name of what is
-// damaged.
+// Verifying an index: a valid one has no faults, and every damage is reported with the name of the
+// damaged structure.
 #include "index/verify.h"
 
 #include <gtest/gtest.h>
@@ -142,7 +142,8 @@ TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
   EXPECT_EQ(report.documents, 0u);
 }
 
-// Of a frequent word in two fields, the place of its longest list and the list of what that leaves.
+// For a frequent word in two fields: the index of its longest list, and the list of the other
+// documents.
 TEST_F(VerifyTest, ChecksWhatTheLongestListOfAFrequentWordLeaves) {
   std::string payload = "[";
   for (int i = 0; i < 1400; ++i) {
@@ -223,8 +224,9 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
   const std::string path = SegmentPath();
   const auto file = *segment::SegmentFile::Open(path);
   index_.reset();
-  // Where every bit counts a change is always seen, elsewhere (letters of words, words whose
-  // documents a union has anyway, numbers of fields, boxes of points, unused bits) often.
+  // In some sections every changed bit is detected, in the others most (letters of words, words
+  // whose documents are in a union anyway, numbers of fields, boxes of points and unused bits can
+  // change undetected).
   const std::pair<segment::SectionId, int> sections[] = {
       {segment::kRowDocids, 8},
       {segment::kRowOffsets, 8},
@@ -252,7 +254,8 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
       {VectorsSection(segment::VectorPart::kScales), 2}};
   for (const auto& [id, of_eight] : sections) {
     int seen = 0;
-    // What is seen often only is tried so often that chance cannot leave out half of it.
+    // Sections in which only some bits are detected get so many tries that chance cannot miss half
+    // of them.
     const int tries = of_eight == 8 ? 8 : 40, least = of_eight == 8 ? 8 : of_eight * tries / 8 / 2;
     for (int i = 0; i < tries; ++i) {
       std::string bytes(file->ReadAll(id));

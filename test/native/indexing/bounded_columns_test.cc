@@ -1,4 +1,4 @@
-// Columns collected in parts are, byte for byte, those collected at once.
+// Columns collected in parts equal, byte for byte, those collected at once.
 #include "indexing/bounded_columns.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr FieldId kField = 3, kOther = 5, kFieldEnd = 8;
 
-// A file with the columns of the documents: the field, and in every thousandth of them another one.
+// A file with the columns of the documents: the field, and in every thousandth document another
+// one.
 std::string FileOf(const std::vector<ColumnDocument>& documents, const std::string& folder,
                    uint64_t memory_bytes) {
   BoundedColumns columns(folder, memory_bytes);
@@ -63,7 +64,7 @@ TEST(BoundedColumns, AreThoseCollectedAtOnce) {
     const std::vector<ColumnDocument> documents = RandomColumnDocuments(shape, random);
     const std::string whole = FileOf(documents, folder, UINT64_MAX);
     ASSERT_TRUE(FileOf(documents, folder, 1 << 20) == whole);
-    // A part for every few documents.
+    // One part for every few documents.
     if (shape.documents <= 5'000) ASSERT_TRUE(FileOf(documents, folder, 1) == whole);
   }
   std::filesystem::remove_all(folder);

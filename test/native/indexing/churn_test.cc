@@ -1,4 +1,4 @@
-// An index does not grow with its history: its files depend on what it holds.
+// An index does not grow with its history: its files depend only on its content.
 #include <gtest/gtest.h>
 
 #include "index/verify.h"
@@ -9,8 +9,8 @@ namespace gannet::indexing {
 namespace {
 
 constexpr int kDocuments = 3000, kRounds = 20;
-// What merging may leave of dead documents: a fifth of each segment, and what overlaps between
-// segments.
+// Limit of the ratio that merging may leave: a fifth of each segment for dead documents, and what
+// overlaps between segments.
 constexpr double kRatioMax = 1.3;
 
 class Churn : public ::testing::Test {

@@ -15,7 +15,7 @@ namespace gannet::indexing {
 struct SpelledString {
   std::string normalised, spelling;
 };
-// What a document holds of the field.
+// The values of the field in a document.
 struct ColumnDocument {
   DocId docid = 0;
   uint32_t source = 0;
@@ -28,7 +28,7 @@ struct ColumnShape {
   uint32_t documents, sources, distinct, values_max;
   bool numbers, strings;
   uint32_t dead_of_ten;  // documents of ten that are dead
-  bool interleaved;      // documents of the sources, not one source behind the other
+  bool interleaved;  // the sources share ranges of docids; otherwise one source follows the other
 };
 
 inline std::vector<ColumnDocument> RandomColumnDocuments(const ColumnShape& shape,

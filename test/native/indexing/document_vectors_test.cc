@@ -1,6 +1,6 @@
-// The life of `_vectors` under any history of documents, settings and merges, against a map that
-// follows the tables of embedders.md 10 and 11 one by one; of one embedder the embeddings are made
-// of the documents' texts.
+// The life of `_vectors` under any history of documents, settings and merges, compared with a map
+// that follows the tables of embedders.md 10 and 11 one by one. The embeddings of one embedder are
+// made from the documents' texts.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,16 +27,16 @@ struct NaiveEmbedder {
 };
 using NaiveSettings = std::map<std::string, NaiveEmbedder>;
 
-// As a test sends it and as the model reads it.
+// A `_vectors` entry as a test sends it and as the model reads it.
 struct Sent {
   std::string json;
-  bool valid = true;   // in shape
+  bool valid = true;   // its shape is valid
   int dimensions = 0;  // of its embeddings; 0: none
   std::vector<std::vector<std::string>> rows;
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
 };
 
-// What is made of a text, and a number that stands for the text.
+// The embedding made from a text, and a number that identifies the text.
 std::vector<std::string> EmbeddingOf(const std::string& text) {
   return {text.substr(1), text == "t1" ? "-2" : "0.5", "-0.25"};
 }
@@ -47,11 +47,11 @@ uint64_t HashOf(const std::string& text) {
 struct NaiveEntry {
   std::vector<std::vector<std::string>> rows;
   bool regenerate = false;
-  std::optional<std::string> made_of;  // the text; nothing: they were given, or there are none
+  std::optional<std::string> made_of;  // the text; none: embeddings were given, or there are none
 };
-// What becomes of an entry while a batch runs.
+// The state of an entry while a batch runs.
 struct NaiveMaking {
-  bool make = false;   // of the text, unless it is the one that the present embeddings are of
+  bool make = false;   // from the text, unless the present embeddings are from the same text
   bool always = true;  // whatever the text was
 };
 struct NaiveDocument {
@@ -72,7 +72,7 @@ std::string RowsText(const std::vector<Row>& rows) {
   return out + "]";
 }
 
-// As an answer shows them: of bits only the signs, and every number as a fraction.
+// Embeddings as a response shows them: for bits only the signs, and every number with a fraction.
 std::vector<Row> ShownRows(std::vector<Row> rows, bool bits) {
   for (Row& row : rows) {
     for (std::string& number : row) {
@@ -144,7 +144,7 @@ Sent RandomSent(Random& random, int dimensions) {
   return sent;
 }
 
-// How a name that is no embedder is shown.
+// How a name that is not an embedder is shown.
 std::string KeptText(const Sent& sent) {
   if (!sent.object) return sent.removed ? "[]" : sent.json;
   const size_t at = sent.json.find("\"embeddings\": ");
@@ -165,9 +165,9 @@ class Naive {
   NaiveSettings settings;
   std::map<std::string, NaiveDocument> documents;
 
-  // The code of the error, or nothing.
+  // The error code, or an empty string.
   std::string Check(const std::string& id, const std::map<std::string, Sent>& vectors) const {
-    // Types of the whole document, then lengths, then what nobody can make.
+    // Types of the whole document first, then lengths, then missing vectors that cannot be made.
     for (const auto& [name, sent] : vectors) {
       if (!sent.valid) return "invalid_vectors_type";
     }
@@ -263,7 +263,7 @@ class Naive {
     making.always = true;
   }
 
-  // order: of all documents, by docid. The first fault is told.
+  // order: of all documents, by docid. Returns the first fault.
   std::string ChangeSettings(const NaiveSettings& next, const std::vector<std::string>& order) {
     auto after = documents;
     for (const std::string& id : order) {
@@ -296,7 +296,7 @@ class Naive {
           sent.given = !sent.rows.empty();
           sent.removed = sent.rows.empty();
           sent.dimensions = sent.given ? static_cast<int>(sent.rows[0].size()) : 0;
-          // Written by the engine, and so as an answer shows them.
+          // The engine writes it, and so in the form of a response.
           sent.json =
               "{\"regenerate\": false, \"embeddings\": " + RowsText(ShownRows(sent.rows, false)) +
               "}";
@@ -334,7 +334,7 @@ void Put(std::string& out, Number number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Answers a chunk of documents as src/embedding/chunk-result.ts says.
+// The result for a chunk of documents; see src/embedding/chunk-result.ts.
 std::string AnswerTo(const std::string& chunk) {
   std::string out;
   const json::Value documents = json::Value::Parse(chunk);
@@ -454,7 +454,7 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
         const std::string code = naive.ChangeSettings(next, order);
         ASSERT_EQ(outcome.ok() ? CodeIn(*outcome) : outcome.status().detail(), code);
       } else {
-        // Several tasks in one batch, each with its own end.
+        // Several tasks in one batch, each with its own outcome.
         std::string steps;
         std::vector<std::string> payloads, codes;
         for (size_t task = 0; task < 1 + random() % 3; ++task) {
@@ -501,7 +501,7 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
             if (const std::string fault = naive.Check(id, vectors); !fault.empty())
               found.insert(fault);
           }
-          // Which of several faults is told depends on their order alone.
+          // If there are several faults, their order decides which is reported.
           codes.push_back(found.empty() ? "" : found.size() == 1 ? *found.begin() : "any");
           if (!found.empty()) continue;
           for (const auto& [id, vectors] : sent)

@@ -1,9 +1,9 @@
-// Every call to the system, and every allocation, fails in turn: what was asked for then fails with
-// a clear status, the index is as it was and can be read, nothing is left behind, and the same work
-// succeeds once the fault is gone.
+// Makes every system call, and every allocation, fail, one after another: the operation must then
+// fail with a clear status, leave the index as it was and readable, leave no files behind, and
+// succeed when repeated without the fault.
 //
-// The calls are caught by the linker (`--wrap` in CMakeLists.txt), those of LMDB included;
-// allocations by an operator new of our own. So the product has no hook. GANNET_FAULTS=all tries
+// The linker redirects the calls (`--wrap` in CMakeLists.txt), those of LMDB included; an operator
+// new in this file makes allocations fail. So the product needs no hook. GANNET_FAULTS=all tries
 // every single allocation (minutes).
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace {
 enum class Fault { kNone, kNoSpace, kIo, kSync, kDescriptors, kMap, kMemory };
 
 std::atomic<Fault> armed{Fault::kNone};
-std::atomic<bool> from_there_on{false};  // not once, but until it is disarmed
+std::atomic<bool> from_there_on{false};  // not only once, but until it is disarmed
 std::atomic<int64_t> calls_left{0};
 std::atomic<bool> fired{false};
 
@@ -118,7 +118,7 @@ namespace {
 constexpr const char* kBefore = R"({"filterableAttributes":["color"],"sortableAttributes":["price"],
     "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})";
 
-// Work on an open index, as the pools of the addon do it: what is thrown becomes a status.
+// Work on an open index, run as in the pools of the addon: an exception becomes a status.
 using Work = std::function<Status(index::Index&)>;
 
 Status Attempt(index::Index& index, const Work& work) {
@@ -158,7 +158,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
   }
 
   static constexpr int64_t kLastCalls = 150;
-  // Calls that could fail while `work` runs to its end.
+  // Number of calls that could fail while `work` runs to its end.
   int64_t CountCalls(const Work& work) {
     constexpr int64_t kMany = int64_t{1} << 40;
     TestFolder folder;
@@ -172,7 +172,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     return kMany - calls_left;
   }
 
-  // Lets call after call fail while `work` runs, until it runs to its end without a fault.
+  // Makes each call fail in turn while `work` runs, until it runs to its end without a fault.
   void FailEach(const Work& work) {
     const auto [fault, persistent] = GetParam();
     const bool every = fault != Fault::kMemory || std::getenv("GANNET_FAULTS") != nullptr;
@@ -187,7 +187,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
       expected = Observe(*index->snapshot());
     }
     int failures = 0;
-    // Of many calls some, and all of the last ones: what is at stake then is greatest.
+    // If there are many calls, tries only some, and all of the last ones, when most is at stake.
     const int64_t last_ones = every ? 0 : CountCalls(work) - kLastCalls;
     const auto next = [&](int64_t call) {
       return call + 1 > last_ones ? call + 1 : std::min(call + 1 + call / 4, last_ones);

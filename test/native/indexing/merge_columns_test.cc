@@ -1,5 +1,5 @@
-// A merged column is, byte for byte, the column of the same documents collected one after the
-// other.
+// A merged column equals, byte for byte, the column of the same documents collected one after
+// another.
 #include "indexing/merge_columns.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using segment::ColumnReader;
 using segment::ColumnWriter;
 
-// The flags of a column, taken out of its bytes.
+// Removes the flags of a column from its bytes, and returns them.
 std::string TakeFlags(std::string& blob) {
   const size_t footer = blob.size() - (segment::kColumnPartCount + 1) * sizeof(uint64_t);
   size_t at = 0;
@@ -60,7 +60,7 @@ class MergedColumns {
     }
     for (uint32_t s = 0; s < sources; ++s) {
       lives_.push_back(dead[s].empty() ? LiveDocuments() : LiveDocuments(sets_[s]));
-      // A source may know nothing of the field.
+      // A source may not know the field.
       const bool known = std::any_of(of_source_[s].begin(), of_source_[s].end(),
                                      [](const ColumnDocument* d) { return d->exists; });
       blobs_.push_back(known ? ColumnOf(of_source_[s]) : "");
@@ -130,7 +130,8 @@ TEST(ColumnMerge, WritesWhatWouldHaveBeenCollected) {
       ASSERT_TRUE(merged == expected);
       ASSERT_EQ(flags.size(), expected_flags.size());
       for (size_t i = 0; i < flags.size(); ++i) {
-        // That documents spell a string differently is still said when those that did are dead.
+        // The flag that documents spell a string differently stays even when those that did are
+        // dead.
         ASSERT_EQ(flags[i] & ~1, expected_flags[i] & ~1);
         ASSERT_GE(flags[i] & 1, expected_flags[i] & 1);
         if (shape.dead_of_ten == 0) ASSERT_EQ(flags[i], expected_flags[i]);

@@ -1,4 +1,4 @@
-// Merging: which segments, and what happens to a merge while the index changes under it.
+// Merging: which segments are chosen, and what happens if the index changes during a merge.
 #include "indexing/merge.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace gannet::indexing {
 namespace {
 
-// Applies the policy until it is content; returns the bytes rewritten.
+// Applies the policy until nothing is left to do; returns the bytes rewritten.
 uint64_t Settle(std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax) {
   uint64_t rewritten = 0;
   for (int guard = 0;; ++guard) {
@@ -31,7 +31,7 @@ uint64_t Settle(std::vector<SegmentBytes>& segments, uint64_t merged_max = kMerg
       }
     }
     merged.total = merged.live;
-    // What is rewritten for the dead in it may be larger, but it does not grow.
+    // A segment rewritten to drop its dead documents may be larger, but it does not grow.
     EXPECT_TRUE(merged.live <= merged_max || chosen.size() == 1) << "joined to " << merged.live;
     rewritten += merged.total;
     if (merged.live > 0) rest.push_back(merged);
@@ -44,7 +44,8 @@ constexpr uint64_t kDocument = 2000;  // bytes
 struct PolicyCase {
   const char* name;
   std::vector<uint64_t> sizes;  // of the segments at the start
-  double rewritten_max;  // bytes per byte committed, and what it takes to come to rest at first
+  double
+      rewritten_max;  // bytes per byte committed, plus those needed for the segments at the start
   uint64_t merged_max = UINT64_MAX;
   size_t full = 0;  // segments that stay as they are
 };
@@ -108,8 +109,8 @@ TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
       const auto total = static_cast<double>(sum(&SegmentBytes::total));
       ASSERT_LE(total, 1.25 * static_cast<double>(live) + 10 * (64 << 10)) << "commit " << commit;
     }
-    // Dead bytes are rewritten when they make a fifth: five bytes of rewriting for each, besides
-    // the tiers.
+    // Dead bytes are rewritten when they make up a fifth: five bytes of rewriting for each, in
+    // addition to the tiers.
     EXPECT_LE(static_cast<double>(rewritten), 16 * static_cast<double>(committed));
   }
 }
@@ -133,7 +134,7 @@ TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
         ASSERT_LE((segment.total - segment.live) * 5, segment.total + 5 * (64 << 10));
       }
       ASSERT_LE(growing, kSegmentsMax);
-      // The others are half full at least.
+      // The others are at least half full.
       ASSERT_LE(segments.size(), kSegmentsMax + live / (kMax / 2));
     }
   }
@@ -189,14 +190,14 @@ class MergeTest : public ::testing::Test {
     return count;
   }
   // Starts a merge of everything, slow enough to change the index meanwhile, and runs `change` once
-  // it writes.
+  // the merge writes.
   template <typename Change>
   Status MergeDuring(Change&& change) {
     const MergePlan plan = PlanAll();
     const size_t files = FileCount();
     std::atomic<bool> cancelled{false};
     Status status;
-    // The rate lets it write for about a second.
+    // The rate makes it write for about a second.
     uint64_t bytes = 0;
     for (const auto& segment : index_->snapshot()->segments) bytes += segment->rows->bytes();
     std::thread merge(
@@ -221,11 +222,11 @@ TEST(MergePauseTest, LetsALargeMergeBeginInAPauseButNotLaterThanItMust) {
   EXPECT_EQ(pause.Ask(now, true, false), Answer::kAfterBatch);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(10)), false, true), Answer::kSoon);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
-  // A batch that came and went: the pause begins anew.
+  // A batch has begun and ended: the pause begins again.
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(50)), false, true), Answer::kSoon);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(100)), false, false), Answer::kNow);
-  // Batches, or searches, that leave no pause.
+  // Batches, or searches, without a pause between them.
   for (const bool batches : {true, false}) {
     const auto begin = now;
     Answer answer = Answer::kAfterBatch;
@@ -250,7 +251,7 @@ TEST_F(MergeTest, PressesOnceDeadDocumentsHoldMoreThanHalfOfWhatLiveOnesDo) {
   plan = PlanMerge(*index_->snapshot());
   ASSERT_TRUE(plan.has_value());
   EXPECT_TRUE(plan->pressing);
-  // Of the whole index, whatever a lane looks at.
+  // Depends on the whole index, whichever segments are taken.
   plan = PlanMerge(*index_->snapshot(), {index_->snapshot()->segments[1]->files.id});
   ASSERT_TRUE(plan.has_value());
   EXPECT_TRUE(plan->pressing);
@@ -388,7 +389,7 @@ TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
     now += std::chrono::milliseconds(1);
   }
   EXPECT_EQ(merges.TakeFault().code(), StatusCode::kFull);
-  // One that ends well begins anew, one that was stopped changes nothing.
+  // A success resets the delay, a cancellation changes nothing.
   fail(Status::Ok());
   fail(Status::Cancelled("stopped"));
   fail(Status::Full("no space left"));

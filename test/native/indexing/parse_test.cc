@@ -16,7 +16,7 @@ namespace {
 using Slices = std::vector<std::string>;
 
 // Checks the payload, then collects its documents; nullopt if it is malformed. Every collected
-// document is parsed in place, so that a slice without padding or beyond simdjson's reach shows.
+// document is parsed in place, which detects slices without padding or that simdjson cannot parse.
 std::optional<Slices> Documents(std::string_view payload, PayloadFormat format) {
   // An allocation of exactly the payload's size lets the address sanitizer see a read past it.
   const std::unique_ptr<char[]> bytes(new char[payload.size()]);
@@ -152,7 +152,7 @@ TEST(Payload, ReadsIntegersBeyond64BitsAsDoubles) {
   EXPECT_FALSE(one("1" + std::string(310, '0')));
   EXPECT_FALSE(one("1e400"));
   EXPECT_FALSE(one("-1e400"));
-  // The run of digits across the blocks of the scanner, at every offset.
+  // A run of digits across the blocks of the scanner, at every offset.
   for (size_t shift = 0; shift < 130; ++shift) {
     const std::string pad(shift, ' ');
     EXPECT_EQ(one(pad + "18446744073709551616"),
@@ -200,7 +200,7 @@ TEST(Payload, StopsAtTheFirstFailureOfTheSink) {
   EXPECT_EQ(status.message(), "full");
 }
 
-// ---- The naive twin: a recursive validator, one character at a time ----
+// ---- The reference model: a recursive validator, one character at a time ----
 
 class Twin {
  public:
@@ -542,7 +542,7 @@ TEST(CsvPayload, HasAHeaderWithinLimits) {
   EXPECT_EQ(Csv("id,\"" + longest + "\"\"\""), refused);
   EXPECT_EQ(Csv("id,a\n1" + std::string(1 << 20, ',')),
             "The csv payload is malformed: line 1 has 1048577 fields, and the header has 2.");
-  // A record with too many or too few fields is told of before the types of its cells.
+  // A wrong number of fields is reported before wrong types of cells.
   EXPECT_EQ(Csv("n:number\nx,y\n"),
             "The csv payload is malformed: line 1 has 2 fields, and the header has 1.");
 }

@@ -1,4 +1,4 @@
-// Random batches, on an index and on its model.
+// Random batches, for an index and its model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace gannet::indexing {
 
-// One random batch, on the index and on the model.
+// Makes one random batch at a time, for the index and the model.
 class History {
  public:
   History(const std::shared_ptr<index::Index>& index, Model& model, std::mt19937_64& random)
@@ -77,7 +77,7 @@ class History {
     payloads.push_back(payload + (ndjson ? "\n" : "]"));
     return DocumentsStep(payloads.size() - 1, update, skip_creation, ndjson);
   }
-  // One document of the payload has no valid id: none of them comes in.
+  // One document of the payload has no valid id, so none is added.
   std::string FaultyDocuments(std::vector<std::string>& payloads) {
     payloads.push_back(
         R"([{"id":"1","title":"never"},{"id":"not valid!"},{"id":"2","title":"never"}])");
@@ -104,7 +104,7 @@ class History {
     return "{\"task\":1,\"kind\":\"deleteFilter\",\"filter\":[" + list + "]}";
   }
 
-  const std::shared_ptr<index::Index>& index_;  // the caller opens it anew at times
+  const std::shared_ptr<index::Index>& index_;  // the caller reopens it at times
   Model& model_;
   std::mt19937_64& random_;
   DocumentGenerator generator_;

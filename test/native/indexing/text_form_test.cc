@@ -1,4 +1,4 @@
-// An index keeps the form of its words until no word of it is left (docs/format.md, `text_form`).
+// An index keeps the form of its words until none of them is left (docs/format.md, `text_form`).
 #include <gtest/gtest.h>
 
 #include "index/verify.h"
@@ -35,8 +35,8 @@ class TextFormTest : public ::testing::Test {
     const auto outcome = RunSteps(*index_, step, payloads);
     ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   }
-  // As an early program left it: with words of a Japanese field, in which ideographs stay as they
-  // are.
+  // An index of an early version: with words of a Japanese field, in which ideographs are
+  // unchanged.
   void SetUp() override {
     Reopen();
     Run(SettingsStep(kJapanese));

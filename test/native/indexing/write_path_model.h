@@ -1,6 +1,6 @@
-// The naive twin of the write path: documents in a map, and what a segment must hold computed from
-// them one by one; beside it, what the readers of a snapshot give. Both in the same form, by names
-// instead of numbers.
+// The reference model of the write path: documents in a map, from which the content of a segment is
+// computed one document at a time; and what the readers of a snapshot return. Both in the same
+// form, with names instead of numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 
 namespace gannet::indexing {
 
-// A folder of its own that goes away at the end.
+// A temporary folder, removed by the destructor.
 class TestFolder {
  public:
   TestFolder() {
@@ -75,7 +75,7 @@ inline std::string SettingsStep(const std::string& settings) {
   return "{\"task\":1,\"kind\":\"settings\",\"settings\":" + settings + "}";
 }
 
-// Merges until the policy is content.
+// Merges until the policy has nothing left to do.
 inline void MergeAll(index::Index& index) {
   const std::atomic<bool> cancelled{false};
   while (const auto plan = PlanMerge(*index.snapshot())) {
@@ -99,7 +99,7 @@ inline Status MergeToOne(index::Index& index) {
 
 using Fields = std::map<std::string, std::string>;  // name -> minified JSON
 
-// All that an index says about its documents.
+// The whole content of an index.
 struct Content {
   std::map<DocId, Fields> rows;
   std::map<std::string, uint64_t> distribution;
@@ -116,7 +116,7 @@ struct Content {
   std::map<std::string, Column> columns;
 };
 
-// First place where two maps differ, for a message that can be read.
+// The first difference between two maps, for a readable message.
 template <typename Map>
 std::string FirstDifference(const Map& expected, const Map& actual) {
   for (const auto& [key, value] : expected) {
@@ -146,7 +146,7 @@ class Model {
   };
   std::map<std::string, Document> documents;  // by external id
 
-  // Starts a batch. Then the steps, then EndBatch.
+  // Starts a batch. Call it before the steps, and EndBatch after them.
   void BeginBatch() {
     before_ = documents;
     touched_.clear();
@@ -175,7 +175,7 @@ class Model {
     Touch(id);
     documents.erase(id);
   }
-  // Documents of the state before the batch that no step has touched yet.
+  // Deletes documents of the state before the batch that no step has touched yet.
   void DeleteByDocids(const std::set<DocId>& docids) {
     for (const auto& [id, document] : before_) {
       if (!docids.contains(document.docid) || gone_.contains(id)) continue;
@@ -219,7 +219,7 @@ struct Leaf {
   double number = 0;
 };
 
-// Flattens a document: what each dotted path holds, in order.
+// A flattened document: the values of each dotted path, in order.
 struct Flat {
   std::map<std::string, std::vector<Leaf>> leaves;
   std::set<std::string> exists, null, empty;
@@ -241,7 +241,7 @@ struct Flat {
   }
 };
 
-// Top-level fields are walked in the order of their numbers.
+// Top-level fields are visited in the order of their numbers.
 inline Flat Flatten(const index::FieldMap& numbers, const Fields& fields) {
   std::vector<std::pair<FieldId, std::string>> order;
   for (const auto& [name, value] : fields) {
@@ -337,7 +337,7 @@ inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::
   return out;
 }
 
-// The lists of a segment that say again what its forward index says.
+// Checks the lists of a segment that repeat content of its forward index.
 inline void ExpectLists(
     const segment::TextReader& text,
     const std::map<std::pair<FieldId, uint32_t>, std::set<DocId>>& lengths,
@@ -382,7 +382,7 @@ inline void ExpectLists(
   }
 }
 
-// Reads everything back, and checks on the way that the parts of a segment agree with each other.
+// Reads everything back, and checks that the parts of a segment agree with each other.
 inline Content Observe(const index::Snapshot& snapshot) {
   Content content;
   const auto name_of = [&](FieldId field) { return snapshot.fields->name(field); };
@@ -474,8 +474,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
           const uint32_t number = value - column->number_count();
           const std::string text(column->string(number));
           found.strings[text].insert(docids[place]);
-          // The stored spelling is that of the first document, and of all unless it is said to
-          // vary.
+          // The stored spelling is that of the first document, and of all unless the flag says that
+          // it varies.
           const auto own = spellings.find(text);
           if (own == spellings.end()) {
             ADD_FAILURE() << "the document does not hold the value " << text;
@@ -571,7 +571,7 @@ class DocumentGenerator {
     return Chance(2) && std::all_of(id.begin(), id.end(), ::isdigit) ? id : Quoted(id);
   }
 
-  // The document as a client may write it: any order, white space, repeated names of which the last
+  // A document as a client may write it: any order, white space, repeated names of which the last
   // counts.
   std::string Spell(const Fields& fields) {
     std::vector<std::pair<std::string, std::string>> members(fields.begin(), fields.end());

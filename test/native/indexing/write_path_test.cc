@@ -1,5 +1,5 @@
 // The two laws of the write path: any history of batches and merges equals the documents that
-// result from it, and a batch that fails leaves no trace.
+// result from it, and a failed batch leaves no trace.
 #include <gtest/gtest.h>
 
 #include "bitmap/random_docids.h"
@@ -91,7 +91,7 @@ TEST(WritePath, SeveralWorkersShareABatchInLongRunsOfDocids) {
   }
 }
 
-// Bytes of the parts of a segment that depend on nothing but its documents.
+// Bytes of the parts of a segment that depend only on its documents.
 TEST(WritePath, AMergedSegmentEqualsAFreshIndexOfTheSameDocumentsByteForByte) {
   std::mt19937_64 random(TestSeed() + 1);
   TestFolder folder, fresh_folder;
@@ -101,8 +101,8 @@ TEST(WritePath, AMergedSegmentEqualsAFreshIndexOfTheSameDocumentsByteForByte) {
   ASSERT_TRUE(RunSteps(*index, SettingsStep(kSettings), {}).ok());
   for (int batch = 0; batch < 8; ++batch) history.RunBatch(60);
   ASSERT_EQ(MergeToOne(*index).message(), "");
-  // The text rebuild writes every document again, as it stands, into new segments; the way back
-  // does so once more.
+  // The rebuild of the text form writes every document to new segments; changing the form back does
+  // so once more.
   const auto before = index->snapshot();
   if (before->documents.empty()) return;
   const auto merged = before->segments[0]->rows->file();

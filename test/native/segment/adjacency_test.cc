@@ -14,7 +14,7 @@
 namespace gannet::segment {
 namespace {
 
-// By docid the smallest distance.
+// The smallest distance by docid.
 using Distances = std::map<DocId, uint32_t>;
 
 Distances DistancesOf(const AdjacencyReader& reader, const SegmentFile& file, Ordinal left,
@@ -30,7 +30,7 @@ Distances DistancesOf(const AdjacencyReader& reader, const SegmentFile& file, Or
   return distances;
 }
 
-// Random documents over a few words, at docids with gaps; every pair against a plain map.
+// Random documents over a few words, at docids with gaps. Compares every pair with a plain map.
 void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t length_max,
              std::mt19937_64& random) {
   const std::string path =

@@ -21,8 +21,8 @@ struct Shape {
   uint32_t documents, fields, words, length_max, fields_per_document;
 };
 
-// Random documents at docids with gaps; the lists of every word and the record of every document
-// against plain maps.
+// Random documents at docids with gaps. Compares the lists of every word and the record of every
+// document with plain maps.
 void Compare(const Shape& shape, std::mt19937_64& random) {
   const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
   const std::string path =
@@ -40,7 +40,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
       auto& record = records[docid];
       std::map<FieldId, uint32_t> next;
       for (uint32_t n = below(shape.length_max + 1); n > 0; --n) {
-        // The fields of a document come in any order, each with its positions ascending.
+        // The fields of a document come in any order; the positions of each ascend.
         const auto field =
             static_cast<FieldId>((d + below(shape.fields_per_document)) % shape.fields);
         const uint32_t position = next[field] + (below(4) == 0 ? below(12) : 0);
@@ -74,7 +74,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
                             });
     ASSERT_EQ(own, lists.at(words[ordinal])) << words[ordinal];
   }
-  // What a word has in any field: its documents, their number, and how many it shares with another
+  // Over all fields: the documents of a word, their number, and how many it shares with another
   // word.
   std::vector<std::set<DocId>> documents;
   for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
@@ -126,7 +126,7 @@ TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
   ASSERT_NO_FATAL_FAILURE(Compare({40'000, 3, 5'000, 20, 3}, random));
 }
 
-// Frequent words: what the longest list leaves is stored.
+// Frequent words: the documents that are not in the longest list are stored.
 TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
   std::mt19937_64 random(TestSeed());
   ASSERT_NO_FATAL_FAILURE(Compare({5'000, 4, 12, 20, 1}, random));  // each document has one field
@@ -134,8 +134,8 @@ TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
   ASSERT_NO_FATAL_FAILURE(Compare({3'000, 40, 60, 60, 40}, random));
 }
 
-// A word whose longest list has all of its documents, and one in two fields that share none, as
-// many in each.
+// A word whose longest list has all of its documents, and one in two fields that share none, with
+// the same number in each.
 TEST(SegmentBuilder, TellsTheNumberOfDocumentsOfFrequentWords) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));

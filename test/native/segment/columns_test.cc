@@ -18,7 +18,7 @@ namespace {
 // Numbers before strings, each ascending: the order of a column.
 using Value = std::variant<double, std::string>;
 
-// What a column says, in plain maps.
+// The content of a column, in plain maps.
 struct NaiveColumn {
   std::map<uint32_t, std::set<Value>> values;  // by docid; no empty ones
   std::set<uint32_t> exists, null, empty;
@@ -100,7 +100,7 @@ void CompareColumns(const ColumnShape& shape, std::mt19937_64& random) {
     ASSERT_EQ(DocumentsOf(column->postings(value)), documents.at(distinct[value]));
   }
   for (const uint32_t size : {ColumnReader::kGroupValues, ColumnReader::kSuperValues}) {
-    // Where one group is all there is it would say what the lists say.
+    // A single group would have the same documents as the lists.
     const bool stored = distinct.size() >= size * 2;
     for (ValueOrdinal first = 0; first + size <= distinct.size() && stored; first += size) {
       std::set<uint32_t> any;

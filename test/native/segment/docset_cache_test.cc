@@ -34,7 +34,7 @@ TEST(DocSetCache, DropsWhatHasTheLowestRank) {
     size_t bytes;
     double per_byte, rank;
   };
-  std::vector<Twin> twins;  // in the order of asking
+  std::vector<Twin> twins;  // in the order of requests
   double floor = 0;
   size_t dropped = 0;
   for (int step = 0; step < 20'000; ++step) {
@@ -121,7 +121,7 @@ TEST(DocSetCache, DocumentsAreReadUntilThatHasCostAsMuchAsMakingTheSet) {
       const uint64_t documents = random() % 1000;
       const bool pays = read + documents * DocSetCache::kReadCost <= cost;
       ASSERT_EQ(sets.PaysToRead(key, documents, cost), pays) << "read " << read << " of " << cost;
-      // More or fewer may have been read than was meant.
+      // The number read may differ from the number planned.
       const uint64_t noted = pays ? random() % 1000 : 0;
       if (pays) sets.NoteRead(key, noted);
       read = pays ? read + noted * DocSetCache::kReadCost : 0;

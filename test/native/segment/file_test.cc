@@ -1,4 +1,4 @@
-// A segment file: what was written is read back, and damage is always noticed.
+// A segment file: what was written is read back, and damage is always detected.
 #include "segment/file.h"
 
 #include <fcntl.h>
@@ -91,7 +91,7 @@ size_t CachedBytes(const std::string& path) {
                                            [](unsigned char page) { return (page & 1) != 0; }));
 }
 
-// False: the file system keeps what it has, as one in memory does.
+// False: the file system always keeps its pages, as one in memory does.
 bool DropFromCache(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   fsync(descriptor);
@@ -100,7 +100,8 @@ bool DropFromCache(const std::string& path) {
   return CachedBytes(path) == 0;
 }
 
-// What surrounds a small list or row would fill the memory and take the disk's time.
+// Reading more than is needed around a small list or row would fill the memory and take the disk's
+// time.
 TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
   TestFolder folder;
   const std::string path = folder.path() + "/segment";
@@ -120,7 +121,7 @@ TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
   EXPECT_LE(at_open, 4 * kBlockBytes) << "header, sums, directory";
   EXPECT_EQ(file.Read(1, 7'000'000, 300), std::string_view(bytes).substr(7'000'000, 300));
   EXPECT_LE(CachedBytes(path), at_open + 2 * kBlockBytes);
-  // Expected things come with it, and no others.
+  // Expect loads the bytes it is given, and no others.
   file.Expect(file.Find(1), 20'000'000, 100'000);
   EXPECT_EQ(file.Read(1, 20'000'000, 100'000), std::string_view(bytes).substr(20'000'000, 100'000));
   EXPECT_GE(CachedBytes(path), at_open + 100'000);
@@ -141,7 +142,7 @@ TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
   EXPECT_TRUE(file.Health().ok());
 }
 
-// Flips a bit in place, as those who have the file mapped see it.
+// Flips a bit in place; mappings of the file show the change.
 void Damage(const std::string& path, size_t place) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(place));
@@ -196,7 +197,7 @@ TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
     CheckAllAhead(*file);
     EXPECT_EQ(file->CheckAhead(file->size()), file->size());
     EXPECT_FALSE(file->corrupt()) << "nobody has read it";
-    // Whoever looked at these blocks now would find them damaged.
+    // A reader of these blocks would now find them damaged.
     for (size_t block = 0; block < blocks; ++block) {
       if (!damaged[block])
         Damage(path, std::min(std::max<size_t>(begin, block * kBlockBytes + random() % kBlockBytes),
@@ -236,7 +237,7 @@ TEST(SegmentFile, CheckedAheadIsOnlyWhatIsInMemoryAndIsNotMapped) {
 }
 #endif
 
-// A real index of one segment, whose file is damaged in one place at a time.
+// A real index of one segment, whose file is damaged at one position at a time.
 class DamageTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -266,9 +267,8 @@ class DamageTest : public ::testing::Test {
     whole_ = ReadFile(path_);
   }
 
-  // Everything the readers give for a damaged file must be right, or the file must be known as
-  // damaged.
-  // Returns whether the damage was noticed.
+  // Everything the readers return for a damaged file must be right, or the file must be marked as
+  // damaged. Returns whether the damage was detected.
   bool Noticed(const std::string& bytes) {
     std::filesystem::remove(path_);  // the old bytes may be mapped
     WriteFile(path_, bytes);
@@ -279,7 +279,7 @@ class DamageTest : public ::testing::Test {
     }
     const auto snapshot = (*index)->snapshot();
     for (const auto& segment : snapshot->segments) {
-      // As a reader does that meets anything and checks at the end.
+      // Reads on in spite of errors and checks at the end.
       RowCodec codec(snapshot->dictionary);
       std::vector<RowField> fields;
       uint64_t sum = 0;
@@ -305,7 +305,7 @@ class DamageTest : public ::testing::Test {
     }
     if (!snapshot->Health().ok()) {
       EXPECT_EQ(snapshot->Health().code(), StatusCode::kCorruption);
-      // A merge must not carry the damage over.
+      // A merge must not copy the damage.
       const Status merged = indexing::MergeToOne(**index);
       EXPECT_EQ(merged.code(), StatusCode::kCorruption) << merged.message();
       return true;
@@ -320,7 +320,7 @@ class DamageTest : public ::testing::Test {
 };
 
 TEST_F(DamageTest, OfAnyByteIsNoticedWhenItIsReadOrVerified) {
-  // All of the head and tail, and places in between.
+  // All of the head and tail, and offsets in between.
   std::vector<size_t> places;
   for (size_t i = 0; i < 16; ++i) places.push_back(i);
   for (size_t i = 1; i <= 48; ++i) places.push_back(whole_.size() - i);
@@ -329,7 +329,7 @@ TEST_F(DamageTest, OfAnyByteIsNoticedWhenItIsReadOrVerified) {
     std::string bytes = whole_;
     bytes[place] = static_cast<char>(bytes[place] ^ 1 << random_() % 8);
     if (!Noticed(bytes)) {
-      // Padding that nobody reads: only Verify sees it.
+      // Padding that no reader uses: only Verify detects this.
       const auto file = SegmentFile::Open(path_);
       ASSERT_TRUE(file.ok());
       EXPECT_EQ((*file)->Verify().code(), StatusCode::kCorruption) << "byte " << place;

@@ -58,7 +58,7 @@ TEST(PackedOffsets, OfAnotherSizeAreRefused) {
         PackedOffsets::Open(bytes.substr(0, 1 + random() % (bytes.size() - 1))).status().code(),
         StatusCode::kCorruption);
     EXPECT_EQ(PackedOffsets::Open(bytes + "x").status().code(), StatusCode::kCorruption);
-    // Sizes that overflow when they are multiplied.
+    // Sizes that overflow when multiplied.
     for (const size_t at : {size_t{0}, size_t{8}}) {
       std::string damaged = bytes;
       damaged[at + 1 + random() % 7] ^= static_cast<char>(1 << random() % 8);
@@ -67,7 +67,7 @@ TEST(PackedOffsets, OfAnotherSizeAreRefused) {
   }
 }
 
-// With a flipped bit they are refused, or others that may be read all the same.
+// With a flipped bit they are refused, or give other offsets that can be read safely.
 TEST(PackedOffsets, MayBeReadWhateverTheirBits) {
   std::mt19937_64 random(TestSeed() + 2);
   for (int round = 0; round < 500; ++round) {

@@ -33,7 +33,7 @@ std::string TextOf(const Word& word) {
   return text;
 }
 
-// As TextReader::PostingBlob has them, with the list of an early position behind the fields.
+// The encoding of TextReader::PostingBlob, with the list of an early position after the fields.
 std::string BlobOf(const Fields& fields) {
   std::string blob;
   PutVarint(blob, (fields.size() + 1) << 1);
@@ -54,8 +54,7 @@ std::string PathOf(const std::string& name) {
   return std::filesystem::temp_directory_path() / (name + std::to_string(TestSeed()));
 }
 
-// Words by byte order, and what is expected of their unions: by the words, the documents of each
-// field.
+// Words in byte order, and their expected unions: by the words, the documents of each field.
 class PrefixUnionsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -70,7 +69,7 @@ class PrefixUnionsTest : public testing::Test {
         characters.push_back(kAlphabet[characters.size() < 2 ? std::min(a, b) : a]);
       }
     }
-    // Many words that share one letter alone, and few.
+    // Many words that share only one letter, and few.
     for (char second = '!'; second <= '~'; ++second)
       drawn_words.push_back({"x", std::string(1, second)});
     drawn_words.push_back({"z"});
@@ -85,8 +84,8 @@ class PrefixUnionsTest : public testing::Test {
       drawn.emplace(TextOf(word), std::move(word));
     }
     for (auto& [text, word] : drawn) words_.push_back(std::move(word));
-    // The plain twin: groups of three characters that are large enough, then what is left by two,
-    // then by one.
+    // The reference model: groups of three characters that are large enough, then the remaining
+    // words by two, then by one.
     Words left;
     for (Ordinal i = 0; i < words_.size(); ++i) {
       if (words_[i].added) left.insert(i);
@@ -107,7 +106,7 @@ class PrefixUnionsTest : public testing::Test {
       EXPECT_GT(expected_.size(), before) << "no union of " << length << " characters is shown";
     }
     EXPECT_GT(left.size(), 0u) << "every word is in a union";
-    // Beside them all words of a letter that has many.
+    // In addition, all words of a letter that has many unions.
     std::map<std::string, std::pair<Words, uint64_t>> letters;  // and the number of unions
     for (Ordinal i = 0; i < words_.size(); ++i) {
       if (words_[i].added) letters[words_[i].characters[0]].first.insert(i);
@@ -185,7 +184,7 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
       const auto begin = static_cast<Ordinal>(random_() % count);
       ranges.emplace_back(begin, begin + random_() % (count - begin));
     }
-    // As a prefix without its frequent words is asked for.
+    // Like a prefix query, which leaves out its frequent words.
     if (round % 2 == 0) {
       for (const auto& range : unions->WordsOf(static_cast<uint32_t>(random_() % unions->count())))
         ranges.push_back(range);
@@ -211,7 +210,7 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
       if (std::includes(wanted.begin(), wanted.end(), here.begin(), here.end()))
         whole.push_back(std::move(here));
     }
-    // Of those that are wanted whole, the ones that are no part of another.
+    // Of the unions whose words are all wanted, those that are not part of another.
     std::set<Words> largest, taken;
     for (const Words& here : whole) {
       const auto larger = [&](const Words& other) {
@@ -230,8 +229,8 @@ TEST_F(PrefixUnionsTest, AWordThatTheSegmentDoesNotHaveIsDamage) {
   EXPECT_EQ(PrefixUnions::Open(*file_, 10).status().code(), StatusCode::kCorruption);
 }
 
-// The first word and the last one of the letter are in the union of what is left over, which stands
-// behind that of all its words.
+// The first word and the last one of the letter are in the union of remaining words, which follows
+// that of all its words.
 TEST(PrefixUnions, ALetterComesBeforeWhatIsLeftOfItsWords) {
   const std::string path = PathOf("prefixes-letter-");
   std::vector<std::string> words;

@@ -12,7 +12,7 @@
 namespace gannet::segment {
 namespace {
 
-// Rows of words of which some are frequent, so that rows have phrases in common, and of noise.
+// Rows of words, some of them frequent, so that rows share phrases, and of noise.
 class RowGenerator {
  public:
   explicit RowGenerator(uint64_t seed) : random_(seed) {
@@ -126,7 +126,7 @@ TEST(TrainedDictionary, IsWhatRowsHaveInCommonAndNoLongerThanAllowed) {
     EXPECT_LE(dictionary.size(), kRowDictionaryBytes);
     EXPECT_GT(dictionary.size(), kRowDictionaryBytes / 2);
   }
-  // Noise around one sentence: only that is taken.
+  // Noise around one sentence: only the sentence is taken.
   const std::string sentence = "what every row of this index says of itself, in the same words";
   std::string text;
   std::vector<size_t> ends;

@@ -12,7 +12,7 @@ namespace {
 
 TEST(Spool, GivesBackWhatWasAppended) {
   std::mt19937_64 random(TestSeed());
-  for (const size_t parts : {0, 1, 3, 200}) {  // of up to 100 KB: in memory, and not
+  for (const size_t parts : {0, 1, 3, 200}) {  // of up to 100 KB: some fit in memory, some do not
     Spool spool(std::filesystem::temp_directory_path());
     std::string expected;
     for (size_t i = 0; i < parts; ++i) {

@@ -1,4 +1,4 @@
-// Vectors of a segment against plain lists of them.
+// Compares the vectors of a segment with plain lists of them.
 #include "segment/vectors.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(VectorsTest, ReadsBackWhatWasWritten) {
     ExpectSame(bits, *reader, shapes[1]);
     ASSERT_EQ(reader->Find("other"), nullptr);
 
-    // Copied to another file, the first embedder as bits.
+    // A copy in another file, with the first embedder as bits.
     const std::vector<EmbedderShape> turned = {{"plain", shapes[0].dimensions, true}, shapes[1]};
     VectorsWriter copies(testing::TempDir(), turned);
     for (size_t i = 0; i < turned.size(); ++i) {
