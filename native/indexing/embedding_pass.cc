@@ -169,7 +169,7 @@ class Pass {
   }
 
   // Reads the embeddings of a document for one embedder from a result:
-  // src/embedding/chunk-answer.ts.
+  // src/embedding/chunk-result.ts.
   Status TakeRows(ByteReader& reader, DocId docid, const DocumentVectors::Want& want) {
     sources_.clear();
     floats_.clear();

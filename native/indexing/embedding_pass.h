@@ -3,7 +3,7 @@
 // documents are written.
 //
 // Chunks are JSON, results are bytes; see src/embedding/render.ts and
-// src/embedding/chunk-answer.ts. Memory: a few chunks and their results at a time, and 16 bytes per
+// src/embedding/chunk-result.ts. Memory: a few chunks and their results at a time, and 16 bytes per
 // embedder and document.
 //
 // Threads: one owner. Any number of threads may read the embeddings made.

@@ -364,7 +364,7 @@ Status Merge::WriteVectors() {
     for (const Source& source : sources_)
       readers.push_back(source.view().vectors->Find(shapes[embedder].name));
     std::vector<size_t> next(sources_.size(),
-                             0);  // by source: the first entry that was not looked at
+                             0);  // by source: the first entry not yet visited
     uint32_t done = 0;
     for (const MergeRun& run : runs_) {
       const segment::EmbedderReader* reader = readers[run.source];
@@ -580,7 +580,7 @@ std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t byt
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
   std::vector<SegmentId> busy = taken_;
   busy.insert(busy.end(), damaged_.begin(), damaged_.end());
-  // Under the lock: the snapshot then lacks what a turn that has ended has merged.
+  // Under the lock: so the snapshot no longer has the sources of turns that have ended.
   auto plan = PlanMerge(*index.snapshot(), busy, bytes_max);
   if (!plan) return std::nullopt;
   taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());

@@ -58,7 +58,7 @@ enum class ColumnPart : uint8_t {
   kPostingOffsets,  // by value, into the postings
   kGroups,  // unions of 64 values at a time, whole groups only, as postings; none below 128 values
   kGroupOffsets,  // by union
-  kSupers,        // unions of 4096 values at a time, likewise
+  kSupers,        // unions of 4096 values at a time, whole groups only
   kSuperOffsets,
   kNumbers,          // f64, ascending
   kStrings,          // UTF-8, ascending

@@ -23,9 +23,9 @@ constexpr size_t kFileFooterBytes = 40;
 // Bytes are written in pieces of this size, at multiples of it. So file systems can keep them in
 // huge pages, and a search, which jumps around in them, spends less time on page lookups.
 constexpr size_t kWriteBytes = 2 << 20;
-// The kernel is told to write this many bytes at a time, while the file grows. Left to the final
-// sync they would be hundreds of megabytes, and the syncs of all others would wait for them: during
-// the writing of a 300 MB file at 100 MB/s the slowest sync of a small file took 129 ms, now 44 ms
+// The kernel is made to write this many bytes at a time, while the file grows. Left to the final
+// sync they would be hundreds of megabytes, and all other syncs would wait for them: while a file
+// of 300 MB was written at 100 MB/s the slowest sync of a small file took 129 ms, now 44 ms
 // (medians of four, on a shared disk).
 constexpr uint64_t kWritebackBytes = 8 << 20;
 // Bytes to read ahead for a reader that has just read the preceding block.

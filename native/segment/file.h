@@ -89,7 +89,7 @@ class SegmentFile {
   ~SegmentFile();
   SegmentFile(const SegmentFile&) = delete;
 
-  // Where a section lies in the file.
+  // The position of a section in the file.
   struct Section {
     SectionId id;
     uint64_t begin, size;

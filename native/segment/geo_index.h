@@ -1,10 +1,10 @@
 // The locations of the documents of one segment: points in a packed tree, for finding those inside
 // an area and those nearest to a point.
 //
-// The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of
-// kBlockPoints; each block, and each kFanout nodes of a level, have a bounding box and a bounding
-// cap (a circle on the sphere that holds all of it). A cap gives bounds of the distance to any
-// point by the triangle inequality, wherever the antimeridian and the poles are. After "Packed
+// The points are sorted along a Hilbert curve over latitude and longitude, in blocks of
+// kBlockPoints. Each block, and each kFanout nodes of a level, have a bounding box and a bounding
+// cap (a circle on the sphere that contains all of it). By the triangle inequality a cap gives
+// bounds of the distance to any point, wherever the antimeridian and the poles are. After "Packed
 // Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
 //
 // Points with coordinates beyond the globe are stored separately, after the others, and are always

@@ -39,8 +39,8 @@ enum class VectorPart : uint8_t {
   kFlags,       // u8 by document: VectorFlags
   kRowDocids,   // u32 by row
   kRows,        // f32 by component by row; not when binary quantised
-  kBytes,       // i8 by component by row; likewise
-  kScales,      // ByteScale by row; likewise
+  kBytes,       // i8 by component by row; not when binary quantised
+  kScales,      // ByteScale by row; not when binary quantised
   kBits,        // one bit per component, whole u64 by row; only when binary quantised
   kTextHashes,  // u64 by row; optional
   kFragments,   // u8 by row; optional

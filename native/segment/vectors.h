@@ -125,7 +125,7 @@ class EmbedderReader {
   std::span<const uint32_t> first_rows_;
   std::span<const uint8_t> flags_;
   std::span<const uint64_t> text_hashes_;  // empty: no row has one
-  std::span<const uint8_t> fragments_;     // likewise
+  std::span<const uint8_t> fragments_;     // empty: all are 0
   const SegmentFile::Section* rows_ = nullptr;
   const SegmentFile::Section* bytes_ = nullptr;
   const SegmentFile::Section* scales_ = nullptr;

@@ -165,7 +165,7 @@ TEST_F(CommitTest, FilesThatNoManifestNamesAreSwept) {
   indexing::ExpectIndexHolds(*index_, model_);
 }
 
-TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesGo) {
+TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesAreRemoved) {
   const auto old = index_->snapshot();
   const auto content = indexing::Observe(*old);
   model_.BeginBatch();
@@ -285,7 +285,7 @@ TEST_F(LostManifestTest, IsNotTakenForAnEmptyIndex) {
   indexing::ExpectIndexHolds(**opened, model_);
 }
 
-TEST_F(LostManifestTest, ARecordThatIsMissingOrEmptyIsNotMadeAnew) {
+TEST_F(LostManifestTest, AMissingOrEmptyRecordIsNotCreatedAgain) {
   index_.reset();
   std::filesystem::rename(database(), database() + ".kept");
   for (const bool is_empty : {false, true}) {

@@ -601,7 +601,7 @@ TEST_F(FilterRules, DecideWhichOperatorsAFieldTakes) {
   EXPECT_EQ(Answer("title CONTAINS a"), "feature_not_enabled");
 }
 
-TEST_F(FilterRules, AreNotLookedAtBehindAnEmptyConjunction) {
+TEST_F(FilterRules, AreNotCheckedAfterAnEmptyConjunction) {
   EXPECT_EQ(Answer("eq = 99 AND eq > 3"), "");
   EXPECT_EQ(Answer("eq > 3 OR eq = 3"), "invalid_search_filter");
   EXPECT_EQ(Answer("eq = 99 AND unknown > 3"), "invalid_search_filter")

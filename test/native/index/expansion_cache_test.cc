@@ -35,7 +35,7 @@ TEST(ExpansionCache, GivesBackWhatWasStoredAndNothingElse) {
   EXPECT_GT(hits, 0u);
 }
 
-TEST(ExpansionCache, KeepsWhatIsAskedForWhileOthersComeAndGo) {
+TEST(ExpansionCache, KeepsUsedEntriesWhileOthersAreDropped) {
   ExpansionCache found;
   const auto kept = EntryOf("kept", 3);
   found.Store("kept", kept);
@@ -64,7 +64,7 @@ TEST(ExpansionCache, WhatIsTooLargeIsNotKept) {
   EXPECT_EQ(found.bytes(), 0u);
 }
 
-TEST(ExpansionCache, ACopyKnowsNothing) {
+TEST(ExpansionCache, ACopyIsEmpty) {
   ExpansionCache found;
   found.Store("word", EntryOf("word", 1));
   const ExpansionCache copy(found);

@@ -115,7 +115,7 @@ class VerifyTest : public ::testing::Test {
   std::shared_ptr<Index> index_;
 };
 
-TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
+TEST_F(VerifyTest, FindsNothingInAValidIndexOfAnyHistory) {
   EXPECT_EQ(Text(Verify()), "");
   Open();
   Run(DocumentsStep(0), {Payload(1000, 900)});
@@ -220,7 +220,7 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
 }
 
-TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
+TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
   const std::string path = SegmentPath();
   const auto file = *segment::SegmentFile::Open(path);
   index_.reset();
@@ -270,7 +270,7 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
   EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
 }
 
-TEST_F(VerifyTest, AFileInThePlaceOfAnotherIsNotBelieved) {
+TEST_F(VerifyTest, AFileThatReplacesAnotherIsAFault) {
   Run(DocumentsStep(0), {Payload(1500, 1500)});
   ASSERT_EQ(index_->snapshot()->segments.size(), 2u);
   const std::string path = SegmentPath(0), other = SegmentPath(1);
@@ -286,7 +286,7 @@ TEST_F(VerifyTest, AFileInThePlaceOfAnotherIsNotBelieved) {
   EXPECT_EQ(Text(Verify()), "");
 }
 
-TEST_F(VerifyTest, AnIndexOfBeforeGetsSumsOfItsFiles) {
+TEST_F(VerifyTest, AnIndexOfAnOlderVersionGetsSumsOfItsFiles) {
   Run(DocumentsStep(0), {Payload(1500, 1500)});
   const std::string path = SegmentPath(0), other = SegmentPath(1);
   index_.reset();
@@ -353,7 +353,7 @@ TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {
   EXPECT_EQ(Index::Open(folder_.path()).status().code(), StatusCode::kCorruption);
 }
 
-TEST_F(VerifyTest, TellsOfFilesThatNobodyNamesAndOfADatabaseThatIsNone) {
+TEST_F(VerifyTest, ReportsUnusedFilesAndAFileThatIsNoDatabase) {
   index_.reset();
   WriteFile(folder_.path() + "/segments/77", "half");
   auto report = Verify();

@@ -90,7 +90,7 @@ TEST_F(GraphsTest, AreBuiltOnceAndFoundAgainAfterAStart) {
   EXPECT_EQ(found->size(), 50u);
 }
 
-TEST_F(GraphsTest, StayWhileDocumentsDieAndGoWithTheirSegment) {
+TEST_F(GraphsTest, StayWhileDocumentsDieAndAreDroppedWithTheirSegment) {
   ASSERT_TRUE(Build().ok());
   const std::string path = GraphPath();
   Add(0, 10);
@@ -113,7 +113,7 @@ TEST_F(GraphsTest, LeaveNothingWhenTheyAreStopped) {
   EXPECT_EQ(Faults(), "");
 }
 
-TEST_F(GraphsTest, ADamagedGraphIsNotUsedAndIsTold) {
+TEST_F(GraphsTest, ADamagedGraphIsReportedAndNotUsed) {
   ASSERT_TRUE(Build().ok());
   const std::string path = GraphPath();
   index_.reset();

@@ -140,7 +140,7 @@ TEST(ColumnMerge, WritesWhatWouldHaveBeenCollected) {
   }
 }
 
-TEST(ColumnMerge, EndsWhenItIsToldTo) {
+TEST(ColumnMerge, EndsWhenPauseFails) {
   std::mt19937_64 random(TestSeed());
   const std::vector<ColumnDocument> documents =
       RandomColumnDocuments({5'000, 1, 4'000, 1, true, false, 0, false}, random);

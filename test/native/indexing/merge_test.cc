@@ -140,7 +140,7 @@ TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
   }
 }
 
-TEST(MergePolicy, PressesWhereMuchIsDeadOrSegmentsAreMany) {
+TEST(MergePolicy, IsPressingIfMuchIsDeadOrSegmentsAreMany) {
   EXPECT_FALSE(IsPressing({}));
   EXPECT_FALSE(IsPressing({{1000, 1000}}));
   // Over all segments, 500 dead and 1000 live, then one byte more.
@@ -274,7 +274,7 @@ TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
   EXPECT_EQ(FileCount(), 1u);
 }
 
-TEST_F(MergeTest, GivesUpWhenASourceIsGoneOrItsColumnsAreNew) {
+TEST_F(MergeTest, IsCancelledWhenASourceIsRemovedOrGetsNewColumns) {
   for (int i = 0; i < 3; ++i) Add(i * 50, 50, "red");
   Status status = MergeDuring([&](std::atomic<bool>&) {
     ASSERT_TRUE(
@@ -338,7 +338,7 @@ TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
   ExpectIndexHolds(*index_, model_);
 }
 
-TEST_F(MergeTest, WhatATurnHasTakenIsFreeAgainBehindIt) {
+TEST_F(MergeTest, SegmentsOfATurnAreFreeAfterIt) {
   for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
   Merges merges;
   const auto bytes = index_->snapshot()->segments[0]->rows->file()->size();
@@ -397,7 +397,7 @@ TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
   EXPECT_TRUE(merges.Next(*index_, UINT64_MAX, now));
 }
 
-TEST_F(MergeTest, SpellsAFacetValueAsTheFirstDocumentThatIsStillAlive) {
+TEST_F(MergeTest, SpellsAFacetValueAsTheFirstLiveDocument) {
   Add(0, 1, "RED");
   Add(1, 1, "Red");
   ASSERT_EQ(MergeToOne(*index_).message(),

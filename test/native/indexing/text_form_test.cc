@@ -63,7 +63,7 @@ TEST_F(TextFormTest, StaysWhileWordsAreLeft) {
   EXPECT_TRUE(index::VerifyIndex(folder_.path()).faults.empty());
 }
 
-TEST_F(TextFormTest, IsThatOfNowOnceTextsAreReadAgain) {
+TEST_F(TextFormTest, BecomesCurrentOnceTextsAreReadAgain) {
   Run(SettingsStep(kSeparators));
   EXPECT_EQ(WordsOf(*index_), "1 國");
   Run(DocumentsStep(0), {R"([{"id":2,"title":"学"}])"});
@@ -74,7 +74,7 @@ TEST_F(TextFormTest, IsThatOfNowOnceTextsAreReadAgain) {
   EXPECT_TRUE(index::VerifyIndex(folder_.path()).faults.empty());
 }
 
-TEST_F(TextFormTest, IsThatOfNowOnceNoDocumentIsLeft) {
+TEST_F(TextFormTest, BecomesCurrentOnceNoDocumentIsLeft) {
   Run(R"({"task":1,"kind":"clear"},)" + DocumentsStep(0), {R"([{"id":2,"title":"学"}])"});
   EXPECT_EQ(WordsOf(*index_), "2 學");
   Reopen();

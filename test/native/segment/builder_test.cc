@@ -116,7 +116,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   std::filesystem::remove(path);
 }
 
-TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
+TEST(SegmentBuilder, AgreesWithPlainMaps) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 20; ++round) {
     ASSERT_NO_FATAL_FAILURE(Compare({1 + static_cast<uint32_t>(random() % 300),
@@ -127,7 +127,7 @@ TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
 }
 
 // Frequent words: the documents that are not in the longest list are stored.
-TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
+TEST(SegmentBuilder, ListsTheDocumentsOfFrequentWordsInAnyFields) {
   std::mt19937_64 random(TestSeed());
   ASSERT_NO_FATAL_FAILURE(Compare({5'000, 4, 12, 20, 1}, random));  // each document has one field
   ASSERT_NO_FATAL_FAILURE(Compare({5'000, 3, 12, 20, 3}, random));
@@ -136,7 +136,7 @@ TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
 
 // A word whose longest list has all of its documents, and one in two fields that share none, with
 // the same number in each.
-TEST(SegmentBuilder, TellsTheNumberOfDocumentsOfFrequentWords) {
+TEST(SegmentBuilder, CountsTheDocumentsOfFrequentWords) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
   constexpr uint32_t kDocuments = 2'000;
@@ -168,7 +168,7 @@ TEST(SegmentBuilder, TellsTheNumberOfDocumentsOfFrequentWords) {
   std::filesystem::remove(path);
 }
 
-TEST(SegmentBuilder, SoManyDocumentsAndFieldsThatTheirPlacesTake33Bits) {
+TEST(SegmentBuilder, WritesDocumentsAndFieldsWhoseIndexesTake33Bits) {
   std::mt19937_64 random(TestSeed());
   ASSERT_NO_FATAL_FAILURE(Compare({70'000, 40'000, 30, 4, 2}, random));
 }

@@ -127,7 +127,7 @@ void CompareColumns(const ColumnShape& shape, std::mt19937_64& random) {
   EXPECT_EQ(DocumentsOf(column->empty_bytes()), expected.empty);
 }
 
-TEST(Columns, SayWhatPlainMapsSay) {
+TEST(Columns, AgreeWithPlainMaps) {
   std::mt19937_64 random(TestSeed());
   const ColumnShape shapes[] = {
       {0, 1, 1, true, false},         {1, 1, 1, true, false},

@@ -22,7 +22,7 @@ std::string KeyOf(Kind kind, Ordinal a, Ordinal b) {
   return DocSetCache::KeyOf(kind, std::array{a, b});
 }
 
-TEST(DocSetCache, DropsWhatHasTheLowestRank) {
+TEST(DocSetCache, DropsTheDocsetOfTheLowestRank) {
   std::mt19937_64 random(TestSeed());
   constexpr size_t kOwners = 3, kBytesMax = 64 << 10;
   DocSetCacheBudget budget(kBytesMax);
@@ -95,7 +95,7 @@ TEST(DocSetCache, WhatIsTooLargeIsNotKept) {
   EXPECT_EQ(budget.bytes(), 0u);
 }
 
-TEST(DocSetCache, KindsAndOwnersAreToldApart) {
+TEST(DocSetCache, KeysDifferByKindAndOwner) {
   DocSetCacheBudget budget(1 << 20);
   DocSetCache a(budget), b(budget);
   a.StoreRead(KeyOf(Kind::kRange, 1, 2), DocSet::FromSorted(std::array{1u}));

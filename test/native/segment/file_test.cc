@@ -102,7 +102,7 @@ bool DropFromCache(const std::string& path) {
 
 // Reading more than is needed around a small list or row would fill the memory and take the disk's
 // time.
-TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
+TEST(SegmentFile, ReadsFromTheDiskOnlyWhatIsNeeded) {
   TestFolder folder;
   const std::string path = folder.path() + "/segment";
   std::string bytes(32 << 20, '\0');

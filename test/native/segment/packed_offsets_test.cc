@@ -68,7 +68,7 @@ TEST(PackedOffsets, OfAnotherSizeAreRefused) {
 }
 
 // With a flipped bit they are refused, or give other offsets that can be read safely.
-TEST(PackedOffsets, MayBeReadWhateverTheirBits) {
+TEST(PackedOffsets, AreSafeToReadWithAnyBits) {
   std::mt19937_64 random(TestSeed() + 2);
   for (int round = 0; round < 500; ++round) {
     const std::vector<uint64_t> offsets = RandomOffsets(random);

@@ -231,7 +231,7 @@ TEST_F(PrefixUnionsTest, AWordThatTheSegmentDoesNotHaveIsDamage) {
 
 // The first word and the last one of the letter are in the union of remaining words, which follows
 // that of all its words.
-TEST(PrefixUnions, ALetterComesBeforeWhatIsLeftOfItsWords) {
+TEST(PrefixUnions, TheUnionOfALetterPrecedesThatOfItsRemainingWords) {
   const std::string path = PathOf("prefixes-letter-");
   std::vector<std::string> words;
   for (char second = '!'; second <= '~'; ++second) {

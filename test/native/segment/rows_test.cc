@@ -62,7 +62,7 @@ size_t Compressed(std::shared_ptr<const RowDictionary> dictionary,
   return out.size();
 }
 
-TEST(Rows, ComeBackAsTheyWereWhateverTheirLength) {
+TEST(Rows, AreReadBackAtAnyLength) {
   RowGenerator rows(TestSeed());
   const auto dictionary = std::make_shared<const RowDictionary>(DictionaryOf(rows, 3000));
   for (const auto& used : {dictionary, std::make_shared<const RowDictionary>(""),

@@ -28,7 +28,7 @@ TEST(Spool, GivesBackWhatWasAppended) {
   }
 }
 
-TEST(Spool, SaysThatItsFileCannotBeMade) {
+TEST(Spool, ReportsThatItsFileCannotBeCreated) {
   Spool spool("/nonexistent");
   spool.buffer().resize(8 << 20);
   spool.Settle();
