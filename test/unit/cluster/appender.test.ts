@@ -1,4 +1,7 @@
-/** Whether an entry is in the log, when the log does not answer, refuses, or has another leader by now. */
+/**
+ * Finds out whether an entry is in the log when the log does not respond, refuses, or has another
+ * leader by now.
+ */
 import assert from 'node:assert/strict';
 import { appendSurely } from '../../../src/cluster/appender.ts';
 import {
@@ -17,12 +20,12 @@ const EPOCH = 3;
 
 type Step =
   | AppendResult['kind']
-  /** No answer. */
+  /** No response. */
   | 'lost'
   | { readonly finds: Entry | 'nothing' | 'trimmed' | 'no answer' }
   | { readonly leads: number };
 
-/** Answers with one step after the other, and requires that these are the calls. */
+/** Responds with one step after the other, and requires exactly these calls. */
 function scripted(steps: readonly Step[]): { log: Log; rest: Step[] } {
   const rest = [...steps];
   const next = (isCall: (step: Step) => boolean): Step => {
@@ -96,7 +99,7 @@ const CASES: readonly [name: string, steps: readonly Step[], outcome: boolean | 
   ['the log was trimmed beyond it', ['lost', { finds: 'trimmed' }], OutcomeUnknownError],
 ];
 
-describe('An entry is reported as it is in the log when', () => {
+describe('Whether an entry is in the log is reported correctly when', () => {
   const runtime = { ...systemRuntime(() => {}), sleep: async () => {} };
 
   for (const [name, steps, outcome] of CASES) {

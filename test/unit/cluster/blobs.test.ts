@@ -1,4 +1,6 @@
-/** What every implementation of the object store promises, and how those that do not fit are found out. */
+/**
+ * The contract of every implementation of the object store, and how unsuitable stores are detected.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -43,7 +45,7 @@ function contract(open: () => Blobs): void {
     await blobs.delete('files/large');
   });
 
-  it('lists names by their beginning, in order', async () => {
+  it('lists names by prefix, in order', async () => {
     const blobs = open();
     const names = ['b-2', 'b-10', 'a-1', 'b-1', 'c-1', 'b-3'].map((name) => `lists/${name}`);
     for (const name of names) await put(blobs, name, Buffer.from(name));
@@ -53,7 +55,7 @@ function contract(open: () => Blobs): void {
     assert.deepEqual(await blobs.list('nothing/'), []);
   });
 
-  it('stores the same again, and removes what may be absent', async () => {
+  it('stores the same content again, and removes objects that may be absent', async () => {
     const blobs = open();
     await put(blobs, 'files/same', Buffer.from('same'));
     await put(blobs, 'files/same', Buffer.from('same'));
@@ -63,14 +65,14 @@ function contract(open: () => Blobs): void {
     await assert.rejects(get(blobs, 'files/same'), BlobMissingError);
   });
 
-  it('fits what the cluster relies on', async () => {
+  it('has the properties that the cluster relies on', async () => {
     const blobs = open();
     await checkBlobs(blobs, 'token');
     assert.deepEqual(await blobs.list('checks/'), []);
   });
 }
 
-/** The objects of a process, which check what they are given. */
+/** Objects in memory that check what they are given. */
 class CheckedMemoryBlobs extends MemoryBlobs {
   override async put(...[name, source]: Parameters<MemoryBlobs['put']>): Promise<void> {
     const pieces: Uint8Array[] = [];
@@ -136,7 +138,7 @@ describe('Objects of a server with the S3 API', () => {
     assert.deepEqual([...server.objects.keys()], ['shop/files/one']);
   });
 
-  it('report a failure without what the store says of it', async () => {
+  it('report a failure without the message of the store', async () => {
     server.faults.fails = 4;
     const blobs = open();
     for (const attempt of [
@@ -155,7 +157,7 @@ describe('Objects of a server with the S3 API', () => {
     await put(blobs, 'files/one', Buffer.from('1'));
   });
 
-  it('are not there when an upload in parts fails at its end', async () => {
+  it('do not exist when an upload in parts fails at its end', async () => {
     server.faults.completesWrongly = true;
     const blobs = open();
     const bytes = randomBytes(17 * 2 ** 20);
@@ -174,7 +176,7 @@ describe('Objects of a server with the S3 API', () => {
   for (const [fault, message] of Object.entries(unfit)) {
     it(`are refused when the store ${fault}`, async () => {
       Object.assign(server.faults, { [fault]: true });
-      // A late listing shows objects that were read, a late read those that were read before.
+      // A new object misses from listings with `listsLate`, and from its first read with `readsLate`.
       await assert.rejects(checkBlobs(open(), 'token'), (error: Error) => {
         assert.ok(error instanceof RefusedError, error.message);
         assert.match(error.message, message);
@@ -211,7 +213,7 @@ describe('Objects of versitygw', () => {
 
   contract(() => open());
 
-  it('are refused to who has another secret', async () => {
+  it('cannot be read with a wrong secret', async () => {
     await assert.rejects(put(open('wrong'), 'files/x', Buffer.from('x')), (error: Error) => {
       assert.ok(error instanceof UnavailableError);
       assert.match(error.message, /403 \(SignatureDoesNotMatch\)/);

@@ -1,4 +1,4 @@
-/** What every implementation of the log promises, and what etcd adds. */
+/** The contract of every implementation of the log, and what etcd adds. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError, TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
@@ -19,7 +19,7 @@ function member(name: string, formatMax = 1): Parameters<Log['announce']>[0] {
   return { name, url: `http://${name}`, formatMax, applied: 0, lagMs: 0, bytesToFetch: 0 };
 }
 
-/** @param open a view of the log of a cluster, as another node has it */
+/** @param open opens the log of a cluster as another node sees it */
 function contract(open: (cluster: string) => Log): void {
   let number = 0;
   let log: Log;
@@ -61,7 +61,7 @@ function contract(open: (cluster: string) => Log): void {
     assert.deepEqual(await log.append(entry(2), epoch), { kind: 'appended' });
   });
 
-  it('takes entries in order, of the leader alone', async () => {
+  it('takes entries in order, and only from the leader', async () => {
     await log.found(IDENTITY, 0);
     assert.deepEqual(await log.append(entry(1), 1), { kind: 'fenced' });
     const { epoch, lease } = await lead(log);
@@ -114,7 +114,7 @@ function contract(open: (cluster: string) => Log): void {
     assert.equal(await log.announce(member('a'), id), false);
   });
 
-  it('changes its settings by the leader alone, and only when they are as expected', async () => {
+  it('lets only the leader change its settings, and only when they are as expected', async () => {
     await log.found(IDENTITY, 0);
     const { epoch } = await lead(log);
     for (let n = 1; n <= 5; n++) await log.append(entry(n), epoch);
@@ -137,7 +137,7 @@ function contract(open: (cluster: string) => Log): void {
     assert.deepEqual(await log.append(entry(6), epoch), { kind: 'appended' });
   });
 
-  it('shows each entry to those who watch, those of before too', async () => {
+  it('delivers each entry to watches, including earlier entries', async () => {
     await log.found(IDENTITY, 0);
     const { epoch } = await lead(log);
     for (let n = 1; n <= 30; n++) await log.append(entry(n), epoch);
@@ -162,7 +162,7 @@ function contract(open: (cluster: string) => Log): void {
     }, TrimmedError);
   });
 
-  it('lets one process at a time have a name, and remembers the formats of all', async () => {
+  it('lets one process at a time have a name, and remembers all formats', async () => {
     await log.found(IDENTITY, 0);
     const [one, two] = [await log.grantLease(60_000), await other.grantLease(60_000)];
     await log.register('a', 2);
@@ -234,13 +234,13 @@ describe('The log in etcd', () => {
     assert.equal(await log.keepAlive(lease.id), false);
   });
 
-  it('asks another member when one cannot be reached', async () => {
+  it('tries another member when one cannot be reached', async () => {
     const log = open('members', ['http://127.0.0.1:9', etcd.url]);
     await log.found(IDENTITY, 0);
     assert.deepEqual((await log.state()).identity, IDENTITY);
   });
 
-  it('says that the outcome is not known when none can be reached', async () => {
+  it('reports an unknown outcome when no member can be reached', async () => {
     const log = open('nobody', ['http://127.0.0.1:9']);
     await assert.rejects(log.append(entry(1), 1), UnavailableError);
     await assert.rejects(log.state(), UnavailableError);
@@ -258,7 +258,7 @@ describe('The log in etcd', () => {
     assert.equal((await log.state()).head, 0);
   });
 
-  it('refuses entries at the quota for certain, reads on, and takes them again once there is space', async () => {
+  it('refuses entries at the quota for certain, can still be read, and takes entries again once there is space', async () => {
     const log = open('quota');
     await log.found(IDENTITY, 0);
     const lease = await log.grantLease(600_000);
@@ -302,7 +302,7 @@ describe('The log in etcd', () => {
     assert.deepEqual(result, { kind: 'appended' });
   });
 
-  it('takes a name and a password, and refuses wrong ones', async () => {
+  it('accepts a name and a password, and refuses wrong ones', async () => {
     const guarded = await Etcd.start();
     try {
       const post = async (path: string, body: object): Promise<void> => {

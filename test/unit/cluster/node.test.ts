@@ -1,4 +1,4 @@
-/** What a node of a cluster does in single situations; test/simulation/ puts them together at random. */
+/** A node of a cluster in single situations; test/simulation/ combines them at random. */
 import assert from 'node:assert/strict';
 import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
 import { MemoryBlobs } from '../../../src/cluster/blobs/memory-blobs.ts';
@@ -19,7 +19,7 @@ describe('A node of a cluster', () => {
     return { leader, followers: [one!, two!], all };
   }
 
-  /** All records are applied by all. */
+  /** Waits until all members have applied all records. */
   async function caughtUp(members: readonly Member[]): Promise<void> {
     await cluster.until(() => members.every(({ node }) => node.applied === cluster.log.state.head));
   }
@@ -70,7 +70,7 @@ describe('A node of a cluster', () => {
     }
   });
 
-  it('knows how far it is behind, also when it cannot reach the log', async () => {
+  it('knows how far it lags, also when it cannot reach the log', async () => {
     const { leader, followers } = await three();
     const [one] = followers;
     await cluster.wait(3000);
@@ -127,7 +127,7 @@ describe('A node of a cluster', () => {
     await assert.rejects(cluster.start('c'), /the log has lost entries/);
   });
 
-  it('of a name that another process has neither leads nor counts', async () => {
+  it('whose name another process has neither leads nor counts', async () => {
     const first = await cluster.start('a');
     await cluster.leader([first]);
     const elsewhere = new QuietCluster();
@@ -143,7 +143,7 @@ describe('A node of a cluster', () => {
     assert.equal(first.node.route(false).kind, 'here');
   });
 
-  it('raises the format of the log when all members read it, those too that are down', async () => {
+  it('raises the format of the log when all members read it, including those that are down', async () => {
     const old = await cluster.start('a', { formatMax: 1, maintenanceMs: 100 });
     const young = await cluster.start('b', { formatMax: 2, maintenanceMs: 100 });
     await cluster.wait(3000);
@@ -160,7 +160,7 @@ describe('A node of a cluster', () => {
     await assert.rejects(cluster.start('c', { formatMax: 1 }), /upgrade it/);
   });
 
-  it('refuses writes without space in the log, and takes them again by itself', async () => {
+  it('refuses writes without space in the log, and accepts them again without a restart', async () => {
     const { leader, all } = await three();
     leader.host.logFullUntil = cluster.scheduler.now + 1000;
     await assert.rejects(cluster.commit(leader, 'one'), WritesRefusedError);
@@ -187,7 +187,7 @@ describe('A node of a cluster', () => {
     assert.ok(cluster.log.state.settings.checkpoint!.sequence >= written);
   });
 
-  it('takes what the build of a commit throws for no commit at all', async () => {
+  it('makes no commit when its build throws', async () => {
     const { leader, all } = await three();
     const fault = new Error('a fault of the caller');
     const failed = leader.node.commit(() => {
@@ -240,7 +240,7 @@ describe('A node of a cluster', () => {
     assert.deepEqual([...leader.replica.view.tasks.keys()], ['one', 'two']);
   });
 
-  it('stops after the commits that are under way, and another node leads at once', async () => {
+  it('stops after the commits under way, and another node leads at once', async () => {
     const { leader, all } = await three();
     const committing = leader.node.commit(() => proposal('one'));
     await cluster.run(leader.node.stop());
@@ -279,7 +279,7 @@ describe('The objects of a cluster', () => {
     }
   }
 
-  it('are removed when no checkpoint in the time of retention needs them', async () => {
+  it('are removed when no checkpoint within the retention time needs them', async () => {
     const leader = await cluster.leader([await cluster.start('a', options)]);
     await work(leader, 60);
     const { checkpoint, floor } = cluster.log.state.settings;
@@ -291,7 +291,7 @@ describe('The objects of a cluster', () => {
     assert.ok(model.isSame(joined.replica.view, leader.replica.view));
   });
 
-  it('of later leaders stay, though no log that a former leader has read names them', async () => {
+  it('of later leaders stay, though no log state that a former leader has read names them', async () => {
     const leader = await cluster.leader([await cluster.start('a', options)]);
     const { epoch } = cluster.log.state.leader!;
     const later = `files/${hex(epoch + 1)}-b1-1`;
@@ -317,7 +317,7 @@ describe('The objects of a cluster', () => {
     await cluster.run(leader.node.commit(() => proposal('slow', files)));
   });
 
-  it('bring back every moment in the time of retention', async () => {
+  it('can restore every moment within the retention time', async () => {
     const kept = { ...options, retentionMs: 1e9 };
     const leader = await cluster.leader([await cluster.start('a', kept)]);
     const states: model.State[] = [];

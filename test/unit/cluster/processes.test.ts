@@ -1,4 +1,4 @@
-/** Nodes over a real etcd and a real folder: the parts that the simulation replaces. */
+/** Nodes with a real etcd and a real folder, the parts that the simulation replaces. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ import { localFile, proposal } from '../../simulation/quiet.ts';
 import { Scheduler } from '../../simulation/scheduler.ts';
 import { Etcd, HAS_ETCD } from '../../support/etcd.ts';
 
-/** A node whose databases are in memory, and whose URL somebody listens at while it lives. */
+/** A node with databases in memory, and a listener at its URL while it lives. */
 class RealNode {
   readonly node: ClusterNode;
   readonly replica: SimulatedReplica;
@@ -51,7 +51,7 @@ class RealNode {
     return real;
   }
 
-  /** The disk of a simulated host needs its events. */
+  /** Runs the events that the disk of a simulated host needs. */
   async #runDisk(): Promise<void> {
     while (this.#isRunning) {
       while (!this.#scheduler.isIdle) await this.#scheduler.step();
@@ -59,7 +59,7 @@ class RealNode {
     }
   }
 
-  /** As a kill, seen from outside: nobody listens, and nothing is said to etcd. */
+  /** Looks like a kill from outside: nobody listens, and etcd is not notified. */
   async die(client: OutboundClient): Promise<void> {
     await client.close();
     await this.closePort();
@@ -121,7 +121,7 @@ describe('Nodes over etcd and a folder', () => {
     for (const { replica } of all) assert.ok(model.isSame(replica.view, leader.replica.view));
     const { nodes } = await leader.node.status();
     assert.equal(nodes.length, 3);
-    // All have seen the leader alive.
+    // Gives all nodes time to see the leader alive.
     await delay(1500);
     const died = performance.now();
     await leader.die(leader.client);

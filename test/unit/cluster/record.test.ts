@@ -1,4 +1,4 @@
-/** The bytes of records: whatever is changed in them is noticed before anything is applied. */
+/** The bytes of records: every change in them is detected before anything is applied. */
 import assert from 'node:assert/strict';
 import { ByteReader, ByteWriter, sha256 } from '../../../src/cluster/bytes.ts';
 import {
@@ -52,7 +52,7 @@ describe('A record', () => {
     }
   });
 
-  it('is refused when any bit of it is changed, or any byte is missing', () => {
+  it('is refused when any bit is changed, or any byte is missing', () => {
     const bytes = encodeRecord(randomRecord(mulberry(SEED)));
     for (let place = 0; place < bytes.length * 8; place++) {
       const damaged = Buffer.from(bytes);
@@ -86,7 +86,7 @@ describe('A record', () => {
     }
   });
 
-  it('of a newer format is refused with what to do', () => {
+  it('of a newer format is refused, and the error says what to do', () => {
     const record = { ...randomRecord(mulberry(SEED)), format: 2 };
     assert.throws(
       () => decodeRecord(encodeRecord(record)),
@@ -95,7 +95,7 @@ describe('A record', () => {
     assert.equal(decodeRecord(encodeRecord(record), 2).format, 2);
   });
 
-  it('is found in an entry, or in the object that the entry names', async () => {
+  it('is read from an entry, or from the object that the entry names', async () => {
     const record = { ...randomRecord(mulberry(SEED)), sequence: 5, epoch: 3 };
     const bytes = encodeRecord(record);
     const none = (): Promise<Buffer> => Promise.reject(new Error('not asked for'));

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DataFolderError, openDataFolder } from '../../../src/store/data-folder.ts';
 
-/** Folders in which a name was made that no sync has made durable. Node's `fs` is changed for everybody until `remove`. */
+/**
+ * Tracks folders with a new name that no sync has made durable yet. Patches Node's `fs` for the
+ * whole process until `remove`.
+ */
 class UnsyncedNames {
   readonly #unsynced = new Set<string>();
   readonly #opened = new Map<number, string>();
   readonly #real: Pick<typeof fs, 'mkdirSync' | 'renameSync' | 'openSync' | 'fsyncSync'>;
-  /** Names made. */
+  /** Number of names made. */
   seen = 0;
 
   constructor() {
@@ -67,7 +70,7 @@ describe('the data folder', () => {
   beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-folder-'))));
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('is made with its parts, a version and a uid that stays', async () => {
+  it('is created with its parts, a version and a permanent uid', async () => {
     const folder = await openDataFolder(join(dir, 'deep', 'data'), ours);
     assert.equal(readFileSync(join(folder.dir, 'VERSION'), 'utf8'), '1.2.3\n');
     assert.match(folder.instanceUid, /^[0-9a-f-]{36}$/);
@@ -77,7 +80,7 @@ describe('the data folder', () => {
     await again.close();
   });
 
-  it('has every name that it makes on disk', async () => {
+  it('makes every name that it creates durable', async () => {
     const names = new UnsyncedNames();
     try {
       const folder = await openDataFolder(join(dir, 'deep', 'data'), ours);
@@ -91,7 +94,7 @@ describe('the data folder', () => {
     }
   });
 
-  it('is open once at a time, whatever path leads to it', async () => {
+  it('can be open only once at a time, through any path', async () => {
     const folder = await openDataFolder(dir, ours);
     symlinkSync(dir, `${dir}-link`);
     try {
@@ -139,7 +142,7 @@ describe('the data folder', () => {
     });
   }
 
-  it('leaves a folder of Meilisearch as it is, whatever its version', async () => {
+  it('does not change a folder of Meilisearch of any version', async () => {
     for (const version of ['0.28.1', '1.0.0', '1.12.3']) {
       const dir = mkdtempSync(join(tmpdir(), 'gannet-folder-'));
       try {

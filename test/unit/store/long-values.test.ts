@@ -26,14 +26,14 @@ describe('A store', () => {
 
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** All tasks and batches, as JSON. */
+  /** All tasks and batches as JSON. */
   function shown(store: Store): string[] {
     return [store.tasks, store.batches].flatMap((table) =>
       [...table.getRange()].map(({ key, value }) => `${key} ${jsonString(value)}`),
     );
   }
 
-  it('keeps long values under keys of their own, until what they belong to is removed', async () => {
+  it('stores long values under separate keys until their owner is removed', async () => {
     const store = new Store(file, MAP);
     const words = new RawJson(JSON.stringify(Array.from({ length: 5000 }, (_, n) => `é${n}`)));
     const row = {
@@ -61,7 +61,7 @@ describe('A store', () => {
     await store.close();
   });
 
-  it('of an older version is read as it is, and changed once when it is opened', async () => {
+  it('of an older version can be read unchanged, and is upgraded once when opened', async () => {
     cpSync(OLDER, dir, { recursive: true });
     const older = new Store(file, { readOnly: true });
     const before = shown(older);

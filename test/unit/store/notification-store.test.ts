@@ -19,7 +19,7 @@ describe('NotificationStore', () => {
     rmSync(dir, { recursive: true });
   });
 
-  /** What waits, from memory and from the disk. */
+  /** The waiting notifications, the same from memory and from disk. */
   function waiting(notifications: NotificationStore): Record<string, number[]> {
     const shown = (one: NotificationStore): Record<string, number[]> =>
       Object.fromEntries(one.webhooks().map((uuid) => [uuid, [...one.waitingFor(uuid)]]));
@@ -28,7 +28,7 @@ describe('NotificationStore', () => {
     return inMemory;
   }
 
-  it('tells what each webhook waits for, oldest first, until it is settled', async () => {
+  it('returns what each webhook waits for, oldest first, until it is settled', async () => {
     const notifications = new NotificationStore(store);
     const ended = async (uid: number, ...webhooks: string[]): Promise<void> => {
       await store.commit((tx) => notifications.write(tx, uid, webhooks));

@@ -22,7 +22,7 @@ const key = (uid: string, name: string): KeyRecord => ({
 describe('keys, features and webhooks', () => {
   let dir: string;
   let store: Store;
-  /** Every commit of the store fails from now on, or no more. */
+  /** Switches on or off that every commit of the store fails. */
   let fail: (fails: boolean) => void;
 
   const open = (): void => {
@@ -43,7 +43,7 @@ describe('keys, features and webhooks', () => {
     rmSync(dir, { recursive: true });
   });
 
-  it('are as before when a change cannot be stored', async () => {
+  it('are unchanged when a change cannot be stored', async () => {
     const keys = new KeyStore(store);
     const features = new FeatureStore(store);
     const webhooks = new WebhookStore(store, null);
@@ -83,7 +83,7 @@ describe('keys, features and webhooks', () => {
     assert.equal(new FeatureStore(store).get().metrics, true);
   });
 
-  it('are seen at once when they change', async () => {
+  it('show changes at once', async () => {
     const keys = new KeyStore(store);
     const stored = keys.put(key('k', 'first'));
     assert.equal(keys.get('k')?.name, 'first');

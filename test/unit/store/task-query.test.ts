@@ -22,7 +22,7 @@ import {
 
 type Random = (below: number) => number;
 
-/** The column filters against a list of tasks and plain loops. */
+/** Compares the column filters with plain loops over a list of tasks. */
 
 interface Twin {
   uid: number;
@@ -38,12 +38,15 @@ interface Twin {
 
 const NAMES = ['a', 'b', 'c', 'd'];
 
-/** Batches are running or ended whatever queue they are of, because queues are mixed. */
+/**
+ * Whether a batch is running. Depends on its uid alone, because chunks of different queues are
+ * mixed.
+ */
 function isRunning(batchUid: number): boolean {
   return batchUid % 4 === 3;
 }
 
-/** A queue with gaps, whole chunks missing, chunks of one kind, and tasks of several indexes. */
+/** A queue with gaps, missing chunks, chunks of one kind, and tasks of several indexes. */
 function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
   const chunks: (TaskChunk | undefined)[] = [];
   const twins: Twin[] = [];
@@ -59,7 +62,7 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
     for (let i = 0; i < TASKS_PER_CHUNK; i++) {
       if (!uniform && random(4) === 0) continue;
       const uid = c * TASKS_PER_CHUNK + i;
-      // Also blocks of batch uids of which no task is left.
+      // Also makes blocks of batch uids without any task left.
       if (random(3) === 0) batchUid += random(40) === 0 ? 300 : 1;
       if (uniform && isRunning(batchUid)) batchUid++;
       let status = uniform ? 'succeeded' : STATUS_OF_CODE[random(5)]!;
@@ -93,7 +96,7 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
         canceledBy: status === 'canceled' ? random(6) : null,
         batchUid: waits ? null : batchUid,
         enqueuedAt: time,
-        // As in a queue, tasks of one batch have the same dates.
+        // As in a queue, the tasks of one batch have the same dates.
         startedAt: waits ? null : 1005 + batchUid * 3,
         finishedAt: ended ? 1006 + batchUid * 3 : null,
       };
@@ -108,7 +111,7 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
       chunk.finishedAt[i] = twin.finishedAt ?? NaN;
     }
   }
-  // Space is taken back at once.
+  // The 0 makes the digest reclaim space at once.
   return { table: tableOf(twins, chunks, new TaskDigest(chunks, 0), linked), twins };
 }
 
@@ -135,7 +138,7 @@ function tableOf(
   };
 }
 
-/** Some chunks are replaced by those of another queue, as after registrations, ends and deletions. */
+/** Replaces some chunks with those of another queue, as registrations, ends and deletions do. */
 function changedTable(
   random: Random,
   table: TaskTable,
@@ -190,7 +193,7 @@ function randomFilter(random: Random, twins: readonly Twin[], table: TaskTable):
   return filter;
 }
 
-/** One test per condition of the filter; batches are matched condition by condition. */
+/** One predicate per condition of the filter; batches are matched condition by condition. */
 function conditionsOf(filter: TaskFilter): ((task: Twin) => boolean)[] {
   const after = (time: number | null, bound: number): boolean => time !== null && time > bound;
   const before = (time: number | null, bound: number): boolean => time !== null && time < bound;
@@ -239,7 +242,7 @@ function pageOf(matching: number[], page: TaskPaging): { uids: number[]; total: 
 describe('filters over tasks and batches', () => {
   const VISIBILITIES: IndexVisibility[] = [null, (uid) => uid !== 'b', () => true, () => false];
 
-  it('match what a plain loop matches, on random queues', () => {
+  it('match the same as a plain loop on random queues', () => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     const uniform = mulberry(seed);
     const random: Random = (below) => Math.floor(uniform() * below);
@@ -302,7 +305,7 @@ describe('filters over tasks and batches', () => {
 });
 
 describe('a chunk of tasks', () => {
-  it('is stored with what is being processed as enqueued', () => {
+  it('stores tasks that are being processed as enqueued', () => {
     const chunk = TaskChunk.empty();
     chunk.type[3] = TYPE_CODES.settingsUpdate;
     chunk.batchUid[3] = NONE;

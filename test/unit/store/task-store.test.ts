@@ -59,13 +59,13 @@ describe('the task store', () => {
     return batchUid;
   }
 
-  /** Waits for what is done in the background, for a while. */
+  /** Waits a limited time for work in the background. */
   async function until(done: () => boolean): Promise<void> {
     for (let n = 0; n < 500 && !done(); n++) await new Promise((next) => setTimeout(next, 10));
     assert.ok(done());
   }
 
-  it('gives uids in the order of the calls, and registrations of one moment share a commit', async () => {
+  it('assigns uids in the order of the calls, and simultaneous registrations share a commit', async () => {
     const before = store.size().diskBytes;
     const records = await Promise.all(Array.from({ length: 300 }, () => tasks.append(plain())));
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('the task store', () => {
     assert.ok(store.size().diskBytes - before < 300 * 4096, 'not one page per task');
   });
 
-  /** How often the store commits while `work` is done. */
+  /** How often the store commits while `work` runs. */
   async function commitsOf(work: () => Promise<unknown>): Promise<number> {
     const { commit } = store;
     let commits = 0;
@@ -88,7 +88,7 @@ describe('the task store', () => {
     return commits;
   }
 
-  it('the end of a batch and the registrations of that moment share a commit', async () => {
+  it('the end of a batch and simultaneous registrations share a commit', async () => {
     await tasks.append(plain());
     const { batchUid, startedAt } = await tasks.begin([0]);
     const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
@@ -110,7 +110,7 @@ describe('the task store', () => {
     check();
   });
 
-  it('registrations around an exchange of histories belong to the index that has the uid then', async () => {
+  it('registrations around an exchange of histories belong to the index that has the uid at that time', async () => {
     await Promise.all([tasks.append(plain()), tasks.append(plain({ indexUid: 'b' }))]);
     const { batchUid, startedAt } = await tasks.begin([0]);
     const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
@@ -131,7 +131,7 @@ describe('the task store', () => {
     check();
   });
 
-  it('the end of a batch is stored although a registration of that moment is refused', async () => {
+  it('the end of a batch is stored although a simultaneous registration is refused', async () => {
     await tasks.append(plain());
     const { batchUid, startedAt } = await tasks.begin([0]);
     const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
@@ -204,7 +204,7 @@ describe('the task store', () => {
     assert.equal(tasks.payload(0), undefined);
   });
 
-  it('small payloads left over by a stop are erased after the next start', async () => {
+  it('small payloads left by a stop are erased after the next start', async () => {
     await tasks.append(plain({ payload: { bytes: Buffer.from('small') } }));
     await run([0]);
     await close();
@@ -228,7 +228,7 @@ describe('the task store', () => {
     assert.equal(tasks.table.batchCount, 0);
   });
 
-  it('a batch that is rolled back has never been', async () => {
+  it('a batch that is rolled back leaves no trace', async () => {
     await tasks.append(plain());
     const { batchUid } = await tasks.begin([0]);
     assert.equal(tasks.table.batchCount, 1);
@@ -298,7 +298,7 @@ describe('the task store', () => {
     clock.advance(5000);
   });
 
-  it('late work sees what was registered before it', async () => {
+  it('late work sees all tasks registered before it', async () => {
     let seen: number[] = [];
     await Promise.all([
       tasks.append(plain()),

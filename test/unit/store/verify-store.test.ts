@@ -38,7 +38,7 @@ describe('verifyStore', () => {
     return (await verifyStore(dir)).faults.map(({ structure }) => structure);
   }
 
-  it('finds nothing in what the server has written', async () => {
+  it('finds no fault in what the server has written', async () => {
     const { faults, tasks, indexes } = await verifyStore(dir);
     assert.deepEqual(faults, []);
     assert.equal(tasks, 6);
@@ -77,7 +77,7 @@ describe('verifyStore', () => {
       async (store) => {
         const chunk = TaskChunk.decode(store.chunks.get(0)!);
         chunk.status[4] = STATUS_CODES.processing;
-        // As it lies in memory, which `encode` would mend.
+        // The bytes as they are in memory, because `encode` would repair them.
         await store.chunks.put(0, Buffer.from(chunk.buffer));
       },
     ],
@@ -90,13 +90,13 @@ describe('verifyStore', () => {
     'a key that is no object': ['x-keys', (store) => store.table<unknown>('keys').put('k', 1)],
   };
   for (const [name, [structure, damage]] of Object.entries(damages)) {
-    it(`tells of ${name}`, async () => {
+    it(`reports ${name}`, async () => {
       await change(damage);
       assert.ok((await structures()).includes(structure), (await structures()).join());
     });
   }
 
-  it('tells of a payload file that is cut short', async () => {
+  it('reports a payload file that is truncated', async () => {
     writeFileSync(join(dir, 'payloads', '5'), 'short');
     const { faults } = await verifyStore(dir);
     assert.deepEqual(

@@ -70,11 +70,11 @@ function next(
 }
 
 describe('nextBatch', () => {
-  it('finds nothing when nothing waits', () => {
+  it('returns null when no task waits', () => {
     assert.equal(next([]), null);
   });
 
-  it('takes changes of search rules together, and what deletes all of them last', () => {
+  it('batches changes of search rules, up to a deletion of all rules', () => {
     const rule = (type: TaskType): Given => ({ type, index: '.meili_dsr' });
     const [update, clear] = [rule('dsrUpdate'), rule('dsrClear')];
     const rows: [Given[], string, number[]][] = [
@@ -122,7 +122,7 @@ describe('nextBatch', () => {
       ['dumpCreation', [1], 'task 1 of type `dumpCreation` is not batchable with other tasks'],
     ];
     for (const [type, uids, strategy] of ROWS) {
-      it(`takes ${type} ${uids.join(' and ')} of 1 and 3 before what is on an index`, () => {
+      it(`takes ${type} ${uids.join(' and ')} of 1 and 3 before tasks on indexes`, () => {
         const batch = next([
           { kind: 'add' },
           { type, index: undefined! },
@@ -136,7 +136,7 @@ describe('nextBatch', () => {
       });
     }
 
-    it('follows the order of the turns', () => {
+    it('follows the order of priorities', () => {
       const order: TaskType[] = ROWS.map(([type]) => type);
       for (let from = 0; from < order.length; from++) {
         const given = [...order.slice(from)].reverse().map((type) => ({ type }));
@@ -145,13 +145,13 @@ describe('nextBatch', () => {
     });
   });
 
-  it('tells the index of a task that runs by turn and is about one', () => {
+  it('names the index of a task with priority that is about one', () => {
     const batch = next([{ kind: 'add' }, { type: 'indexCompaction', index: 'b' }]);
     assert.equal(batch?.kind, 'indexCompaction');
     assert.equal(batch.indexUid, 'b');
   });
 
-  it('runs a swap of nothing alone', () => {
+  it('runs a swap of no indexes alone', () => {
     const batch = next([{ type: 'indexSwap', index: undefined! }, { kind: 'add' }]);
     assert.deepEqual(batch?.uids, [0]);
     assert.equal(batch?.kind, 'indexSwap');
@@ -171,7 +171,7 @@ describe('nextBatch', () => {
     assert.equal(batch?.strategy, 'all enqueued tasks of index `b` were taken');
   });
 
-  it('says when nothing is left', () => {
+  it('says when no tasks are left', () => {
     assert.equal(next([{ kind: 'add' }])?.strategy, 'all enqueued tasks were taken');
   });
 
@@ -397,12 +397,12 @@ describe('nextBatch', () => {
       assert.equal(batch?.strategy, 'limit of 2 tasks per batch reached');
     });
 
-    it('does not mention a limit that is just met', () => {
+    it('does not mention a limit that is exactly met', () => {
       const batch = next(adds, undefined, { tasks: 3, bytes: 60 });
       assert.equal(batch?.strategy, 'all enqueued tasks were taken');
     });
 
-    it('stops before the task whose payload is too much', () => {
+    it('stops before the task whose payload exceeds the limit', () => {
       const batch = next(adds, undefined, { tasks: Infinity, bytes: 59 });
       assert.deepEqual(batch?.uids, [0, 1]);
       assert.equal(
@@ -418,7 +418,7 @@ describe('nextBatch', () => {
   });
 });
 
-describe('the batch beside a change of settings', () => {
+describe('the batch concurrent with a change of settings', () => {
   const RUNNING = { kind: 'settings', index: 'a' } as const;
 
   function beside(given: readonly Given[], limits = NO_LIMITS): Batch | null {
@@ -433,7 +433,7 @@ describe('the batch beside a change of settings', () => {
     return nextBatchBeside(running, pendingOf([RUNNING, ...given]), keys, limits);
   }
 
-  it('takes documents of the index whose turn it is, all that wait', () => {
+  it('takes all waiting documents of the index with the lowest uid', () => {
     const batch = beside([
       { kind: 'add', index: 'a' },
       { kind: 'settings', index: 'b' },
@@ -446,7 +446,7 @@ describe('the batch beside a change of settings', () => {
     assert.equal(batch.strategy, 'all enqueued tasks of index `c` were taken');
   });
 
-  it('has taken everything when only the running ones are left', () => {
+  it('has taken everything when only running tasks are left', () => {
     assert.equal(beside([{ kind: 'add', index: 'b' }])?.strategy, 'all enqueued tasks were taken');
   });
 
@@ -458,7 +458,7 @@ describe('the batch beside a change of settings', () => {
     assert.equal(beside([several, { kind: 'add', index: 'b' }]), null);
   });
 
-  it('is none while tasks wait that concern other tasks or everything', () => {
+  it('does not exist while tasks wait that concern other tasks or everything', () => {
     for (const type of ['taskCancelation', 'taskDeletion', 'dumpCreation'] as const) {
       assert.equal(
         beside([{ kind: 'add', index: 'b' }, { type, index: undefined } as never]),
@@ -467,7 +467,7 @@ describe('the batch beside a change of settings', () => {
     }
   });
 
-  it('is none with documents that an index deletion makes void', () => {
+  it('does not exist when an index deletion makes the documents void', () => {
     const batch = beside([
       { kind: 'add', index: 'b' },
       { kind: 'indexDeletion', index: 'b' },
@@ -476,7 +476,7 @@ describe('the batch beside a change of settings', () => {
     assert.deepEqual(batch?.uids, [3]);
   });
 
-  it('keeps to the limits', () => {
+  it('stays within the limits', () => {
     const two = { tasks: 2, bytes: Infinity };
     const batch = beside(
       [1, 2, 3].map(() => ({ kind: 'add', index: 'b' })),
@@ -513,7 +513,7 @@ describe('withSuspectsAlone', () => {
     assert.match(batch.strategy, /^ended before task 2/);
   });
 
-  it('splits what is batched by type', () => {
+  it('splits batches by type', () => {
     const deletions: Given[] = [0, 1, 2].map(() => ({ type: 'taskDeletion' }));
     assert.deepEqual(batchWith([], deletions).uids, [0, 1, 2]);
     assert.deepEqual(batchWith([1], deletions).uids, [0]);

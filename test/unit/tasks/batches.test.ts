@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { add, TestTaskSystem } from '../../support/task-system.ts';
 
@@ -7,7 +7,7 @@ describe('Batches', () => {
 
   afterEach(() => test.remove());
 
-  it('show progress while running, and what came out afterwards', async () => {
+  it('show progress while running, and results afterwards', async () => {
     test = await TestTaskSystem.open();
     let running: ReturnType<typeof test.system.queue.getBatch>;
     test.engine.beforeCommit = () => {

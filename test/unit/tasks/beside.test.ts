@@ -13,7 +13,10 @@ const CHILD = bundledChild('concurrent-child.ts');
 
 let test: TestTaskSystem;
 
-/** What waits for a condition is told of each batch that is about to commit or has ended. */
+/**
+ * Notifies waiters of each batch that is about to commit or has ended, so that they check their
+ * condition.
+ */
 class Events {
   readonly #listeners = new Set<() => void>();
 
@@ -35,11 +38,17 @@ class Events {
 }
 
 let events: Events;
-/** Steps of batches that stand before their commit: the task of the first one. */
+/**
+ * Maps the first task of each batch that is stopped before its commit to the function that releases
+ * it.
+ */
 let held: Map<number, () => void>;
 let holds: (job: BatchJob) => boolean;
 
-/** A task system whose batches stop before their commit where `holds` says so: changes of settings at first. */
+/**
+ * Opens a task system that stops batches before their commit where `holds` says so: at first,
+ * changes of settings.
+ */
 async function open(): Promise<void> {
   events = new Events();
   held = new Map();
@@ -73,7 +82,7 @@ const statuses = (): string[] => test.tasks().map(({ status }) => status);
 const done = (uid: number) => (): boolean => test.finished.flat().includes(uid);
 const isHeld = (uid: number) => (): boolean => held.has(uid);
 
-describe('beside a change of settings', () => {
+describe('concurrently with a change of settings', () => {
   beforeEach(open);
   afterEach(() => test.remove());
 
@@ -138,7 +147,7 @@ describe('beside a change of settings', () => {
     assert.deepEqual(statuses(), ['succeeded', 'succeeded']);
   });
 
-  it('nothing of the same index, no other settings, no index is made or deleted', async () => {
+  it('nothing of the same index and no other settings run, and no index is created or deleted', async () => {
     await register(
       settings('a', { stopWords: ['x'] }),
       add('a', [{ id: 1 }]),
@@ -163,7 +172,7 @@ describe('beside a change of settings', () => {
     assert.deepEqual(test.indexUids, ['a', 'b', 'c', 'e']);
   });
 
-  it('nothing beyond a swap, whatever indexes it is about', async () => {
+  it('nothing beyond a swap runs, whatever its indexes', async () => {
     await register(
       add('p', [{ id: 'p' }]),
       add('q', [{ id: 'q' }]),
@@ -188,7 +197,7 @@ describe('beside a change of settings', () => {
     assert.deepEqual(await test.documents('p'), [{ id: 'q' }]);
   });
 
-  it('nothing once a cancelation waits; it stops either batch, and the other one goes on', async () => {
+  it('nothing begins once a cancelation waits; it stops either batch, and the other one continues', async () => {
     for (const [canceled, other] of [
       [0, 1],
       [1, 0],
@@ -216,7 +225,7 @@ describe('beside a change of settings', () => {
     }
   });
 
-  it('stopping takes both back; both run after a start', async () => {
+  it('a stop rolls both back; both run after a start', async () => {
     holds = () => true;
     await register(settings('a', { stopWords: ['x'] }), add('b', [{ id: 1 }]));
     await test.start();
@@ -240,7 +249,7 @@ describe('beside a change of settings', () => {
     );
   });
 
-  it('what begins there is waited for before the next change of settings', async () => {
+  it('the next change of settings waits for the concurrent batch', async () => {
     holds = () => true;
     await register(settings('a', { stopWords: ['x'] }), add('b', [{ id: 1 }]));
     await register(settings('c', { stopWords: ['y'] }));
@@ -295,11 +304,11 @@ describe('a process killed while two batches run', function () {
   }
 });
 
-describe('beside a snapshot', () => {
+describe('concurrently with a snapshot', () => {
   let test: TestTaskSystem;
   afterEach(() => test.remove());
 
-  it('documents are indexed once it leaves room, and nothing else is run', async () => {
+  it('documents are indexed once it allows this, and nothing else runs', async () => {
     const order: string[] = [];
     let leaveRoom = (): void => {};
     let finish = (): void => {};

@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { add, cancel, settings, TestTaskSystem } from '../../support/task-system.ts';
 
@@ -7,7 +7,7 @@ describe('Cancelations of tasks', () => {
 
   afterEach(() => test.remove());
 
-  it('cancel what waits; it joins the batch of the cancelation', async () => {
+  it('cancel waiting tasks, which join the batch of the cancelation', async () => {
     test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register({ type: 'documentDeletion', indexUid: 'a', by: { ids: ['1'] } });
@@ -93,7 +93,7 @@ describe('Cancelations of tasks', () => {
     assert.deepEqual(await test.documents('a'), [{ id: 2 }]);
   });
 
-  it('match what is finished without touching it', async () => {
+  it('match finished tasks without changing them', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const task = await test.run(cancel({ indexUids: ['a'] }));
@@ -101,7 +101,7 @@ describe('Cancelations of tasks', () => {
     assert.equal(test.task(0).status, 'succeeded');
   });
 
-  it('only match what the caller may see', async () => {
+  it('only match tasks that the caller may see', async () => {
     test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(add('b', [{ id: 1 }]));

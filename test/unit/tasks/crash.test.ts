@@ -9,7 +9,7 @@ import { TestTaskSystem } from '../../support/task-system.ts';
 const CHILD = bundledChild('crash-child.ts');
 const TASKS = 24;
 
-/** Runs the child until it dies or is done. @returns the uids acknowledged */
+/** Runs the child until it dies or is done. @returns the acknowledged uids */
 function live(dir: string, event: string, at: number): { uids: number[]; done: boolean } {
   const child = spawnSync(process.execPath, [CHILD, dir, String(TASKS), event, String(at)], {
     encoding: 'utf8',
@@ -22,7 +22,10 @@ function live(dir: string, event: string, at: number): { uids: number[]; done: b
   };
 }
 
-/** After any number of deaths: all that was acknowledged is there once, and has had its effect once. */
+/**
+ * Checks that, after any number of deaths, each acknowledged task exists once and has taken effect
+ * once.
+ */
 async function check(dir: string, acknowledged: readonly number[]): Promise<void> {
   const test = await TestTaskSystem.open({ dir });
   try {

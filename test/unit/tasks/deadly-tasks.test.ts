@@ -10,10 +10,10 @@ import { CRASHES_MAX, KILLS_MAX } from '../../../src/store/crash-record.ts';
 
 const CHILD = bundledChild('dying-child.ts');
 
-/** One batch of documents, were it not for the deadly one. */
+/** One batch of documents, if none of them were deadly. */
 const ADDITIONS: TaskRequest[] = [0, 1, 2, 3, 4, 5].map((id) => add('books', [{ id }]));
 
-/** The deadly one runs by itself. */
+/** The deadly task runs in a batch of its own. */
 const MIXED: TaskRequest[] = [
   add('books', [{ id: 0 }]),
   add('books', [{ id: 1 }]),
@@ -38,7 +38,7 @@ describe('A task that ends the process', function () {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** One life of the server. @returns null when it died, else what its tasks ended with */
+  /** Runs the server once. @returns null when it died, else how its tasks ended */
   function live(death: string, requests: TaskRequest[] = []): End | null {
     const child = spawnSync(process.execPath, [CHILD, dir, death, JSON.stringify(requests)], {
       encoding: 'utf8',
@@ -75,14 +75,14 @@ describe('A task that ends the process', function () {
     assert.equal(new Set(alone).size, ADDITIONS.length, 'each has a batch of its own');
   });
 
-  it('does not take with it an export that waits meanwhile', () => {
+  it('does not fail an export that waits meanwhile', () => {
     const requests = [EXPORT, ...MIXED.slice(1)];
     assert.equal(live('abort', requests), null);
     assert.equal(live('abort'), null);
     assert.deepEqual(failed(live('abort')), [3]);
   });
 
-  it('is found when it is an export that waits', () => {
+  it('is found when it is a waiting export', () => {
     const requests = [...MIXED.slice(0, 3), EXPORT, MIXED[4]!];
     assert.equal(live('abort', requests), null);
     assert.equal(live('abort'), null);
@@ -96,7 +96,7 @@ describe('A task that ends the process', function () {
     assert.deepEqual(failed(live('never')), []);
   });
 
-  it('is not judged by kills, unless they go on and on', () => {
+  it('is not blamed for kills, unless they keep happening', () => {
     assert.equal(live('SIGKILL', ADDITIONS), null);
     for (let kills = 1; kills < KILLS_MAX; kills++) assert.equal(live('SIGKILL'), null);
     const end = live('SIGKILL')!;
@@ -104,7 +104,7 @@ describe('A task that ends the process', function () {
     assert.match(end.tasks[3]!.error!.message, /ended 10 times without a trace/);
   });
 
-  it('is not judged by a server that ends of its own accord', () => {
+  it('is not blamed when the server exits by itself', () => {
     for (let end = 0; end < CRASHES_MAX + 1; end++) {
       assert.equal(live('exit', end === 0 ? ADDITIONS : []), null);
     }
@@ -113,7 +113,7 @@ describe('A task that ends the process', function () {
     assert.equal(new Set(end.tasks.map(({ batchUid }) => batchUid)).size, 1, 'in one batch');
   });
 
-  it('is not judged by a stop of the machine', () => {
+  it('is not blamed when the machine stops', () => {
     for (let crash = 0; crash < CRASHES_MAX + 1; crash++) {
       assert.equal(live('abort', crash === 0 ? ADDITIONS : []), null);
       const file = join(dir, 'running');
@@ -123,11 +123,11 @@ describe('A task that ends the process', function () {
     assert.deepEqual(failed(live('never')), []);
   });
 
-  it('for want of memory counts as a crash, although the kernel sends SIGKILL', () => {
+  it('when memory runs out counts as a crash, although the kernel sends SIGKILL', () => {
     for (let crash = 0; crash < CRASHES_MAX; crash++) {
       assert.equal(live('SIGKILL', crash === 0 ? ADDITIONS : []), null);
       const file = join(dir, 'running');
-      // As if one more process had been killed since then.
+      // As if another process had been killed since then.
       const text = readFileSync(file, 'latin1').replace(/"outOfMemory":\d+/, '"outOfMemory":-1');
       writeFileSync(file, text, 'latin1');
     }
@@ -142,7 +142,7 @@ describe('A task that ends the process', function () {
     ['of another form still', '!{"boot":1,"batches":{"a":1}}\n'],
     ['nothing but a mark', '!'],
   ] as const) {
-    it(`is not judged by a file that is ${name}`, () => {
+    it(`is not blamed because of a file that is ${name}`, () => {
       for (let crash = 0; crash < CRASHES_MAX; crash++) {
         assert.equal(live('abort', crash === 0 ? ADDITIONS : []), null);
         writeFileSync(join(dir, 'running'), text);

@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
 
@@ -41,7 +41,7 @@ describe('Deletions of tasks', () => {
     assert.equal(await test.register(add('a', [{ id: 1 }])), 4);
   });
 
-  it('leave what still waits', async () => {
+  it('keep waiting tasks', async () => {
     test = await TestTaskSystem.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(forget({ uids: [0] }));
@@ -55,7 +55,7 @@ describe('Deletions of tasks', () => {
     assert.equal(test.task(0).status, 'succeeded');
   });
 
-  it('happen by themselves when the queue is full: the oldest finished ones', async () => {
+  it('happen automatically when the queue is full: the oldest finished tasks', async () => {
     test = await TestTaskSystem.open({ tasksMax: 6, prunedTasks: 3 });
     for (let n = 0; n < 6; n++) await test.run(add('a', [{ id: n }]));
     await test.run(add('a', [{ id: 6 }]));

@@ -13,7 +13,7 @@ const CREATION: TaskRequest = { type: 'indexCreation', indexUid: 'z', primaryKey
 
 describe('A batch that waits for another server', () => {
   let test: TestTaskSystem;
-  /** Ends the export of a task. */
+  /** Functions that end the export of a task, by uid. */
   let running: Map<number, () => void>;
 
   /** Detaches at once, and ends when it is released or asked to stop. */
@@ -71,7 +71,7 @@ describe('A batch that waits for another server', () => {
     assert.equal(new Set(batches).size, 7, 'each has its own, but what was canceled');
   });
 
-  it('runs with some others of its type; further ones wait, and hold nothing up', async () => {
+  it('runs with a few others of its type; further ones wait and delay nothing', async () => {
     for (let n = 0; n < 6; n++) await test.register(EXPORT);
     await test.register(add('a', [{ id: 1 }]));
     await test.start();
@@ -116,7 +116,7 @@ describe('A batch that waits for another server', () => {
     assert.equal((await test.run(CREATION)).status, 'succeeded');
   });
 
-  it('is taken back by a stop, and runs again after a start', async () => {
+  it('is rolled back by a stop, and runs again after a start', async () => {
     await test.register(EXPORT);
     await test.register(add('a', [{ id: 1 }]));
     await test.start();
@@ -130,7 +130,7 @@ describe('A batch that waits for another server', () => {
     assert.deepEqual(statuses(), ['succeeded', 'succeeded']);
   });
 
-  it('that fails after it has detached fails its task alone', async () => {
+  it('that fails after it has detached fails only its task', async () => {
     await test.restart({
       started: false,
       runners: {
@@ -149,7 +149,7 @@ describe('A batch that waits for another server', () => {
     assert.equal(test.task(0).error?.code, 'internal');
   });
 
-  it('keeps the books in any order of events', async function () {
+  it('keeps its state consistent in any order of events', async function () {
     this.timeout(60_000);
     const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 1e6);
     const random = mulberry(seed);
@@ -174,7 +174,7 @@ describe('A batch that waits for another server', () => {
         running.get(uids[below(uids.length)]!)?.();
       } else for (let turn = below(20); turn > 0; turn--) await new Promise(setImmediate);
     }
-    // As many at a time as may run; each that ends makes room for the next.
+    // As many run at a time as may; each that ends lets the next one begin.
     const open = (): boolean => test.tasks({ statuses: ['enqueued', 'processing'] }).length > 0;
     while (open()) {
       for (const end of running.values()) end();

@@ -248,7 +248,7 @@ describe('progress', () => {
 
 describe('times of tasks', () => {
   const START = Date.parse('2025-03-01T09:30:12.345Z');
-  it('show microseconds always, so that they sort as texts', () => {
+  it('always show microseconds, so that they sort as texts', () => {
     assert.equal(rfc3339(START), '2025-03-01T09:30:12.345000Z');
     assert.equal(rfc3339(START + 0.001), '2025-03-01T09:30:12.345001Z');
     assert.equal(rfc3339(START + 0.999), '2025-03-01T09:30:12.345999Z');

@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ describe('Tasks on documents', () => {
     ]);
   });
 
-  it('one bad payload fails alone; the others of the batch go on', async () => {
+  it('one bad payload fails alone; the others of the batch continue', async () => {
     test = await TestTaskSystem.open({ started: false });
     await test.together([
       add('a', [{ id: 1 }]),
@@ -145,7 +145,7 @@ describe('Tasks on documents', () => {
     assert.deepEqual(none.details, { deletedDocuments: 0 });
   });
 
-  it('what a deletion of all documents absorbs succeeds without having run', async () => {
+  it('tasks that a deletion of all documents absorbs succeed without having run', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
@@ -170,7 +170,7 @@ describe('Tasks on documents', () => {
     assert.deepEqual(await test.documents('a'), []);
   });
 
-  it('large payloads go through a file, which is gone afterwards', async () => {
+  it('large payloads go through a file, which is removed afterwards', async () => {
     test = await TestTaskSystem.open({ started: false });
     const { path } = test.system.queue.newPayloadFile();
     writeFileSync(path, '{"id":1}\n{"id":2}\n');

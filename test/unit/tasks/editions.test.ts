@@ -1,4 +1,4 @@
-/** On an engine in memory, with a process that edits only in name. */
+/** Uses an engine in memory, and a fake of the editing process. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import type { EditSession, ScriptProcesses } from '../../../src/rhai/script-process.ts';
@@ -20,14 +20,14 @@ describe('Editing documents by a function', () => {
     const ndjson = Buffer.from('{"id":1,"a":1}\n');
     session = {
       edit: async (_, onPart) => {
-        // The error of the file comes in a later turn.
+        // Lets the file report its error, which takes some iterations of the event loop.
         await new Promise((done) => setTimeout(done, 20));
         await onPart({ ndjson, edited: 1, deleted: [] });
       },
       stop: () => {},
       close: () => {},
     };
-    // One of them would end the server.
+    // An unhandled rejection would end the server.
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -47,9 +47,9 @@ describe('Editing documents by a function', () => {
     assert.deepEqual(unhandled, []);
   });
 
-  it('fails when the documents get far too long, which is not written', async () => {
+  it('fails when the documents become far too long, and does not write them', async () => {
     session = {
-      // Never touched, so that it takes no memory.
+      // Never written, so it takes no memory.
       edit: (_, onPart) =>
         onPart({ ndjson: Buffer.allocUnsafeSlow(2 ** 30 + 1), edited: 1, deleted: [] }),
       stop: () => {},

@@ -1,7 +1,7 @@
 /**
- * Every write of the task queue fails in turn: what was acknowledged is not lost, what was refused is not there, the
- * tasks tell why they failed, reading goes on, and once the fault is gone so does all else. The engine's own writes are
- * let fail by test/native/indexing/fault_test.cc.
+ * Makes each write of the task queue fail, one per run. Nothing acknowledged is lost, nothing refused
+ * exists, tasks report why they failed, reads continue, and everything recovers once the fault is
+ * over. For faults in the engine's own writes see test/native/indexing/fault_test.cc.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Faults, FAULTS } from '../../support/faults.ts';
 import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 
 const CODES = ['no_space_left_on_device', 'io_error', 'too_many_open_files'];
-/** The pause after which the store is tried again. */
+/** The pause before the store is tried again. */
 const RETRY_MS = 10_000;
 
 describe('the task queue', function () {
@@ -35,7 +35,9 @@ describe('the task queue', function () {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** What is asked for, each after the other: the next id of a document, small, large, in a file. */
+  /**
+   * Sends requests one after the other, each with the next document id: small, large, in a file.
+   */
   async function ask(test: TestTaskSystem): Promise<number[]> {
     const acknowledged: number[] = [];
     const large = 'large '.repeat(20_000);
@@ -57,7 +59,7 @@ describe('the task queue', function () {
       } catch (error) {
         assert.ok(CODES.includes(toApiError(error).code), String(error));
       }
-      // Reading goes on.
+      // Reads continue.
       assert.equal(test.tasks().length, acknowledged.length);
     }
     return acknowledged;
@@ -72,7 +74,8 @@ describe('the task queue', function () {
     let documents = 0;
     for (const { uid, type, indexUid, status, error } of tasks) {
       if (status === 'failed') {
-        // Whoever depends on what could not be made tells that it is not there.
+        // A task that depends on an index that could not be created reports that the index is
+        // missing.
         const depends = error!.code === 'index_not_found' && indexUid === 'b';
         assert.ok(depends || CODES.includes(error!.code), `${uid}: ${JSON.stringify(error)}`);
       } else assert.equal(status, 'succeeded', `task ${uid}`);

@@ -1,4 +1,6 @@
-/** Which tasks belong to an index, after any sequence of swaps, renamings, deletions and restarts. */
+/**
+ * Which tasks belong to an index after any sequence of swaps, renamings, deletions and restarts.
+ */
 import assert from 'node:assert/strict';
 import type { TaskFilter, TaskRequest, TaskView } from '../../../src/contract/tasks.ts';
 import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
@@ -14,7 +16,7 @@ function randomName(random: Random): string {
   return NAMES[random(NAMES.length)]!;
 }
 
-/** null: nothing this time. */
+/** null: no request this time. */
 function randomRequest(random: Random, n: number): TaskRequest | null {
   const [x, y] = [randomName(random), randomName(random)];
   const swap = (rename: boolean): TaskRequest | null =>
@@ -35,7 +37,10 @@ function randomRequest(random: Random, n: number): TaskRequest | null {
   }
 }
 
-/** Whether a filter by index must find the task, as far as its view tells; a renaming also belongs to its other uid. */
+/**
+ * Whether a filter by index must find the task, as far as its view shows. A renaming also belongs
+ * to its other uid.
+ */
 function belongs({ type, indexUid, details }: TaskView, uids: readonly string[]): boolean | null {
   if (type === 'indexSwap') {
     const { swaps } = details as { swaps: { indexes: string[] }[] };

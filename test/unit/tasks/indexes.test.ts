@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ describe('Tasks on indexes', () => {
     assert.equal(missing.error?.code, 'index_not_found');
   });
 
-  it('have been updated by an update, also by one that changes nothing', async () => {
+  it('have a new date of update after an update, even one that changes nothing', async () => {
     test = await TestTaskSystem.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'id' });
     const updatedAt = (uid: string): string => test.system.registry.get(uid)!.summary.updatedAt!;
@@ -44,7 +44,7 @@ describe('Tasks on indexes', () => {
     }
   });
 
-  it('are deleted with what waited before', async () => {
+  it('are deleted together with earlier waiting tasks', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
@@ -85,7 +85,7 @@ describe('Tasks on indexes', () => {
     assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
   });
 
-  it('are compacted before what waits on any index', async () => {
+  it('are compacted before waiting tasks on any index', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ started: false });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { changedSizes } from '../../../src/tasks/measures.ts';
 
 describe('The sizes that a batch has changed', () => {
-  it('are told with the change, what has kept its size is left out', () => {
+  it('are shown with the change, without parts that kept their size', () => {
     assert.deepEqual(
       changedSizes(
         { documents: 4096, words: 100, facets: 10 },

@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ describe('Stopping and starting with tasks', () => {
     assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
   });
 
-  /** Lets the next calls that open the index fail, as often as told. */
+  /** Makes the next `times` calls that open the index fail. */
   function failToOpen(uid: string, code: string, times = Infinity): void {
     const { uuid } = test.system.registry.get(uid)!;
     const { openIndex } = test.engine;
@@ -44,7 +44,7 @@ describe('Stopping and starting with tasks', () => {
     };
   }
 
-  /** Commits a batch of the engine whose end the store refuses, and stops. */
+  /** Commits a batch in the engine while the store refuses to record its end, then stops. */
   async function leaveUnrecorded(request: TaskRequest): Promise<number> {
     test.engine.afterCommit = () => {
       test.engine.afterCommit = null;
@@ -73,7 +73,7 @@ describe('Stopping and starting with tasks', () => {
     assert.equal((await test.run({ type: 'indexDeletion', indexUid: 'a' })).status, 'succeeded');
   });
 
-  it('what was committed is not repeated when its index can be opened only after the start', async () => {
+  it('a committed batch is not repeated when its index can be opened only after the start', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const by = { ids: ['1'] };
@@ -91,7 +91,7 @@ describe('Stopping and starting with tasks', () => {
     assert.equal((await test.run(add('a', [{ id: 2 }]))).status, 'succeeded');
   });
 
-  it('nor when it cannot be opened before the next batch either, but while that runs', async () => {
+  it('a committed batch is not repeated when its index can be opened only while the next batch runs', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
@@ -120,7 +120,7 @@ describe('Stopping and starting with tasks', () => {
     assert.equal(test.engine.appliedSteps, appliedSteps);
   });
 
-  it('folders and files that belong to nothing are erased at start', async () => {
+  it('folders and files that nothing refers to are erased at start', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
     test.system.queue.newPayloadFile();
@@ -137,7 +137,7 @@ describe('Stopping and starting with tasks', () => {
     assert.equal(task.status, 'enqueued');
   });
 
-  it('times are distinct and grow', async () => {
+  it('times are distinct and ascending', async () => {
     test = await TestTaskSystem.open({ started: false });
     await Promise.all(Array.from({ length: 50 }, (_, n) => test.register(add('a', [{ id: n }]))));
     const times = test.tasks().map(({ enqueuedAt }) => enqueuedAt);

@@ -1,4 +1,7 @@
-/** Batches of changes of search rules: one commit, the same rules when a crash repeats them. */
+/**
+ * Batches of changes of search rules: stored in one commit, and with the same result when a crash
+ * repeats them.
+ */
 import assert from 'node:assert/strict';
 import type { SearchRule, SearchRulePatch } from '../../../src/contract/search-rules.ts';
 import { ruleRunner } from '../../../src/tasks/run/search-rules.ts';
@@ -23,7 +26,7 @@ describe('A batch of changes of search rules', () => {
     await update('a', { active: null });
   }
 
-  /** Without the moments, which are those of the batch. */
+  /** The rules without their times, which are those of the batch. */
   const rules = (): Partial<SearchRule>[] =>
     test.system.searchRules.list().map((rule) => ({ ...rule, lastUpdatedAt: '', createdAt: '' }));
 
@@ -45,7 +48,7 @@ describe('A batch of changes of search rules', () => {
     },
   ].map((rule) => ({ ...rule, lastUpdatedAt: '', createdAt: '' }));
 
-  it('comes to the same rules when its tasks run again after it was stored', async () => {
+  it('gives the same rules when its tasks run again after it was stored', async () => {
     test = await TestTaskSystem.open({ started: false });
     await history();
     await run('2026-01-01T00:00:00.000001Z');

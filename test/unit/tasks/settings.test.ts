@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 

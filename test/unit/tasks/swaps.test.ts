@@ -1,4 +1,4 @@
-/** On an engine in memory: what tasks end with, and what they leave. */
+/** Uses an engine in memory. Checks how tasks end and what they leave. */
 import assert from 'node:assert/strict';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
@@ -19,7 +19,7 @@ describe('Swaps and renamings of indexes', () => {
     await test.run(add('b', [{ id: 2 }]));
   }
 
-  it('exchange content and history, not what was enqueued later', async () => {
+  it('exchange content and history, but not tasks enqueued later', async () => {
     await twoIndexes();
     await test.restart({ started: false });
     await test.together([swap(['a', 'b']), add('a', [{ id: 3 }])]);
@@ -46,7 +46,7 @@ describe('Swaps and renamings of indexes', () => {
     assert.deepEqual(test.system.queue.getBatch(0, null)?.stats.indexUids, { a: 1 }, 'as recorded');
   });
 
-  it('of a swap move with the history of what is swapped later', async () => {
+  it('of a swap move with the history of indexes swapped later', async () => {
     await twoIndexes();
     await test.run(add('c', [{ id: 5 }]));
     await test.run(swap(['a', 'b']));

@@ -1,4 +1,4 @@
-/** The documents of an addition that has not ended, as they can be read back. */
+/** Reads the documents of an addition that has not ended. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { add, TestTaskSystem } from '../../support/task-system.ts';
@@ -29,7 +29,7 @@ describe('The documents of a waiting addition', () => {
   }
 
   for (const inFile of [false, true]) {
-    it(`are one a line when they came as JSON, ${inFile ? 'in a file' : 'in a row'}`, async () => {
+    it(`are one per line when they came as JSON, ${inFile ? 'in a file' : 'in a row'}`, async () => {
       test = await TestTaskSystem.open({ started: false });
       const list = '[\n {"id": 1, "text": "a, \\"{"},\r\n {"id": 2, "list": [1, [2]]}\n]';
       const lines = '{"id":1,"text":"a, \\"{"}\n{"id":2,"list":[1,[2]]}\n';
@@ -41,14 +41,14 @@ describe('The documents of a waiting addition', () => {
       assert.equal(await register(JSON.stringify(many), 'json', inFile), text);
     });
 
-    it(`are what was sent when they came as lines, ${inFile ? 'in a file' : 'in a row'}`, async () => {
+    it(`are as sent when they came as lines, ${inFile ? 'in a file' : 'in a row'}`, async () => {
       test = await TestTaskSystem.open({ started: false });
       const sent = '{"id": 1}\n\n{"id": 2}';
       assert.equal(await register(sent, 'ndjson', inFile), sent);
     });
   }
 
-  it('are gone once it has ended', async () => {
+  it('no longer exist once it has ended', async () => {
     test = await TestTaskSystem.open();
     const { uid } = await test.run(add('a', [{ id: 1 }]));
     assert.equal(await documentsOf(uid), null);
