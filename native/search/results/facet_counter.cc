@@ -17,15 +17,16 @@ namespace {
 using segment::ColumnReader;
 using segment::ValueOrdinal;
 
-// Costs in nanoseconds, of one million documents on one core.
+// Costs in nanoseconds, measured with one million documents on one core.
 constexpr double kNsPerDocument = 1.5;       // of a pass, one value per document
 constexpr double kNsPerDocumentSeveral = 6;  // of a pass, several values per document
 constexpr double kNsPerCounter = 0.3;        // to clear and to look at
 
-// Candidates of a pass that are counted for one column after the other.
+// The number of candidates that a pass counts for one column before the next.
 constexpr size_t kPassBlock = 1024;
 
-// To gather and sort so few values is cheaper than to clear a counter for each of the column.
+// Collecting and sorting this many values is cheaper than clearing a counter for each value of the
+// column.
 constexpr uint64_t kSparseDocuments = 64;
 constexpr uint64_t kValuesPerSparseDocument = 16;
 
@@ -60,8 +61,8 @@ SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const Co
   const double ask =
       static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size, documents));
   const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
-  // How many values are met until enough of them have candidates is only known afterwards: expect
-  // twice as many.
+  // How many values are visited until enough of them have candidates is known only afterwards:
+  // expect twice as many.
   if (asks * 2 * ask < dense) {
     way_ = Way::kIntersect;
     ns_left_ = static_cast<int64_t>(dense);
@@ -120,7 +121,7 @@ void SegmentCounter::CountLocals(std::span<const uint32_t> local_docids) {
     }
     return;
   }
-  // Documents without a value are counted too, as 0, which needs no branch.
+  // Documents without a value are counted too, as code 0, which avoids a branch.
   column_->WithCodes([&](const auto* codes) {
     for (const uint32_t local : local_docids) ++counters[codes[local]];
   });
@@ -251,12 +252,12 @@ std::optional<std::pair<double, double>> FieldCounter::NumberRange() {
 
 namespace {
 
-// Looks for a string with a normalised form under a dotted name in a document, in document order.
+// Looks in a document, in document order, for a string under a dotted name by its normalized form.
 class SpellingSearch {
  public:
   explicit SpellingSearch(std::string_view normalised) : normalised_(normalised) {}
 
-  // rest: what is left of the name below `value`. True: found.
+  // rest: the part of the name below `value`. Returns true if found.
   bool Look(std::string_view value, std::string_view rest) {
     switch (json::KindOf(value)) {
       case json::Kind::kArray: {
@@ -290,7 +291,7 @@ class SpellingSearch {
             std::string_view(form_).substr(0, normalised_.size()) != normalised_) {
           return false;
         }
-        // A stored form may have been cut.
+        // A stored form may be truncated.
         if (form_.size() != normalised_.size() && normalised_.size() + 4 <= kFacetStringBytesMax)
           return false;
         spelling_ = text;

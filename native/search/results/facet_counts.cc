@@ -19,14 +19,14 @@ using index::FilterableRule;
 using index::MatchesPattern;
 using index::Settings;
 
-// Up to so many candidates numbers are ordered by their text, above by their value.
+// Up to this many candidates, numbers are ordered by their text, above by their value.
 constexpr uint64_t kTextOrderCandidatesMax = 3000;
 
 bool HasStar(std::string_view pattern) {
   return pattern.starts_with('*') || pattern.ends_with('*');
 }
 
-// What a pattern says about the beginning and the end of names.
+// The beginning and the end of names that match a pattern.
 struct Affixes {
   std::string_view prefix, suffix;
 };
@@ -38,7 +38,7 @@ Affixes AffixesOf(std::string_view pattern) {
   return {pattern, pattern};
 }
 
-// Whether some name may match both patterns, at least one of which has a star.
+// Whether some name may match both patterns. At least one of them has a star.
 bool MayOverlap(std::string_view a, std::string_view b) {
   if (!HasStar(a)) return MatchesPattern(b, a);
   if (!HasStar(b)) return MatchesPattern(a, b);
@@ -47,7 +47,7 @@ bool MayOverlap(std::string_view a, std::string_view b) {
          (x.suffix.ends_with(y.suffix) || y.suffix.ends_with(x.suffix));
 }
 
-// Whether an item of `facets` names something that a rule makes filterable, or a parent of it.
+// Whether an item of `facets` names an attribute that a rule makes filterable, or a parent of it.
 bool ItemMatchesRule(std::string_view item, const FilterableRule& rule) {
   if (!rule.features.filterable()) return false;
   for (const std::string& pattern : rule.patterns) {
@@ -69,8 +69,7 @@ bool ItemMatchesRule(std::string_view item, const FilterableRule& rule) {
   return false;
 }
 
-// Whether an item selects the field: by its name, or as one nested below it when a plain rule
-// covers both.
+// Whether an item selects the field: by its name, or as a parent of it if a plain rule covers both.
 bool Selects(std::string_view item, std::string_view field, const FilterableRule& rule) {
   if (item == field || (HasStar(item) && MatchesPattern(item, field))) return true;
   return !HasStar(item) && rule.plain && Covers(item, field) && Covers(rule.patterns[0], item);
@@ -82,7 +81,7 @@ bool OrderByCount(const Settings& settings, std::string_view field) {
   return order != settings.facet_order_by_count.end() && order->second;
 }
 
-// Adds the values of one field in the order wanted, up to a number of them.
+// Adds the values of one field in the requested order, up to a maximum number.
 class Distribution {
  public:
   Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates,
@@ -91,7 +90,7 @@ class Distribution {
         out_(out),
         by_text_(NumbersByText(candidates.size())),
         for_merging_(for_merging) {
-    // With the order by count no values at all cannot be asked for: 0 is no limit there.
+    // In the order by count, 0 means no limit.
     max_ = settings.max_values_per_facet;
     if (out.by_count && max_ == 0) max_ = std::numeric_limits<uint64_t>::max();
     if (out.by_count && for_merging) max_ = std::max(max_, kMergedFacetValues);
@@ -120,7 +119,7 @@ class Distribution {
                      : value.references.empty() ? counter_.Spelling(value.string)
                                                 : counter_.Spelling(value.references),
                      value.count};
-    // A number and a string may look the same; an object holds one of them.
+    // A number and a string may have the same text; an object keeps one of them.
     const auto [at, fresh] = index_.emplace(shown.shown, out_.values.size());
     if (fresh) {
       out_.values.push_back(std::move(shown));
@@ -150,7 +149,7 @@ class Distribution {
                       });
     for (size_t i = 0; i < wanted; ++i) Add(numbers[i].second);
     if (!for_merging_ || wanted == numbers.size()) return;
-    // Together there may be so many candidates that the values decide.
+    // Together there may be enough candidates that values decide.
     uint64_t left = max_;
     added_ = 0;
     counter_.ForEachNumber([&](const FieldCounter::Value& value) {
@@ -196,7 +195,7 @@ class Distribution {
   bool by_text_, for_merging_;
   uint64_t max_, added_ = 0;
   StopCounter steps_;
-  std::unordered_map<std::string, size_t> index_;  // text -> place in out_.values
+  std::unordered_map<std::string, size_t> index_;  // text -> index in out_.values
 };
 
 }  // namespace
@@ -230,7 +229,7 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
   const auto& rules = snapshot.settings->filterable;
   for (const std::string& item : facets) {
     StopPoint();
-    // The first rule that matches a name decides, also when it enables nothing.
+    // The first rule that matches a name decides, even if it enables nothing.
     const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
     const bool hidden = own && !own->first.filterable();
     if (!hidden && std::any_of(rules.begin(), rules.end(),

@@ -13,14 +13,14 @@
 namespace gannet::search {
 namespace {
 
-// A value with what it is ordered by.
+// A value with its sort key.
 struct KeyedValue {
   std::string_view key;  // in facet form
   std::optional<double> number;
   FacetValue shown;
 };
 
-// The number that a value shows. A text that is no number as facets show them has none.
+// The number that a value shows; nullopt if the text is not a number as facets show it.
 std::optional<double> ShownNumber(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

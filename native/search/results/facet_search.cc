@@ -17,14 +17,14 @@ namespace {
 
 using index::Settings;
 
-// Values are found in the order of their facet form. Where another order is shown, so many of them
-// are put into it: the two orders differ only among values that are alike.
+// Values are found in the order of their facet form. If another order is shown, this many of them
+// are sorted again: the two orders differ only among similar values.
 constexpr uint64_t kReorderedMax = 10000;
 
-// No stored value is as long in lossy form: a character of the facet form becomes two at most.
+// No stored value is this long in lossy form: a character of the facet form becomes at most two.
 constexpr size_t kWantedBytesMax = 4 * kFacetStringBytesMax;
 
-// What is looked at of a query.
+// The part of a query that is used.
 std::string_view Cut(std::string_view text) {
   if (text.size() <= kQueryBytesMax) return text;
   return text.substr(0, CharacterBegin(text, kQueryBytesMax));
@@ -34,14 +34,14 @@ bool IsPlainAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// Facet values in the form in which they are searched.
+// Converts facet values to the form in which they are searched.
 class LossyForm {
  public:
   explicit LossyForm(std::span<const text::Locale> locales) : locales_(locales) {}
 
-  // normalised: in facet form. Valid until the next call.
+  // normalised: in facet form. The result is valid until the next call.
   std::string_view Of(std::string_view normalised) {
-    // Lower case already.
+    // It is already in lower case.
     if (IsPlainAscii(normalised)) return normalised;
     form_ = text::NormalizeLossy(normalised, locales_);
     return form_;
@@ -52,8 +52,8 @@ class LossyForm {
   std::string form_;
 };
 
-// The languages that both the facet's settings and the request name, or those of the one that names
-// any.
+// The languages that both the facet's settings and the request name, or, if only one of them names
+// any, its languages.
 std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view facet,
                                      std::span<const text::Locale> requested) {
   const index::LocalizedRule* rule = settings.Localized(facet);
@@ -68,7 +68,7 @@ std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view 
   return locales.empty() ? rule->locales : locales;
 }
 
-// What a query asks for.
+// A parsed facet query.
 struct FacetQuery {
   FacetQuery(const index::Snapshot& snapshot, std::string_view facet,
              const std::optional<std::string>& query, std::span<const text::Locale> requested)
@@ -82,7 +82,7 @@ struct FacetQuery {
     typos_max = wanted.size() < settings.one_typo ? 0 : wanted.size() < settings.two_typos ? 1 : 2;
     if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos_max = 0;
   }
-  // Longer than any value, typos included.
+  // Whether no value can match: the query is longer than any value, even with typos.
   bool none() const { return wanted.size() > kWantedBytesMax; }
 
   std::vector<text::Locale> locales;
@@ -92,7 +92,7 @@ struct FacetQuery {
   int typos_max = 0;
 };
 
-// Goes through the strings of one column in order, from one that matches to the next.
+// Walks the strings of one column in order, from one match to the next.
 class ColumnMatcher {
  public:
   ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query)
@@ -101,7 +101,7 @@ class ColumnMatcher {
         form_(query.locales),
         prefix_(query.wanted, query.typos_max) {}
 
-  // The first string of [string, end) that matches, counted from 0; `end` when none does.
+  // The first string of [string, end) that matches, counted from 0; `end` if none matches.
   uint32_t Next(uint32_t string, uint32_t end) {
     if (query_.all) return string;
     while (string < end) {
@@ -115,8 +115,8 @@ class ColumnMatcher {
         continue;
       }
       const bool matches = prefix_.Matches(form);
-      // What was read settles it for all strings that begin so, as long as reading leaves it as it
-      // is. Some languages join a letter with the marks behind it.
+      // The bytes read decide for all strings with the same prefix, if the lossy form does not
+      // change it. Some languages combine a letter with the marks after it.
       const size_t settled = prefix_.settled_by().value_or(std::string::npos);
       const bool known = query_.locales.empty() && settled != 0 && settled <= text.size() &&
                          IsPlainAscii(text.substr(0, settled));
@@ -138,12 +138,12 @@ class ColumnMatcher {
   LossyForm form_;
   PrefixMatcher prefix_;
   StopCounter counter_;
-  std::string_view accepted_;  // strings that begin with it match; empty: none known
+  std::string_view accepted_;  // strings with this prefix match; empty: none known
 };
 
 using Values = std::vector<FieldCounter::Value>;
 
-// Whether the values of an attribute may be searched.
+// Checks that the values of an attribute may be searched.
 Status CheckSearchable(const Settings& settings, std::string_view facet_name) {
   if (!settings.facet_search) {
     return Status::Invalid(
@@ -161,7 +161,7 @@ Status CheckSearchable(const Settings& settings, std::string_view facet_name) {
       "invalid_facet_search_facet_name");
 }
 
-// The `max` most frequent values. Of equal counts the greater spelling comes first.
+// The `max` most frequent values. Of equal counts the larger spelling comes first.
 std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& spellings) {
   StopCounter counter;
   std::sort(values.begin(), values.end(), [&](const auto& a, const auto& b) {
@@ -187,7 +187,7 @@ std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& 
   return hits;
 }
 
-// Keeps the first `max` values in the order in which they were compared with the query: without
+// Keeps the first `max` values in the order in which they are compared with the query: without
 // accents.
 void KeepFirstByText(Values& values, uint64_t max, std::span<const text::Locale> locales) {
   std::vector<std::pair<std::string, size_t>> keys;
@@ -301,7 +301,8 @@ Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
         values.push_back(value);
         return by_count || values.size() < (query.all ? max : std::max(max, kReorderedMax));
       });
-  // A value is spelled as in the first document that has it, candidate or not.
+  // The spelling of a value is that of the first document that has it, even if it is not a
+  // candidate.
   FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
   if (by_count) return FirstByCount(std::move(values), max, everything);
   if (!query.all) KeepFirstByText(values, max, locales);

@@ -17,7 +17,7 @@ bool IsWord(const text::Token& token) { return token.kind <= text::TokenKind::kS
 
 uint64_t LengthBit(size_t bytes) { return uint64_t{1} << std::min<size_t>(bytes, 63); }
 
-// Bytes of the first `count` characters.
+// The number of bytes of the first `count` characters.
 uint32_t BytesOf(std::string_view text, uint32_t count) {
   size_t at = 0;
   while (at < text.size()) {
@@ -155,14 +155,14 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
 
 // Highlighter
 
-// What the request and the settings say about a path, found out once.
+// What the request and the settings say about a path, computed once.
 struct Highlighter::Node {
   std::string path;
   std::string key;                 // `"name":`
   Cover selected = Cover::kNone;   // in `_formatted`
-  Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone when that is not wanted
+  Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone if not requested
   bool highlight = false;
-  uint32_t crop = 0;  // words; 0: not cropped
+  uint32_t crop = 0;  // in words; 0: not cropped
   std::span<const text::Locale> locales;
   MatchBounds* bounds = nullptr;
   struct Hash {
@@ -172,7 +172,7 @@ struct Highlighter::Node {
   std::unordered_map<std::string, std::unique_ptr<Node>, Hash, std::equal_to<>> children;
 };
 
-// What `_matchesPosition` says of one attribute.
+// The entries of `_matchesPosition` for one attribute.
 struct Highlighter::MatchBounds {
   std::string path;
   std::string entries;  // empty: not in found_
@@ -227,8 +227,8 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
 
 Highlighter::~Highlighter() = default;
 
-// Whether a request may name it: what lies below a displayed name is displayed, but not by a name
-// of its own.
+// Whether a request may name the field: a field below a displayed name is displayed, but cannot be
+// named itself.
 bool Highlighter::Displayed(FieldId field) const {
   const auto& displayed = snapshot_.settings->displayed;
   return displayed_.all() || std::find(displayed->begin(), displayed->end(),
@@ -256,8 +256,8 @@ void Highlighter::ReadCropRules() {
   }
 }
 
-// An option of a parent applies to all below it; among several the field with the lowest number
-// decides.
+// An option of a parent applies to everything below it; if several apply, the field with the lowest
+// number decides.
 uint32_t Highlighter::CropLength(std::string_view path) const {
   std::optional<FieldId> deciding;
   uint32_t length = 0;
@@ -454,10 +454,10 @@ void Highlighter::AddMatchBounds(MatchBounds& bounds) {
   }
 }
 
-// The best run of matches to show in `length` words, as numbers of its first and last match;
-// nullopt when there are no matches. The runs compared are those of less than `length` words that
-// no further match fits into, and the first of equals wins. A window slides over the matches; what
-// a score is made of is kept up to date as they enter and leave it.
+// The best run of matches to show in `length` words, as indexes of its first and last match;
+// nullopt if there are none. Compares all runs of less than `length` words that cannot be extended
+// by another match; the first of equal runs wins. A window slides over the matches; the parts of
+// the score are updated as matches enter and leave it.
 std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t length) {
   if (matches_.empty()) return std::nullopt;
   position_counts_.assign(matcher_.position_count(), 0);
@@ -513,8 +513,8 @@ std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t lengt
 
 Highlighter::Window Highlighter::Crop(std::string_view text, uint32_t length) {
   const std::vector<text::Token>& tokens = tokens_.tokens;
-  size_t begin = 0, end = 0;  // tokens, [begin, end)
-  uint32_t wanted = length;   // words still to be taken
+  size_t begin = 0, end = 0;  // indexes of tokens, [begin, end)
+  uint32_t wanted = length;   // number of words still to take
   if (const auto best = BestMatches(length)) {
     const TextMatch& first = matches_[best->first];
     const TextMatch& last = matches_[best->second];

@@ -15,7 +15,7 @@ MatchTerms MatchTermsOf(QueryEvaluator& query) {
   const Graph& graph = query.graph;
   std::vector<NodeNumber> ordered(graph.nodes().size());
   std::iota(ordered.begin(), ordered.end(), NodeNumber{0});
-  // Terms that are no prefix first, longer ngrams first.
+  // Terms that are not prefixes first, longer ngrams first.
   std::stable_sort(ordered.begin(), ordered.end(), [&](NodeNumber a, NodeNumber b) {
     if (graph[a].term.prefix != graph[b].term.prefix) return graph[b].term.prefix;
     return graph[a].slots() > graph[b].slots();
@@ -37,10 +37,10 @@ MatchTerms MatchTermsOf(QueryEvaluator& query) {
         }
         terms.phrases.push_back(std::move(match));
       }
-      // The words of a glued prefix may be listed one by one.
+      // The words of a concatenated prefix may be listed one by one.
       const bool glued_prefix =
           typos == 0 && node.ngram() && node.term.prefix && !expansions.words.empty();
-      // Of a short prefix only the word as typed counts, as long as the index has it.
+      // For a short prefix only the word as typed counts, if the index has it.
       const bool marked = (glued_prefix || query.expansion.HasLiveRange(expansions)) &&
                           (!of_node.short_prefix || of_node.verbatim != kNoWord);
       if (marked) terms.words.push_back({node.text, true, query_chars, first, last});

@@ -36,7 +36,7 @@ class Reducer {
  public:
   Reducer(const Projection& projection, std::string& out) : projection_(projection), out_(out) {}
 
-  // REQUIRES: the projection covers `path` in part, and value is an object or an array.
+  // REQUIRES: the projection covers part of `path`, and value is an object or an array.
   void Append(std::string& path, std::string_view value) {
     if (json::KindOf(value) == json::Kind::kObject) {
       AppendObject(path, value);
@@ -135,7 +135,7 @@ Cover Projection::Of(std::string_view path) const {
   auto name = std::lower_bound(names_.begin(), names_.end(), path);
   if (name == names_.end()) return Cover::kNone;
   if (*name == path) return Cover::kWhole;
-  // Names that begin with `path` are neighbours, but `a-b` sorts before `a.b`.
+  // Names that begin with `path` are adjacent, but `a-b` sorts before `a.b`.
   StopCounter steps;
   for (; name != names_.end() && name->starts_with(path); ++name) {
     steps.Step();

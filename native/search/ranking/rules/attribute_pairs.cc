@@ -9,10 +9,10 @@
 namespace gannet::search {
 namespace {
 
-// With more of them, reading documents costs less than asking for the lists of each.
+// With more fields, reading documents is faster than using the lists of each.
 constexpr size_t kFieldsAskedMax = 64;
 
-// Those of `words` that are in one of the ranges, as ranges. Both ascend and do not touch.
+// The parts of `words` that are in one of the ranges. Both are ascending and disjoint.
 std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words,
                                        std::span<const segment::WordRange> ranges) {
   std::vector<segment::WordRange> common;
@@ -89,7 +89,7 @@ DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backwar
       if (r.kind != Side::Kind::kPrefix) {
         Ask(r, l, among, out);
       } else if (const WordNumber word = query_.expansion.Of(r.node).verbatim; word != kNoWord) {
-        // For a short prefix the pairs in the other order are those of the word itself.
+        // A short prefix has, in reverse order, only the pairs of the word itself.
         Ask({.kind = Side::Kind::kWord, .word = word}, l, among, out);
       }
     }
@@ -102,7 +102,7 @@ void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& amon
   for (const Side* side : {&left, &right}) {
     if (side->phrase == nullptr) continue;
     const DocSet& documents = DocumentsOf(*side->phrase);
-    if (!documents.Intersects(among)) return;  // nothing was asked for
+    if (!documents.Intersects(among)) return;  // no pair was looked up
     wanted &= documents;
   }
   present_.emplace_back(left, right);
@@ -122,7 +122,7 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
     const Overlap of_left = OverlapOf(asked_left, left), of_right = OverlapOf(asked_right, right);
     if (of_left == Overlap::kNone || of_right == Overlap::kNone) continue;
     if (of_left == Overlap::kSome || of_right == Overlap::kSome) return std::nullopt;
-    // All pairs were asked for: those that are a split are left.
+    // All pairs were looked up before: only splits are left.
     DocSet found;
     if (left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix) return found;
     for (const auto& [l, r] : splits_) {
@@ -190,7 +190,7 @@ AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side&
 }
 
 DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocSet& among) const {
-  // Roles: the two sides, the words of splits, the sides of what was asked for.
+  // Roles: the two sides, the words of splits, the sides of earlier lookups.
   constexpr Role kLeft = 0, kRight = 1, kFirstPair = 2;
   const bool prefix = left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix;
   std::vector<std::pair<Side, Side>> pairs;
@@ -200,7 +200,7 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
                          Side{.kind = Side::Kind::kWord, .word = r});
   }
   const size_t splits = pairs.size();
-  // What a short prefix asked for is that of the same prefix alone, whichever of its words.
+  // Pairs looked up for a short prefix count only for the same prefix, not for its words.
   const auto may_cover = [&](const Side& asked, const Side& side) {
     if ((asked.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
     return side.kind != Side::Kind::kPrefix ||

@@ -1,8 +1,8 @@
-// The rule attributeRank: a step costs the weight of the best attribute that one of its words
-// stands in (docs/behaviour/ranking.md).
+// The rule attributeRank: a step costs the weight of the best attribute that contains one of its
+// words (docs/behaviour/ranking.md).
 //
-// Posting lists by field tell all costs. Documents of cost 0 mostly fill the page; the others are
-// asked for only if they do not.
+// Posting lists by field give all costs. Documents of cost 0 usually fill the page; the others are
+// looked up only if they do not.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace gannet::search {
 namespace {
 
-// The searched fields whose weight is below the greatest, by weight.
+// The searched fields whose weight is less than the maximum, by weight.
 std::map<uint32_t, segment::FieldSet> FieldsByWeight(const RankContext& context) {
   const auto& traits = context.snapshot.traits;
   std::map<uint32_t, segment::FieldSet> fields;
@@ -80,15 +80,15 @@ class AttributeSource : public CostSource {
   }
 
   const RankContext& context_;
-  OnePath bucket_;  // its documents: those whose cost is not known yet
+  OnePath bucket_;  // has the documents whose cost is not known yet
   PathPostings postings_;
   std::map<uint32_t, segment::FieldSet> fields_;
-  std::map<uint32_t, DocSet> behind_;  // documents of costs above 0, by cost
+  std::map<uint32_t, DocSet> behind_;  // documents of cost above 0, by cost
 };
 
 class AttributeRank : public CostRule {
  public:
-  // half    of the rule `attribute`, whose other half is wordPosition
+  // half    whether it is a half of the rule `attribute`; the other is wordPosition
   explicit AttributeRank(bool half) : CostRule(kAttributeRankRule.name), half_(half) {}
 
   uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {

@@ -1,7 +1,8 @@
-// The first half of the rule exactness: whether an attribute is the query, or begins with it.
+// The first half of the rule exactness: whether an attribute is equal to the query, or begins with
+// it.
 //
-// Posting lists tell: of words, of early positions and of field lengths. Documents are read where
-// they are few, and where the query is longer than the positions that are listed.
+// Posting lists of words, of leading positions and of field lengths answer this. Documents are read
+// if they are few, or if the query is longer than the positions that are listed.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,7 +23,7 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
-// So few documents are read as quickly as lists are asked for them.
+// This many documents are read as fast as lists.
 constexpr uint64_t kFewDocuments = 256;
 
 bool ReadRatherThanAsk(const DocSet& documents) {
@@ -38,7 +39,7 @@ struct QueryWord {
   WordNumber word;
 };
 
-// Whether the word stands at a position of any field.
+// Whether the word is at this position of any field.
 bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
   const uint32_t bucketed = BucketedPosition(position);
   for (const WordMasks::Run& run : masks.runs()) {
@@ -50,10 +51,10 @@ bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
   return false;
 }
 
-// How the attributes of a document match the words, whose roles are their numbers. count: words of
-// the query.
-// Field and position are known separately: each word at its place in any field, all words in one
-// field.
+// How the attributes of a document match the words, whose roles are their numbers. count: number of
+// words of the query.
+// Fields and positions are tested separately: each word at its position in any field, and all words
+// in one field.
 MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words,
                   uint32_t count) {
   for (size_t i = 0; i < words.size(); ++i) {
@@ -72,12 +73,12 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
   return best;
 }
 
-// What an attribute holds, word by word, that is the query or begins with it.
+// The words of an attribute that is equal to the query or begins with it.
 struct ExactQuery {
-  std::vector<QueryWord> words;  // without the stop words of phrases
-  uint32_t count = 0;            // words, those included
-  bool complete =
-      true;  // false: no word of the index stands for one of its terms, so no attribute does
+  std::vector<QueryWord> words;  // without stop words of phrases
+  uint32_t count = 0;            // number of words, including those
+  // false: one of the terms has no word in the index, so no attribute matches.
+  bool complete = true;
 
   std::vector<WordNumber> numbers() const {
     std::vector<WordNumber> numbers;
@@ -88,7 +89,7 @@ struct ExactQuery {
 
 ExactQuery ExactQueryOf(TermExpansion& expansion, const std::vector<Path>& paths) {
   const Graph& graph = expansion.graph();
-  // Terms still in play, as far as they may match verbatim.
+  // The remaining terms, if they may match verbatim.
   std::vector<NodeNumber> nodes;
   for (const Path& path : paths) {
     for (const Step& step : path) {
@@ -124,10 +125,10 @@ ExactQuery ExactQueryOf(TermExpansion& expansion, const std::vector<Path>& paths
   return query;
 }
 
-// Documents that may have an attribute which begins with the query.
+// Documents that may have an attribute that begins with the query.
 struct MaybeExact {
   DocSet documents;
-  bool read;  // whether they are to be read, since lists do not tell or they are few
+  bool read;  // whether to read them, because lists do not decide or they are few
 };
 
 MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const ExactQuery& query,
@@ -136,13 +137,13 @@ MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const
   if (!query.words.empty() && query.complete) found.documents = documents;
   found.read = ReadRatherThanAsk(found.documents);
   if (found.read) return found;
-  bool listed = true;  // whether lists tell where every word stands
+  bool listed = true;  // whether lists have the positions of every word
   for (const auto& [position, word] : query.words) {
     if (found.documents.empty()) break;
     const bool early = position < segment::kLeadingPositions;
     listed = listed && early;
     if (early) found.documents = postings.WordAtPositions(word, 1u << position, &found.documents);
-    // What has it at an early position has it in some field.
+    // A document with the word at a leading position has it in some field.
     if (!early || !scope.all) {
       found.documents = postings.WordDocuments(word, scope.fields(), &found.documents);
     }
@@ -183,7 +184,7 @@ void ExactAttribute::Split(Bucket bucket, BucketSplit& out) {
   const std::vector<WordNumber> words = query.numbers();
   auto [possible, read] =
       MaybeExactOf(evaluator.postings, evaluator.scope, query, bucket.documents);
-  std::array<std::vector<DocId>, kMatchTypes> matching;  // of those that were read, by MatchType
+  std::array<std::vector<DocId>, kMatchTypes> matching;  // documents that were read, by MatchType
   if (read) {
     ReadWords(
         evaluator.snapshot, evaluator.words, words, possible, [&](DocId docid, WordMasks& masks) {

@@ -1,8 +1,8 @@
-// The second half of the rule exactness: a step costs its words unless the document has it as typed
-// (docs/behaviour/ranking.md).
+// The second half of the rule exactness: a step costs the number of its words unless the document
+// contains it as typed (docs/behaviour/ranking.md).
 //
-// The posting list of the word as typed tells. What is as typed is so whatever phrases the document
-// holds.
+// The posting list of the word as typed gives the cost, which does not depend on the phrases that
+// the document contains.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@
 namespace gannet::search {
 namespace {
 
-// Fewer documents are read as quickly as lists are asked for them.
+// Fewer documents are read as fast as lists.
 constexpr uint64_t kAskedMin = 257;
 
 bool MayBeTyped(const Node& node, const Step& step) { return !node.ngram() && step.typos <= 0; }
@@ -42,7 +42,7 @@ class ExactWords : public CostRule {
   uint64_t PostingsMin() const override { return std::min(kAskedMin, LargeBucketMin()); }
   bool DependsOnPhrases() const override { return false; }
 
-  // A source for each combination of words that documents hold as typed.
+  // Adds a source for each combination of words that documents contain as typed.
   void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*,
                          Sources& sources) const override {
     const Path& path = group.path;
@@ -78,7 +78,7 @@ class ExactWords : public CostRule {
     divide(0, 0, group.documents);
   }
 
-  // The paths of its buckets come in an order that depends on all documents.
+  // The order of the paths of its buckets depends on all documents.
   bool RanksOneByOne(bool last) const override { return last; }
 
   // Shown by the other half.

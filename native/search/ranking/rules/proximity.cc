@@ -1,9 +1,9 @@
-// The rule proximity: two steps that follow each other cost how far their nearest words stand
-// apart, one less if they stand in order (docs/behaviour/ranking.md).
+// The rule proximity: two adjacent steps cost the distance between their nearest words, less one if
+// these are in order (docs/behaviour/ranking.md).
 //
-// Adjacency postings tell the distance of two frequent words. Of other words they give a lower
-// bound: such documents are ranked as if they cost that, and read when they are about to enter the
-// page (two_phase.h).
+// Adjacency postings give the distance of two frequent words. For other words they give a lower
+// bound: such documents are ranked as if it were their cost, and read when they are about to enter
+// the page (two_phase.h).
 #include "search/ranking/rules/proximity.h"
 
 #include <algorithm>
@@ -28,26 +28,26 @@ namespace {
 
 using End = PathPostings::End;
 
-// With fewer documents to a word, reading the documents costs less than asking for the lists of
-// each word.
+// With fewer documents per word, reading the documents is faster than reading the lists of each
+// word.
 constexpr size_t kDocumentsPerWord = 2;
 
-// With more pairs of frequent words to a pair of steps, reading documents costs less than looking
-// up the lists of each.
+// With more pairs of frequent words per pair of steps, reading documents is faster than reading the
+// lists of each pair.
 constexpr size_t kPairsAskedMax = 4096;
 
-// Whether only the word as typed counts where it stands in front of the step before it, of all
-// words that a short prefix begins.
+// Whether, in front of the previous step, only the word as typed counts, of all words that begin
+// with a short prefix.
 bool OnlyTypedBefore(const NodeExpansions& expansions, const Step& step) {
   return expansions.short_prefix && step.typos <= 0;
 }
 
-// Cost of the distance between a step and the one before it.
+// The cost of the distance between a step and the previous one.
 uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
                       const ScannedStep& right) {
   uint32_t forward = WordMasks::kFar;
-  // The last word of a phrase counts whether or not the document holds the whole phrase; the first
-  // word only if it does.
+  // The last word of a phrase counts even if the document does not contain the whole phrase; the
+  // first word does not.
   const auto in_front = [&](Role left_role) {
     forward = std::min(forward, document.Distance(left_role, right.words));
     for (const ScannedPhrase& phrase : right.phrases) {
@@ -57,54 +57,54 @@ uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
   in_front(left.words);
   for (const ScannedPhrase& phrase : left.phrases) in_front(phrase.last);
   if (forward == 1) return 0;
-  // Phrases have no pairs in the other order.
+  // Phrases have no pairs in reverse order.
   const Role before =
       OnlyTypedBefore(*right.expansions, *right.step) ? right.as_typed : right.words;
   return std::min({kFarCost, forward - 1, document.Distance(before, left.words)});
 }
 
-// Proximity of documents of one path by adjacency postings.
+// The proximity of documents of one path by adjacency postings.
 class PairPostings {
  public:
   PairPostings(const RankContext& context, const Path& path, const PathPhrases& held)
       : context_(context), path_(path), postings_(context.query, path, held), pairs_(path.size()) {}
 
   struct Nearest {
-    DocSet verified;     // every word stands directly behind the one before
-    DocSet approximate;  // every word may; in no other document does it
+    DocSet verified;     // every word directly follows the previous one
+    DocSet approximate;  // every word may follow directly; no other document matches
   };
-  // The documents of `within` with the least cost. nullopt: so many words stand for a step that
-  // asking their lists would take too long.
+  // The documents of `within` with the lowest cost. nullopt: a step has so many words that reading
+  // their lists would take too long.
   std::optional<Nearest> SideBySide(const DocSet& within);
   // Documents by cost, without the constant part.
   struct Distances {
     std::vector<DocSet> known;    // by cost
     std::vector<DocSet> unknown;  // by lower bound of the cost
   };
-  // All documents of `within`. REQUIRES: SideBySide gave a value for a superset of `within`.
+  // The distances of all documents of `within`. REQUIRES: SideBySide returned a value for a
+  // superset of `within`.
   Distances ByDistance(const DocSet& within);
 
  private:
-  // The words of two steps that follow each other, in one segment. A pair of frequent words is
-  // listed.
+  // The words of two adjacent steps in one segment. Pairs of frequent words are listed.
   struct PairWords {
-    std::vector<Ordinal> left, right;  // frequent ones; of the right step also those that begin a
-                                       // phrase that is held for it
-    std::vector<Ordinal> ends;  // those that end a phrase that stands for the left step: the right
-                                // ones count behind them
-    std::vector<Ordinal> before;  // those of `right` that count in front of the left ones as well
-    std::vector<segment::WordRange> rare;  // the others of either step
+    // Frequent words; the right step also has the first words of phrases held for it.
+    std::vector<Ordinal> left, right;
+    // Words that end a phrase that stands for the left step. Right words count after them.
+    std::vector<Ordinal> ends;
+    std::vector<Ordinal> before;  // words of `right` that also count in front of the left ones
+    std::vector<segment::WordRange> rare;  // the other words of both steps
   };
-  // Of step `i` and the one before it, by segment; empty when they are not next to each other in
-  // the query.
+  // The words of step `i` and the previous one, by segment; empty if they are not adjacent in the
+  // query.
   const std::vector<PairWords>& WordsOf(size_t i);
-  // Documents of `within` with a rare word of the pair, whose distance lists do not tell.
+  // Documents of `within` with a rare word of the pair, whose distance is not listed.
   DocSet Unlisted(const std::vector<PairWords>& words, const DocSet& within);
 
   const RankContext& context_;
   const Path& path_;
   PathPostings postings_;
-  std::vector<std::optional<std::vector<PairWords>>> pairs_;  // by step, once asked for
+  std::vector<std::optional<std::vector<PairWords>>> pairs_;  // by step; set on first use
 };
 
 std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& within) {
@@ -116,7 +116,7 @@ std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& with
     }
   }
   if (words > within.size() / kDocumentsPerWord) return std::nullopt;
-  Nearest nearest{within, within};  // approximate: here all that are possible
+  Nearest nearest{within, within};  // approximate: initially all documents
   for (size_t i = 1; i < path_.size(); ++i) {
     const std::vector<PairWords>& pair = WordsOf(i);
     if (pair.empty()) continue;
@@ -158,7 +158,7 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
     context_.query.expansion.ForEachPhrase(left, [&](const Phrase& phrase) {
       postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.ends));
     });
-    // As in DistanceCost.
+    // See DistanceCost.
     const bool both_ways = !left_node.term.phrase && !right_node.term.phrase;
     if (both_ways && !OnlyTypedBefore(right_expansions, right)) {
       words.before = words.right;
@@ -172,7 +172,7 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
 }
 
 DocSet PairPostings::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
-  // Joining all that they stand in, to be kept, pays only where it is cut down to many.
+  // Caching the union of all their documents pays only if it is restricted to many.
   const bool few = within.size() <= DocSetUnion::kRestrictionMax;
   uint64_t to_join = 0;
   for (size_t s = 0; !few && s < words.size(); ++s)
@@ -203,7 +203,7 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
       continue;
     }
     const DocSet unlisted = Unlisted(pair, within);
-    // Documents that the lists have at a cost: that far behind less one, or that far in front.
+    // Documents that the lists have at a cost: the distance after less one, or the distance before.
     std::vector<DocSet> at(kFarCost);
     for (uint32_t cost = 0; cost < kFarCost; ++cost) {
       at[cost] = context_.query.postings.LiveUnion(
@@ -226,7 +226,7 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
     next.unknown.resize(next.known.size());
     const auto spread = [&](DocSet& group, size_t cost, std::vector<DocSet>& to) {
       for (uint32_t own = 0; own <= kFarCost && !group.empty(); ++own) {
-        // A rare word may stand nearer than the frequent ones, but not nearer than side by side.
+        // A rare word may be nearer than the frequent ones, but not nearer than adjacent.
         if (own == 1) {
           next.unknown[cost] |= group & unlisted;
           group -= unlisted;
@@ -245,8 +245,8 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
   return by_cost;
 }
 
-// A document is returned at its lower bound as approximate. Verify() reads it; one that costs more
-// is returned, verified, at its own cost.
+// An approximate document is returned at its lower bound. Verify() reads it; if it costs more it is
+// returned, verified, at its own cost.
 class ProximitySource : public CostSource {
  public:
   ProximitySource(const CostRule& rule, const RankContext& context, OnePath bucket, uint32_t max)
@@ -300,8 +300,8 @@ class ProximitySource : public CostSource {
   OnePath bucket_;
   PairPostings pairs_;
   ForwardScan scan_;
-  uint32_t least_;                   // the least cost of the path
-  bool listed_ = false;              // whether posting lists tell anything
+  uint32_t least_;                   // lowest cost of the path
+  bool listed_ = false;              // whether posting lists are used
   DocSet rest_;                      // documents that cost more than least_
   std::vector<DocSet> waiting_;      // verified documents not yet returned, by cost
   std::vector<DocSet> approximate_;  // documents not yet returned, by lower bound
@@ -332,7 +332,7 @@ uint32_t Proximity::StepCost(const RankContext&, ScannedDocument& document,
 
 uint64_t Proximity::PostingsMin() const { return LargeBucketMin(); }
 
-// Some of what they say is to be verified: so it does not rank one by one.
+// Some documents must be verified, so the rule does not rank one by one.
 void Proximity::AddPostingSources(const RankContext& context, OnePath group, uint32_t max,
                                   TwoPhase*, Sources& sources) const {
   sources.push_back(std::make_unique<ProximitySource>(*this, context, std::move(group), max));

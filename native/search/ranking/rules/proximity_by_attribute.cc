@@ -1,8 +1,8 @@
-// The rule proximity where precision is byAttribute: two adjacent steps cost by whether one
-// attribute holds both, in their order or in the other (attribute_pairs.h).
+// The rule proximity if precision is byAttribute: the cost of two adjacent steps is whether one
+// attribute contains both, in order or in reverse order (attribute_pairs.h).
 //
-// Which documents hold a pair is asked cost by cost, and only for a path that may still have the
-// cost: asking for a pair changes what later buckets know.
+// Pairs are looked up cost by cost, and only for a path that may still have the cost: looking up a
+// pair changes the results of later buckets.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -17,15 +17,15 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
+constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, in reverse order, neither
 
-// The documents that take paths at a cost, asked for pair by pair.
+// Finds the documents that take a path at a cost, pair by pair.
 class PathsByPairs {
  public:
   PathsByPairs(const Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
 
-  // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of
-  // these it is asked who holds a pair.
+  // The documents of `among` that take the path at that cost. remaining: all documents not ranked
+  // yet; pairs are looked up among these.
   DocSet Taking(const Path& path, uint32_t cost, const DocSet& among, const DocSet& remaining) {
     DocSet taking;
     Walk(path, 0, cost, among, remaining, taking);
@@ -33,7 +33,8 @@ class PathsByPairs {
   }
 
  private:
-  // Two adjacent steps at one cost, but for that of neither. Dead: no document is left that has it.
+  // Two adjacent steps at one cost, except that of neither. Dead: no document with this cost is
+  // left.
   struct Link {
     Step left, right;
     uint32_t cost;
@@ -48,13 +49,13 @@ class PathsByPairs {
     return nullptr;
   }
 
-  // Whether the step and the one before it stand for adjacent words of the query.
+  // Whether the step and the previous one stand for adjacent words of the query.
   bool Adjacent(const Path& path, size_t at) const {
     if (at == 0) return false;
     return graph_.NodeOf(path[at - 1]).term.last + 1 == graph_.NodeOf(path[at]).term.first;
   }
 
-  // Bit s: the steps from `at` on may cost s in sum, as far as is known.
+  // Bit s is set if the steps from `at` on may cost s in total, as far as is known.
   uint64_t Sums(const Path& path, size_t at) {
     uint64_t possible = 1;
     for (size_t i = path.size(); i > at; --i) {
@@ -69,7 +70,7 @@ class PathsByPairs {
     return possible;
   }
 
-  // Adds to `taking` those of `among` of which the steps from `at` on cost `left` in sum.
+  // Adds to `taking` the documents of `among` in which the steps from `at` on cost `left` in total.
   void Walk(const Path& path, size_t at, uint32_t left, const DocSet& among,
             const DocSet& remaining, DocSet& taking) {
     if (among.empty() || (Sums(path, at) >> left & 1) == 0) return;
@@ -94,7 +95,7 @@ class PathsByPairs {
 
   const Graph& graph_;
   AttributePairs& pairs_;
-  std::deque<Link> links_;  // steady: a walk holds one while others are added
+  std::deque<Link> links_;  // a deque: a walk holds a reference to one while others are added
 };
 
 // For each path of a bucket, the documents that match all of its steps.
@@ -120,7 +121,7 @@ std::vector<DocSet> MatchingEach(const RankContext& context, const Bucket& bucke
 class ProximityByAttribute : public Proximity {
  public:
   void Split(Bucket bucket, BucketSplit& out) override;
-  // Asking for a pair of words changes what later buckets find.
+  // Looking up a pair of words changes the results of later buckets.
   bool Remembers() const override { return true; }
   const CostRule* cost() const override { return nullptr; }
 
@@ -137,7 +138,7 @@ void ProximityByAttribute::Split(Bucket bucket, BucketSplit& out) {
       return out.GiveCost(std::move(bucket), *cost, max);
   }
   for (const Path& path : bucket.paths)
-    HasPostings(context.query.expansion, path);  // looks up what stands for the steps
+    HasPostings(context.query.expansion, path);  // looks up the expansions of the steps
   if (!pairs_) pairs_.emplace(context.query);
   pairs_->BeginBucket();
   const std::vector<DocSet> matching = MatchingEach(context, bucket);

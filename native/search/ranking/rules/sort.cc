@@ -1,6 +1,6 @@
-// The rule sort: documents by the values of a field, or by distance (docs/behaviour/ranking.md,
-// sort). The criteria of the search stand at its place; `field:asc` and `field:desc` are such rules
-// of their own. Where the buckets come from: search/ranking/sort.h.
+// The rule sort: orders documents by the values of a field, or by distance
+// (docs/behaviour/ranking.md, sort). The criteria of the search take its position; `field:asc` and
+// `field:desc` are rules of this kind by themselves. search/ranking/sort.h makes the buckets.
 #include <array>
 #include <cmath>
 #include <deque>
@@ -21,7 +21,7 @@ namespace {
 
 using Kind = SortCriterion::Kind;
 
-// Of criteria on the same field the first one counts.
+// If several criteria have the same field, the first one counts.
 std::string IdOf(const SortCriterion& criterion) {
   std::string id = criterion.label();
   id.resize(id.rfind(':') + 1);
@@ -40,7 +40,7 @@ class Sort : public RankingRule {
     while (!out.Full() && sorted.Next(documents, value))
       out.Give(Bucket{documents, bucket.paths, bucket.two_phase}, Detail{.value = value});
   }
-  // Which places are as good as equally far depends on the nearest of them.
+  // Which points count as equally far depends on the nearest of them.
   bool RanksOneByOne(bool) const override { return !geo(); }
 
   void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
@@ -83,7 +83,7 @@ class Sort : public RankingRule {
   const SortCriterion criterion_;
 };
 
-// All that comparing needs.
+// A rule that can only compare.
 const RankingRule& RuleOf(bool geo, bool ascending) {
   static const auto rule = [](Kind kind, bool up) {
     return Sort(SortCriterion{.kind = kind, .ascending = up});
@@ -93,7 +93,7 @@ const RankingRule& RuleOf(bool geo, bool ascending) {
   return kRules[(geo ? 2 : 0) + (ascending ? 1 : 0)];
 }
 
-// nullopt: it is none.
+// nullopt: it is not a value.
 std::optional<SortValue> ReadValue(bool geo, std::string_view json) {
   SortValue value;
   if (json::KindOf(json) == json::Kind::kNull) return value;

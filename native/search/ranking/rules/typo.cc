@@ -1,8 +1,9 @@
-// The rule typo: a document costs the typos of its cheapest expansions along a path.
+// The rule typo: the cost of a document is the number of typos of its cheapest expansions along a
+// path.
 //
-// Set operations on posting lists only. Each way to spread typos over the steps of a path is a set
-// of documents of its own, and becomes a path of the bucket: later rules look at the expansions of
-// that class alone.
+// Uses only set operations on posting lists. Each way to distribute typos over the steps of a path
+// is a separate set of documents, and becomes a path of the bucket: later rules use only the
+// expansions of that class.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -16,7 +17,7 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {
-    0, 2, 3};  // that gluing costs, by number of words less one
+    0, 2, 3};  // typos that concatenation costs, by number of words less one
 
 // The documents of `within` whose cheapest expansions of a node are of class `typos`.
 DocSet CheapestWithin(NodeDocuments& documents_of, NodeNumber node, int typos,
@@ -27,13 +28,13 @@ DocSet CheapestWithin(NodeDocuments& documents_of, NodeNumber node, int typos,
   return documents;
 }
 
-// The greatest cost along a path.
+// The highest cost along a path.
 uint32_t TypoMax(const Graph& graph, const Path& path) {
   uint32_t sum = 0;
   for (const Step& step : path) {
     const Node& node = graph.NodeOf(step);
-    // A word held to its verbatim form keeps the 1 of the split words only if it never allowed
-    // typos.
+    // A word restricted to its verbatim form keeps the cost 1 of split words only if it never
+    // allowed typos.
     if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
     sum += kNgramTypos[node.slots() - 1] +
            (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, 1));
@@ -73,7 +74,7 @@ void Typo::Split(Bucket bucket, BucketSplit& out) {
       uint32_t base = 0;
       for (const Step& step : path) base += kNgramTypos[graph.NodeOf(step).slots() - 1];
       if (base > cost) continue;
-      // Every way to spread the typos over the steps; the ways are disjoint.
+      // Every way to distribute the typos over the steps; these are disjoint.
       std::vector<std::pair<uint32_t, Path>> taken;  // lowest docid, path
       Path chosen;
       const std::function<void(size_t, uint32_t, const DocSet&)> spread =

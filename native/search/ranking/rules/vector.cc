@@ -1,5 +1,5 @@
-// The rule of searches by vectors: the nearest documents first, one bucket for each similarity;
-// those without an embedding last.
+// The rule of searches by vectors: nearest documents first, one bucket per similarity; documents
+// without an embedding last.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 
 class NearestVectors : public RankingRule {
  public:
-  // scan    null: it only compares
+  // scan    null: the rule only compares
   explicit NearestVectors(const VectorScan* scan) : RankingRule(kVectorRule.name), scan_(scan) {}
 
   void Split(Bucket bucket, BucketSplit& out) override;
@@ -47,7 +47,7 @@ class NearestVectors : public RankingRule {
 };
 
 void NearestVectors::Split(Bucket bucket, BucketSplit& out) {
-  const StepGuard whole;  // a scan minds the time itself
+  const StepGuard whole;  // a scan checks the deadline itself
   Ranker& ranker = out.ranker;
   const RankOptions& options = ranker.options();
   const VectorScan& scan = *scan_;
@@ -60,24 +60,23 @@ void NearestVectors::Split(Bucket bucket, BucketSplit& out) {
   };
   bool dropping = false;
   if (options.threshold && options.exhaustive) {
-    // What is below is found as a whole, which costs less than to put it in order.
+    // Finding all documents above the threshold costs less than ordering them.
     DocSet passing = scan.AtLeast(near, *options.threshold);
     ranker.Exclude(near - passing);
     near = std::move(passing);
   }
-  // Of documents that are passed over, or that distinct throws out, more are needed than the page
-  // has.
+  // If documents are skipped, or dropped by distinct, more are needed than the page has.
   uint64_t count = std::max<uint64_t>(ranker.wanted(), 1);
   if (ranker.has_distinct()) count *= 4;
   const auto full = [&] { return ranker.wanted() == 0 && !ranker.has_distinct(); };
-  // What is known when time is over is given out, and what was not looked at follows unranked.
+  // After the deadline, known documents are returned in order, and the rest follow unranked.
   bool over = false;
   for (bool first = true; !near.empty() && !dropping && !full() && !out.Full(); first = false) {
     over = !first && options.deadline != nullptr && options.deadline->Passed();
     if (over) break;
     const std::vector<NearDocument> nearest =
         scan.Nearest(near, static_cast<size_t>(std::min<uint64_t>(count, near.size())));
-    if (nearest.empty()) break;  // damaged, or nobody waits
+    if (nearest.empty()) break;  // damaged, or cancelled
     std::vector<DocId> equal;
     for (size_t i = 0; i < nearest.size() && !full() && !out.Full();) {
       size_t end = i;
@@ -90,7 +89,7 @@ void NearestVectors::Split(Bucket bucket, BucketSplit& out) {
       near -= documents;
       const Detail* next = said(similarity);
       if (ranker.Below(next)) {
-        // And so is all that is farther.
+        // All farther documents are below the threshold as well.
         dropping = true;
         ranker.Exclude(documents);
         break;

@@ -1,8 +1,8 @@
-// The rule wordPosition: a step costs how far the nearest of its words stands from the place that
-// the term has in the query (docs/behaviour/ranking.md).
+// The rule wordPosition: a step costs the distance between the nearest of its words and the
+// position of the term in the query (docs/behaviour/ranking.md).
 //
-// Leading-position postings tell the lowest costs; documents whose words stand farther behind are
-// read when the least cost that these may have is asked for.
+// Leading-position postings give the lowest costs; documents whose words are only at later
+// positions are read when the lowest cost that they may have is requested.
 #include "search/ranking/rules/word_position.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint32_t kCostMax = 10;  // of one word
+constexpr uint32_t kCostMax = 10;  // for one word
 
 uint32_t CostOfDistance(uint32_t delta) {
   static constexpr uint32_t kSteps[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
@@ -30,7 +30,7 @@ uint32_t CostOfDistance(uint32_t delta) {
   return cost;
 }
 
-// For the positions and query positions that occur most.
+// Covers the positions and query positions that are most frequent.
 constexpr uint32_t kTable = 64;
 const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = [] {
   std::array<std::array<uint8_t, kTable>, kExactPositions> table{};
@@ -44,7 +44,7 @@ const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = 
   return table;
 }();
 
-// What the nearest word of a run costs. first: the first word of the role in the run.
+// The cost of the nearest word of a run. first: the first word of the role in the run.
 uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first,
                    uint32_t wanted, uint32_t slots) {
   const auto cost_of = [&](uint32_t word) {
@@ -53,7 +53,7 @@ uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run,
   uint32_t least = cost_of(first);
   if (least == 0 || run.position + (first - run.begin) >= wanted) return least;
   if (wanted >= kExactPositions) {
-    // Positions before it may cost as if they were behind it.
+    // Positions before the query position may cost as much as those after it.
     for (uint32_t word = first; word != WordMasks::kNone;
          word = masks.First(role, word + 1, run.end))
       least = std::min(least, cost_of(word));
@@ -68,7 +68,7 @@ uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run,
 
 uint32_t WantedBy(const Node& node) { return static_cast<uint32_t>(node.term.first); }
 
-// The leading positions at which a word of the node costs `cost`, as a mask.
+// The mask of the leading positions at which a word of the node costs `cost`.
 uint32_t PositionsAt(const Node& node, uint32_t cost) {
   uint32_t mask = 0;
   for (uint32_t position = 0; position < segment::kLeadingPositions; ++position) {
@@ -77,14 +77,14 @@ uint32_t PositionsAt(const Node& node, uint32_t cost) {
   return mask;
 }
 
-// The least cost of the node where none of its words stands at a leading position.
+// The lowest cost of the node if none of its words is at a leading position.
 uint32_t UnknownCost(const Node& node) {
   return WantedBy(node) < segment::kLeadingPositions
              ? PositionCostOf(segment::kLeadingPositions, WantedBy(node), node.slots())
              : 0;
 }
 
-// Posting lists tell all costs of the path below this one; 0: none.
+// Posting lists give all costs of the path below this one; 0: none.
 uint32_t KnownBelow(const RankContext& context, const Path& path) {
   uint32_t known = ~uint32_t{0};
   for (const Step& step : path) known = std::min(known, UnknownCost(context.NodeOf(step)));
@@ -104,7 +104,7 @@ class PositionSource : public CostSource {
         known_(KnownBelow(context, bucket_.path)) {}
 
   CostBucket At(uint32_t cost) override {
-    // The first costs mostly fill the page: each is asked for by itself.
+    // The lowest costs usually fill the page, so each is looked up separately.
     constexpr uint32_t kAsked = 3;
     if (cost < std::min(kAsked, known_)) {
       DocSet here = postings_.OfSum(
@@ -129,7 +129,7 @@ class PositionSource : public CostSource {
   }
 
  private:
-  // Asks posting lists for all costs, or reads the documents where that is quicker.
+  // Gets all costs from posting lists, or reads the documents if that is faster.
   void AskAll() {
     // Unions of all leading positions of one step take as long as reading this many buckets.
     constexpr uint64_t kReadPerStep = 8;
@@ -170,20 +170,20 @@ class PositionSource : public CostSource {
 
   const CostRule& rule_;
   const RankContext& context_;
-  OnePath bucket_;  // its documents: not yet returned, until asked_all_
+  OnePath bucket_;  // has the documents not yet returned, until asked_all_
   PathPostings postings_;
   uint32_t max_;
   TwoPhase* two_phase_;
-  uint32_t known_;  // lower costs are told by posting lists
+  uint32_t known_;  // posting lists give costs below this one
   bool asked_all_ = false;
   std::map<uint32_t, DocSet> behind_;  // documents not yet returned by cost, once asked_all_
-  DocSet unknown_;  // documents in which a word stands at no leading position: they cost known_ or
-                    // more
+  // Documents in which a word is at no leading position: they cost known_ or more.
+  DocSet unknown_;
 };
 
 class WordPosition : public CostRule {
  public:
-  // half    of the rule `attribute`, whose other half is attributeRank
+  // half    whether it is a half of the rule `attribute`; the other is attributeRank
   explicit WordPosition(bool half) : CostRule(kWordPositionRule.name), half_(half) {}
 
   uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
@@ -215,7 +215,7 @@ class WordPosition : public CostRule {
     const PathPhrases none;
     PathPostings postings(context.query, path, none);
     DocSet near = postings.AtPositions(0, PositionsAt(context.NodeOf(path[0]), 0), within);
-    // Positions count in any field, but a document is found by searched ones.
+    // Positions count in any field, but documents are found by searched fields.
     if (const segment::FieldSet* const searched = context.query.scope.fields())
       return postings.InFields(0, *searched, &near);
     return near;

@@ -1,9 +1,8 @@
-// The rule words: the more words of the query a document matches, the better. Stage by stage of the
-// matching strategy, the documents of each path that leaves out so many words.
+// The rule words: the more words of the query a document matches, the better. For each stage of the
+// matching strategy it returns the documents of each path with that number of words left out.
 //
-// Where `typo` follows, the documents that match every word as typed come first of all. Posting
-// lists tell them, so they are ranked before anything is looked for within typos, and mostly fill
-// the page.
+// If `typo` follows, the documents that match every word as typed come first. Posting lists give
+// them, so they are ranked before any lookup of typos, and usually fill the page.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -19,12 +18,12 @@ namespace gannet::search {
 
 namespace {
 
-// The first bucket of words and typo, where only the page is wanted: the documents that match the
+// Ranks the first bucket of words and typo if only the page is wanted: the documents that match the
 // query as typed, found without looking for others.
 class TypedFirst {
  public:
   // within    documents in which to find them; null: all live ones
-  // done      gets the documents that were ranked
+  // done      receives the documents that were ranked
   TypedFirst(BucketSplit& out, const DocSet* within, DocSet& done)
       : ranker_(out.ranker),
         query_(ranker_.query()),
@@ -32,22 +31,22 @@ class TypedFirst {
         behind_(out.rule + 2),
         done_(done) {}
 
-  // Whether the rules begin so, and it is of use. Not where scores are wanted: these need to know
-  // which other paths there are.
+  // Whether the rules begin like this and it is useful. Not if scores are wanted: these depend on
+  // the other paths.
   static bool Applies(const BucketSplit& out);
-  // True: there are no other documents, or they are not needed.
+  // Returns true if there are no other documents, or they are not needed.
   bool Emit();
 
  private:
-  // Of one word: those that cost nothing under the next rules.
+  // For one word: ranks the documents of cost 0 under the next rules.
   void EmitCheapest(const Path& path);
-  // Of one phrase whose words stand in many documents. False: nothing is known to be gained.
+  // For one phrase whose words occur in many documents. Returns false if this would not be faster.
   bool EmitPhrase(const Path& path);
 
   Ranker& ranker_;
   QueryEvaluator& query_;
   const DocSet* within_;
-  const size_t behind_;  // number of the rule that follows typo
+  const size_t behind_;  // number of the rule after typo
   DocSet& done_;
 };
 
@@ -66,7 +65,7 @@ bool TypedFirst::Emit() {
   for (NodeNumber n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph[n];
     if (node.ngram()) continue;
-    if (node.synonyms_only) return false;  // of two paths neither is the one as typed
+    if (node.synonyms_only) return false;  // with two paths, neither is the one as typed
     path.push_back({n, 0, false});
   }
   if (path.size() == 1) {
@@ -74,8 +73,8 @@ bool TypedFirst::Emit() {
     EmitCheapest(path);
     if (ranker_.Full(nullptr)) return true;
   }
-  // Where one word stands for nothing as it was typed, those come first that have one typo there.
-  // The others need not be looked for with typos, and nothing with two.
+  // If one word has no expansions as typed, documents with one typo in it come first. The other
+  // words need no typos, and this one no second typo.
   const auto is_unknown = [&](const Step& step) {
     return query_.expansion.Class(step.node, 0).empty();
   };
@@ -94,7 +93,7 @@ bool TypedFirst::Emit() {
 void TypedFirst::EmitCheapest(const Path& path) {
   const Expansions& zero = query_.expansion.Class(path[0].node, 0);
   if (query_.graph.NodeOf(path[0]).term.phrase || !zero.phrases.empty()) return;
-  // The documents that cost nothing under the first rules that tell them apart, the fewest first.
+  // The documents of cost 0 under the first rules that distinguish them, smallest set first.
   const Rules& rules = ranker_.rules();
   const RankContext& context = ranker_.costs().context();
   const auto cost_of = [&](size_t r) { return r < rules.size() ? rules[r]->cost() : nullptr; };
@@ -118,8 +117,8 @@ void TypedFirst::EmitCheapest(const Path& path) {
   emit(first->Cheapest(context, path, within_), rule + 1);
 }
 
-// Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they
-// stand as they must is read where a document would come onto the page.
+// For a phrase alone, lists give the documents that contain its words, and their ranks. Whether the
+// words are adjacent is verified only for documents about to enter the page.
 bool TypedFirst::EmitPhrase(const Path& path) {
   const NodeNumber node = path[0].node;
   if (query_.graph.nodes().size() > 1 || !query_.graph[node].term.phrase ||
@@ -153,7 +152,7 @@ class Words : public RankingRule {
   bool FindsMatches() const override { return true; }
 
   void SplitMatching(const DocSet* within, BucketSplit& out) override {
-    DocSet done;  // in a bucket
+    DocSet done;  // documents already in a bucket
     if (TypedFirst::Applies(out) && TypedFirst(out, within, done).Emit()) return;
     const PathStages& stages = out.ranker.stages();
     for (uint32_t dropped = 0; dropped < stages.paths.size(); ++dropped) {
