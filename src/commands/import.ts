@@ -243,6 +243,7 @@ class Importer {
   }
 
   #tellWhereItStopped(): void {
+    if (this.#documents === 0 && this.#journal === null) return;
     const more =
       this.#journal === null
         ? 'With --journal FILE you can resume an import.'

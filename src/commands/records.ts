@@ -109,7 +109,7 @@ export async function openSource(
       return { ...shared, header: Buffer.alloc(0), records: withFileErrors(records, name) };
     const { value, done } = await records.next();
     const [header, ...rest] = done === true ? [] : value;
-    if (header !== undefined) refuseOtherDelimiter(header.bytes, delimiter);
+    if (header !== undefined) refuseOtherDelimiter(header.bytes, delimiter, delimiterAdvice);
     async function* others(): AsyncGenerator<FileRecord[], undefined> {
       if (rest.length > 0) yield rest;
       yield* records;
@@ -143,10 +143,17 @@ async function* withFileErrors(
   }
 }
 
+function delimiterAdvice(other: string): string {
+  return `add --csv-delimiter ${other === '\t' ? 'tab' : `'${other}'`}`;
+}
+
 function unreadable(name: string, error: unknown): Error {
   if (error instanceof FileError) return error;
   if (error instanceof FileFault) return new FileError(faultText(name, error));
-  return new FileError(`${name} cannot be read: ${(error as Error).message}.`);
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new FileError(
+    `${name} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}.`,
+  );
 }
 
 /**

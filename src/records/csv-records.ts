@@ -123,14 +123,21 @@ export function delimiterOf(name: string): string {
   return /\.tsv(?:\.gz)?$/i.test(name) ? '\t' : ',';
 }
 
-/** Throws `FileFault` if the header has one column with this delimiter and several with another. */
-export function refuseOtherDelimiter(header: Uint8Array, delimiter: string): void {
+/**
+ * Throws `FileFault` if the header has one column with this delimiter and several with another.
+ * @param advice how to name the other one
+ */
+export function refuseOtherDelimiter(
+  header: Uint8Array,
+  delimiter: string,
+  advice: (other: string) => string = (other) => `name ${shown(other)} as the delimiter`,
+): void {
   const text = new TextDecoder().decode(header).replaceAll(/"(?:[^"]|"")*"/g, '');
   if (text.includes(delimiter)) return;
   const other = DELIMITERS.find((one) => one !== delimiter && text.includes(one));
   if (other === undefined) return;
   throw new FileFault(
-    `the header has no ${shown(delimiter)}, but ${shown(other)}: name ${shown(other)} as the delimiter`,
+    `the header has no ${shown(delimiter)}, but ${shown(other)}: ${advice(other)}`,
     1,
   );
 }

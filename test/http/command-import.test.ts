@@ -323,7 +323,7 @@ describe('gannet import', function () {
 
   it('refuses what it cannot do before anything is sent', async () => {
     const cases: [string[], RegExp][] = [
-      [[], /index/],
+      [[], /^--index is required/],
       [['--index', 'x', '--batch-mb', '0'], /1 to 1000/],
       [['--index', 'x', '--url', 'ftp://h'], /URL/],
       [['--index', 'x', '--indx', 'y'], /did you mean --index/],
@@ -336,11 +336,14 @@ describe('gannet import', function () {
         ['--index', 'x', file('latin.csv', Buffer.from('id,t\n1,\xe9\n', 'latin1'))],
         /latin\.csv:2:/,
       ],
-      [['--index', 'x', file('semi.csv', 'id;t\n1;x\n')], /semi\.csv:1: .*but `;`/],
+      [
+        ['--index', 'x', file('semi.csv', 'id;t\n1;x\n')],
+        /semi\.csv:1: .*but `;`: add --csv-delimiter ';'/,
+      ],
       [['--index', 'x', file('head.csv', 'id,t\n')], /holds no documents/],
       [['--index', 'x', file('none.json', '[]')], /holds no documents/],
       [['--index', 'x', file('blank.csv', '\r\r')], /holds no documents/],
-      [['--index', 'x', join(dir, 'missing')], /missing cannot be read/],
+      [['--index', 'x', join(dir, 'missing')], /missing cannot be read: there is no such file/],
       [['--index', 'x', dir], /is a folder/],
       [
         ['--index', 'x', file('cut.json.gz', gzipSync('{"id":1}').subarray(0, 20))],
@@ -352,6 +355,7 @@ describe('gannet import', function () {
       const ended = await run(server.url, argv);
       assert.equal(ended.status, 2, `${argv.join(' ')}\n${ended.complaints}`);
       assert.match(ended.complaints, message);
+      assert.doesNotMatch(ended.complaints, /Stopped after 0/);
     }
     assert.deepEqual(await documents('x').catch(() => []), []);
   });
