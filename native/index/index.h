@@ -165,7 +165,7 @@ class Index {
 
   // Makes a folder with the last committed state that Open can read: a copy of the record, and hard
   // links to the segment files, or copies if the file system has no hard links. Commits wait
-  // meanwhile. Does not sync. dir: must not exist; on failure what was made is left.
+  // meanwhile. Does not sync. dir: must not exist; on failure the incomplete folder is left.
   Status CopyTo(const std::string& dir);
 
   // Stores the same settings in the current form. If they cannot be stored, they are used until the

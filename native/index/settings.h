@@ -18,7 +18,7 @@ namespace gannet::index {
 bool Covers(std::string_view entry, std::string_view field);
 // Kind P: a star at the beginning, the end or both; without a star only the exact name.
 bool MatchesPattern(std::string_view pattern, std::string_view field);
-// `_geo`, `_geojson`, `_vectors` and what is below them: never matched by stars or patterns.
+// `_geo`, `_geojson`, `_vectors` and the fields below them: never matched by stars or patterns.
 bool IsReserved(std::string_view field);
 
 struct FilterFeatures {
@@ -127,10 +127,9 @@ struct Settings {
   std::string FacetSearchableText() const;
   std::string SortableText() const;
 
-  // What a change from `other` to this leaves as it is. Text: the words of the documents; columns:
-  // their values.
+  // Whether a change from `other` to this leaves the words of the documents as they are.
   bool SameText(const Settings& other) const;
-  // Whether stored vectors and documents stay as they are.
+  // Whether it leaves the stored vectors and documents as they are.
   bool SameVectors(const Settings& other) const;
 };
 

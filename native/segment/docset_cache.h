@@ -71,7 +71,7 @@ class DocSetCacheBudget {
 // The cached docsets of one segment.
 class DocSetCache {
  public:
-  // What a docset is the result of. kField is a base to which a field id is added, kLeading one for
+  // What a docset was made from. kField is a base to which a field id is added, kLeading one for
   // a mask of leading positions.
   enum class Kind : uint32_t { kRange, kAdjacency, kField = 1 << 16, kLeading = 1 << 17 };
   static Kind KindOfField(FieldId field) {

@@ -140,7 +140,7 @@ class SegmentFile {
   // set does not grow, and nothing is read from the disk. Damage is not reported here: the reader
   // of a damaged block finds it.
   uint64_t CheckAhead(uint64_t begin) const;
-  // True for the first caller only, who is to call CheckAhead.
+  // True for the first caller only, which then calls CheckAhead.
   bool TakeCheckAhead() const { return !check_ahead_taken_.exchange(true); }
 
   bool corrupt() const { return corrupt_.load(std::memory_order_relaxed); }

@@ -50,8 +50,8 @@ inline uint64_t LetterUnionsMin() { return std::max<uint64_t>(PrefixWordsMin() /
 // Characters of the longest prefixes.
 inline constexpr size_t kPrefixCharsMax = 3;
 
-// Memory: kPrefixCharsMax sets of documents, one more, as many MB per field, and what a Spool
-// holds.
+// Memory: kPrefixCharsMax sets of documents, one more, as many MB per field, and the memory of a
+// Spool.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}

@@ -151,7 +151,7 @@ class PositionCursor {
 struct WordLists {
   std::span<const WordRange> words;
   const FieldSet* fields = nullptr;  // lists of these fields; null: of any field
-  uint32_t leading_positions = 0;    // not 0: instead of fields, of these early positions of any
+  uint32_t leading_positions = 0;    // if not 0: instead, lists of these early positions of any
                                      // field (bit p: position p, below kLeadingPositions)
 
   uint64_t word_count() const { return CountWords(words); }

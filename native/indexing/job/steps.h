@@ -1,4 +1,4 @@
-// What the steps of a batch want together.
+// The combined effect of the steps of a batch.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace gannet::indexing {
 
-// Collects what the steps want, step by step.
+// Collects the combined effect of the steps, step by step.
 class CollectedSteps {
  public:
   CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
