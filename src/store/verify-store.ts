@@ -136,6 +136,11 @@ class StoreCheck {
         const { tasks, batches } = value as { tasks: number[]; batches: number[] };
         for (const uid of inRuns(tasks)) this.#garbage.tasks.add(uid);
         for (const uid of inRuns(batches)) this.#garbage.batches.add(uid);
+      } else if (key === 'cluster') {
+        const { id, applied } = value as { id: string; applied: number };
+        if (typeof id !== 'string' || !Number.isSafeInteger(applied)) {
+          this.#fault('meta', '`cluster` is no place in a log');
+        }
       } else this.#fault('meta', `the unknown key \`${key}\``);
     });
   }

@@ -13,6 +13,7 @@ const LEASE_SECONDS = 2;
 describe('A cluster of servers', function () {
   let etcd: Etcd;
   let store: string;
+  let snapshots: string;
   let servers: BuiltServer[] = [];
 
   before(async function () {
@@ -22,13 +23,16 @@ describe('A cluster of servers', function () {
     }
     etcd = await Etcd.start();
     store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    snapshots = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
     servers = await Promise.all(Array.from({ length: NODES }, (_, n) => startNode(n)));
   });
 
   after(async () => {
     for (const server of servers) await server.close();
     await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+    for (const dir of [store, snapshots]) {
+      if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+    }
   });
 
   const startNode = (n: number): Promise<BuiltServer> =>
@@ -36,7 +40,7 @@ describe('A cluster of servers', function () {
       (url) => [
         ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-store', store],
         ...['--node-name', `node-${n}`, '--node-url', url],
-        ...['--cluster-lease-seconds', String(LEASE_SECONDS)],
+        ...['--cluster-lease-seconds', String(LEASE_SECONDS), '--snapshot-dir', snapshots],
       ],
       { GANNET_CHECKPOINT_BYTES: '20000' },
     );
@@ -226,5 +230,29 @@ describe('A cluster of servers', function () {
       (await added.call('POST', '/indexes/movies/search', search)).json.hits,
       (await servers[0]!.call('POST', '/indexes/movies/search', search)).json.hits,
     );
+  });
+
+  it('makes a snapshot that a single server takes over, and folders that are valid', async () => {
+    const { uid } = await write(servers[1]!, 'POST', '/snapshots');
+    assert.equal((await servers[1]!.ended(uid)).status, 'succeeded');
+    const [name] = readdirSync(snapshots);
+    const single = await startBuiltServer(['--import-snapshot', join(snapshots, name!)]);
+    try {
+      for (const index of ['movies', 'orders']) {
+        const path = `/indexes/${index}/documents?limit=5000`;
+        const { json } = await servers[0]!.call('GET', path);
+        assert.ok(json.total > 0);
+        assert.deepEqual((await single.call('GET', path)).json, json);
+      }
+      const added = { body: documents(1_000_000, 1) };
+      const task = await single.finish('POST', '/indexes/orders/documents', added);
+      assert.equal(task.status, 'succeeded');
+      const verified = await single.verify();
+      assert.ok(verified.valid, verified.text);
+    } finally {
+      await single.close();
+    }
+    const verified = await servers[2]!.verify();
+    assert.ok(verified.valid, verified.text);
   });
 });
