@@ -25,7 +25,7 @@ constexpr const char* kSettings =
     R"("rankingRules":["words","typo","proximity","attribute","sort","exactness"],)"
     R"("filterableAttributes":["tags","year"],"sortableAttributes":["year"])";
 
-// An index in a folder of its own, filled through the write path.
+// An index in its own folder, filled through the write path.
 class TestIndex {
  public:
   TestIndex(const std::string& documents, const std::string& settings) {
@@ -124,7 +124,7 @@ class Fixture {
     return answer;
   }
 
-  // Of the first index.
+  // A facet search in the first index.
   std::vector<std::string> FacetSearch(const std::string& parameters) const {
     const auto body =
         ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
@@ -145,7 +145,7 @@ json::Value BodyOf(const Result<std::string>& answer) {
   return answer.ok() ? json::Value::Parse(*answer) : json::Value();
 }
 
-// As the server shows it: src/contract/errors.ts.
+// The message as the server shows it: src/contract/errors.ts.
 std::string Shown(const Status& status) {
   const Location location = status.location() == nullptr ? Location() : *status.location();
   std::string out;
@@ -189,7 +189,7 @@ std::vector<FoundHit> HitsOf(const json::Value& body) {
   return hits;
 }
 
-// What the separate searches find, in the order of the queries.
+// The hits of the separate searches, in the order of the queries.
 std::vector<FoundHit> Separately(const Fixture& fixture, const std::vector<Query>& queries,
                                  const std::string& more = "") {
   std::vector<FoundHit> hits;
@@ -428,7 +428,7 @@ TEST_F(FederatedSearchOfBooks, NeedsADistinctThatAllSearchedIndexesCanFilterBy) 
 }
 
 TEST_F(FederatedSearchOfBooks, FillsThePageFromBehindWhatDistinctThrowsOut) {
-  // Both documents of i0 have the tag b, which the better hit of i1 has taken.
+  // Both documents of i0 have the tag b, which the better hit of i1 already has.
   const json::Value body =
       BodyOf(fixture_.Federate(R"("distinct":"tags","limit":2)", {{1, "", 2}, {0, ""}, {2, ""}}));
   ASSERT_EQ(body["hits"].items().size(), 2u);
@@ -529,7 +529,7 @@ TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
   EXPECT_EQ(hits[0].label(), "i0/2 by 6");
 }
 
-// FNV-1a of 64 bits, of texts whose hashes are published.
+// 64-bit FNV-1a of texts whose hashes are published.
 constexpr const char* kHashOfA = "\"af63dc4c8601ec8c\"";
 constexpr const char* kForMerging = R"(,"forMerging":true)";
 
@@ -610,7 +610,7 @@ TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyCome
   const json::Value merging = BodyOf(for_merging), plain = BodyOf(shown);
   const json::Value& told = merging["facetsByIndex"]["i0"];
   EXPECT_EQ(told["distribution"]["tags"].members().size(), 3u);
-  // The first by its text, and the first by its value.
+  // The first by text, and the first by value.
   EXPECT_EQ(told["distribution"]["year"].text(), R"({"10":1,"2":1})");
   EXPECT_EQ(told["candidates"].integer(), 3u);
   EXPECT_EQ(plain["facetsByIndex"]["i0"]["distribution"].text(),
@@ -635,7 +635,7 @@ TEST(FederatedSearchOfNothing, IsAnEmptyPage) {
   EXPECT_EQ(body["limit"].integer(), 20u);
 }
 
-// The texts that the spans of a head enclose.
+// The texts at the spans of a head.
 std::vector<std::string> HitsIn(const Answer& answer) {
   std::vector<std::string> hits;
   const std::vector<uint32_t>& spans = answer.head.hit_spans;

@@ -15,7 +15,7 @@ namespace {
 // Ranked lists written by hand.
 class Lists {
  public:
-  // By words: a rank out of ten.
+  // Hits by words: a rank out of ten for each.
   void Word(DocId docid, uint32_t rank) {
     Detail detail{};
     detail.rule = &NoRule();
@@ -23,7 +23,7 @@ class Lists {
     detail.max = 10;
     Add(std::move(detail), docid, words);
   }
-  // By vectors: a similarity; below 0: no embedding.
+  // Hits by vectors: a similarity for each; negative: no embedding.
   void Vector(DocId docid, float similarity) {
     Detail detail{};
     detail.rule = vectors_[0].get();

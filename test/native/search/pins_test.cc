@@ -66,7 +66,7 @@ TEST(PlaceHits, WithoutPinsThePageIsItsHits) {
   EXPECT_EQ(DocidsOf(PlaceHits(hits, {}, {40, 60})), (std::vector<DocId>{10, 11}));
 }
 
-// The definition: one place after the other takes a pin that is due, else a hit.
+// The reference model: each position takes the pin for it, if there is one, else a hit.
 TEST(PlaceHits, EqualsAWalkOverAllPlaces) {
   std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 2000; ++i) {

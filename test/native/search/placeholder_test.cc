@@ -1,5 +1,5 @@
-// Searches without a query: filter, several sort criteria, distinct, pages, totals and facets
-// together.
+// Searches without a query: combinations of filter, several sort criteria, distinct, pages, totals
+// and facets.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ struct PlainAnswer {
   std::set<DocId> candidates;
 };
 
-// What a search gives, by sorting and walking all documents.
+// The result of a search, computed by sorting and walking all documents.
 class NaiveSearch {
  public:
   NaiveSearch(const NaiveIndex& index, const SearchRequest& request,
@@ -63,8 +63,8 @@ class NaiveSearch {
 
  private:
   bool Full() const { return seen_ >= end_; }
-  // With pages the totals are those of all documents made distinct in their order, behind the page
-  // as well.
+  // With pages, totals are those of all documents after distinct in their order, also after the
+  // page.
   bool Over() const { return Full() && !(request_.paged() && distinct_); }
 
   void Split(const std::vector<const NaiveDocument*>& documents, size_t criterion) {
@@ -82,7 +82,7 @@ class NaiveSearch {
       return;
     }
     for (const NaiveDocument* document : documents) {
-      // A bucket that a criterion has made is made distinct as a whole.
+      // Distinct is applied to a whole bucket of a criterion.
       if (Over() && criteria_.empty()) return;
       if (!Take(document->docid)) continue;
       if (Full()) continue;
@@ -91,7 +91,8 @@ class NaiveSearch {
     }
   }
 
-  // False: an earlier one stands for it. Else those that it stands for are no longer candidates.
+  // Returns false if an earlier document represents this one. Otherwise removes the documents that
+  // it represents from the candidates.
   bool Take(DocId docid) {
     if (!answer_.candidates.contains(docid)) return false;
     if (!distinct_) return true;
@@ -169,7 +170,7 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       if (random.Below(2) == 0) request.facets = {"*"};
       request.needs_candidates = !request.facets.empty();
 
-      // A field (or place) counts where it is met first.
+      // A field (or `_geoPoint`) counts at its first occurrence.
       std::vector<SortCriterion> criteria;
       std::set<std::string> met;
       const auto add = [&](const std::string& text) {
@@ -196,7 +197,7 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       for (const Hit& hit : (*run)->hits()) hits.push_back(hit.docid);
       ASSERT_EQ(hits, expected.hits) << said;
       ASSERT_EQ((*run)->total(), expected.total) << said;
-      // Only where they are needed they are told.
+      // They are returned only if requested.
       request.needs_candidates = true;
       const auto telling = RunSearch(snapshot, request);
       ASSERT_TRUE(telling.ok()) << telling.status().message() << " " << said;

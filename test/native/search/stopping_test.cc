@@ -1,6 +1,6 @@
-// Every kind of request with inputs as large as they may be: between two places where its work can
-// be stopped lie less than 50 ms of CPU time, and wherever it is stopped, the next one gets the
-// same answer as before.
+// Every kind of request with inputs of the maximum size: less than 50 ms of CPU time pass between
+// two points at which its work can be stopped, and wherever it is stopped, the next request has the
+// same result as before.
 #include <gtest/gtest.h>
 
 #include <time.h>
@@ -55,7 +55,7 @@ constexpr std::string_view kSettings = R"({
   "searchCutoffMs":100000000,
   "embedders":{"e":{"dimensions":64}},"embedderStates":{"e":{"computes":false}}})";
 
-// A word of a vocabulary of some thousand, frequent ones much more often.
+// A random word from a vocabulary of some thousand; frequent words are much more likely.
 std::string WordOf(std::mt19937& random) {
   const double x = std::uniform_real_distribution<>(0, 1)(random);
   const auto n = static_cast<unsigned>(x * x * x * 8000);
@@ -66,7 +66,7 @@ std::string WordOf(std::mt19937& random) {
 
 constexpr DocId kDocuments = 30000;
 
-// Documents enough for every loop to be long, in two segments, and a few that are large.
+// Enough documents for every loop to be long, in two segments, and a few large ones.
 void Fill(IndexedDocuments& index, std::mt19937& random) {
   std::map<DocId, std::string> batch;
   std::map<DocId, IndexedDocuments::Embeddings> embeddings;
@@ -88,8 +88,8 @@ void Fill(IndexedDocuments& index, std::mt19937& random) {
       embeddings.clear();
     }
   }
-  // Large ones, which leave room below the limit on a slow machine (docs/design/stopping.md): many
-  // words; one word; many marks; many values; many members.
+  // Large documents, with a margin below the limit on a slow machine (docs/design/stopping.md):
+  // many words; one word; many highlights; many values; many members.
   DocId docid = kDocuments;
   batch[docid++] = "{\"long\":" + Quoted(Repeat("aa b ", 1 << 17)) + "}";
   batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("x", 2 << 20)) + "}";
@@ -279,7 +279,7 @@ class StoppingTest : public testing::Test {
   std::vector<Row> rows_;
 };
 
-// Without what differs from one answer to the next.
+// The response without the parts that differ each time.
 std::string Comparable(const Result<std::string>& answer) {
   if (!answer.ok()) return answer.status().message();
   std::string text = *answer;
@@ -317,10 +317,10 @@ TEST_F(StoppingTest, WorkCanBeStoppedEverywhere) {
 #ifndef GANNET_SANITIZED
     EXPECT_LT(longest, kCpuMsMax) << "of " << all << " ms";
 #endif
-    // Stopped anywhere.
+    // Stopped at any point.
     for (const StopReason reason : {StopReason::kCancelled, StopReason::kOverdue}) {
       std::atomic<bool> gone{false};
-      // Caches may have made the work shorter than it was.
+      // Caches may have shortened the work.
       uint64_t left = std::uniform_int_distribution<uint64_t>(1, points)(random_);
       StopConditions stopping;
       stopping.cancelled = &gone;

@@ -47,7 +47,7 @@ uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
                       const ScannedStep& right) {
   uint32_t forward = WordMasks::kFar;
   // The last word of a phrase counts even if the document does not contain the whole phrase; the
-  // first word does not.
+  // first word counts only if it does.
   const auto in_front = [&](Role left_role) {
     forward = std::min(forward, document.Distance(left_role, right.words));
     for (const ScannedPhrase& phrase : right.phrases) {

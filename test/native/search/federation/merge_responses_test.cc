@@ -19,7 +19,7 @@
 namespace gannet::search {
 namespace {
 
-// The merge of responses that are all understood.
+// Merges responses that are all well formed.
 std::string MergedBody(const std::string& request, const std::vector<std::string>& bodies) {
   std::vector<ServerResponse> responses;
   for (const std::string& body : bodies) {
@@ -72,7 +72,7 @@ std::vector<int> IdsOf(const std::string& body) {
   return ids;
 }
 
-// Which of two hits of different servers comes first; both orders of the servers are tried.
+// Checks which of two hits of different servers comes first, with both orders of the servers.
 int FirstOf(const std::string& a, const std::string& b) {
   const std::string request = RequestOf(2, R"("window":{"limit":2})");
   const int first =
@@ -107,7 +107,7 @@ TEST(MergeResponses, ComparesHitsPartByPart) {
       {SortText("1") + "," + ScoreText("0.1"), SortText("1")},
       {GeoText("5"), GeoText("6")},
       {GeoText("6", false), GeoText("null", false)},
-      // What cannot be compared goes by how much is left.
+      // Parts that cannot be compared are ordered by the number of remaining parts.
       {SortText("1") + "," + ScoreText("0.1"), ScoreText("0.9")},
   };
   for (const auto& [first, second] : pairs)
@@ -136,9 +136,9 @@ TEST(MergeResponses, LetsTheScoreDecideWherePartsCannotBeCompared) {
             (std::vector<int>{1, 2}));
 }
 
-// A hit as the model knows it.
+// A hit in the reference model.
 struct ModelHit {
-  int id, score, sort, document, value;  // value below 0: none
+  int id, score, sort, document, value;  // negative value: none
   size_t server;
 };
 
@@ -217,7 +217,7 @@ TEST(MergeResponses, CopiesHitsAndReducesTheirSource) {
   const std::string source = SourceText("[]", R"(,"documentKey":"x")");
   const std::string shown =
       R"("_federation":{"indexUid":"a","queriesPosition":0,"weightedRankingScore":0.5,"remote":"s0"})";
-  // Objects, with the source at each place; behind them what is left without it.
+  // Objects with the source at each position, and the object without it.
   const std::pair<std::string, std::string> objects[] = {
       {"{ \"n\" : 1.00 , @ }", "{ \"n\" : 1.00 }"},
       {"{@ , \"n\":1e2}", "{ \"n\":1e2}"},
@@ -263,7 +263,7 @@ TEST(MergeResponses, WritesAFederatedBody) {
 }
 
 TEST(MergeResponses, LeavesOutTheDocumentThatOthersAreSimilarTo) {
-  // Published value of FNV-1a with 64 bits: of "foobar".
+  // The published 64-bit FNV-1a hash of "foobar".
   const std::string target = HitText(1, "[]", R"(,"documentKey":"85944171f73967e8")");
   const std::string body =
       MergedBody(RequestOf(1, R"("shape":"similar","window":{"limit":4},
@@ -395,7 +395,7 @@ TEST(FacetHits, OfSeveralServersAreOneList) {
                         R"("processingTimeMs":1,"remoteErrors":{}})");
 }
 
-// `distribution` or `stats` of facets that servers have counted of one index.
+// `distribution` or `stats` of facets that servers have counted for one index.
 std::string FacetsOf(const std::vector<std::string>& parts, const std::string& settings,
                      const char* member = "distribution") {
   std::vector<std::string> bodies;
@@ -410,7 +410,7 @@ TEST(ServerFacets, KeepTheWidestRangeAndTheOrder) {
   const std::vector<std::string> parts = {
       R"({"distribution":{"n":{"1":1,"b":3}},"stats":{"n":{"min":1,"max":1}}})",
       R"({"distribution":{"n":{"b":1,"2":2,"a":5}},"stats":{"n":{"min":2,"max":2}}})"};
-  for (const char* most : {"10", "0"}) {  // by count, 0 is no limit
+  for (const char* most : {"10", "0"}) {  // in the order by count, 0 means no limit
     const std::string settings =
         R"({"sortFacetValuesBy":{"n":"count"},"maxValuesPerFacet":)" + std::string(most) + "}";
     EXPECT_EQ(FacetsOf(parts, settings), R"({"n":{"2":2,"1":1,"a":5,"b":4}})");
@@ -451,7 +451,7 @@ TEST(ServerFacets, OfSeveralIndexesAreJoinedAsTheyAreSpelled) {
 TEST(ServerFacets, AreTheFirstOfOneSortedList) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 200; ++round) {
-    // Letters in any case are one value; numbers come first.
+    // Upper and lower case are one value; numbers come first.
     struct Counted {
       bool text;
       double number;

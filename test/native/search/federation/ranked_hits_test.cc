@@ -13,7 +13,7 @@
 namespace gannet::search {
 namespace {
 
-// A list of hits of one query: a rank out of twelve for each, best first.
+// The hits of one query: a rank out of twelve for each, best first.
 class List {
  public:
   void Add(DocId docid, uint32_t rank) {
@@ -99,7 +99,7 @@ TEST(Merged, EqualsAStableSort) {
     std::vector<Item> all;
     Merged<QueryHits> merged;
     for (uint32_t query = 0; query < lists.size(); ++query) {
-      // A power of two: products are exact.
+      // Powers of two, so that products are exact.
       const double weight = random() % 2 == 0 ? 1 : 0.5;
       uint32_t rank = 12;
       for (uint64_t n = random() % 12; n > 0 && rank > 0; --n) {

@@ -1,4 +1,4 @@
-// Ordinals as forward records pack them, and memory behind which nothing may be read.
+// Packs ordinals as forward records do, and provides memory after which no byte may be read.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace gannet::search {
 
-// Nothing behind the last byte. width: bits of each, the lowest first.
+// Packs ordinals, with no bytes after the last. width: bits per ordinal, lowest first.
 inline std::string Pack(const std::vector<Ordinal>& ordinals, uint32_t width) {
   std::string bytes((ordinals.size() * width + 7) / 8, '\0');
   for (size_t i = 0; i < ordinals.size(); ++i) {
@@ -27,7 +27,7 @@ inline std::string Pack(const std::vector<Ordinal>& ordinals, uint32_t width) {
   return bytes;
 }
 
-// Bytes that may be read behind those of a record; a page that must not be read follows them.
+// Bytes with the padding that may be read after a record, followed by a page that must not be read.
 inline constexpr size_t kReadBehind = 25;
 
 class GuardedBytes {
@@ -40,7 +40,8 @@ class GuardedBytes {
   ~GuardedBytes() { munmap(memory_, 2 * page_); }
   GuardedBytes(const GuardedBytes&) = delete;
 
-  // Valid until the next call. filler: of the bytes around them. REQUIRES: half a page at most
+  // The result is valid until the next call. filler: value of the surrounding bytes. REQUIRES: at
+  // most half a page.
   std::string_view Put(std::string_view bytes, char filler) {
     std::fill_n(memory_, page_, filler);
     char* at = memory_ + page_ - kReadBehind - bytes.size();

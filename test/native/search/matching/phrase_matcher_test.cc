@@ -83,7 +83,7 @@ TEST(PhraseMatcher, EnoughDocumentsAreAnyOfThem) {
   EXPECT_GE(bench.phrases().MostDocuments(phrase), 100u);
 }
 
-// Where all documents of two words were read once, lists tell from then on.
+// Once all documents of two words were read, lists give the matches.
 TEST(PhraseMatcher, TwoWordsAreReadOnce) {
   QueryBench bench;
   Tuning tuning = Tuned();

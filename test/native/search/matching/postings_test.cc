@@ -52,7 +52,7 @@ TEST(Postings, AllWordsAndAnyWord) {
   EXPECT_EQ(DocIdsOf(postings.AnyWord(words, &title, &within)), (DocIds{4}));
 }
 
-// Of few documents the records are read; of all the lists are joined.
+// For few documents records are read; for all, lists are joined.
 TEST(Postings, ManyWordsAreToldAlikeFromListsAndFromRecords) {
   std::vector<std::string> documents;
   for (int n = 0; n < 600; ++n)

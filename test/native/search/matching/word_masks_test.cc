@@ -1,5 +1,4 @@
-// Words of a query as bits of a record, and the sweep over such bits, against plain loops over all
-// words of a document.
+// Compares word masks with plain loops over all words of a document.
 #include "search/matching/word_masks.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +109,7 @@ class Records {
   ~Records() { std::filesystem::remove(path_); }
 
   const segment::TextReader& text() const { return *text_; }
-  // A reader of its own, with which nothing is wrong yet.
+  // A separate reader, not yet marked as damaged.
   std::shared_ptr<const segment::TextReader> Open() const {
     const auto file = segment::SegmentFile::Open(path_);
     EXPECT_TRUE(file.ok());
@@ -126,7 +125,7 @@ class Records {
   std::vector<std::string> records_;
 };
 
-// Which ordinals have which roles, asked one by one.
+// The roles of ordinals, tested one by one.
 struct Roles {
   std::vector<std::vector<std::pair<Ordinal, Ordinal>>> ranges;  // by role
 
@@ -161,7 +160,7 @@ Roles RandomRoles(uint32_t dictionary, const std::vector<Document>& documents,
   const uint64_t ranges_max = random() % 2 == 0 ? 2 : 10;
   for (auto& ranges : roles.ranges) {
     for (uint64_t n = random() % (ranges_max + 1); n > 0; --n) {
-      // Mostly words that are there, and what is next to them.
+      // Mostly words of the document and their neighbors.
       const Ordinal begin =
           std::min(dictionary - 1, seen[random() % seen.size()] + (random() % 4 == 0 ? 1 : 0));
       const uint64_t size = random() % 4 == 0 ? random() % 30 : 1;
@@ -195,7 +194,7 @@ bool NaiveShareField(const Words& words, const Roles& roles, Role left, Role rig
   return false;
 }
 
-// Of the fields that AnyField goes through.
+// The fields that AnyField visits.
 bool ShareField(WordMasks& masks, Role left, Role right) {
   return masks.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
     return masks.First(left, begin, end) != WordMasks::kNone &&
@@ -214,7 +213,7 @@ void ExpectRuns(std::span<const WordMasks::Run> runs, const Words& words) {
       ASSERT_EQ(words[at].field, run.field);
       ASSERT_EQ(words[at].position, run.position + (at - run.begin));
     }
-    // As long as it can be.
+    // As long as possible.
     if (r > 0 && runs[r - 1].field == run.field) {
       ASSERT_GT(run.position, runs[r - 1].position + (runs[r - 1].end - runs[r - 1].begin));
     }
@@ -226,7 +225,7 @@ void ExpectSame(WordMasks& masks, const Words& words, const Roles& roles, std::m
   const auto role_count = static_cast<Role>(roles.ranges.size());
   const auto any_role = [&] { return static_cast<Role>(random() % role_count); };
   ASSERT_EQ(masks.size(), words.size());
-  // Where the words stand is read when it is first asked for, whatever asks.
+  // Positions are read on first use, whichever function needs them.
   if (random() % 2 == 0) ExpectRuns(masks.runs(), words);
   for (int n = 0; n < 12; ++n) {
     const Role left = any_role(), right = any_role();
@@ -264,7 +263,7 @@ TEST(WordMasks, AgreesWithPlainLoops) {
     const Roles roles = RandomRoles(dictionary, documents, random);
     WordMasks masks(records.text(), roles.ranges.size());
     roles.AddTo(masks);
-    // What was read before must not be seen any more.
+    // Nothing of the previous record may remain.
     for (int n = 0; n < 12 && !testing::Test::HasFatalFailure(); ++n) {
       const size_t d = random() % documents.size();
       ASSERT_TRUE(masks.Read(memory.Put(records[d], static_cast<char>(random()))));
@@ -274,7 +273,7 @@ TEST(WordMasks, AgreesWithPlainLoops) {
   }
 }
 
-// Parts of a record, to be damaged one by one.
+// The parts of a record, to damage one by one.
 struct Parts {
   struct Field {
     uint64_t step, words;
@@ -300,7 +299,7 @@ struct Parts {
   }
 };
 
-// Whatever the record says, answers are about words that are there.
+// Whatever the record contains, results refer to existing words.
 void AskEverything(WordMasks& masks, Role roles) {
   uint32_t before = 0;
   for (Role left = 0; left < roles; ++left) {
@@ -329,20 +328,20 @@ class DamagedRecord : public testing::Test {
   static constexpr uint32_t kDictionary = 200, kWidth = 8;
   static constexpr Role kRoles = 8;
 
-  // Seventy words: three of field 1, the last two behind a gap, and 67 of field 4, of which the
-  // first ten are followed by one.
+  // Seventy words: three of field 1, the last two after a gap, and 67 of field 4, of which the
+  // first ten are followed by a gap.
   DamagedRecord() {
     std::vector<Ordinal> ordinals(70);
     for (Ordinal& ordinal : ordinals) ordinal = static_cast<Ordinal>(random_() % 8);
     sound_ = {70, {{1, 3, {1, 2}}, {3, 67, {10, 2}}}, Pack(ordinals, kWidth)};
   }
 
-  // Reads a sound record and then this one. Whether the damage is noticed.
+  // Reads a valid record and then this one. Returns whether the damage is detected.
   bool Noticed(const std::string& record) {
     const auto text = segment_.Open();
     WordMasks masks(*text, kRoles);
     for (Role role = 0; role + 1 < kRoles; ++role) {
-      // Those at the end by many ranges.
+      // The last words, by many ranges.
       for (Ordinal n = 0; n < (role < 4 ? 1 : 9); ++n) masks.Add(role, role + n * 2);
     }
     masks.Seal();
@@ -404,8 +403,7 @@ TEST_F(DamagedRecord, RunsAreNotThoseOfTheField) {
     parts.fields[1].breaks = breaks[i];
     EXPECT_TRUE(Noticed(parts.Record()));
   }
-  // A break without positions, and one that leaves out as many as there can be, are odd but harm
-  // nobody.
+  // A gap of no positions, and one of the maximum number of positions, are unusual but harmless.
   for (const uint64_t gap : {uint64_t{0}, kHuge}) {
     Parts parts = sound_;
     parts.fields[1].breaks = {10, gap};
@@ -426,7 +424,7 @@ TEST_F(DamagedRecord, AnyBytesChanged) {
   for (int round = 0; round < 300; ++round) {
     std::string changed = record;
     for (uint64_t n = 1 + random_() % 3; n > 0; --n) {
-      // Mostly of the head.
+      // Mostly bytes of the head.
       char& byte = changed[random_() % (random_() % 4 == 0 ? changed.size() : 12)];
       byte = static_cast<char>(random_() % 3 == 0 ? 0xff : random_());
     }

@@ -23,7 +23,7 @@ TEST(OrdinalSet, FindsTheSameAsOneTestPerWord) {
     OrdinalSet set(words);
     std::vector<std::pair<Ordinal, Ordinal>> wanted;
     for (size_t n = random() % (round % 2 == 0 ? 4 : 40); n > 0; --n) {
-      // Mostly words that are there, and what is next to them.
+      // Mostly words of the record and their neighbors.
       const Ordinal begin = ordinals[random() % ordinals.size()] + (random() % 3 == 0 ? 1 : 0);
       const auto end =
           static_cast<Ordinal>(std::min<uint64_t>(words, begin + random() % 3 * (random() % 50)));
@@ -31,7 +31,7 @@ TEST(OrdinalSet, FindsTheSameAsOneTestPerWord) {
       wanted.emplace_back(begin, end);
     }
     set.Seal();
-    // Bytes behind the packed ones are there, as in a file, and mean nothing.
+    // As in a file, there are bytes after the packed ordinals, without meaning.
     const std::string packed = Pack(ordinals, width) + std::string(32, static_cast<char>(random()));
     for (size_t at = 0; at < ordinals.size(); at += OrdinalSet::kBlock) {
       const auto count = static_cast<uint32_t>(std::min(OrdinalSet::kBlock, ordinals.size() - at));
@@ -56,11 +56,11 @@ TEST(MatchRoles, FindsTheSameAsOneTestPerWordAtEveryWidth) {
   constexpr size_t kRoles = 8, kStride = 6;
   for (uint32_t width = 1; width <= 32; ++width) {
     for (int round = 0; round < 60; ++round) {
-      const uint64_t dictionary = uint64_t{1} << width;  // ordinals below it
+      const uint64_t dictionary = uint64_t{1} << width;  // ordinals are less than this
       std::vector<Ordinal> ordinals(random() % 5 == 0 ? random() % 3 : random() % 301);
       const uint64_t common = 1 + random() % std::min<uint64_t>(dictionary, 1000);
       for (Ordinal& ordinal : ordinals) {
-        // The greatest ones have all bits set.
+        // The largest ordinals have all bits set.
         const uint64_t drawn = random() % (random() % 2 == 0 ? dictionary : common);
         ordinal = static_cast<Ordinal>(random() % 2 == 0 ? drawn : dictionary - 1 - drawn);
       }

@@ -85,7 +85,7 @@ TEST(Graph, NoTyposWhereTheyAreOff) {
   EXPECT_EQ(bench.graph()[0].allowed_typos, 0u);
 }
 
-// A phrase that may be dropped is what a word in a script without spaces becomes.
+// A word in a script without spaces becomes a phrase that may be dropped.
 TEST(Graph, SynonymsOfRunsWithPhrasesOfCharactersAreNodesOfTheirOwn) {
   QueryBench bench({R"({"id":0})"}, R"({"synonyms":{"a b":["letters"],"a b word":["more"]}})");
   const Term characters{.words = {"a", "b"}, .phrase = true};

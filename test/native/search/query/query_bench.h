@@ -1,4 +1,4 @@
-// A few documents written by hand and a query that is evaluated on them part by part.
+// A few handwritten documents and a query that is evaluated on them part by part.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,12 +29,12 @@ class QueryBench {
  public:
   static constexpr const char* kNoTypos = R"({"typoTolerance":{"enabled":false}})";
 
-  // documents    JSON objects; their docids are their places
+  // documents    JSON objects; their docids are their indexes
   // settings     JSON object
   explicit QueryBench(const std::vector<std::string>& documents = {},
                       const std::string& settings = kNoTypos)
       : tuned_(Tuned()), index_(settings) {
-    // Words of two documents are frequent, so that lists tell of their distances.
+    // Words of two documents are frequent, so that lists have their distances.
     tuning_ = tuned_;
     tuning_.frequent_documents_min = 2;
     SetTuning(tuning_);
@@ -42,7 +42,7 @@ class QueryBench {
   }
   ~QueryBench() { SetTuning(tuned_); }
 
-  // Writes one more segment; its docids follow those of the segments before.
+  // Writes another segment; its docids follow those of earlier segments.
   void Put(const std::vector<std::string>& documents) {
     std::map<DocId, std::string> batch;
     for (const std::string& document : documents) batch[next_++] = document;
@@ -53,13 +53,13 @@ class QueryBench {
     index_.Delete(docids);
     Ask({});
   }
-  // What belongs to a large bucket, from the next question on.
+  // Sets the size of a large bucket, from the next query on.
   void SetLargeBucketMin(uint64_t documents) {
     tuning_.large_bucket_min = documents;
     SetTuning(tuning_);
   }
 
-  // Asks for terms, which follow each other in the query.
+  // Queries terms, which are adjacent in the query.
   void AskTerms(std::vector<Term> terms) {
     query_.reset();
     parsed_ = {};
@@ -73,14 +73,14 @@ class QueryBench {
     snapshot_ = index_.snapshot();
     query_ = std::make_unique<QueryEvaluator>(*snapshot_, scope_, parsed_);
   }
-  // Asks for words. prefix: the last one may go on.
+  // Queries words. prefix: the last one is a prefix.
   void Ask(const std::vector<std::string>& words, bool prefix = false) {
     std::vector<Term> terms;
     for (const std::string& word : words) terms.push_back({.words = {word}});
     if (prefix) terms.back().prefix = true;
     AskTerms(std::move(terms));
   }
-  // Asks for one phrase.
+  // Queries one phrase.
   void AskPhrase(const std::vector<std::string>& words) {
     Term term;
     term.phrase = term.mandatory = true;
@@ -88,7 +88,7 @@ class QueryBench {
     AskTerms({std::move(term)});
   }
 
-  // Of the next question.
+  // Options of the next query.
   FieldScope& scope() { return scope_; }
   segment::FieldSet Fields(const std::vector<std::string>& names) const {
     segment::FieldSet fields;
@@ -110,21 +110,21 @@ class QueryBench {
     EXPECT_NE(word, kNoWord) << text;
     return word;
   }
-  // An empty text is a stop word.
+  // An empty text stands for a stop word.
   Phrase PhraseOf(const std::vector<std::string>& texts) {
     Phrase phrase;
     for (const std::string& text : texts)
       phrase.words.push_back(text.empty() ? kNoWord : Word(text));
     return phrase;
   }
-  // Texts of the words of a class, in its order.
+  // The texts of the words of a class, in order.
   std::vector<std::string> Texts(const std::vector<WordNumber>& numbers) {
     std::vector<std::string> texts;
     for (const WordNumber word : numbers)
       texts.push_back(word == kNoWord ? "" : words()[word].text);
     return texts;
   }
-  // The number of the node of that text.
+  // The number of the node with that text.
   NodeNumber NodeOf(const std::string& text) {
     for (NodeNumber n = 0; n < graph().nodes().size(); ++n) {
       if (graph()[n].text == text) return n;

@@ -52,7 +52,7 @@ TEST(TermExpansion, WordsWithTyposByDistance) {
   EXPECT_EQ(Words(bench, 0, 0), TextList{"kitchen"});
   EXPECT_EQ(Words(bench, 0, 1), TextList{"kitchens"});
   EXPECT_TRUE(Words(bench, 0, 2).empty());  // its length allows one
-  bench.Ask({"wardrobse"});                 // two characters that change places are one typo
+  bench.Ask({"wardrobse"});                 // swapping two characters is one typo
   EXPECT_EQ(Words(bench, 0, 1), TextList{"wardrobes"});
   bench.Ask({"wardxobez"});
   EXPECT_TRUE(Words(bench, 0, 0).empty());
@@ -60,7 +60,7 @@ TEST(TermExpansion, WordsWithTyposByDistance) {
   EXPECT_EQ(Words(bench, 0, 2), TextList{"wardrobes"});
 }
 
-// Another first character counts for two typos.
+// A different first character counts as two typos.
 TEST(TermExpansion, FirstCharacterCountsTwice) {
   QueryBench bench({R"({"id":0,"title":"wardrobes"})"}, kTypos);
   bench.Ask({"bardrobes"});
@@ -73,7 +73,7 @@ TEST(TermExpansion, NumbersTakeNoTyposWhereTheyAreOff) {
   bench.Ask({"20245"});
   EXPECT_EQ(Words(bench, 0, 1), TextList{"20246"});
   bench.scope().exact_numbers = true;
-  bench.Put({R"({"id":1})"});  // what is kept belongs to a snapshot
+  bench.Put({R"({"id":1})"});  // cached expansions belong to a snapshot
   bench.Ask({"20245"});
   EXPECT_TRUE(Words(bench, 0, 1).empty());
 }
@@ -146,7 +146,7 @@ TEST(TermExpansion, WordIsSplitWhereMostDocumentsHoldIt) {
   bench.Ask({"therapist"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"thera", "pist"}}));
   EXPECT_TRUE(bench.expansion().Of(0).split_known);
-  // Again, from what is kept.
+  // Again, from the cache.
   bench.Ask({"therapist"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"thera", "pist"}}));
 }

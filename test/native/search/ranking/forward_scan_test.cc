@@ -19,7 +19,7 @@
 namespace gannet::search {
 namespace {
 
-// What a path costs a document, by looking at each of its words.
+// The cost of a path in a document, computed from each of its words.
 struct PathCosts {
   uint32_t proximity = 0, attribute = 0, position = 0;
 };
@@ -103,7 +103,7 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
   IndexedDocuments index(R"({"typoTolerance":{"enabled":false}})");
   for (DocId segment = 0; segment < 3; ++segment) {
     std::map<DocId, std::string> batch;
-    // Those of two segments are interleaved, some of the first are replaced.
+    // Docids of two segments are interleaved, and some documents of the first are replaced.
     for (DocId n = 0; n < 60; ++n) {
       std::string document = R"({"id":0)";
       for (const char* field : {"title", "body", "notes"}) {

@@ -1,4 +1,4 @@
-// Sorting documents by sorting all of them.
+// A reference model that sorts all documents.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +98,7 @@ inline std::vector<NaiveBucket> NaiveByDistance(const std::vector<const NaiveDoc
   return buckets;
 }
 
-// documents  by ascending docid.
+// documents  in ascending order of docids
 inline std::vector<NaiveBucket> NaiveSort(const std::vector<const NaiveDocument*>& documents,
                                           const SortCriterion& criterion) {
   return criterion.kind == SortCriterion::Kind::kGeo ? NaiveByDistance(documents, criterion)

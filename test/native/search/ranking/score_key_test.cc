@@ -46,7 +46,7 @@ SortValue Metres(double metres) {
   return value;
 }
 
-// A rule for each criterion.
+// One rule per criterion.
 Rules SortRules(const std::vector<SortCriterion>& sort) {
   const index::Settings settings;
   Rules rules;
@@ -85,7 +85,7 @@ class Chain {
   const Detail* last_ = nullptr;
 };
 
-// a comes before b, whichever way they are asked about.
+// a comes before b, in both directions of comparison.
 void ExpectBefore(const ScoreKey& a, const ScoreKey& b, const char* what) {
   EXPECT_LT(CompareScores(a, b), 0) << what;
   EXPECT_GT(CompareScores(b, a), 0) << what;

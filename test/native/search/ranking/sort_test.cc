@@ -86,7 +86,7 @@ TEST(SortedBuckets, FindAFewDocumentsFarFromTheBestValues) {
   }
   index.Put(batch);
   const auto snapshot = index.snapshot();
-  // Too many for the set to be sorted at once, and all of them at the far end.
+  // Too many for the set to be sorted immediately, and all at the far end.
   const DocSet documents = DocSet::Range(18500, 20000);
   for (const SortCriterion& criterion : {ByField("number", true), ByDistance(0, 1, true)}) {
     SortedBuckets sorted(*snapshot, criterion, documents);

@@ -23,7 +23,7 @@ TEST(DistinctOracle, ExcludesLikeAWalkOverTheDocuments) {
     const auto snapshot = index.snapshot();
     const NaiveIndex documents(index, kRandomFields);
     for (const std::string& field : fields) {
-      // `id` is not kept in columns: as if no document had it.
+      // `id` is not stored in columns, as if no document had it.
       std::map<DocId, NaiveKeys> keys;
       for (const NaiveDocument& document : documents.documents())
         keys[document.docid] = NaiveKeysOf(document, field);

@@ -22,7 +22,7 @@ struct NaiveValue {
   uint64_t count = 0;
 };
 
-// The fewest digits that read back to the number, in decimal notation.
+// The fewest digits that parse to the same number, in decimal notation.
 std::string Decimal(double number) {
   char text[400];
   for (int digits = 0; digits <= 17; ++digits) {
@@ -34,7 +34,7 @@ std::string Decimal(double number) {
   for (const char c : scientific.substr(0, scientific.find('e'))) {
     if (c >= '0' && c <= '9') digits += c;
   }
-  const int point = std::atoi(text + scientific.find('e') + 1) + 1;  // digits in front of it
+  const int point = std::atoi(text + scientific.find('e') + 1) + 1;  // digits before the point
   while (static_cast<int>(digits.size()) < point) digits += '0';
   while (digits.size() > 1 && static_cast<int>(digits.size()) > point && digits.back() == '0')
     digits.pop_back();
@@ -45,7 +45,7 @@ std::string Decimal(double number) {
          digits.substr(static_cast<size_t>(point));
 }
 
-// Values of a field among documents, by ascending docid, which decides how they are spelled.
+// Values of a field among documents, by ascending docid, which decides their spelling.
 std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& candidates,
                                    const std::string& field) {
   std::map<double, NaiveValue> numbers;
@@ -53,7 +53,7 @@ std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& ca
   for (const NaiveDocument* document : documents.Among(candidates)) {
     const NaiveValues& own = document->Of(field);
     for (size_t i = 0; i < own.numbers.size(); ++i) {
-      const double number = own.numbers[i] == 0 ? 0 : own.numbers[i];  // and no sign
+      const double number = own.numbers[i] == 0 ? 0 : own.numbers[i];  // without a sign
       if (std::find(own.numbers.begin(), own.numbers.begin() + static_cast<ptrdiff_t>(i), number) !=
           own.numbers.begin() + static_cast<ptrdiff_t>(i)) {
         continue;
@@ -143,7 +143,7 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
         std::vector<std::pair<std::string, uint64_t>> found;
         for (const FacetValue& value : distribution.values)
           found.emplace_back(value.shown, value.count);
-        // No values at all cannot be asked for by count.
+        // In the order by count, 0 means no limit.
         const size_t most = max == 0 && count ? SIZE_MAX : max;
         ASSERT_EQ(found, NaiveShown(values, count, candidates.size() <= 3000, most))
             << before << " among " << candidates.size() << " with " << order << " and " << max;
@@ -160,7 +160,7 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
   }
 }
 
-// The text of AppendFacets, or the code of the error.
+// The output of AppendFacets, or the code of the error.
 std::string Facets(const IndexedDocuments& index, const std::vector<std::string>& facets) {
   std::string out;
   const Status status = AppendFacets(*index.snapshot(), facets, index.snapshot()->documents, out);
@@ -270,7 +270,7 @@ TEST(MergeDistributions, AddsCountsOfEqualTexts) {
 
 // ---- Facet search ----
 
-// Whether some reading of the word from the left accepts it, with the full table of distances.
+// Whether some prefix of the word is accepted, with the full table of distances.
 bool NaivePrefixMatch(const std::string& query, const std::string& word, int typos) {
   const size_t n = query.size();
   std::vector<std::vector<size_t>> d(word.size() + 1, std::vector<size_t>(n + 1));

@@ -19,10 +19,12 @@ uint32_t CountChars(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Terms as their author thinks of them, separated by blanks, at query positions 0, 1, ...:
-// `word`, `word*` a prefix, `query>word` and `query>word*` an expansion of another query word,
-// `a+b` a phrase, where `_` is a stop word. `=` before a term gives it the position of the term
-// before it.
+// Terms in a short notation, separated by spaces, at query positions 0, 1, ...:
+//   word                     a word
+//   word*                    a prefix
+//   query>word, query>word*  an expansion of another query word
+//   a+b                      a phrase, in which `_` is a stop word
+//   =term                    a term at the position of the previous term
 MatchTerms Terms(std::string_view text) {
   MatchTerms terms;
   uint16_t next = 0, last = 0;
@@ -95,7 +97,7 @@ HighlightOptions Places() {
   return options;
 }
 
-// One text, highlighted, and cropped where length is given.
+// One text, highlighted, and cropped if there is a length.
 std::string FormatText(std::string_view text, std::string_view terms,
                        std::optional<uint32_t> length = {}) {
   HighlightOptions options = Highlight({"t"});
@@ -230,7 +232,7 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
       {"onion*",
        "Press the dough into boiling water, layer with cheese, crown with fried onion rings.", 6,
        "…cheese, crown with fried onion rings."},
-      // A phrase longer than the window: its first words, and all the text before it.
+      // A phrase longer than the window shows its first words and all the text before it.
       {"to+be+written+in", "Enables PAM modules to be written in Python", 3,
        "Enables PAM modules to be written…"},
       {"flexible+gradient+boosting+executable",

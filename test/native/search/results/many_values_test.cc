@@ -1,5 +1,5 @@
-// Columns with so many values that unions of them are stored: what walks over them must skip
-// exactly what has nothing.
+// Columns with enough values for stored unions: code that walks over them must skip exactly the
+// unions without documents.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -64,7 +64,7 @@ TEST_F(ManyValues, AreCountedAlikeInEveryWay) {
       ++numbers[several_[docid].first];
       ++strings[several_[docid].second];
     });
-    // Few values wanted: they are intersected; many: documents are counted.
+    // If few values are wanted, they are intersected; if many, documents are counted.
     FieldCounter counter(*snapshot, field, candidates, round % 2 == 0 ? 1 : UINT64_MAX);
     const auto range = counter.NumberRange();
     ASSERT_EQ(range.has_value(), !numbers.empty());

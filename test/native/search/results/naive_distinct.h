@@ -1,4 +1,4 @@
-// Which documents share a value.
+// A reference model: which documents share a value.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace gannet::search {
 
 using NaiveKeys = std::set<std::pair<double, std::string>>;
 
-// Values that two documents may not share; numbers and strings are never equal.
+// Values that no two documents may share; numbers and strings are never equal.
 inline NaiveKeys NaiveKeysOf(const NaiveDocument& document, const std::string& field) {
   NaiveKeys keys;
   for (const double number : document.Of(field).numbers) keys.emplace(number, "");

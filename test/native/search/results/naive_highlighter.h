@@ -1,5 +1,5 @@
-// Marking and cropping one text, in plain loops that follow docs/behaviour/results.md sentence by
-// sentence.
+// A reference model: highlights and crops one text with plain loops that follow
+// docs/behaviour/results.md sentence by sentence.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class NaiveHighlighter {
     }
   }
 
-  // length  words; 0: the whole text
+  // length  in words; 0: the whole text
   std::string Format(size_t length) const {
     size_t begin = 0, end = text_.size();
     if (length > 0) std::tie(begin, end) = Crop(length);
@@ -122,7 +122,7 @@ class NaiveHighlighter {
     return {static_cast<int>(positions.size()), near, ordered};
   }
 
-  // Numbers of the first and the last match.
+  // The indexes of the first and the last match.
   std::pair<size_t, size_t> Best(size_t length) const {
     const auto fits = [&](size_t i, size_t j) {
       return matches_[j].last_word - matches_[i].first_word < length;
@@ -186,7 +186,7 @@ class NaiveHighlighter {
 
   std::string_view text_;
   text::TokenBuffer buffer_;
-  std::vector<size_t> words_;  // numbers of the tokens that are words
+  std::vector<size_t> words_;  // indexes of the tokens that are words
   std::vector<NaiveMatch> matches_;
 };
 

@@ -1,4 +1,5 @@
-// A snapshot of an index without files: documents given as JSON, enough for what shapes a result.
+// A snapshot of an index without files: documents given as JSON, with everything that a result
+// needs.
 #pragma once
 
 #include <algorithm>

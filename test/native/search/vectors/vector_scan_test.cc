@@ -1,5 +1,5 @@
-// The nearest documents, against a loop over all embeddings; and searches by vectors and hybrid
-// ones, against lists put together by hand.
+// Compares the nearest documents with a loop over all embeddings; and searches by vectors and
+// hybrid searches with handmade lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_l
   if (!with_length && random() % 40 == 0) return vector;
   std::normal_distribution<float> normal;
   for (float& number : vector) number = normal(random);
-  if (random() % 4 == 0) {  // few values, so that many are equally near
+  if (random() % 4 == 0) {  // few different values, so that many are equally near
     for (float& number : vector) number = number > 0 ? 1.0f : -1.0f;
   }
   const float length = std::exp(normal(random) * 3);
@@ -53,7 +53,7 @@ std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_l
 }
 
 struct World {
-  // with_length: each embedding has a length.
+  // with_length: no embedding has length 0.
   World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false)
       : shape(of), documents(SettingsOf(of)) {
     DocId next = 0;
@@ -73,7 +73,7 @@ struct World {
         Embeddings rows;
         for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r)
           rows.push_back(RandomVector(random, of.dimensions, with_length));
-        if (!embeddings.empty() && random() % 6 == 0) {  // nearly what another has
+        if (!embeddings.empty() && random() % 6 == 0) {  // nearly equal to another
           rows = embeddings.begin()->second;
           rows[0][0] *= 1.001f;
         }
@@ -84,7 +84,7 @@ struct World {
     }
   }
 
-  // By a plain loop.
+  // Computed by a plain loop.
   float Similarity(const Embeddings& targets, const Embeddings& rows, bool paired = false) const {
     double best = -1;
     for (const auto& row : rows) {
@@ -184,8 +184,8 @@ TEST(VectorScan, FindsWhatALoopFinds) {
   }
 }
 
-// What graphs find is compared as a scan compares it, keeps to the candidates, is as much as was
-// asked for, and is most of the nearest.
+// Graphs find documents compared as by a scan, only candidates, as many as requested, and most of
+// the nearest.
 TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
   Random random(TestSeed());
   const std::atomic<bool> cancelled{false};
@@ -242,7 +242,7 @@ TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
               (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
         }
       }
-      // Of equally near ones any will do.
+      // Any of the equally near ones is correct.
       const size_t k = std::min(count, known);
       for (size_t n = 0; n < k; ++n)
         found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
@@ -354,7 +354,7 @@ TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
       R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"dimensions":2}}})");
   std::map<DocId, std::string> batch;
   std::map<DocId, Embeddings> vectors;
-  // The nearest twelve are of one kind, so a page of two needs another look.
+  // The nearest twelve share a value, so a page of two takes another scan.
   for (DocId docid = 0; docid < 24; ++docid) {
     const bool near = docid >= 12;
     batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + (near ? "0" : "1") + "}";
@@ -397,7 +397,7 @@ TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
   }
 }
 
-// The merge by its definition: both lists whole, weighted, one after the other.
+// The merge by definition: both complete lists, weighted, one after the other.
 TEST(HybridSearch, MergesBothLists) {
   Random random(TestSeed());
   Comparisons comparisons(1500);
@@ -476,7 +476,7 @@ TEST(HybridSearch, MergesBothLists) {
       const DocSet both = by_words->candidates() | by_vectors->candidates();
       ASSERT_EQ(run->total(), enough ? by_words->total() : both.size());
 
-      // On pages the total is that of all documents, whichever page it is.
+      // With pages the total is that of all documents, on every page.
       if (!least) {
         request.page = 1 + random() % 5;
         request.hits_per_page = 1 + random() % 10;
@@ -489,7 +489,7 @@ TEST(HybridSearch, MergesBothLists) {
   }
 }
 
-// The vector may come later: the words are ranked once, in a snapshot that stays.
+// The vector may arrive later: words are ranked once, in a snapshot that is kept.
 TEST(HybridSearch, GoesOnWithAVectorAsIfItHadBeenThere) {
   Random random(TestSeed());
   Comparisons comparisons(1500);

@@ -9,11 +9,11 @@ namespace {
 
 TEST(ProximityRule, TellsHowFarWordsStandApart) {
   RuleBench bench({
-      R"({"id":0,"a":"deep sea"})",                       // side by side
-      R"({"id":1,"a":"deep cold sea"})",                  // one between
-      R"({"id":2,"a":"deep and cold sea"})",              // two between
-      R"({"id":3,"a":"deep and very cold sea"})",         // farther is as good as anywhere
-      R"({"id":4,"a":"sea deep"})",                       // in the other order one more
+      R"({"id":0,"a":"deep sea"})",                       // adjacent
+      R"({"id":1,"a":"deep cold sea"})",                  // one word between
+      R"({"id":2,"a":"deep and cold sea"})",              // two words between
+      R"({"id":3,"a":"deep and very cold sea"})",         // farther costs the same as anywhere
+      R"({"id":4,"a":"sea deep"})",                       // in reverse order one more
       R"({"id":5,"a":"deep","b":"sea"})",                 // never across fields
       R"({"id":6,"a":"sea of the deep. more deep sea"})"  // the nearest pair counts
   });
@@ -25,7 +25,7 @@ TEST(ProximityRule, AddsUpPairsOfNeighbours) {
   RuleBench bench({R"({"id":0,"a":"deep blue sea"})", R"({"id":1,"a":"deep blue big sea"})",
                    R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
   bench.Ask({"deep", "blue", "sea"});
-  // Of the last: "deep" two in front of "blue" in the other order, "blue sea" as asked.
+  // In the last: "deep" two before "blue" in reverse order, "blue sea" as in the query.
   bench.Expect(CostsOf(kProximityRule), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});
 }
 

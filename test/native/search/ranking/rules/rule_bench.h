@@ -1,5 +1,5 @@
-// A few documents written by hand and what a cost rule says of them, told in both ways: from
-// forward records and from posting lists.
+// A few handwritten documents and their costs under a rule, computed from forward records and from
+// posting lists.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace gannet::search {
 
 using CostByDocument = std::map<DocId, uint32_t>;
 
-// The rule, made of default settings.
+// The rule, made from default settings.
 inline const CostRule& CostsOf(const RuleDeclaration& declaration) {
   static std::map<const RuleDeclaration*, Rules> made;
   Rules& rules = made[&declaration];
@@ -37,8 +37,8 @@ class RuleBench : public QueryBench {
  public:
   using QueryBench::QueryBench;
 
-  // Asks for the words, which follow each other in the query; of each those as typed. typos: of
-  // each word, a class of expansions.
+  // Queries the words, which are adjacent in the query, each as typed. typos: for each word, a
+  // class of expansions.
   void Ask(const std::vector<std::string>& words, int8_t typos = 0) {
     QueryBench::Ask(words);
     const auto& searchable = snapshot().settings->searchable;
@@ -52,7 +52,7 @@ class RuleBench : public QueryBench {
   Path& path() { return path_; }
   const RankContext& context() const { return *context_; }
 
-  // What the rule says of the documents that match the path, read.
+  // The costs of the documents that match the path, from forward records.
   CostByDocument Read(const CostRule& rule) {
     ForwardScan scan(*context_, {&rule}, {path_}, false);
     scan.Run(snapshot().documents);
@@ -62,7 +62,7 @@ class RuleBench : public QueryBench {
                     sources);
     return CostsOf(rule, sources);
   }
-  // The same as posting lists tell it, what they leave open verified.
+  // The same from posting lists; approximate documents are verified.
   CostByDocument Listed(const CostRule& rule) {
     EXPECT_TRUE(HasPostings(expansion(), path_));
     Sources sources;
@@ -70,7 +70,7 @@ class RuleBench : public QueryBench {
                            rule.PathMax(*context_, path_), nullptr, sources);
     return CostsOf(rule, sources);
   }
-  // Expects these costs of both.
+  // Expects these costs from both.
   void Expect(const CostRule& rule, const CostByDocument& costs) {
     EXPECT_EQ(Read(rule), costs) << "read";
     EXPECT_EQ(Listed(rule), costs) << "from lists";

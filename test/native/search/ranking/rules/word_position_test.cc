@@ -19,7 +19,7 @@ TEST(WordPositionRule, CostsTheDistanceToThePlaceInTheQuery) {
   RuleBench bench({At(0, "sea"), At(1, "sea"), At(2, "sea"), At(4, "sea"), At(5, "sea"),
                    At(12, "sea"), At(20, "sea"), At(100, "sea")});
   bench.Ask({"sea"});
-  // Positions from 16 on are told apart as 24, 32, 64, 128.
+  // Positions of 16 and more are rounded to 24, 32, 64, 128.
   bench.Expect(CostsOf(kWordPositionRule),
                {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 5}, {6, 6}, {7, 8}});
 }
