@@ -6,10 +6,16 @@ import { parseRows, type AnalyticsRow } from '../contract/analytics.ts';
 import { causeOf, checkFile, STORE_FILE, Transaction } from './store.ts';
 import { Table } from './table.ts';
 
-/** A chunk is complete with so many rows; until then each append writes it anew. 512 rows are some 60 kB. */
+/**
+ * Rows of a complete chunk. Until a chunk is complete, each append rewrites it. 512 rows are about
+ * 60 kB.
+ */
 export const CHUNK_ROWS = 512;
 
-/** Chunks that one append may remove: more than it can fill, so that the store shrinks below its bound. */
+/**
+ * Maximum number of chunks that one append removes. It is more than an append can fill, so the
+ * store shrinks below its limit.
+ */
 const SWEPT_AT_ONCE = 64;
 
 const USER_KEY = 'user-key';
@@ -18,25 +24,26 @@ const USER_KEY_BYTES = 32;
 export interface AnalyticsBounds {
   /** Bytes of the pages that hold data. */
   bytesMax: number;
-  /** Rows older than this may go, milliseconds; counted from the time of an append. */
+  /** Rows older than this may be removed, ms; counted from the time of an append. */
   retentionMs: number;
 }
 
 /**
- * What is recorded of searches and events, in an LMDB environment of its own: a chunk of rows is one record, under the
- * time of its first row. The rows of a later chunk are later.
+ * The recorded searches and events, in a separate LMDB environment. A chunk of rows is one record,
+ * and its key is the time of its first row. Rows of later chunks are later.
  *
- * Invariants: an append that has resolved is on disk, one that has rejected has changed nothing. The oldest chunks go
- * when they are too old, and when the store would outgrow its bound.
+ * Invariants: an append that has resolved is on disk, and one that has rejected has changed
+ * nothing. The oldest chunks are removed when they are too old, or when the store would exceed its
+ * limit.
  */
 export class AnalyticsStore {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #chunks: Table<string, number>;
   readonly #meta: Table<string, string>;
   readonly #bounds: AnalyticsBounds;
-  /** The last chunk as it is stored; its rows are JSON texts with commas between. */
+  /** The last chunk as it is stored; its rows are JSON texts with commas between them. */
   #last: { key: number; text: string; rows: number } | null = null;
-  /** Where the next sweep looks. */
+  /** Key of the chunk at which the next sweep begins. */
   #oldest: number | null;
 
   /** Throws `DataFolderError` when the file is damaged. */
@@ -53,7 +60,7 @@ export class AnalyticsStore {
     this.#last = { key: last, text, rows: parseRows(text).length };
   }
 
-  /** What user ids are hashed with. Made, and durable, at the first call. */
+  /** The key for hashing user ids. The first call creates it durably. */
   async userKey(): Promise<Buffer> {
     const known = this.#meta.get(USER_KEY);
     if (known !== undefined) return Buffer.from(known, 'hex');
@@ -64,8 +71,8 @@ export class AnalyticsStore {
 
   /**
    * Adds rows, not earlier than those before. Resolves once they are on disk.
-   * REQUIRES: one at a time
-   * @param now ms since the epoch
+   * REQUIRES: no other append is under way
+   * @param now ms since 1970
    */
   async append(rows: readonly AnalyticsRow[], now: number): Promise<void> {
     if (rows.length === 0) return;
@@ -94,7 +101,7 @@ export class AnalyticsStore {
     if (this.#oldest === null || swept.length > 0) this.#oldest = this.#keyFrom(0);
   }
 
-  /** Removes what is too old, also when nothing is appended. */
+  /** Removes chunks that are too old, also when nothing is appended. */
   async sweep(now: number): Promise<void> {
     const swept = this.#sweepable(now);
     if (swept.length === 0) return;
@@ -105,15 +112,16 @@ export class AnalyticsStore {
   }
 
   /**
-   * The chunks that may hold rows of a time, in order, each as JSON texts of rows with commas between. What is removed
-   * meanwhile is left out.
-   * @param from ms since the epoch, included
-   * @param to not included
+   * The chunks that may hold rows of a time range, in order, each as JSON texts of rows with commas
+   * between them. Chunks that are removed meanwhile are left out.
+   * @param from ms since 1970, included
+   * @param to ms since 1970, excluded
    */
   *chunks(from: number, to: number): Generator<string> {
     const [before] = this.#chunks.getKeys({ start: from, reverse: true, limit: 1 });
     let key = before ?? this.#keyFrom(from);
-    // A key may be some milliseconds later than its first row: many rows may have one time.
+    // A key may be some milliseconds later than its first row, because many rows may have the same
+    // time.
     while (key !== null && key < to + CHUNK_ROWS) {
       const text = this.#chunks.get(key);
       if (text !== undefined) yield text;
@@ -121,7 +129,7 @@ export class AnalyticsStore {
     }
   }
 
-  /** The last rows, at least `count` of them where there are so many, in their order. */
+  /** The last rows in their order: at least `count`, or all if there are fewer. */
   lastRows(count: number): AnalyticsRow[] {
     const chunks: AnalyticsRow[][] = [];
     let rows = 0;
@@ -145,7 +153,7 @@ export class AnalyticsStore {
     await this.#root.close();
   }
 
-  /** Keys of the chunks that have to go, the oldest first. The last chunk stays. */
+  /** Keys of the chunks to remove, the oldest first. The last chunk stays. */
   #sweepable(now: number): number[] {
     if (this.#oldest === null || this.#last === null) return [];
     const tooOld = now - this.#bounds.retentionMs;
@@ -156,7 +164,7 @@ export class AnalyticsStore {
     let freed = 0;
     for (const [n, key] of keys.entries()) {
       const next = keys[n + 1];
-      // All rows of a chunk are older than the next one.
+      // All rows of a chunk are older than the next chunk.
       if (next === undefined || key === this.#last.key) break;
       if (freed >= excess && next > tooOld) break;
       freed += this.#chunks.get(key)!.length;
@@ -184,8 +192,8 @@ export function analyticsFolder(dataDir: string): string {
 }
 
 /**
- * Reads every chunk of a store that nobody has open.
- * @param tell takes what is wrong
+ * Reads every chunk of a store that no process has open.
+ * @param tell called with each fault
  * @returns the number of rows; null: there is no store
  */
 export async function verifyAnalytics(

@@ -7,7 +7,10 @@ import { NONE, TASKS_PER_CHUNK } from './task-chunk.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 
-/** Larger payloads become files. Below, a row in the same transaction saves two syncs of a folder. */
+/**
+ * Larger payloads become files. A smaller one is a row in the same transaction, which saves two
+ * syncs of a folder.
+ */
 const PAYLOAD_ROW_BYTES_MAX = 64 * 1024;
 
 export interface NewTask {
@@ -15,16 +18,16 @@ export interface NewTask {
   indexUid: string | null;
   /** Further indexes that the task belongs to. */
   alsoIndexes: readonly string[];
-  /** Bits of `FLAG` but `linked`. */
+  /** Bits of `FLAG` except `linked`. */
   flags: number;
-  /** A file is moved; it must be in the payload folder and synced. */
+  /** A file is moved. It must be in the payload folder and synced. */
   payload: { file: string; size: number } | { bytes: Buffer } | null;
-  /** `late`: `row` looks at the tasks registered before, so they must be in the store when it runs. */
+  /** `late`: `row` reads tasks registered before, so they must be in the store when it runs. */
   late: boolean;
   row(uid: number, numberOf: (indexUid: string) => number): TaskRow;
 }
 
-/** A registration that was asked for. */
+/** A requested registration. */
 export interface Append {
   kind: 'append';
   task: NewTask;
@@ -33,8 +36,8 @@ export interface Append {
 }
 
 /**
- * Prepares the registration of tasks by one transaction; the files of their payloads are in place then.
- * @returns null when it has failed: the tasks are refused, and `stage` is spoiled
+ * Prepares the registration of tasks by one transaction, and puts their payload files in place.
+ * @returns null when this has failed: the tasks are refused, and `stage` must not be used any more
  */
 export async function prepareAppends(
   context: TransactionContext,
@@ -56,7 +59,7 @@ class Registration implements TransactionPart {
   readonly #context: TransactionContext;
   readonly #group: readonly Append[];
   readonly #firstUid: number;
-  /** Numbers of indexes from here on are new. */
+  /** Numbers of indexes beginning with this one are new. */
   readonly #firstIndexNumber: number;
   readonly #rows: TaskRow[] = [];
   readonly #links: { uid: number; numbers: number[] }[] = [];
@@ -72,7 +75,7 @@ class Registration implements TransactionPart {
     this.#firstIndexNumber = context.table.indexNumberCount;
   }
 
-  /** Throws when a payload cannot be kept; `fail` takes back what was done until then. */
+  /** Throws when a payload cannot be stored; `fail` then undoes what was done so far. */
   async prepare(stage: Stage): Promise<void> {
     this.#group.forEach(({ task }, n) => this.#append(task, this.#firstUid + n, stage));
     if (this.#files.length === 0) return;
@@ -106,7 +109,7 @@ class Registration implements TransactionPart {
     });
   }
 
-  /** The number of an index uid, a new one if need be. */
+  /** The number of an index uid; assigns a new one if necessary. */
   #numberOf(indexUid: string): number {
     const { table } = this.#context;
     const found = table.indexNumber(indexUid);
@@ -116,7 +119,7 @@ class Registration implements TransactionPart {
     return number;
   }
 
-  /** Returns the size of the payload, and whether it is a file. */
+  /** Stores a payload. @returns its size, and whether it is a file */
   #keepPayload(payload: NewTask['payload'], uid: number): { bytes: number; isFile: boolean } {
     const { payloads } = this.#context;
     if (payload === null) return { bytes: 0, isFile: false };

@@ -8,13 +8,14 @@ const ANY: KindConditions = {
 };
 
 /**
- * Puts a bit at each batch for each condition that one of its tasks meets, not necessarily the same one.
+ * Marks each batch with one bit per condition that any of its tasks meets, not necessarily the same
+ * task.
  *
- * Conditions are checked once per kind of tasks: all tasks of a kind are of one batch. Tasks of several indexes are looked
- * at one by one.
+ * Conditions are checked once per kind of tasks, because all tasks of a kind are in one batch.
+ * Tasks of several indexes are checked one by one.
  * @param batches by batch uid
- * @param firstBit lowest of the bits that are free
- * @returns the bits that a batch has which meets all conditions; those on `uids` and on batches do not count
+ * @param firstBit lowest free bit
+ * @returns the bits of a batch that meets all conditions, except those on `uids` and on batches
  */
 export function markBatches(
   table: TaskTable,
@@ -45,7 +46,7 @@ export function markBatches(
   const markIndexes = (of: 'index' | 'visible', mask: IndexMask): void => {
     const bit = bitOf();
     const own = mask.slice();
-    // At the number of `SEVERAL`.
+    // Index 0 is the number of `SEVERAL`.
     own[0] = 0;
     markKinds(bit, { index: own });
     markLinked(table, { index: null, visible: null, [of]: mask }, batches, bit);
@@ -53,7 +54,7 @@ export function markBatches(
   if (status !== null) markCodes(marks, bitOf(), tasks.statuses, status);
   if (type !== null) markCodes(marks, bitOf(), tasks.types, type);
   if (enqueued !== null) {
-    // The most recent task is after the bound, the oldest one before it.
+    // The bounds are separate conditions: the latest task decides one, the earliest the other.
     const { after, before } = enqueued;
     const [late, early] = [bitOf(), bitOf()];
     const { earliest, latest } = tasks;
@@ -76,7 +77,7 @@ export function markBatches(
   return all;
 }
 
-// No branch depends on what passes, which is seldom predictable.
+// Avoids branches on the result, because they are seldom predictable.
 function markCodes(
   marks: Uint16Array,
   bit: number,

@@ -2,7 +2,7 @@ import type { ChatWorkspace } from '../contract/chats.ts';
 import { Records } from './records.ts';
 import type { Store } from './store.ts';
 
-/** The chat workspaces, with their keys in clear. */
+/** The chat workspaces, with their keys in plain text. */
 export class ChatStore {
   readonly #records: Records<ChatWorkspace>;
 
@@ -14,7 +14,7 @@ export class ChatStore {
     return this.#records.size;
   }
 
-  /** Ascending uid. */
+  /** In ascending order of uid. */
   list(): ChatWorkspace[] {
     return [...this.#records.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1));
   }

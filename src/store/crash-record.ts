@@ -11,36 +11,39 @@ import { join } from 'node:path';
 import { fromRuns, runsOf } from '../base/uid-runs.ts';
 import { loadAddon } from '../engine/addon.ts';
 
-/** Crashes that fail a task, when the last one happened while nothing else ran. */
+/** A task fails after this many crashes, if nothing else was running during the last one. */
 export const CRASHES_MAX = 2;
-/** The same for deaths without a trace: a person or a program sent SIGKILL. */
+/** The same for deaths without a trace, which occur when a person or a program sends SIGKILL. */
 export const KILLS_MAX = 10;
-/** From this number of kills on a task runs alone, so that the next one says something about it. */
+/** After this many kills a task runs alone, so that the next kill can be attributed to it. */
 const KILLS_ALONE = 2;
 
-/** How the process died while a task was running, over all starts of the server. */
+/** How often the process died while a task was running, over all starts of the server. */
 interface Deaths {
   /** Fatal signals, uncaught errors, and kills by the kernel because memory had run out. */
   crashes: number;
   /** Deaths that left no trace. */
   kills: number;
-  /** The task is not run again. */
+  /** Whether the task must not run again. */
   condemned: boolean;
 }
 
-/** The running batches, as the file has them behind its first byte. */
+/** The running batches, as stored in the file after its first byte. */
 interface Running {
-  /** Of the kernel: another one says that the machine stopped, not the process. */
+  /** Boot id of the kernel. If it differs, the machine stopped, not only the process. */
   boot: string;
-  /** Processes that the kernel had killed for want of memory, when the last batch began. */
+  /**
+   * Number of processes that the kernel had killed because memory ran out, when the last batch
+   * began.
+   */
   outOfMemory: number;
   /** Task uids of each batch, as runs. */
   batches: number[][];
-  /** Those that only wait for other servers. They count when nothing else was running. */
+  /** The batches that only wait for other servers. They count when nothing else was running. */
   detached: number[][];
 }
 
-/** Age at which the number of processes killed for want of memory is read again. */
+/** Age at which the number of processes killed because memory ran out is read again, ms. */
 const OUT_OF_MEMORY_AGE_MS = 1000;
 
 /** First byte of the file; a fatal signal replaces it, see `native/base/crash_mark.h`. */
@@ -48,14 +51,15 @@ const ALIVE = ' ';
 const CRASHED = '!';
 
 /**
- * Which tasks were running when the process died, and how often.
+ * Records which tasks were running when the process died, and how often.
  *
- * The file `running` in the data folder names the tasks of the running batches. It is written when a batch begins and
- * not synced: what has been written survives the process, and when the machine itself stops, the file says nothing
- * about a task. The next start adds what it finds there to the file `suspects`.
+ * The file `running` in the data folder names the tasks of the running batches. It is written when
+ * a batch begins, and not synced: it survives the death of the process, and if the machine itself
+ * stops, it says nothing about a task. The next start adds its content to the file `suspects`.
  *
- * A task that crashed the process before runs alone; when the process crashes again then, the task is not run any more.
- * A kill without a trace may have any cause, so it takes {@link KILLS_MAX} of them.
+ * A task that crashed the process runs alone the next time. If the process crashes again then, the
+ * task is not run any more. A kill without a trace may have any cause, so it takes {@link
+ * KILLS_MAX} of them.
  */
 export class CrashRecord {
   readonly #file: string;
@@ -92,10 +96,11 @@ export class CrashRecord {
   }
 
   /**
-   * Adds the death of the last process to the tasks that were running then. To be called once, when the tasks whose end
-   * that process had not recorded are concluded and before a batch begins.
+   * Counts the death of the last process for the tasks that were running then. Call this once,
+   * after the tasks whose end that process had not recorded are concluded, and before a batch
+   * begins.
    * @param waits whether a task is not finished
-   * @returns what to log
+   * @returns messages to log
    */
   settle(waits: (uid: number) => boolean): string[] {
     const notices: string[] = [];
@@ -135,7 +140,7 @@ export class CrashRecord {
     this.#write();
   }
 
-  /** The batch is detached from now on, see `RunContext.detach`. */
+  /** Marks the batch as detached, see `RunContext.detach`. */
   detach(batchUid: number): void {
     const runs = this.#running.get(batchUid);
     if (runs === undefined) return;
@@ -144,25 +149,25 @@ export class CrashRecord {
     this.#write();
   }
 
-  /** Not written: a task that has ended does not count when the process dies later. */
+  /** Not written to the file: a task that has ended does not count when the process dies later. */
   end(batchUid: number): void {
     this.#running.delete(batchUid);
     this.#detached.delete(batchUid);
   }
 
-  /** The task has ended. */
+  /** Call this when the task has ended. */
   forget(uid: number): void {
     this.#suspects.delete(uid);
   }
 
-  /** The process is about to end of its own accord, which is no death. */
+  /** Call this when the process is about to exit by itself, which does not count as a death. */
   excuse(): void {
     if (this.#crashed) return;
     this.#isExcused = true;
     this.#write();
   }
 
-  /** Takes `excuse` back: batches run again. */
+  /** Undoes `excuse`: batches run again. */
   resume(): void {
     this.#isExcused = false;
     this.#write();
@@ -172,13 +177,13 @@ export class CrashRecord {
     return this.#suspects.size > 0;
   }
 
-  /** Whether the task is to run alone. */
+  /** Whether the task must run alone. */
   isSuspect(uid: number): boolean {
     const deaths = this.#suspects.get(uid);
     return deaths !== undefined && (deaths.crashes > 0 || deaths.kills >= KILLS_ALONE);
   }
 
-  /** Why the task is not to be run again; null: it is. */
+  /** Why the task must not run again, or null. */
   verdict(uid: number): string | null {
     const deaths = this.#suspects.get(uid);
     if (deaths?.condemned !== true) return null;
@@ -205,7 +210,7 @@ export class CrashRecord {
       batches: this.#isExcused ? [] : [...this.#running.values()],
       detached: this.#isExcused ? [] : [...this.#detached.values()],
     };
-    // What a longer text left behind the line does not count.
+    // A longer text may have left bytes after the line. They are ignored.
     writeSync(this.#descriptor, `${ALIVE}${JSON.stringify(running)}\n`, 0);
   }
 
@@ -246,7 +251,7 @@ function named(uids: readonly number[]): string {
   return `${uids.length === 1 ? 'task' : 'tasks'} ${first}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** null: there is no such file, or a death cut it off. */
+/** Returns null when there is no such file, or when a death truncated it. */
 function readRunning(file: string): { crashed: boolean; running: Running } | null {
   const text = textOf(file);
   try {
@@ -275,12 +280,12 @@ function areRuns(value: unknown): boolean {
   return Array.isArray(value) && value.length % 2 === 0 && value.every(Number.isSafeInteger);
 }
 
-/** Of the whole machine since it booted; 0 where the system does not tell. */
+/** Counts for the whole machine since it booted; 0 where the system does not provide it. */
 function outOfMemoryKills(): number {
   return Number(/^oom_kill (\d+)$/m.exec(textOf('/proc/vmstat'))?.[1] ?? 0);
 }
 
-/** Empty when it cannot be read. */
+/** Empty when the file cannot be read. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -15,16 +15,16 @@ import { dirname, join, resolve } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
 import { loadAddon } from '../engine/addon.ts';
 
-/** The folder of one instance, held by this process alone from opening to closing. */
+/** The folder of one instance, locked by this process from opening to closing. */
 export interface DataFolder {
   readonly dir: string;
   readonly storeDir: string;
   readonly payloadDir: string;
   readonly indexDir: string;
   readonly instanceUid: string;
-  /** Version that wrote the folder, when `upgrade` let it be another one than ours; else null. */
+  /** Version that wrote the folder, if `upgrade` allowed a version other than ours; else null. */
   readonly upgradedFrom: string | null;
-  /** Writes our version into the folder: from here on an older program refuses it. */
+  /** Writes our version into the folder. From then on an older program refuses it. */
   markUpgraded(): void;
   close(): Promise<void>;
 }
@@ -32,26 +32,33 @@ export interface DataFolder {
 export interface DataFolderOptions {
   /** `major.minor.patch` of the program. */
   version: string;
-  /** Take over a folder of an older version. */
+  /** Whether to take over a folder of an older version. */
   upgrade: boolean;
 }
 
-/** The folder cannot be used; the message is for the person who starts the program. */
+/** The folder cannot be used. The message is meant for the person who starts the program. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
-/** The file whose lock is that of the folder. The program never removes it, and it says who holds it. */
+/**
+ * The file that is locked for the whole folder. The program never removes it, and it names its
+ * holder.
+ */
 const LOCK_FILE = 'lock';
 
-/** Locked as well: a person may remove the file above, and nobody the database while it is in use. */
+/**
+ * Locked as well: a person may remove the lock file, but nobody removes the database while it is in
+ * use.
+ */
 const DATABASE_FILE = join('store', 'data.mdb');
 
 /**
- * Creates the folder when absent, or checks that it is ours to open.
+ * Creates the folder when it does not exist, or checks that we may open it.
  *
- * It is held by a lock on a file in it, which the kernel gives back when the process dies in whatever way. So it holds
- * through any path that leads to the folder, and between containers that share it.
+ * The folder is locked by a lock on a file in it. The kernel releases the lock when the process
+ * dies in any way. So the lock works through any path to the folder, and between containers that
+ * share it.
  */
 export async function openDataFolder(
   path: string,
@@ -63,7 +70,7 @@ export async function openDataFolder(
   const locks = new Locks(dir);
   locks.take(LOCK_FILE, 'holder');
   try {
-    // Before anything is changed, where there is a database already.
+    // If there is a database, lock it before anything is changed.
     if (existsSync(join(dir, DATABASE_FILE))) locks.take(DATABASE_FILE, 'data');
     settleImport(dir);
     const upgradedFrom = checkVersion(dir, version, upgrade);
@@ -88,22 +95,27 @@ export async function openDataFolder(
   }
 }
 
-/** What a database consists of; a folder that has one of them is not empty. The version comes last: it makes the others count. */
+/**
+ * The parts of a database; a folder with any of them is not empty. The version is last, because it
+ * makes the others valid.
+ */
 const PARTS = ['store', 'payloads', 'indexes', 'instance-uid', 'VERSION'] as const;
-/** A database that is being imported, and one that is complete but not yet in its place. */
+/**
+ * A database that is being imported, and one that is complete but not yet in its final location.
+ */
 const IMPORTING = 'importing';
 const IMPORTED = 'imported';
 
-/** Whether there is a database in the folder, or a part of one. */
+/** Whether the folder contains a database, or a part of one. */
 export function hasDatabase(path: string): boolean {
   return [...PARTS, IMPORTED].some((name) => existsSync(join(path, name)));
 }
 
 /**
- * Makes the database of an empty folder, all of it or nothing: `build` makes it in a folder inside, which becomes the
- * database by a rename once `build` has ended, and is erased when it fails. What a crash leaves of it is erased, or put in
- * its place, by the next start.
- * REQUIRES: all that `build` makes is durable, but for the names in its folder
+ * Creates the database of an empty folder, completely or not at all. `build` makes it in a
+ * subfolder, which becomes the database by a rename once `build` has ended, and is erased when
+ * `build` fails. After a crash, the next start erases the subfolder or completes the rename.
+ * REQUIRES: everything that `build` makes is durable, except the names in its folder
  */
 export async function importDatabase(
   path: string,
@@ -143,7 +155,7 @@ export function snapshotStage(dir: string): string {
   return join(dir, SNAPSHOT);
 }
 
-/** Moves what was imported to its place, and erases what was not imported to its end. */
+/** Moves a complete import to its final location, and erases an incomplete one. */
 function settleImport(dir: string): void {
   const imported = join(dir, IMPORTED);
   if (existsSync(imported)) {
@@ -159,15 +171,18 @@ function settleImport(dir: string): void {
   }
 }
 
-/** A folder as it was found, held until it is closed. */
+/** A folder as it was found, locked until it is closed. */
 export interface InspectedFolder {
   readonly dir: string;
-  /** What is wrong with the folder itself. */
+  /** Faults of the folder itself. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
-/** Holds a folder without writing into it. Throws `DataFolderError` when it is absent, in use or of another version. */
+/**
+ * Locks a folder without writing to it. Throws `DataFolderError` when it does not exist, is in use,
+ * or has another version.
+ */
 export async function inspectDataFolder(path: string, version: string): Promise<InspectedFolder> {
   const dir = resolve(path);
   const text = (name: string): string | null => {
@@ -209,14 +224,17 @@ export async function inspectDataFolder(path: string, version: string): Promise<
 /** Files of one folder that are locked. */
 class Locks {
   readonly #dir: string;
-  /** Descriptors by name of the file. */
+  /** Descriptors by file name. */
   readonly #held = new Map<string, number>();
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** Nothing when it is held already. Throws `DataFolderError` when another process has it; then none is held any more. */
+  /**
+   * Does nothing when the file is locked already. Throws `DataFolderError` when another process has
+   * locked it; all locks are released then.
+   */
   take(name: string, kind: 'holder' | 'data' | 'reader'): void {
     if (this.#held.has(name)) return;
     try {
@@ -249,8 +267,10 @@ class Locks {
   }
 }
 
-/** @returns the version found when it is an older one that may be upgraded, null when it fits */
-/** Its folder has a file VERSION as well, and `--db-path` may come from its start script. Throws `DataFolderError`. */
+/**
+ * Meilisearch's folder also has a file VERSION, and `--db-path` may come from its start script.
+ * Throws `DataFolderError`.
+ */
 function refuseOfReference(dir: string): void {
   const has = (name: string): boolean => existsSync(join(dir, name));
   if (!has('auth') || !has('tasks') || has('store')) return;
@@ -259,6 +279,7 @@ function refuseOfReference(dir: string): void {
   );
 }
 
+/** @returns the version found when it is an older one that may be upgraded, null when it fits */
 function checkVersion(dir: string, version: string, upgrade: boolean): string | null {
   const found = readOrCreate(join(dir, 'VERSION'), () => version);
   if (found === version) return null;
@@ -285,7 +306,7 @@ function checkVersion(dir: string, version: string, upgrade: boolean): string | 
   return found;
 }
 
-/** Whether data of one version can be opened by the program of the other: they differ in the patch at most. */
+/** Whether the program can open data of the other version: only the patch number may differ. */
 export function isVersionOf(data: string, program: string): boolean {
   const [stored, ours] = [parseVersion(data), parseVersion(program)];
   return stored !== null && ours !== null && stored[0] === ours[0] && stored[1] === ours[1];
@@ -314,7 +335,7 @@ function replaceFile(file: string, text: string): void {
   syncFolder(dirname(file));
 }
 
-/** With the folders that lead to it, all durable; nothing when it is there. */
+/** Makes a folder and its parents, all durable. Does nothing if it exists. */
 function makeFolder(dir: string): void {
   const first = mkdirSync(dir, { recursive: true });
   if (first === undefined) return;

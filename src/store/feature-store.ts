@@ -5,8 +5,9 @@ import type { Store } from './store.ts';
 const KEY = 'features';
 
 /**
- * Which experimental features are on. Launch flags switch features on in addition to what is stored;
- * switching one off lasts until the next start when its flag is given. See `Records` for when a change counts.
+ * The experimental features that are on. Launch flags switch features on in addition to the stored
+ * ones. If a feature with a launch flag is switched off, it is on again after the next start. For
+ * when a change takes effect see `Records`.
  */
 export class FeatureStore {
   readonly #records: Records<Partial<FeatureSet>>;

@@ -15,11 +15,11 @@ export interface TaskEnd {
   result: number | null;
   canceledBy?: number;
   error?: ErrorBody;
-  /** Replace or add keys of the details. */
+  /** Keys that replace or extend the details. */
   details?: TaskDetails;
 }
 
-/** The end of a batch: becomes durable as one. */
+/** The end of a batch, stored in one transaction. */
 export interface BatchEnd {
   batchUid: number;
   startedAt: number;
@@ -27,20 +27,20 @@ export interface BatchEnd {
   details: TaskDetails;
   /** At least one. */
   ends: readonly TaskEnd[];
-  /** What was measured while it ran; nothing after a crash. */
+  /** Measurements of the run; absent after a crash. */
   measured?: {
     progressTrace?: Record<string, string>;
     internalDatabaseSizes?: Record<string, string> | undefined;
     embedderRequests?: BatchStats['embedderRequests'] | null;
   };
-  /** Finished tasks to forget. */
+  /** Finished tasks to delete. */
   remove?: readonly number[];
   history?: HistoryExchange;
-  /** Rows of the list of indexes; null removes. */
+  /** Rows of the list of indexes; null removes a row. */
   indexes?: ReadonlyMap<string, IndexRecord | null>;
 }
 
-/** The end of a batch that was asked to be stored. */
+/** A requested end of a batch. */
 export interface Finish {
   kind: 'finish';
   end: BatchEnd;
@@ -48,7 +48,7 @@ export interface Finish {
   reject: (error: unknown) => void;
 }
 
-/** Prepares the end of a batch. When it throws, only `stage` is changed. */
+/** Prepares the end of a batch. If it throws, only `stage` has changed. */
 export function prepareFinish(
   context: TransactionContext,
   { end, resolve, reject }: Finish,
@@ -101,14 +101,14 @@ export function prepareFinish(
   };
 }
 
-/** What the ends of the tasks of a batch come to. */
+/** What the ends of the tasks of a batch amount to. */
 interface EndedTasks {
   stats: BatchStats;
   outcomes: { uid: number; outcome: TaskOutcome }[];
-  /** Uids of the tasks whose payloads are files, and rows. */
+  /** Uids of the tasks whose payloads are files, and of those whose payloads are rows. */
   payloadFiles: number[];
   payloadRows: number[];
-  /** Number of tasks that belong to the batch from now on. */
+  /** Number of tasks that newly belong to the batch. */
   joined: number;
 }
 
@@ -125,7 +125,7 @@ function endTasks(end: BatchEnd, finishedAt: number, table: MemoryTable, stage: 
     const { uid } = task;
     const chunk = stage.edit(uid);
     const i = uid % TASKS_PER_CHUNK;
-    // Canceled tasks were not marked by `begin`.
+    // `begin` does not mark canceled tasks.
     if (chunk.batchUid[i] !== end.batchUid) joined++;
     chunk.end(i, task, batch);
     const outcome = outcomeOf(task);
@@ -160,7 +160,7 @@ function outcomeOf({ error, details }: TaskEnd): TaskOutcome | null {
   return outcome;
 }
 
-/** Returns how many tasks each batch loses, by batch uid. */
+/** Removes tasks. @returns the number of tasks that each batch loses, by batch uid */
 function removeTasks(uids: readonly number[], stage: Stage): Map<number, number> {
   const lost = new Map<number, number>();
   for (const uid of uids) {

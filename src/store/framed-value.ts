@@ -1,17 +1,17 @@
 /**
- * How older versions have stored a value with long parts: the byte 0, u32 number of parts, u32 place and length of each in
- * the bytes of the JSON that follows.
+ * Reads values with long parts in the form of older versions: the byte 0, the number of parts
+ * (u32), the offset and length (u32 each) of every part in the JSON, then the bytes of the JSON.
  */
 import { randomUUID } from 'node:crypto';
 import { RawJson } from '../base/json.ts';
 
-/** The first byte of such a value, which no JSON begins with. */
+/** The first byte of such a value. No JSON begins with it. */
 export const FRAMED = 0;
 
 export function framedValue(bytes: Buffer): unknown {
   const count = bytes.readUInt32LE(1);
   const json = bytes.subarray(5 + 8 * count);
-  // In the place of a part stands this and its number while the rest is read.
+  // While the rest is parsed, this mark and the number of the part replace a part.
   const mark = randomUUID();
   const parts: RawJson[] = [];
   let text = '';

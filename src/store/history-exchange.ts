@@ -3,15 +3,15 @@ import { TASKS_PER_CHUNK } from './task-chunk.ts';
 import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 
-/** Pairs of index uids whose tasks older than `before` change places. */
+/** Pairs of index uids that exchange their tasks older than `before`. */
 export interface HistoryExchange {
   pairs: readonly (readonly [string, string])[];
   before: number;
 }
 
 /**
- * Exchanging the histories of two indexes is exchanging the names of their numbers, which costs
- * nothing however long the histories are; tasks from `before` on are then given the other number so
+ * Exchanges the histories of two indexes by exchanging the names of their numbers, which costs the
+ * same however long the histories are. Tasks beginning with `before` then get the other number, so
  * that they keep their index uid. Throws when an index has no number.
  */
 export function exchangeHistories(

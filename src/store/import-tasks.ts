@@ -6,16 +6,19 @@ import { FLAG } from '../contract/task-types/task-type.ts';
 import { NONE, TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 
-/** A task of another server, as it was there. Times are milliseconds with microseconds as fraction. */
+/** A task as another server had it. Times are milliseconds with microseconds as the fraction. */
 export interface ImportedTask {
   uid: number;
   task: NewTask;
-  /** Of an unfinished addition: bytes of its payload, a file that has its place already; null: none. */
+  /**
+   * Size of the payload of an unfinished addition, bytes. Its file must be in place already. null:
+   * no payload.
+   */
   payloadFileBytes: number | null;
   enqueuedAt: number;
-  /** Those of the dates that are more exact than their numbers. */
+  /** Dates that are more precise than their numbers. */
   exactDates?: ExactDates;
-  /** Null: it waits. */
+  /** null: the task waits. */
   end: {
     status: 'succeeded' | 'failed' | 'canceled';
     batchUid: number;
@@ -28,12 +31,12 @@ export interface ImportedTask {
   } | null;
 }
 
-/** Writes collected for one transaction. */
+/** Tasks collected for one transaction. */
 const TRANSACTION_TASKS = 1024;
 
 /**
- * Puts tasks and batches into a store that has none, in any order. They count once `finish` has resolved, for who opens
- * the store then.
+ * Imports tasks and batches, in any order, into a store that has none. They are valid once `finish`
+ * has resolved, for whoever opens the store then.
  */
 export class TaskImport {
   readonly #store: Store;
@@ -46,7 +49,9 @@ export class TaskImport {
     this.#store = store;
   }
 
-  /** Of tasks with a uid that was added before, the first counts. @returns whether it was the first */
+  /**
+   * If several tasks have the same uid, the first one counts. @returns whether this was the first
+   */
   async addTask(imported: ImportedTask): Promise<boolean> {
     const { uid, task, payloadFileBytes, enqueuedAt, exactDates, end } = imported;
     const { tasks, outcomes, payloads } = this.#store;
@@ -82,7 +87,7 @@ export class TaskImport {
     return true;
   }
 
-  /** One that tasks belong to. */
+  /** Adds a batch that tasks belong to. */
   async addBatch(uid: number, row: BatchRow): Promise<void> {
     this.#nextBatchUid = Math.max(this.#nextBatchUid, uid + 1);
     await this.#write((tx) => tx.put(this.#store.batches, uid, row));

@@ -2,10 +2,13 @@ import type { KeyRecord } from '../contract/keys.ts';
 import { Records } from './records.ts';
 import type { Store } from './store.ts';
 
-/** The API keys, one record per uid; see `Records` for when a change counts. One instance per database. */
+/**
+ * The API keys, one record per uid. One instance per database. For when a change takes effect see
+ * `Records`.
+ */
 export class KeyStore {
   readonly #records: Records<KeyRecord>;
-  /** What `list` returns, kept in order. */
+  /** The result of `list`, kept in order. */
   readonly #ordered: KeyRecord[];
 
   constructor(store: Store) {
@@ -18,7 +21,7 @@ export class KeyStore {
     return this.#records.size;
   }
 
-  /** Newest first; of the same moment, the greater uid first. */
+  /** Newest first; among keys of the same time, the greater uid first. */
   list(): readonly KeyRecord[] {
     return this.#ordered;
   }
@@ -31,12 +34,15 @@ export class KeyStore {
     return this.#records.get(uid);
   }
 
-  /** Calls `listener` after each change of a key, also when a change that could not be stored is taken back. */
+  /**
+   * Calls `listener` after each change of a key, also when a change that could not be stored is
+   * undone.
+   */
   onChange(listener: (uid: string) => void): void {
     this.#records.onChange(listener);
   }
 
-  /** Adds or replaces. */
+  /** Adds or replaces a key. */
   put(record: KeyRecord): Promise<void> {
     return this.#records.put(record.uid, record);
   }
@@ -57,7 +63,7 @@ function inListOrder(a: KeyRecord, b: KeyRecord): number {
   return a.uid === b.uid ? 0 : b.uid < a.uid ? -1 : 1;
 }
 
-/** Where `record` is or belongs. */
+/** The position of `record`, or where to insert it. */
 function placeOf(ordered: readonly KeyRecord[], record: KeyRecord): number {
   let begin = 0;
   let end = ordered.length;

@@ -15,7 +15,7 @@ import type { TaskTable } from './task-conditions.ts';
 import { TaskDigest } from './task-digest.ts';
 import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 
-/** What is known of a task without reading its row. */
+/** The properties of a task that are known without reading its row. */
 export interface TaskRecord {
   uid: number;
   type: TaskType;
@@ -26,15 +26,17 @@ export interface TaskRecord {
   batchUid: number | null;
   result: number | null;
   payloadBytes: number;
-  /** Milliseconds, with microseconds as fraction; all times given out are distinct and grow. */
+  /**
+   * Milliseconds with microseconds as the fraction. All assigned times are distinct and ascending.
+   */
   enqueuedAt: number;
   startedAt: number | null;
   finishedAt: number | null;
 }
 
 /**
- * The tasks as columns in memory, with what is counted of them and the numbers of index uids. Whoever
- * changes it sees to it that what it says is on disk, but for the batches that are running.
+ * The tasks as columns in memory, with their counts and the numbers of index uids. Callers that
+ * change it must make sure that the change is on disk, except for running batches.
  */
 export class MemoryTable implements TaskTable {
   readonly chunks: (TaskChunk | undefined)[] = [];
@@ -45,16 +47,18 @@ export class MemoryTable implements TaskTable {
   batchCount = 0;
   nextTaskUid = 0;
   nextBatchUid = 0;
-  /** Behind the greatest batch uid that is on disk. Those from here on are given again after a crash. */
+  /**
+   * One more than the greatest batch uid on disk. After a crash, uids from here are assigned again.
+   */
   storedBatchUids = 0;
-  /** All indexes of a task that belongs to several, or to one it does not show. */
+  /** All indexes of a task that belongs to several, or to one that it does not show. */
   readonly linked = new Map<number, readonly number[]>();
   /** The latest time in the columns when they were read. */
   lastTime = 0;
 
   readonly #names: string[] = [];
   readonly #numbers = new Map<string, number>();
-  /** Batch uids that were taken back while a later one was in use. */
+  /** Batch uids that were rolled back while a later one was in use. */
   readonly #freed = new Set<number>();
 
   constructor(store: Store) {
@@ -90,7 +94,7 @@ export class MemoryTable implements TaskTable {
     }
   }
 
-  /** Forgets which batches run. */
+  /** Forgets which batches are running. */
   stopAll(store: Store): void {
     this.chunks.forEach((chunk, number) => {
       if (chunk?.status.includes(PROCESSING) === true) this.#reloadChunk(store, number);
@@ -98,7 +102,7 @@ export class MemoryTable implements TaskTable {
     this.nextBatchUid = this.storedBatchUids;
   }
 
-  /** Takes over what another node has changed. @returns tasks that waited before and do not now */
+  /** Applies the changes of another node. @returns tasks that waited before and no longer do */
   reload(store: Store, changed: ChangedKeys): number[] {
     for (const number of keysOf(changed, store.indexNames)) {
       const name = store.indexNames.get(number);
@@ -139,7 +143,7 @@ export class MemoryTable implements TaskTable {
     return ended;
   }
 
-  // --- Tasks ----------------------------------------------------------------------------------------
+  // --- Tasks -------------------------------------------------------------------------------------
 
   #chunkOf(uid: number): TaskChunk | undefined {
     return this.chunks[Math.floor(uid / TASKS_PER_CHUNK)];
@@ -177,7 +181,7 @@ export class MemoryTable implements TaskTable {
     return chunk !== undefined && chunk.type[i] !== 0 && chunk.status[i] === STATUS_CODES.enqueued;
   }
 
-  /** Uids of the tasks that wait, ascending. */
+  /** Uids of the waiting tasks, ascending. */
   enqueued(): number[] {
     const uids: number[] = [];
     this.chunks.forEach((chunk, number) => {
@@ -191,7 +195,7 @@ export class MemoryTable implements TaskTable {
     return uids;
   }
 
-  // --- Indexes --------------------------------------------------------------------------------------
+  // --- Indexes -----------------------------------------------------------------------------------
 
   /** Uid of an index by its number in the columns; null for `NONE`. */
   indexName(number: number): string | null {
@@ -217,12 +221,12 @@ export class MemoryTable implements TaskTable {
     this.#numbers.set(name, number);
   }
 
-  /** Forgets the numbers from `count` on. */
+  /** Forgets all numbers that are `count` or greater. */
   truncateIndexNames(count: number): void {
     for (const name of this.#names.splice(count)) this.#numbers.delete(name);
   }
 
-  // --- Batches --------------------------------------------------------------------------------------
+  // --- Batches -----------------------------------------------------------------------------------
 
   /** Shows the tasks as processing. */
   mark(uids: readonly number[], batchUid: number, startedAt: number): void {
@@ -233,7 +237,7 @@ export class MemoryTable implements TaskTable {
     }
   }
 
-  /** Takes `mark` back. The batch uid is free unless a later one is in use. */
+  /** Undoes `mark`. The batch uid is free unless a later one is in use. */
   unmark(uids: readonly number[], batchUid: number): void {
     for (const uid of uids) {
       this.#chunkOf(uid)?.unmark(uid % TASKS_PER_CHUNK);

@@ -4,7 +4,7 @@ import type { Store } from './store.ts';
 
 const KEY = 'network';
 
-/** The network that this instance belongs to. See `Records` for when a change counts. */
+/** The network that this instance belongs to. For when a change takes effect see `Records`. */
 export class NetworkStore {
   readonly #records: Records<Network>;
 
@@ -12,7 +12,7 @@ export class NetworkStore {
     this.#records = new Records(store, 'network');
   }
 
-  /** Shared: do not modify. */
+  /** Shared, so do not modify it. */
   get(): Network {
     return this.#records.get(KEY) ?? NO_NETWORK;
   }

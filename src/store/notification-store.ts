@@ -2,16 +2,20 @@ import type { Table } from './table.ts';
 import type { Store, Transaction } from './store.ts';
 
 /**
- * The batches that webhooks have not been told of yet. A row is written in the transaction that ends its batch, so no
- * crash loses one; it goes once every webhook has been told, or has been given up.
+ * The batches that webhooks have yet to be notified of. A row is written in the transaction that
+ * ends its batch, so no crash loses one. It is removed once every webhook has been notified, or its
+ * notification was dropped.
  */
 export class NotificationStore {
   readonly #store: Store;
   /** Number of the batch, sortable as a text -> uuids of the webhooks that wait. */
   readonly #table: Table<string[], string>;
-  /** The same. */
+  /** The same in memory, by batch uid. */
   readonly #webhooks = new Map<number, Set<string>>();
-  /** Uuid of a webhook -> uids of the batches that it has not been told of, in the order in which they ended. Never empty. */
+  /**
+   * Uuid of a webhook -> uids of the batches it has yet to be notified of, in the order in which
+   * they ended. Never empty.
+   */
   readonly #waiting = new Map<string, Set<number>>();
 
   constructor(store: Store) {
@@ -20,7 +24,7 @@ export class NotificationStore {
     this.reload();
   }
 
-  /** Reads what is stored anew. */
+  /** Reads the stored notifications again. */
   reload(): void {
     this.#webhooks.clear();
     this.#waiting.clear();
@@ -29,7 +33,7 @@ export class NotificationStore {
     }
   }
 
-  /** To be part of the transaction that ends a batch. `published` follows when it has been committed. */
+  /** Call this in the transaction that ends a batch, and `published` after its commit. */
   write(tx: Transaction, batchUid: number, webhooks: readonly string[]): void {
     tx.put(this.#table, keyOf(batchUid), [...webhooks]);
   }
@@ -43,17 +47,17 @@ export class NotificationStore {
     }
   }
 
-  /** Uids of batches that a webhook has not been told of, oldest first. Changes with the store. */
+  /** Uids of the batches that a webhook has yet to be notified of, oldest first. A live view. */
   waitingFor(webhook: string): ReadonlySet<number> {
     return this.#waiting.get(webhook) ?? NONE;
   }
 
-  /** Uuids of all webhooks that wait for something. */
+  /** Uuids of all webhooks with waiting notifications. */
   webhooks(): string[] {
     return [...this.#waiting.keys()];
   }
 
-  /** A webhook has been told of these batches, or never will be. */
+  /** Removes these batches for a webhook, because it was notified or never will be. */
   async settle(webhook: string, batchUids: Iterable<number>): Promise<void> {
     const waiting = this.#waiting.get(webhook);
     const changed = [...batchUids].filter((uid) => waiting?.delete(uid) === true);

@@ -3,7 +3,10 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
 
-/** The files of large payloads, each named after the uid of its task, and uploads that belong to no task yet. */
+/**
+ * The files of large payloads, each named after the uid of its task, and uploads that do not yet
+ * belong to a task.
+ */
 export class PayloadFolder {
   readonly #dir: string;
 
@@ -38,7 +41,7 @@ export class PayloadFolder {
     removeFile(this.file(uid));
   }
 
-  /** Uploads without a task, and payloads of tasks that have ended. */
+  /** Removes uploads without a task, and payloads of tasks that have ended. */
   removeOrphans(waits: (uid: number) => boolean): void {
     for (const name of readdirSync(this.#dir)) {
       if (!/^\d+$/.test(name) || !waits(Number(name))) removeFile(this.path(name));
@@ -46,11 +49,14 @@ export class PayloadFolder {
   }
 }
 
-/** Removes a file of the payload folder, if it can: what stays is an orphan that the next start removes. */
+/**
+ * Removes a file of the payload folder if possible. If not, it is an orphan that the next start
+ * removes.
+ */
 export function removeFile(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It is gone already, or the disk refuses.
+    // It does not exist any more, or the disk refuses.
   }
 }

@@ -4,9 +4,9 @@ import type { Table } from './table.ts';
 type Listener<V> = (key: string, before: V | undefined, after: V | undefined) => void;
 
 /**
- * A table of few JSON values, all of them held in memory: reads never touch the disk.
+ * A small table of JSON values, held in memory completely: reads never touch the disk.
  *
- * A change is seen at once, resolves when it is durable, and is taken back when it cannot be stored.
+ * A change is visible at once, resolves when it is durable, and is undone when it cannot be stored.
  */
 export class Records<V> {
   readonly #store: Store;
@@ -29,7 +29,7 @@ export class Records<V> {
   /** Called after changes that another node of a cluster has made. */
   onForeign: (() => void) | null = null;
 
-  /** Grows with every change. */
+  /** Incremented by every change. */
   get generation(): number {
     return this.#generation;
   }
@@ -46,7 +46,7 @@ export class Records<V> {
     return this.#values.keys();
   }
 
-  /** Calls `listener` after each change, also when a change that could not be stored is taken back. */
+  /** Calls `listener` after each change, also when a change that could not be stored is undone. */
   onChange(listener: Listener<V>): void {
     this.#listeners.push(listener);
   }
@@ -55,7 +55,7 @@ export class Records<V> {
     return this.#values.values();
   }
 
-  /** Adds or replaces. */
+  /** Adds or replaces a value. */
   put(key: string, value: V): Promise<void> {
     return this.change(new Map([[key, value]]));
   }
@@ -64,7 +64,7 @@ export class Records<V> {
     return this.change(new Map([[key, undefined]]));
   }
 
-  /** Several at once: all of them, or none. undefined: removes. */
+  /** Makes several changes, all or none. A value of undefined removes the key. */
   async change(changes: ReadonlyMap<string, V | undefined>): Promise<void> {
     for (const [key, value] of changes) this.#set(key, value);
     try {

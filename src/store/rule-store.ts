@@ -5,7 +5,7 @@ import type { Store } from './store.ts';
 /** The dynamic search rules of the instance. */
 export class RuleStore {
   readonly #records: Records<SearchRule>;
-  /** As `inForceOrder`, until something changes. */
+  /** Cached result of `inForceOrder`. */
   #ordered: { generation: number; rules: readonly SearchRule[] } | null = null;
 
   constructor(store: Store) {
@@ -20,14 +20,14 @@ export class RuleStore {
     return this.#records.get(uid);
   }
 
-  /** Last updated first. */
+  /** Most recently updated first. */
   list(): SearchRule[] {
     return [...this.#records.values()].sort((a, b) =>
       a.lastUpdatedAt === b.lastUpdatedAt ? 0 : a.lastUpdatedAt < b.lastUpdatedAt ? 1 : -1,
     );
   }
 
-  /** By precedence, rules without one last; of equal ones the older first. */
+  /** By precedence, then those without one; among equals the older first. */
   inForceOrder(): readonly SearchRule[] {
     const { generation } = this.#records;
     if (this.#ordered?.generation !== generation) {
@@ -45,13 +45,15 @@ export class RuleStore {
     return this.#records.put(rule.uid, rule);
   }
 
-  /** Several changes that are stored together. Nothing else may change rules meanwhile. */
+  /**
+   * A draft of several changes that are stored together. Nothing else may change rules meanwhile.
+   */
   draft(): RuleDraft {
     return new RuleDraft(this.#records);
   }
 }
 
-/** The rules as they will be. */
+/** The rules after the changes of a draft. */
 export class RuleDraft {
   readonly #records: Records<SearchRule>;
   readonly #rules: Map<string, SearchRule>;
@@ -71,7 +73,7 @@ export class RuleDraft {
     return this.#rules.size;
   }
 
-  /** Of all rules as JSON. */
+  /** Size of all rules as JSON, bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -93,7 +95,7 @@ export class RuleDraft {
     this.#changed.add(uid);
   }
 
-  /** @returns how many there were */
+  /** @returns the number of rules removed */
   clear(): number {
     const { size } = this.#rules;
     for (const uid of this.#rules.keys()) this.#changed.add(uid);
@@ -108,10 +110,10 @@ export class RuleDraft {
   }
 }
 
-/** A rule that changes is another object. */
+/** Cache by object. A rule that changes is a new object. */
 const BYTES = new WeakMap<SearchRule, number>();
 
-/** Of a rule as JSON. */
+/** Size of a rule as JSON, bytes. */
 export function bytesOf(rule: SearchRule): number {
   let bytes = BYTES.get(rule);
   if (bytes === undefined) {

@@ -1,21 +1,21 @@
 import { TASKS_PER_CHUNK } from './task-chunk.ts';
 import { type Column, emptyLike, grown } from './task-columns.ts';
 
-/** The runs of all chunks; those of one chunk follow each other, and cover its tasks. */
+/** The runs of all chunks. The runs of a chunk are consecutive and cover its tasks. */
 export class RunList {
-  /** First run of each chunk, and their number. */
+  /** First run of each chunk, and the number of its runs. */
   at = new Int32Array(0);
   count = new Uint16Array(0);
   used = 0;
-  /** By run: what its tasks have in common, and the place of the first. */
+  /** By run: the property that its tasks share, and the position of the first task. */
   value = new Int32Array(0);
   start = new Uint8Array(0);
 
-  /** Runs that no chunk has any more. */
+  /** Runs that no chunk uses any more. */
   #wasted = 0;
   readonly #wastedMax: number;
 
-  /** @param wastedMax runs whose space is not worth being taken back */
+  /** @param wastedMax unused runs to tolerate before their space is reclaimed */
   constructor(wastedMax: number) {
     this.#wastedMax = wastedMax;
   }
@@ -25,7 +25,7 @@ export class RunList {
     this.count = grown(this.count, size);
   }
 
-  /** Takes the runs of a chunk away. Returns whether the others are at other places now. */
+  /** Removes the runs of a chunk. @returns whether the other runs have moved */
   drop(number: number): boolean {
     this.#wasted += this.count[number]!;
     this.count[number] = 0;
@@ -34,7 +34,7 @@ export class RunList {
     return true;
   }
 
-  /** What is pushed from now on are the runs of that chunk, which has none. */
+  /** Begins a chunk that has no runs; the following pushes add its runs. */
   begin(number: number): void {
     if (this.used + TASKS_PER_CHUNK > this.start.length) {
       const size = Math.ceil((this.used + TASKS_PER_CHUNK) * 1.5);
@@ -54,7 +54,7 @@ export class RunList {
     this.start = copy(this.start);
   }
 
-  /** Writes the runs anew, in the order of the chunks. */
+  /** Rewrites the runs in the order of the chunks. */
   #compact(): void {
     const { at, count } = this;
     const moved = new Int32Array(at.length);
@@ -76,12 +76,12 @@ export class RunList {
   }
 }
 
-/** Runs of tasks of a kind, with what else batches are looked for by. */
+/** Runs of tasks of a kind, with the further properties that batches are searched by. */
 export class KindRunList extends RunList {
   /** By run: a bit for each status code and each type code of its tasks. */
   statuses = new Uint8Array(0);
   types = new Int32Array(0);
-  /** By run: the least and the greatest `enqueuedAt`. */
+  /** By run: the minimum and the maximum `enqueuedAt`. */
   earliest = new Float64Array(0);
   latest = new Float64Array(0);
 

@@ -10,41 +10,45 @@ import { DataFolderError } from './data-folder.ts';
 import { type Encoding, type Sealing, Table } from './table.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 
-/** Of LMDB, in the folder of a store. */
+/** Name of the LMDB file in the folder of a store. */
 export const STORE_FILE = 'data.mdb';
 
-/** Says that the values of all tables carry checksums, and the form of the store; see `Table`. */
+/**
+ * This table says that the values of all tables carry checksums, and has the version of the store's
+ * format; see `Table`.
+ */
 const SUMS_TABLE = 'sums';
 const SUMS_KEY = 'form';
-/** 1: values carry checksums. 2: long values are stored apart. */
+/** 1: values carry checksums. 2: long values are stored separately. */
 const SUMS_FORM = '2';
 
-/** In `meta`: where the data stands in the log of its cluster. */
+/** Key in `meta` of the position of the data in the log of its cluster. */
 const CLUSTER_KEY = 'cluster';
 
 export interface ClusterState {
-  /** Of the cluster. */
+  /** Id of the cluster. */
   id: string;
-  /** The last record that is applied. */
+  /** Sequence of the last applied record. */
   applied: number;
 }
 
-/** The file of a payload, which belongs to the task of this uid. */
+/** The file of a payload, which belongs to the task with this uid. */
 export interface PayloadFile {
   readonly uid: number;
   readonly path: string;
 }
 
-/** Takes the commits of the store in a cluster. */
+/** Receives the commits of the store in a cluster. */
 export interface StoreLog {
   /**
-   * Resolves once the record is applied by `Store.applyRecord`; rejects when it never will be, or nobody knows.
-   * @param build called when its turn has come
+   * Resolves once `Store.applyRecord` has applied the record. Rejects when it never will be
+   * applied, or when that is unknown.
+   * @param build called once all earlier records are applied
    */
   commit(files: readonly PayloadFile[], build: () => Buffer): Promise<void>;
 }
 
-/** By table. */
+/** Changed keys by table. */
 export type ChangedKeys = ReadonlyMap<string, readonly (string | number)[]>;
 
 /** The keys of a table that a record has changed. */
@@ -57,51 +61,54 @@ export function keysOf<K extends string | number>(
 
 export type ForeignListener = (changed: ChangedKeys) => void;
 
-/** Tables of other parts of the server. */
+/** Prefix of tables of other parts of the server. */
 const PART_PREFIX = 'x-';
 
 /**
- * Everything durable that is not an index, in one LMDB environment, so that the end of a batch and what
- * it did to the list of indexes are one transaction.
+ * All durable data except indexes, in one LMDB environment. So the end of a batch and its changes
+ * to the list of indexes are one transaction.
  *
- * Invariants: a commit that has resolved is on disk; one that has rejected has changed nothing. Commits
- * are applied in the order of the calls.
+ * Invariants: a commit that has resolved is on disk, and one that has rejected has changed nothing.
+ * Commits are applied in the order of the calls.
  *
- * The file is read as a whole before LMDB gets it, and each value carries a checksum: a damaged file is refused or its
- * records are, and neither ends the process. The lock file of LMDB is made anew: what keeps two processes apart is the
- * lock of the data folder.
+ * The whole file is checked before LMDB opens it, and each value carries a checksum. So a damaged
+ * file or record is refused, and neither ends the process. The lock file of LMDB is created again
+ * each time: the lock of the data folder is what separates processes.
  */
 export class Store {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #open = new Map<string, Table<never, never>>();
   readonly #sealing: Sealing = { sealed: true };
   #log: StoreLog | null = null;
-  /** The commit that is a record now. `changed`: it is applied. */
+  /** The commit that is a record at present. `changed` is set once it is applied. */
   #own: { readonly delta: Buffer; changed: ChangedKeys | null } | null = null;
   readonly #listeners: ForeignListener[] = [];
   /** Number of records of other nodes. */
   #foreign = 0;
   #cluster: ClusterState | null = null;
-  /** Task uid -> what was asked; written once, but for what became of it on other servers. */
+  /** Task uid -> the request; written once, except for its outcome on other servers. */
   readonly tasks: Table<TaskRow, number>;
-  /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
+  /** Task uid -> properties of a finished task that are not in its columns: error, texts. */
   readonly outcomes: Table<TaskOutcome, number>;
-  /** Long values of other tables, see `Table`: table, key and place -> JSON. */
+  /** Long values of other tables, see `Table`: table, key and path -> JSON. */
   readonly long: Table<Buffer, string>;
   /** Chunk number -> columns of 256 tasks, see `task-chunk.ts`. */
   readonly chunks: Table<Buffer, number>;
   readonly batches: Table<BatchRow, number>;
-  /** Task uid -> small payload; void once the task is finished. */
+  /** Task uid -> small payload; not needed once the task is finished. */
   readonly payloads: Table<Buffer, number>;
-  /** Number of an index uid in the columns -> the uid. Kept for ever: history may speak of it. */
+  /**
+   * Number of an index uid in the columns -> the uid. Never removed, because the history may refer
+   * to it.
+   */
   readonly indexNames: Table<string, number>;
   /** Index uid -> its folder and summary. */
   readonly indexes: Table<IndexRecord, string>;
   readonly meta: Table<unknown, string>;
 
   /**
-   * @param mode size of the address space, the file grows as needed; or a file that is only read
    * Throws `DataFolderError` when the file is damaged.
+   * @param mode size of the address space (the file grows as needed), or `readOnly`
    */
   constructor(dir: string, mode: number | { readOnly: true }) {
     checkFile(dir, typeof mode !== 'number');
@@ -110,9 +117,9 @@ export class Store {
       encoding: 'binary',
       ...(typeof mode === 'number' ? { mapSize: mode } : mode),
       maxDbs: 64,
-      // A commit then resolves after the sync, and the file is that of plain LMDB at every moment.
+      // A commit then resolves after the sync, and the file is always in the format of plain LMDB.
       overlappingSync: false,
-      // Commits are explicit batches. The implicit ones of an event turn, when a commit fails, leave a
+      // Commits are explicit batches. If a commit of an implicit batch failed, it would leave a
       // rejected promise that nobody can handle.
       eventTurnBatching: false,
     });
@@ -151,7 +158,7 @@ export class Store {
     return table;
   }
 
-  /** Finds out the form of the store, and brings an older one into that of today, in one transaction. */
+  /** Finds the version of the store's format, and upgrades an older one in one transaction. */
   #upgrade(writes: boolean): void {
     const sums = this.#table<Buffer, string>(SUMS_TABLE, 'binary');
     const form = sums.isMissing ? undefined : sums.get(SUMS_KEY)?.toString();
@@ -171,21 +178,25 @@ export class Store {
     });
   }
 
-  /** Opens all tables. Throws `DataFolderError` when their values carry checksums although the store does not say so. */
+  /**
+   * Opens all tables. Throws `DataFolderError` when values carry checksums although the store does
+   * not say so.
+   */
   #checkUnsealed(): void {
     for (const name of [...this.#root.getKeys()]) {
       if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
     }
     let sealed = 0;
     for (const table of this.#open.values()) if (!table.isMissing) sealed += table.countSealed();
-    // One value may carry by chance what looks like its checksum, two do not.
+    // One value may end in its own checksum by chance, but not two.
     if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
   }
 
   /**
-   * One transaction of all that `write` puts and removes. Resolves once it is on disk.
-   * REQUIRES: `write` reads nothing it has written, and neither awaits nor throws.
-   * @param files payloads that the tasks of the transaction refer to, which a cluster keeps with it
+   * Commits everything that `write` puts and removes as one transaction. Resolves once it is on
+   * disk.
+   * REQUIRES: `write` does not read what it has written, and neither awaits nor throws
+   * @param files payloads that tasks of the transaction refer to; a cluster stores them with it
    */
   async commit(
     write: (transaction: Transaction) => void,
@@ -203,14 +214,14 @@ export class Store {
     }
   }
 
-  // --- Records of a cluster -------------------------------------------------------------------------
+  // --- Records of a cluster ----------------------------------------------------------------------
 
-  /** From now on every commit is a record first, which `log` brings back to `applyRecord`. */
+  /** From now on, every commit first becomes a record, which `log` passes to `applyRecord`. */
   useLog(log: StoreLog): void {
     this.#log = log;
   }
 
-  /** Calls `listener` after each record that another node has made, with the keys that it has changed. */
+  /** Calls `listener` after each record of another node, with the keys that it has changed. */
   onForeign(listener: ForeignListener): void {
     this.#listeners.push(listener);
   }
@@ -227,13 +238,13 @@ export class Store {
     const own = { delta, changed: null as ChangedKeys | null };
     try {
       await log.commit(files, () => {
-        // What is written was thought out before another leader has changed it.
+        // The commit was computed from data that another leader has changed since.
         if (this.#foreign !== seen) throw new NoLeaderError('Another node has led meanwhile');
         this.#own = own;
         return delta;
       });
     } catch (error) {
-      // It is another leader's record that says the same.
+      // If not set, another leader's record with the same bytes was applied.
       if (own.changed !== null) this.#tell(own.changed);
       throw error;
     } finally {
@@ -246,7 +257,10 @@ export class Store {
     return this.#own !== null && this.#own.delta.equals(delta);
   }
 
-  /** Applies a record: durable, then visible. Throws `DamagedError`, and nothing has changed then. */
+  /**
+   * Applies a record: makes it durable, then visible. Throws `DamagedError`; nothing has changed
+   * then.
+   */
   async applyRecord(state: ClusterState, delta: Buffer): Promise<void> {
     const own = this.isOwn(delta) ? this.#own : null;
     const writes = decodeDelta(delta, (name) => this.#tableNamed(name) !== null).map((write) => {
@@ -274,7 +288,7 @@ export class Store {
     for (const listener of this.#listeners) listener(changed);
   }
 
-  /** Where this data stands in the log of its cluster; null: it is of none. */
+  /** The position of this data in the log of its cluster; null: it belongs to none. */
   get cluster(): ClusterState | null {
     return (this.#cluster ??= (this.meta.get(CLUSTER_KEY) as ClusterState | undefined) ?? null);
   }
@@ -292,13 +306,13 @@ export class Store {
     return this.#table<unknown, string | number>(name, 'json');
   }
 
-  /** Whether nothing was ever recorded: a new store, or one whose file was lost. */
+  /** Whether nothing was ever stored: a new store, or one whose file was lost. */
   isEmpty(): boolean {
     const tables = [this.tasks, this.indexes, this.meta];
     return tables.every((table) => table.isMissing || table.getCount() === 0);
   }
 
-  /** Bytes of the file, and of the pages that hold live data. */
+  /** Size of the file, and of the pages that hold live data, in bytes. */
   size(): { diskBytes: number; usedBytes: number } {
     let pages = 2;
     let pageSize = 4096;
@@ -312,7 +326,9 @@ export class Store {
     return { diskBytes, usedBytes: Math.min(diskBytes, pages * pageSize) };
   }
 
-  /** Writes the last committed state to the file of a store in another folder, which is made. Not synced. */
+  /**
+   * Writes the last committed state to a store in another folder, which is created. Does not sync.
+   */
   async copyTo(dir: string): Promise<void> {
     mkdirSync(dir, { recursive: true });
     await this.#root.backup(dir, true);
@@ -323,14 +339,17 @@ export class Store {
   }
 }
 
-/** Throws `DataFolderError` when the file of a store is damaged, or its lock file cannot be made anew. */
+/**
+ * Throws `DataFolderError` when the file of a store is damaged, or when its lock file cannot be
+ * recreated.
+ */
 export function checkFile(dir: string, readOnly: boolean): void {
   const file = join(dir, STORE_FILE);
   const lock = join(dir, 'lock.mdb');
   const isThere = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const damage = isThere ? loadAddon().checkDatabase(file) : null;
   if (damage !== null) throw new DataFolderError(damage);
-  // The library would refuse it, and lmdb-js does not survive that.
+  // LMDB would refuse it, and lmdb-js does not survive that.
   if (isThere && !hasFormatOfStores(file)) {
     throw new DataFolderError(`The file ${file} is the database of an index, not of a store`);
   }
@@ -342,7 +361,9 @@ export function checkFile(dir: string, readOnly: boolean): void {
   }
 }
 
-/** Whether a sound LMDB file has data format 2, which lmdb-js writes; the engine writes format 1. */
+/**
+ * Whether a valid LMDB file has data format 2, which lmdb-js writes; the engine writes format 1.
+ */
 function hasFormatOfStores(file: string): boolean {
   const begin = Buffer.alloc(32);
   const descriptor = openSync(file, 'r');
@@ -351,7 +372,7 @@ function hasFormatOfStores(file: string): boolean {
   } finally {
     closeSync(descriptor);
   }
-  // Behind the page header, which is longer than in format 1.
+  // After the page header, which is longer than in format 1.
   return begin.readUInt32LE(24) === 0xbeefc0de && begin.readUInt32LE(28) === 2;
 }
 
@@ -360,7 +381,7 @@ export class Transaction {
   readonly #record: Write[] | null;
   #seen: Promise<boolean> | null = null;
 
-  /** @param record takes the writes, which do not reach the database then */
+  /** @param record collects the writes, which then do not reach the database */
   constructor(record: Write[] | null = null) {
     this.#record = record;
   }
@@ -379,7 +400,7 @@ export class Transaction {
     this.#watch(table.apply(key, write));
   }
 
-  /** A failure is reported by the commit; the writes share one promise that must not go unhandled. */
+  /** The commit reports a failure. The writes share one promise whose rejection must be handled. */
   #watch(written: Promise<boolean>): void {
     if (written === this.#seen) return;
     this.#seen = written;
@@ -387,13 +408,18 @@ export class Transaction {
   }
 }
 
-/** Numbers of the operating system in errors of the store. */
+/** Error numbers of the operating system in errors of the store. */
 const SYSTEM_ERRORS: Readonly<Record<number, string>> = { 5: 'EIO', 28: 'ENOSPC', 122: 'EDQUOT' };
 
-/** The store tells why a commit failed a moment after that it did; not later than this. */
+/**
+ * lmdb-js reports the cause of a failed commit shortly after the failure. Wait at most this long,
+ * ms.
+ */
 const CAUSE_WAIT_MS = 1000;
 
-/** Why a commit failed: what it was rejected with, or the error of the operating system behind that. */
+/**
+ * Why a commit failed: the rejection itself, or the error of the operating system that caused it.
+ */
 export async function causeOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };
   if (commitError === undefined) return error;

@@ -15,9 +15,9 @@ function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
   return bytes;
 }
 
-/** How the values of a table become bytes. */
+/** Converts the values of a table to bytes and back. */
 interface Codec<V> {
-  /** @param spare bytes of any content that follow the value */
+  /** @param spare number of bytes to reserve after the value, with any content */
   encode(value: V, spare: number): Buffer;
   decode(bytes: Buffer): V;
 }
@@ -44,7 +44,7 @@ const SUM_BYTES = 4;
 let loaded: NativeAddon | undefined;
 const addon = (): NativeAddon => (loaded ??= loadAddon());
 
-/** In records: numbers as four bytes, the most significant first. */
+/** Encodes a key for a record; numbers are four bytes, big-endian. */
 function keyBytes(key: string | number): Buffer {
   if (typeof key === 'string') return Buffer.from(key);
   const bytes = Buffer.alloc(4);
@@ -52,12 +52,15 @@ function keyBytes(key: string | number): Buffer {
   return bytes;
 }
 
-/** Whether the values of a store carry checksums: all but those of an old one that is only read. */
+/**
+ * Whether the values of a store carry checksums. All do, except those of an old store that is only
+ * read.
+ */
 export interface Sealing {
   sealed: boolean;
 }
 
-/** A value whose checksum is not its own, or that is none of its table. */
+/** The error of a value whose checksum does not match, or that does not fit its table. */
 function damagedValue(table: string, key: string | number): ApiError {
   return new ApiError(
     'invalid_store_file',
@@ -66,11 +69,12 @@ function damagedValue(table: string, key: string | number): ApiError {
 }
 
 /**
- * A table of the store. Each value is stored with a checksum of four bytes behind it, of the table, the key and the
- * value (`native/store/sealed_value.h`): reading a damaged one throws `ApiError` with `invalid_store_file`.
+ * A table of the store. Each value is followed by a checksum of four bytes over the table, the key
+ * and the value (`native/store/sealed_value.h`). Reading a damaged value throws `ApiError` with
+ * `invalid_store_file`.
  *
- * In tables of JSON objects long values are stored apart (`base/long-values.ts`), under keys of the table `long`. One that
- * replaces another has long values at the same places.
+ * In tables of JSON objects, long values are stored separately (`base/long-values.ts`), under keys
+ * of the table `long`. A value that replaces another one must have long values at the same paths.
  */
 export class Table<V, K extends string | number> {
   readonly name: string;
@@ -80,7 +84,9 @@ export class Table<V, K extends string | number> {
   readonly #long: Table<Buffer, string> | null;
   readonly #keyEncoding: 'uint32' | undefined;
 
-  /** @param long where long values of JSON objects are stored; null: the values are no such objects */
+  /**
+   * @param long where long values of JSON objects are stored; null: the values are not such objects
+   */
   constructor(
     name: string,
     database: Database<Buffer, K>,
@@ -97,7 +103,7 @@ export class Table<V, K extends string | number> {
     this.#long = long;
   }
 
-  /** A file that is only read does not make the tables that it lacks. */
+  /** Whether the table does not exist: a store that is opened read-only does not create tables. */
   get isMissing(): boolean {
     return (this.#database as Database<Buffer, K> | undefined) === undefined;
   }
@@ -107,7 +113,7 @@ export class Table<V, K extends string | number> {
     return stored === undefined ? undefined : this.#read(key, stored);
   }
 
-  /** Bytes of the value as it is stored; 0: there is none. */
+  /** Size of the stored value, bytes; 0: there is none. */
   sizeOf(key: K): number {
     const stored = this.#database.getBinaryFast(key);
     if (stored === undefined) return 0;
@@ -136,7 +142,7 @@ export class Table<V, K extends string | number> {
     return this.#database.getStats();
   }
 
-  /** A failure is that of the transaction of the store, which is rejected with it. */
+  /** A failure is that of the store's transaction, which rejects with it. */
   put(key: K, value: V): Promise<boolean> {
     const rest = this.#putLong(key, value, (path, bytes) => {
       this.#long!.put(path, bytes).catch(() => {});
@@ -144,7 +150,7 @@ export class Table<V, K extends string | number> {
     return this.#database.put(key, this.#sealed(key, this.#codec.encode(rest, SUM_BYTES)));
   }
 
-  /** Within a transaction of the store. */
+  /** REQUIRES: within a transaction of the store */
   putSync(key: K, value: V): void {
     const rest = this.#putLong(key, value, (path, bytes) => this.#long!.putSync(path, bytes));
     this.#database.putSync(key, this.#sealed(key, this.#codec.encode(rest, SUM_BYTES)));
@@ -160,9 +166,9 @@ export class Table<V, K extends string | number> {
     return this.#database.remove(key);
   }
 
-  // --- Records of a cluster -------------------------------------------------------------------------
+  // --- Records of a cluster ----------------------------------------------------------------------
 
-  /** What `put` writes, for a record. */
+  /** The writes that `put` makes, for a record. */
   putWrites(key: K, value: V): Write[] {
     const writes: Write[] = [];
     const rest = this.#putLong(key, value, (path, bytes) => {
@@ -173,7 +179,7 @@ export class Table<V, K extends string | number> {
     return writes;
   }
 
-  /** What `remove` writes. */
+  /** The writes that `remove` makes, for a record. */
   removeWrites(key: K): Write[] {
     const stored = this.#long === null ? undefined : this.#database.getBinaryFast(key);
     const long = stored === undefined ? [] : this.#longIn(stored);
@@ -183,7 +189,7 @@ export class Table<V, K extends string | number> {
     ];
   }
 
-  /** The key of a write. Throws `DamagedError` where key or value are none of this table. */
+  /** The key of a write. Throws `DamagedError` when key or value do not fit this table. */
   keyOf(write: Write): K {
     if (write.kind === 'clear') throw new DamagedError(`A record empties the table ${this.name}`);
     const isNumber = this.#keyEncoding === 'uint32';
@@ -195,12 +201,12 @@ export class Table<V, K extends string | number> {
     return key;
   }
 
-  /** Within a transaction of the store. */
+  /** REQUIRES: within a transaction of the store */
   apply(key: K, write: Write): Promise<boolean> {
     return write.kind === 'put' ? this.#database.put(key, write.value) : this.#database.remove(key);
   }
 
-  /** Number of values that carry their checksum. */
+  /** Number of values that carry a checksum. */
   countSealed(): number {
     let sealed = 0;
     for (const { key, value } of this.#database.getRange()) {
@@ -209,14 +215,17 @@ export class Table<V, K extends string | number> {
     return sealed;
   }
 
-  /** Gives each value its checksum. Within a transaction of the store. */
+  /** Adds a checksum to each value. REQUIRES: within a transaction of the store */
   sealAll(): void {
     for (const { key, value } of [...this.#database.getRange()]) {
       this.#database.putSync(key, this.#sealed(key, withSpare([value], SUM_BYTES)));
     }
   }
 
-  /** Stores values apart that an older version has stored as parts of others. Within a transaction of the store. */
+  /**
+   * Stores long values separately that an older version stored within others. REQUIRES: within a
+   * transaction of the store
+   */
   unframeAll(): void {
     const framed: { key: K; value: Buffer }[] = [];
     for (const entry of this.#database.getRange()) {
@@ -230,7 +239,7 @@ export class Table<V, K extends string | number> {
     return `${this.name}/${key}/${path}`;
   }
 
-  /** Puts long values. @returns what is left to put */
+  /** Puts long values. @returns what remains to be put */
   #putLong(key: K, value: V, put: (path: string, bytes: Buffer) => void): V {
     if (this.#long === null) return value;
     const { rest, long } = longApart(value as Record<string, unknown>);
@@ -238,7 +247,7 @@ export class Table<V, K extends string | number> {
     return rest as V;
   }
 
-  /** Path and bytes of the long values of a stored one. */
+  /** Path and size of each long value of a stored value. */
   #longIn(stored: Buffer): [path: string, size: number][] {
     if (this.#long === null || !stored.subarray(0, LONG_MARK.length).equals(LONG_MARK)) return [];
     const end = stored.length - (this.#sealing.sealed ? SUM_BYTES : 0);
@@ -250,7 +259,7 @@ export class Table<V, K extends string | number> {
     return addon().sumOfValue(this.name, String(key), bytes);
   }
 
-  /** @param stored the value, and room for its checksum, which is put there */
+  /** @param stored the value and space for its checksum, which is written there */
   #sealed(key: K, stored: Buffer): Buffer {
     const end = stored.length - SUM_BYTES;
     stored.writeUInt32LE(this.#sum(key, stored.subarray(0, end)), end);

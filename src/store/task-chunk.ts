@@ -2,18 +2,23 @@ import { TASK_TYPE_ENTRIES } from '../contract/task-types/registry.ts';
 import type { TaskStatus, TaskType } from '../contract/tasks.ts';
 
 /**
- * The filterable properties of 256 consecutive task uids, as columns in one buffer that is also the
- * stored form. 1 M tasks are 3,907 chunks of 12 KiB: 48 MB in memory, read at start with one copy each.
+ * The filterable properties of 256 consecutive task uids, as columns in one buffer, which is also
+ * the stored form. One million tasks are 3,907 chunks of 12 KiB: 48 MB in memory, read at start
+ * with one copy each.
  *
- * Layout, little-endian: u8 status, u8 type, u8 flags (`FLAG`), u8 unused; u32 index, canceledBy, batchUid,
- * result, payloadBytes; f64 enqueuedAt, startedAt, finishedAt (ms since 1970, NaN = never). Each column
- * holds 256 elements. Type 0 marks a uid without task.
+ * Layout, little-endian. Each column holds 256 elements:
+ *
+ *   u8   status, type, flags (`FLAG`), unused
+ *   u32  index, canceledBy, batchUid, result, payloadBytes
+ *   f64  enqueuedAt, startedAt, finishedAt (ms since 1970, NaN = never)
+ *
+ * Type 0 marks a uid without a task.
  */
 export const TASKS_PER_CHUNK = 256;
 const N = TASKS_PER_CHUNK;
 export const CHUNK_BYTES = N * (4 + 5 * 4 + 3 * 8);
 
-/** Absent, in the u32 columns. */
+/** Absent value in the u32 columns. */
 export const NONE = 0xffff_ffff;
 
 export const TYPE_CODES = Object.fromEntries(
@@ -26,7 +31,7 @@ export const TYPE_OF_CODE: readonly (TaskType | undefined)[] = (() => {
   return types;
 })();
 
-/** Stored numbers. `processing` is never stored. */
+/** Stored codes. `processing` is never stored. */
 export const STATUS_CODES: Readonly<Record<TaskStatus, number>> = {
   enqueued: 0,
   processing: 1,
@@ -43,25 +48,25 @@ export const STATUS_OF_CODE: readonly TaskStatus[] = [
 ];
 export const PROCESSING = STATUS_CODES.processing;
 
-/** What a new task begins with. */
+/** The columns that a new task sets. */
 interface EnqueuedColumns {
   type: TaskType;
   flags: number;
   /** Number of its index, or `NONE`. */
   index: number;
-  /** Sizes that the column cannot hold are stored as the greatest one. */
+  /** Sizes that do not fit are stored as the greatest value. */
   payloadBytes: number;
   enqueuedAt: number;
 }
 
-/** What the end of a task sets. */
+/** The columns that the end of a task sets. */
 interface EndColumns {
   status: TaskStatus;
   result: number | null;
   canceledBy?: number;
 }
 
-/** What all tasks of a finished batch share. */
+/** The columns that all tasks of a finished batch share. */
 interface BatchColumns {
   batchUid: number;
   startedAt: number;
@@ -76,14 +81,16 @@ export class TaskChunk {
   readonly index: Uint32Array;
   readonly canceledBy: Uint32Array;
   readonly batchUid: Uint32Array;
-  /** The counter that the task ended with: documents indexed or deleted, tasks canceled or deleted. */
+  /**
+   * The counter that the task ended with: documents indexed or deleted, tasks canceled or deleted.
+   */
   readonly result: Uint32Array;
   readonly payloadBytes: Uint32Array;
   readonly enqueuedAt: Float64Array;
   readonly startedAt: Float64Array;
   readonly finishedAt: Float64Array;
 
-  /** @param buffer CHUNK_BYTES long; the chunk owns it */
+  /** @param buffer `CHUNK_BYTES` long; the chunk takes ownership */
   constructor(buffer: ArrayBuffer) {
     this.buffer = buffer;
     this.status = new Uint8Array(buffer, 0, N);
@@ -117,7 +124,10 @@ export class TaskChunk {
     return new TaskChunk(this.buffer.slice(0));
   }
 
-  /** The stored form: what is being processed is stored as enqueued. May share memory with the chunk. */
+  /**
+   * The stored form, in which tasks that are being processed are enqueued. May share memory with
+   * the chunk.
+   */
   encode(): Buffer {
     if (!this.status.includes(PROCESSING)) return Buffer.from(this.buffer);
     const stored = this.clone();
@@ -125,7 +135,7 @@ export class TaskChunk {
     return Buffer.from(stored.buffer);
   }
 
-  /** A new task, which waits. */
+  /** Sets a new, waiting task. */
   enqueue(i: number, { type, flags, index, payloadBytes, enqueuedAt }: EnqueuedColumns): void {
     this.status[i] = STATUS_CODES.enqueued;
     this.type[i] = TYPE_CODES[type];
@@ -147,7 +157,7 @@ export class TaskChunk {
     this.startedAt[i] = startedAt;
   }
 
-  /** Back to enqueued. */
+  /** Sets a task back to enqueued. */
   unmark(i: number): void {
     this.status[i] = STATUS_CODES.enqueued;
     this.batchUid[i] = NONE;
@@ -162,7 +172,7 @@ export class TaskChunk {
     this.canceledBy[i] = canceledBy ?? NONE;
   }
 
-  /** Forgets a finished task; which batch it belonged to can still be read. */
+  /** Removes a finished task. Its batch can still be read. */
   remove(i: number): void {
     this.type[i] = 0;
     this.status[i] = STATUS_CODES.succeeded;

@@ -1,6 +1,6 @@
 export type Column = Int32Array | Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** A longer copy, zeros behind. */
+/** Returns a longer copy, padded with zeros. */
 export function grown<T extends Column>(column: T, size: number): T {
   const larger = emptyLike(column, size);
   larger.set(column);

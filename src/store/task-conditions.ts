@@ -3,7 +3,7 @@ import { NONE, STATUS_CODES, type TaskChunk, TYPE_CODES } from './task-chunk.ts'
 import type { TaskDigest } from './task-digest.ts';
 import { type Bounds, SEVERAL, type UidSet } from './task-kinds.ts';
 
-/** What filters are applied to. */
+/** The data that filters are applied to. */
 export interface TaskTable {
   readonly chunks: readonly (TaskChunk | undefined)[];
   readonly digest: TaskDigest;
@@ -18,15 +18,18 @@ export interface TaskTable {
   indexName(number: number): string | null;
 }
 
-/** A condition that is null lets every task pass. */
+/** A condition that is null is met by every task. */
 export interface Conditions {
   uids: readonly number[] | null;
-  /** Bit per code. */
+  /** One bit per status code. */
   status: number | null;
   type: number | null;
   index: IndexMask | null;
   visible: IndexMask | null;
-  /** 1 at the uid of each task that passes, plus 1; at 0, for what was not canceled, 0. Covers all uids. */
+  /**
+   * 1 at uid + 1 of each task that passes; at 0, for tasks that were not canceled, 0. Covers all
+   * uids.
+   */
   canceledBy: Uint8Array | null;
   batchUid: UidSet | null;
   /** Exclusive bounds. */
@@ -35,10 +38,12 @@ export interface Conditions {
   finished: Bounds | null;
 }
 
-/** 1 at the number of each index that passes, minus `SEVERAL`. Nothing passes without an index. */
+/**
+ * 1 at the number of each index that passes, minus `SEVERAL`. A task without an index never passes.
+ */
 export type IndexMask = Uint8Array;
 
-/** A filter in the form in which the columns are compared. */
+/** Converts a filter to the form that is compared with the columns. */
 export function conditionsOf(
   table: TaskTable,
   filter: TaskFilter,
@@ -81,10 +86,10 @@ function visibleMask(table: TaskTable, visible: (uid: string) => boolean): Index
 
 function uidSet(values: readonly number[] | undefined): UidSet | null {
   if (values === undefined) return null;
-  // NONE stands for "no value" in the columns and is no uid that a task could have.
+  // `NONE` means "no value" in the columns. No task has it as its uid.
   const uids = values.filter((value) => value !== NONE);
   if (uids.length === 0) return { min: 0, span: -1, bits: new Uint32Array(1) };
-  // As 32-bit integers, with which the engine of JavaScript computes faster.
+  // As 32-bit integers, with which V8 computes faster.
   const min = uids.reduce((a, b) => Math.min(a, b)) >>> 0;
   const span = (uids.reduce((a, b) => Math.max(a, b)) - min) >>> 0;
   const bits = new Uint32Array((span >>> 5) + 2);

@@ -11,10 +11,10 @@ import { TaskRuns } from './task-runs.ts';
 
 const N = TASKS_PER_CHUNK;
 
-/** A bit per task of a chunk at its place among the runs, 32 in a word, is a plane. */
+/** Words of a plane, which has one bit per task of a chunk, at its position among the runs. */
 export const PLANE_WORDS = N / 32;
 
-/** Planes of a chunk: there is a task, then one per status code, then one per type code. */
+/** Planes of a chunk: one for existing tasks, then one per status code, then one per type code. */
 export const STATUS_PLANES = 1;
 export const TYPE_PLANES = STATUS_PLANES + STATUS_OF_CODE.length;
 const PLANES = TYPE_PLANES + TYPE_OF_CODE.length;
@@ -22,48 +22,50 @@ const PLANES = TYPE_PLANES + TYPE_OF_CODE.length;
 export const CHUNK_PLANE_WORDS = PLANES * PLANE_WORDS;
 
 /**
- * Spans of a chunk: the least and the greatest value. The least is greater when there is none, and -Infinity
- * when some tasks lack a date that others have.
+ * Spans of a chunk: minimum and maximum. The minimum is greater than the maximum when there is no
+ * value, and -Infinity when some tasks lack a date that others have.
  */
 export const SPAN = { enqueued: 0, started: 2, finished: 4, batchUid: 6, canceledBy: 8 } as const;
 export const SPAN_NUMBERS = 10;
 
 /**
- * What filters read: for each chunk what its tasks have in common, and its runs: tasks of the same index, batch and
- * cancelation, of which there are 1 to 90 in practice and at worst 256.
+ * The data that filters read: for each chunk the properties that its tasks share, and its runs. A
+ * run is the tasks of the same index, batch and cancelation; a chunk has 1 to 90 in practice and at
+ * most 256.
  *
- * Everything is in columns over all chunks, because a query that visits 4,000 objects spends its time waiting
- * for memory. Derived from the chunks, never stored. 1 M tasks take 4 MB, each run 26 bytes and each kind 37.
+ * Everything is in columns over all chunks, because a query that visits 4,000 objects spends its
+ * time waiting for memory. Derived from the chunks, never stored. One million tasks take 4 MB, plus
+ * 26 bytes per run and 37 per kind.
  */
 export class TaskDigest {
   readonly #chunks: readonly (TaskChunk | undefined)[];
   readonly #stale = new Set<number>();
 
-  // One element per chunk, or as many as its name says.
+  // One element per chunk, or as many as the name says.
   statuses = new Uint32Array(0);
   types = new Uint32Array(0);
   spans = new Float64Array(0);
   planes = new Int32Array(0);
-  /** By chunk: positions of the tasks that belong to several indexes, if there are any. */
+  /** By chunk: positions of the tasks that belong to several indexes, if any. */
   readonly linked: (Uint8Array | undefined)[] = [];
 
   readonly runs: TaskRuns;
 
-  /** @param wastedMax runs whose space is not worth being taken back */
+  /** @param wastedMax unused runs to tolerate before their space is reclaimed */
   constructor(chunks: readonly (TaskChunk | undefined)[], wastedMax = WASTED_RUNS_MAX) {
     this.#chunks = chunks;
     this.runs = new TaskRuns(wastedMax);
     for (let number = 0; number < chunks.length; number++) this.#stale.add(number);
   }
 
-  /** The chunk of that number is another one, or its columns are. */
+  /** Call this when the chunk with that number was replaced, or its columns have changed. */
   changed(number: number): void {
     this.#stale.add(number);
   }
 
   /**
    * Catches up with the changes.
-   * @param ms stop after about so long
+   * @param ms stop after about this time
    * @returns whether it has caught up
    */
   refresh(ms = Infinity): boolean {
@@ -133,7 +135,7 @@ export class TaskDigest {
   }
 }
 
-/** Runs whose space is not worth being taken back. */
+/** Unused runs to tolerate before their space is reclaimed. */
 const WASTED_RUNS_MAX = 10_000;
 
 function dateSpan(dates: Float64Array, { type }: TaskChunk, spans: Float64Array, at: number): void {

@@ -1,13 +1,15 @@
 import { NONE, type TaskChunk } from './task-chunk.ts';
 import { type Column, grown } from './task-columns.ts';
 
-/** Kinds of a block follow each other. */
+/** Number of consecutive kinds in a block. */
 const BLOCK = 256;
 
-/** Of a block: least and greatest `startedAt`, then `finishedAt`. */
+/** Of a block: minimum and maximum `startedAt`, then `finishedAt`. */
 const SPAN_NUMBERS = 4;
 
-/** Stand for the index of a task that belongs to none, and to several. No index has such a number. */
+/**
+ * Stand for the index of a task that belongs to none, and to several. No index has such a number.
+ */
 export const NO_INDEX = -1;
 export const SEVERAL = -2;
 
@@ -17,18 +19,18 @@ export interface Bounds {
   before: number;
 }
 
-/** What a kind must meet; null: anything. */
+/** Conditions on a kind; null: none. */
 export interface KindConditions {
-  /** By number of the index minus `SEVERAL`; of the latter it decides nothing. */
+  /** By number of the index minus `SEVERAL`. Not conclusive for tasks of several indexes. */
   index: Uint8Array | null;
-  /** By task uid plus 1; at 0, for what was not canceled, 0. */
+  /** By task uid plus 1; at 0, for tasks that were not canceled, 0. */
   canceledBy: Uint8Array | null;
   batchUid: UidSet | null;
   started: Bounds | null;
   finished: Bounds | null;
 }
 
-/** Uids from `min` to `min + span`, as bits. Empty: `span` is -1. */
+/** Uids from `min` to `min + span` as bits. `span` is -1 for an empty set. */
 export interface UidSet {
   min: number;
   span: number;
@@ -36,31 +38,36 @@ export interface UidSet {
 }
 
 /**
- * The kinds of tasks in all chunks: those of one index, batch and cancelation are of one kind, and have the same
- * dates, since all tasks of a batch have. A batch is mostly of one kind, one that canceled tasks of several.
+ * The kinds of tasks in all chunks. Tasks of the same index, batch and cancelation are of one kind,
+ * and have the same dates, because all tasks of a batch do. Most batches have one kind; one that
+ * canceled tasks has several.
  *
- * So conditions on these five are checked once per kind. A kind keeps its number until `keep`. Signed, because the
- * compiler takes sums of unsigned numbers for floating-point ones.
+ * So conditions on these five properties are checked once per kind. A kind keeps its number until
+ * `keep`. The columns are signed, because the compiler treats sums of unsigned numbers as
+ * floating-point.
  */
 export class TaskKinds {
   used = 0;
-  // By number. 28 bytes each.
+  // By number of the kind, 28 bytes each.
   index = new Int32Array(0);
   batchUid = new Uint32Array(0);
-  /** -1: by none. */
+  /** -1: not canceled. */
   canceledBy = new Int32Array(0);
   /** NaN: not yet. */
   startedAt = new Float64Array(0);
   finishedAt = new Float64Array(0);
 
-  /** Hash table of numbers plus 1; 0: free. A power of two long, half of it free at least. */
+  /**
+   * Hash table of numbers plus 1; 0: free. Its length is a power of two, and at least half of it is
+   * free.
+   */
   #slots = new Int32Array(1);
   #spans = new Float64Array(0);
   #passing = new Uint8Array(0);
-  /** Blocks with changes since their spans were computed. */
+  /** Blocks that have changed since their spans were computed. */
   readonly #stale = new Set<number>();
 
-  /** The kind of a task. It takes over the dates of the task. */
+  /** The kind of a task. It takes its dates from the task. */
   of(chunk: TaskChunk, i: number, index: number): number {
     const batchUid = chunk.batchUid[i]!;
     const canceledBy = chunk.canceledBy[i]! | 0;
@@ -90,7 +97,7 @@ export class TaskKinds {
     );
   }
 
-  /** Where a kind is in the table, or the free place where it would be. */
+  /** The slot of a kind in the table, or the free slot where it belongs. */
   #slot(index: number, batchUid: number, canceledBy: number): number {
     const mask = this.#slots.length - 1;
     const mixed = Math.imul(Math.imul(batchUid, 31) + index, 31) + canceledBy;
@@ -126,7 +133,7 @@ export class TaskKinds {
     this.#passing = new Uint8Array(this.index.length);
   }
 
-  /** Gives up all kinds but these, and numbers them anew in place. */
+  /** Drops all kinds except these, and replaces the given numbers by new ones. */
   keep(kinds: Int32Array): void {
     const used = new Uint8Array(this.used);
     for (const kind of kinds) used[kind] = 1;
@@ -148,7 +155,7 @@ export class TaskKinds {
     for (let n = 0; n < kinds.length; n++) kinds[n] = moved[kinds[n]!]!;
   }
 
-  /** To be called after changes and before `passing`. */
+  /** Call this after changes and before `passing`. */
   refresh(): void {
     for (const block of this.#stale) {
       this.#span(this.startedAt, block, block * SPAN_NUMBERS);
@@ -157,7 +164,7 @@ export class TaskKinds {
     this.#stale.clear();
   }
 
-  /** The least is -Infinity, which is within no bounds, when some lack the date. */
+  /** The minimum is -Infinity, which is within no bounds, when some kinds lack the date. */
   #span(dates: Float64Array, block: number, at: number): void {
     let min = Infinity;
     let max = -Infinity;
@@ -172,7 +179,10 @@ export class TaskKinds {
     this.#spans[at + 1] = max;
   }
 
-  /** 1 for each kind that meets all conditions. Valid until the next call: fresh memory would be slow. */
+  /**
+   * 1 for each kind that meets all conditions. Valid until the next call, because allocating would
+   * be slow.
+   */
   passing({ index, canceledBy, batchUid, started, finished }: KindConditions): Uint8Array {
     const { used } = this;
     const passing = this.#passing;
@@ -203,7 +213,7 @@ export class TaskKinds {
   }
 }
 
-// No branch depends on the values: what passes is seldom predictable.
+// Avoids branches on the values, because the results are seldom predictable.
 
 function keepIndexes(passing: Uint8Array, end: number, index: Int32Array, mask: Uint8Array): void {
   for (let kind = 0; kind < end; kind++) passing[kind]! &= mask[index[kind]! - SEVERAL]!;
@@ -245,7 +255,7 @@ function keepDates(
   }
 }
 
-/** The number of the index of a task, as kinds have it. */
+/** The number of a task's index as kinds store it. */
 export function indexOfKind(index: number, linked: boolean): number {
   if (linked) return SEVERAL;
   return index === NONE ? NO_INDEX : index;

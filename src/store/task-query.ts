@@ -45,7 +45,7 @@ export function matchTasks(
 }
 
 /**
- * A batch matches when, for each condition, one of its tasks meets it (not necessarily the same one).
+ * A batch matches when each condition is met by any of its tasks, not necessarily the same one.
  * `filter.uids` are task uids; the page counts batch uids.
  */
 export function matchBatches(
@@ -87,7 +87,7 @@ export function matchBatches(
   return { uids, total };
 }
 
-/** Whether a caller may see one task. */
+/** Whether a caller may see the task. */
 export function isVisible(table: TaskTable, uid: number, visible: IndexVisibility): boolean {
   const chunk = table.chunks[Math.floor(uid / TASKS_PER_CHUNK)];
   const i = uid % TASKS_PER_CHUNK;
@@ -100,7 +100,7 @@ export function isVisible(table: TaskTable, uid: number, visible: IndexVisibilit
   });
 }
 
-/** Whether a caller may see one batch. */
+/** Whether a caller may see the batch. */
 export function isBatchVisible(table: TaskTable, uid: number, visible: IndexVisibility): boolean {
   if (uid >= table.nextBatchUid || table.batchTasks[uid] === 0) return false;
   if (visible === null) return true;

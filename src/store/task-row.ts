@@ -1,16 +1,16 @@
 import type { ErrorBody } from '../contract/errors.ts';
 import type { BatchStats, ExactDates, TaskDetails } from '../contract/tasks.ts';
 
-/** What a finished task has besides its columns; absent for most. */
+/** Properties of a finished task besides its columns; absent for most. */
 export interface TaskOutcome {
   error?: ErrorBody;
-  /** Replace or add keys of the details. */
+  /** Keys that replace or extend the details. */
   details?: TaskDetails;
 }
 
-/** A finished batch. Its tasks are those whose column `batchUid` names it. */
+/** A finished batch. Its tasks are those with its uid in the column `batchUid`. */
 export interface BatchRow {
-  /** Milliseconds, with microseconds as fraction. */
+  /** Milliseconds with microseconds as the fraction. */
   startedAt: number;
   finishedAt: number;
   exactDates?: ExactDates;

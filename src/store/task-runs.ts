@@ -6,12 +6,15 @@ import { indexOfKind, SEVERAL, TaskKinds } from './task-kinds.ts';
 
 const N = TASKS_PER_CHUNK;
 
-/** A hash table for the runs of one chunk: their number plus 1, or 0. Half of it stays empty at least. */
+/**
+ * Size of the hash table for the runs of one chunk, which has run number + 1, or 0. At least half
+ * of it stays empty.
+ */
 const SLOT_BITS = 9;
 const slots = new Uint16Array(1 << SLOT_BITS);
 
-// Of the chunk that is being done. By run, in the order of their first tasks: its kind, its index, how many tasks, and
-// what `KindRunList` has of them.
+// State of the current chunk. By run, in the order of their first tasks: its kind, its index, its
+// number of tasks, and the properties for `KindRunList`.
 const kindOf = new Int32Array(N);
 const groupOf = new Uint8Array(N);
 const sizes = new Uint16Array(N);
@@ -19,17 +22,20 @@ const statusesOf = new Uint8Array(N);
 const typesOf = new Int32Array(N);
 const earliestOf = new Float64Array(N);
 const latestOf = new Float64Array(N);
-/** Then the place of the next task of the run. */
+/** Later the position of the next task of the run. */
 const places = new Uint16Array(N);
-/** By index: how many runs, then the place of the next one among all. */
+/** By index: number of runs, later the position of its next run among all. */
 const groups = new Uint16Array(N);
 const ordered = new Uint8Array(N);
 /** By task. */
 const runOf = new Uint8Array(N);
 
-/** By kind: a bit for each status code and each type code of its tasks, the least and the greatest `enqueuedAt`. */
+/**
+ * By kind: a bit for each status code and each type code of its tasks, and the minimum and maximum
+ * `enqueuedAt`.
+ */
 export interface KindTasks {
-  /** 0: there is no task of the kind any more. */
+  /** 0: no task of the kind is left. */
   statuses: Uint8Array;
   types: Int32Array;
   earliest: Float64Array;
@@ -37,20 +43,25 @@ export interface KindTasks {
 }
 
 /**
- * The tasks of each chunk in another order: those of an index follow each other, and among these those of a kind.
- * So both an index and a kind are a range of bits.
+ * The tasks of each chunk in another order: the tasks of an index are consecutive, and among these
+ * the tasks of a kind. So both an index and a kind are a range of bits.
  */
 export class TaskRuns {
   readonly kinds = new TaskKinds();
   #ofKinds: KindTasks | null = null;
-  /** Place of each task among those of its chunk. Where there is no task: a place behind them. */
+  /**
+   * Position of each task among those of its chunk. A uid without a task has a position after them.
+   */
   rank = new Uint8Array(0);
-  /** Runs of tasks of a kind; the value is its number. */
+  /** Runs of tasks of a kind; the value is the number of the kind. */
   readonly ofKind: KindRunList;
-  /** Runs of tasks of an index; the value is its number as kinds have it, minus `SEVERAL`. */
+  /**
+   * Runs of tasks of an index; the value is the number of the index as kinds store it, minus
+   * `SEVERAL`.
+   */
   readonly ofIndex: RunList;
 
-  /** @param wastedMax runs whose space is not worth being taken back */
+  /** @param wastedMax unused runs to tolerate before their space is reclaimed */
   constructor(wastedMax: number) {
     this.ofKind = new KindRunList(wastedMax);
     this.ofIndex = new RunList(wastedMax);
@@ -62,7 +73,10 @@ export class TaskRuns {
     this.ofIndex.reserveChunks(size);
   }
 
-  /** What the tasks of each kind have. Computed anew after a change, in about 10 ms for 300,000 runs. */
+  /**
+   * The properties of the tasks of each kind. Recomputed after a change, in about 10 ms for 300,000
+   * runs.
+   */
   ofKinds(): KindTasks {
     return (this.#ofKinds ??= this.#collect());
   }
@@ -144,7 +158,7 @@ export class TaskRuns {
     return runs;
   }
 
-  /** Gives places to the runs, those of an index side by side. */
+  /** Assigns positions to the runs, such that those of an index are consecutive. */
   #orderRuns(number: number, runs: number): void {
     const { index } = this.kinds;
     let count = 0;
@@ -154,7 +168,7 @@ export class TaskRuns {
       const own = index[kindOf[run]!]!;
       let slot = Math.imul(own, 0x9e37_79b1) >>> (32 - SLOT_BITS);
       let first = 0;
-      // In the table is the first run of each index.
+      // The table holds the first run of each index.
       while ((first = slots[slot]! - 1) >= 0 && index[kindOf[first]!] !== own) {
         slot = (slot + 1) % slots.length;
       }

@@ -12,7 +12,10 @@ import {
 import type { RunList } from './run-list.ts';
 import { type Bounds, SEVERAL, type UidSet } from './task-kinds.ts';
 
-/** What is known of a chunk: `LEFT`, unless none of its tasks meets the conditions, and those that not all meet. */
+/**
+ * State of a chunk: `LEFT`, unless none of its tasks meets the conditions, and the conditions that
+ * not all tasks meet.
+ */
 const LEFT = 1;
 const STATUS = 2;
 const TYPE = 4;
@@ -23,29 +26,33 @@ const FINISHED = 64;
 const INDEX = 128;
 const BATCH = 256;
 const CANCELED_BY = 512;
-/** Checked for each kind of tasks, and `INDEX` along with them; alone it is checked for each run of an index. */
+/**
+ * Conditions checked for each kind of tasks, together with `INDEX`. `INDEX` alone is checked for
+ * each run of an index.
+ */
 const BY_KIND = STARTED | FINISHED | BATCH | CANCELED_BY;
 
-// Of the chunk that is being looked at. Constants of the module, because the compiler then knows their lengths.
+// State of the current chunk. Module constants, because the compiler then knows their lengths.
 
-/** A bit per task that is left, at its place among the runs. */
+/** A bit per remaining task, at its position among the runs. */
 const bits = new Int32Array(PLANE_WORDS);
-/** A bit at the first task of each run that passes when the one before does not, or the other way round. */
+/** A bit at the first task of each run where passing begins or ends. */
 const turns = new Int32Array(PLANE_WORDS);
 
 /**
- * The tasks that meet all conditions. Most chunks are decided whole, by what their tasks have in common. In the
- * others statuses and types are a few operations on words of bits. The index, the batch, the cancelation and the
- * dates that come with the batch are checked once per kind of tasks in the whole queue; a run of a kind that passes is
- * a range of bits. Nothing is done per task but for those of several indexes and the few chunks where a range of
- * `enqueuedAt` begins or ends.
+ * The tasks that meet all conditions. Most chunks are decided as a whole, by the properties that
+ * their tasks share. In the others, statuses and types take a few operations on words of bits. The
+ * index, the batch, the cancelation and the dates of the batch are checked once per kind of tasks
+ * in the whole queue, and a run of a passing kind is a range of bits. Single tasks are checked only
+ * if they belong to several indexes, or in the few chunks where a range of `enqueuedAt` begins or
+ * ends.
  */
 export class Selection {
-  /** Per chunk. */
+  /** State per chunk. */
   readonly #known: Uint16Array;
-  /** Bit per task, at its place among the runs of its chunk. */
+  /** Bit per task, at its position among the runs of its chunk. */
   readonly #uids: Int32Array | null;
-  /** What tasks of one index must meet. */
+  /** Condition on tasks of one index. */
   readonly #index: IndexMask | null;
   /** 1 for each kind that passes. */
   readonly #kinds: Uint8Array | null;
@@ -103,7 +110,7 @@ export class Selection {
     return wanted;
   }
 
-  /** Number of tasks left in a chunk. */
+  /** Number of remaining tasks in a chunk. */
   count(number: number): number {
     const known = this.#known[number]!;
     if (known === 0) return 0;
@@ -111,7 +118,7 @@ export class Selection {
     return countBits();
   }
 
-  /** Positions of the tasks left in a chunk, ascending. */
+  /** Positions of the remaining tasks in a chunk, ascending. */
   positions(number: number): number[] {
     const known = this.#known[number]!;
     const positions: number[] = [];
@@ -126,12 +133,12 @@ export class Selection {
     return positions;
   }
 
-  /** The tasks of a chunk whose kinds do not tell whether they meet the condition on the index. */
+  /** The tasks of a chunk for which the kind does not decide the condition on the index. */
   #linkedIn(number: number, known: number): Uint8Array | undefined {
     return (known & INDEX) === 0 ? undefined : this.#digest.linked[number];
   }
 
-  /** Makes `bits` the tasks left in a chunk. */
+  /** Sets `bits` to the remaining tasks in a chunk. */
   #select(number: number, known: number): void {
     const { planes, statuses, types } = this.#digest;
     const { status, type } = this.#conditions;
@@ -163,7 +170,7 @@ export class Selection {
     }
   }
 
-  /** Takes those tasks of several indexes away that do not pass. */
+  /** Removes those tasks of several indexes that do not pass. */
   #keepLinked(number: number, linked: Uint8Array): void {
     const { type } = this.#table.chunks[number]!;
     const { rank } = this.#digest.runs;
@@ -186,21 +193,21 @@ export function meetsIndexes(
   { index, visible }: Pick<Conditions, 'index' | 'visible'>,
 ): boolean {
   if (index !== null) {
-    // A swap is found by the filter only when all its indexes are named; a renaming by either.
+    // The filter finds a swap only if it names all its indexes; for a renaming any one is enough.
     const asked = countIn(index, numbers);
     if (asked === 0 || (type === SWAP && asked < numbers.length)) return false;
   }
   return visible === null || countIn(visible, numbers) === numbers.length;
 }
 
-/** What tasks of one index must meet. Those of several are looked at one by one. */
+/** Condition on tasks of one index. Tasks of several are checked one by one. */
 function ownIndex(index: IndexMask | null, visible: IndexMask | null): IndexMask | null {
   if (index === null && visible === null) return null;
   const mask = (index ?? visible)!.slice();
   if (index !== null && visible !== null) {
     for (let n = 0; n < mask.length; n++) mask[n]! &= visible[n]!;
   }
-  // At the number of `SEVERAL`.
+  // Index 0 is the number of `SEVERAL`.
   mask[0] = 1;
   return mask;
 }
@@ -211,7 +218,8 @@ function countIn(mask: IndexMask, numbers: readonly number[]): number {
   return count;
 }
 
-// Each decides chunks: takes those away in which no task passes, and notes the condition where not all do.
+// Each function below decides chunks: it drops those in which no task passes, and notes the
+// condition where not all tasks pass.
 
 function decideCodes(known: Uint16Array, present: Uint32Array, wanted: number, what: number): void {
   for (let n = 0; n < known.length; n++) {
@@ -230,7 +238,7 @@ function decideTimes(
   for (let n = 0; n < known.length; n++) {
     const min = spans[n * SPAN_NUMBERS + span]!;
     const max = spans[n * SPAN_NUMBERS + span + 1]!;
-    // Without some of the dates the least is -Infinity, which is within no bounds.
+    // If some dates are absent, the minimum is -Infinity, which is within no bounds.
     if (!(max > after && min < before)) known[n] = 0;
     else if (known[n] !== 0 && !(min > after && max < before)) known[n]! |= what;
   }
@@ -251,7 +259,7 @@ function decideSet(
   }
 }
 
-/** Only where some tasks were canceled. */
+/** Decides only chunks in which some tasks were canceled. */
 function decideCanceled(known: Uint16Array, spans: Float64Array, what: number): void {
   for (let n = 0; n < known.length; n++) {
     if (spans[n * SPAN_NUMBERS + SPAN.canceledBy]! === Infinity) known[n] = 0;
@@ -271,7 +279,8 @@ function bitCount(word: number): number {
 }
 
 /**
- * From planes to tasks. Either the planes that pass are joined or the others taken away, whatever are fewer.
+ * Restricts `bits` to the tasks whose code passes. Either unites the passing planes or removes the
+ * others, whichever are fewer.
  * @param first word at which the plane of code 0 begins
  * @param present bit per code that occurs in the chunk
  * @param wanted bit per code that passes
@@ -296,8 +305,8 @@ function keepCodes(planes: Int32Array, first: number, present: number, wanted: n
 }
 
 /**
- * Takes the bits of those runs away whose value does not pass: marks where passing begins and ends, then fills between.
- * No branch depends on what passes, which is seldom predictable.
+ * Clears the bits of runs whose value does not pass: marks where passing begins and ends, then
+ * fills in between. Avoids branches on the result, because they are seldom predictable.
  */
 function keepRuns({ at, count, start, value }: RunList, number: number, passing: Uint8Array): void {
   const begin = at[number]!;
@@ -332,7 +341,7 @@ function keepBits(from: Int32Array, first: number): void {
   for (let w = 0; w < PLANE_WORDS; w++) bits[w]! &= from[first + w]!;
 }
 
-/** Number of bits that are left. */
+/** Number of remaining bits. */
 function countBits(): number {
   let count = 0;
   for (let w = 0; w < PLANE_WORDS; w++) count += bitCount(bits[w]!);

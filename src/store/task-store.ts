@@ -13,10 +13,13 @@ import { TASKS_PER_CHUNK } from './task-chunk.ts';
 import { TaskSweeper } from './task-sweeper.ts';
 import { Stage, type TransactionContext, type TransactionPart } from './task-transaction.ts';
 
-/** Most tasks registered by one transaction: bounds the pause that preparing it makes (about 5 ms). */
+/**
+ * Maximum number of tasks registered by one transaction. Limits the pause while it is prepared to
+ * about 5 ms.
+ */
 const GROUP_TASKS_MAX = 2048;
 
-/** How long the event loop is held at a time by what can wait. */
+/** Time slice of background work on the event loop. */
 const DIGEST_SLICE_MS = 2;
 
 export interface ListedTasks {
@@ -28,12 +31,12 @@ export interface ListedTasks {
 type Work = Append | Finish | { kind: 'change'; run: () => Promise<void> | void };
 
 /**
- * The tasks and batches: durable, and held as columns in memory for filters.
+ * The tasks and batches: durable, and kept as columns in memory for filters.
  *
- * Work is done in the order of the calls, one transaction at a time; registrations and the end of a batch
- * that wait at the same moment share one, because each costs a sync of the disk. Memory changes only
- * after the transaction is on disk, so readers never see what a crash could take back. That a batch is
- * running is the exception: it is known in memory only.
+ * Work is done in the order of the calls, one transaction at a time. Registrations and the end of a
+ * batch that wait at the same time share a transaction, because each costs a sync of the disk.
+ * Memory changes only after the transaction is on disk, so readers never see data that a crash
+ * could undo. The exception is that a batch is running, which is only in memory.
  */
 export class TaskStore {
   readonly #store: Store;
@@ -41,9 +44,12 @@ export class TaskStore {
   readonly #payloads: PayloadFolder;
   readonly #sweeper: TaskSweeper;
   readonly #context: TransactionContext;
-  /** Told of each task in the moment it can be seen. */
+  /** Called with each task when it becomes visible. */
   onAppend: ((record: TaskRecord) => void) | null = null;
-  /** Asked for each batch that ends: what is written in the same transaction, and done once that is on disk. */
+  /**
+   * Called for each batch that ends. Returns what to write in the same transaction, and what to do
+   * once that is on disk.
+   */
   onFinish: TransactionContext['finished'] | null = null;
 
   readonly #work: Work[] = [];
@@ -77,29 +83,29 @@ export class TaskStore {
     });
   }
 
-  /** Runs what applies a record of another node while no transaction on tasks is prepared. */
+  /** Applies a record of another node while no transaction on tasks is being prepared. */
   exclusively<T>(run: () => Promise<T>): Promise<T> {
     return this.#change(run);
   }
 
-  /** No batch runs here any more, whatever has become of them. */
+  /** Forgets which batches are running, whatever has become of them. */
   stopAll(): Promise<void> {
     return this.#change(() => this.#table.stopAll(this.#store));
   }
 
-  /** What other nodes have left to be erased is this node's to erase. */
+  /** Takes over what other nodes have left to erase. */
   lead(): void {
     this.#sweeper.reload();
   }
 
-  /** So that the first filter need not wait for the digest of everything. */
+  /** Spares the first filter the wait for the digest of all tasks. */
   #prepareDigest(): void {
     if (!this.#closed && !this.#table.digest.refresh(DIGEST_SLICE_MS)) {
       setImmediate(() => this.#prepareDigest());
     }
   }
 
-  // --- Reading --------------------------------------------------------------------------------------
+  // --- Reading -----------------------------------------------------------------------------------
 
   /** All tasks, for filters and counts. */
   get table(): TaskTable {
@@ -158,7 +164,7 @@ export class TaskStore {
     return this.#table.indexesOf(uid);
   }
 
-  /** Uids of the tasks that wait, ascending. */
+  /** Uids of the waiting tasks, ascending. */
   enqueued(): number[] {
     return this.#table.enqueued();
   }
@@ -167,7 +173,7 @@ export class TaskStore {
     return paged(matchTasks(this.#table, filter, visible, page), page.limit);
   }
 
-  /** All uids that match, ascending. */
+  /** All matching uids, ascending. */
   matching(filter: TaskFilter, visible: IndexVisibility): number[] {
     const everything = { limit: Infinity, from: null, reverse: true };
     return matchTasks(this.#table, filter, visible, everything).uids;
@@ -181,16 +187,16 @@ export class TaskStore {
     return paged(matchBatches(this.#table, filter, visible, page), page.limit);
   }
 
-  // --- Writing --------------------------------------------------------------------------------------
+  // --- Writing -----------------------------------------------------------------------------------
 
-  /** A moment later than every one given out before, milliseconds with microseconds as fraction. */
+  /** A time later than all assigned before, milliseconds with microseconds as the fraction. */
   now(): number {
     return this.#moments.next();
   }
 
   /**
-   * Registers a task; durable once resolved. The payload belongs to the store from the call on.
-   * `late` work sees every task registered before it.
+   * Registers a task; durable once resolved. The payload belongs to the store as soon as you call
+   * this. `late` work sees every task registered before it.
    */
   append(task: NewTask): Promise<TaskRecord> {
     return new Promise((resolve, reject) => {
@@ -198,7 +204,10 @@ export class TaskStore {
     });
   }
 
-  /** Adds to a task what became of it on other servers; durable once resolved. A task that is gone stays so. */
+  /**
+   * Adds the outcome of a task on other servers; durable once resolved. Has no effect on a deleted
+   * task.
+   */
   setNetwork(uid: number, network: TaskNetwork): Promise<void> {
     return this.#change(async () => {
       const row = this.row(uid);
@@ -207,7 +216,7 @@ export class TaskStore {
     });
   }
 
-  /** Shows the tasks as processing from now on. Nothing is stored. */
+  /** Shows the tasks as processing from now on. Stores nothing. */
   async begin(uids: readonly number[]): Promise<{ batchUid: number; startedAt: number }> {
     return this.#change(() => {
       const batchUid = this.#table.nextBatchUid;
@@ -217,14 +226,17 @@ export class TaskStore {
     });
   }
 
-  /** Takes `begin` back: the tasks wait again, and the batch uid is free unless a later one is in use. */
+  /**
+   * Undoes `begin`: the tasks wait again, and the batch uid is free unless a later one is in use.
+   */
   async rollBack(batchUid: number, uids: readonly number[]): Promise<void> {
     return this.#change(() => this.#table.unmark(uids, batchUid));
   }
 
   /**
    * Erases waiting tasks as if they had never been registered.
-   * REQUIRES: they have no payloads and belong to no batch, and the store is closed next: readers still see them
+   * REQUIRES: they have no payloads and belong to no batch, and the store is closed next, because
+   * readers still see them
    */
   forget(uids: readonly number[]): Promise<void> {
     return this.#change(async () => {
@@ -247,7 +259,7 @@ export class TaskStore {
     });
   }
 
-  /** Waits until what was asked for is done. */
+  /** Waits until all requested work is done. */
   async close(): Promise<void> {
     await this.#change(() => {});
     this.#closed = true;
@@ -258,7 +270,7 @@ export class TaskStore {
     this.#work.push(work);
     if (this.#draining || this.#scheduled) return;
     this.#scheduled = true;
-    // Requests read in the same turn of the event loop join.
+    // Lets requests that are read in the same iteration of the event loop join.
     setImmediate(() => {
       this.#scheduled = false;
       void this.#drain();
@@ -294,7 +306,7 @@ export class TaskStore {
     this.#draining = false;
   }
 
-  /** How many of the first works can share a transaction. */
+  /** Number of pieces of work at the front of the queue that can share a transaction. */
   #groupLength(): number {
     let length = 0;
     let ends = 0;
@@ -302,7 +314,7 @@ export class TaskStore {
       if (work.kind === 'change' || length === GROUP_TASKS_MAX) break;
       if (work.kind === 'append' && work.task.late && length > 0) break;
       if (work.kind === 'finish') {
-        // Before it and after it the same uid means different indexes.
+        // The same uid means different indexes before and after it.
         if (work.end.history !== undefined) return length === 0 ? 1 : length;
         if (++ends > 1) break;
       }
@@ -347,7 +359,7 @@ export class TaskStore {
   }
 }
 
-/** A page was matched with one more than the limit. */
+/** `uids` may have one more than the limit of the page. */
 function paged({ uids, total }: Matches, limit: number): ListedTasks {
   return { uids: uids.slice(0, limit), total, next: uids[limit] ?? null };
 }

@@ -1,19 +1,25 @@
 import type { Store, Transaction } from './store.ts';
 import { runsOf, takeFromRuns } from '../base/uid-runs.ts';
 
-/** Rows of removed tasks and used payloads erased per transaction. */
+/** Maximum number of rows of removed tasks and used payloads erased per transaction. */
 const SWEEP_ROWS = 1000;
 
-/** Garbage waits this long for a transaction that it can join: each of its own costs a sync of the disk. */
+/**
+ * How long garbage waits for a transaction to join, ms, because a separate one costs a sync of the
+ * disk.
+ */
 const SWEEP_DELAY_MS = 500;
 
-/** Removed tasks and emptied batches whose rows are not erased yet. Runs: first, count, ... */
+/** Removed tasks and emptied batches whose rows are not erased yet, as runs: first, count, ... */
 export interface Garbage {
   tasks: number[];
   batches: number[];
 }
 
-/** Erases in the background what no task refers to any more. Repeated at the next start if cut short. */
+/**
+ * Erases rows and payloads that no task refers to any more, in the background. If interrupted, it
+ * continues at the next start.
+ */
 export class TaskSweeper {
   readonly #store: Store;
   readonly #exclusively: (change: () => Promise<void>) => Promise<void>;
@@ -26,9 +32,9 @@ export class TaskSweeper {
   #closed = false;
 
   /**
-   * Begins with what earlier processes have left.
+   * Begins with the garbage of earlier processes.
    * @param waits whether a task is enqueued, so that its payload is still needed
-   * @param exclusively runs a change while no other transaction on tasks is prepared
+   * @param exclusively runs a change while no other transaction on tasks is being prepared
    */
   constructor(
     store: Store,
@@ -42,7 +48,7 @@ export class TaskSweeper {
     this.reload();
   }
 
-  /** Reads what is left anew. */
+  /** Reads the stored garbage again. */
   reload(): void {
     const stored = this.#store.meta.get('garbage') as Garbage | undefined;
     this.#garbage = stored ?? { tasks: [], batches: [] };
@@ -50,7 +56,10 @@ export class TaskSweeper {
     this.#sweepLater();
   }
 
-  /** What there will be once these are removed too, uids ascending. To be stored with their removal. */
+  /**
+   * The garbage including these tasks and batches, uids ascending. Store it in the transaction that
+   * removes them.
+   */
   garbageWith(tasks: readonly number[], batches: readonly number[]): Garbage {
     return {
       tasks: [...this.#garbage.tasks, ...runsOf(tasks)],
@@ -59,8 +68,8 @@ export class TaskSweeper {
   }
 
   /**
-   * What a transaction that is on disk has left behind.
-   * @param garbage as it was stored; null: as before
+   * Adds the garbage of a transaction that is on disk.
+   * @param garbage as it was stored; null: unchanged
    * @param payloads tasks whose payloads in the store are not needed any more
    */
   add(garbage: Garbage | null, payloads: readonly number[]): void {
@@ -69,13 +78,16 @@ export class TaskSweeper {
     this.#sweepLater();
   }
 
-  /** Erases used payloads along with other changes. What is lost with a failed commit waits for a start. */
+  /**
+   * Erases used payloads in a transaction with other changes. If its commit fails, they wait for
+   * the next start.
+   */
   erasePayloads(tx: Transaction): void {
     for (const uid of this.#usedPayloads.splice(0, SWEEP_ROWS))
       tx.remove(this.#store.payloads, uid);
   }
 
-  /** Waits for the transaction that is under way, and begins no other. */
+  /** Waits for the transaction under way, and begins no other. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -87,7 +99,7 @@ export class TaskSweeper {
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#sweeping = this.#sweepAll()
-        // What is left waits for the next start; the disk may be full.
+        // The garbage waits for the next start; the disk may be full.
         .catch(() => {})
         .finally(() => (this.#sweeping = null));
     }, SWEEP_DELAY_MS).unref();

@@ -4,32 +4,32 @@ import type { PayloadFile, Store, Transaction } from './store.ts';
 import { TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
 import type { TaskSweeper } from './task-sweeper.ts';
 
-/** What a transaction on tasks is made with. */
+/** What a transaction on tasks needs. */
 export interface TransactionContext {
   readonly store: Store;
   readonly table: MemoryTable;
   readonly payloads: PayloadFolder;
   readonly sweeper: TaskSweeper;
-  /** A moment later than every one given out before. */
+  /** A time later than all assigned before. */
   now(): number;
-  /** What else the end of a batch writes; see `TaskStore.onFinish`. */
+  /** Returns what else the end of a batch writes; see `TaskStore.onFinish`. */
   finished(batchUid: number): Omit<TransactionPart, 'fail'> | null;
-  /** Told of each new task in the moment it can be seen. */
+  /** Called with each new task when it becomes visible. */
   appended(record: TaskRecord): void;
 }
 
-/** A part of a transaction, prepared. Exactly one of `publish` and `fail` is called. */
+/** A prepared part of a transaction. Exactly one of `publish` and `fail` is called. */
 export interface TransactionPart {
   /** Files that the tasks of the transaction need. */
   readonly files?: readonly PayloadFile[];
   write(tx: Transaction): void;
-  /** It is on disk. */
+  /** Called when the transaction is on disk. */
   publish(): void;
-  /** Nothing is stored. */
+  /** Called when nothing was stored. */
   fail(error: unknown): void;
 }
 
-/** Copies of the chunks that a transaction changes. Nobody else sees them before `publish`. */
+/** Copies of the chunks that a transaction changes. They become visible only by `publish`. */
 export class Stage {
   readonly #table: MemoryTable;
   readonly #edited = new Map<number, TaskChunk>();
@@ -38,7 +38,7 @@ export class Stage {
     this.#table = table;
   }
 
-  /** The chunk of a task, to be changed. */
+  /** Returns the chunk of a task for changes. */
   edit(uid: number): TaskChunk {
     const number = Math.floor(uid / TASKS_PER_CHUNK);
     let chunk = this.#edited.get(number);

@@ -14,11 +14,11 @@ import {
 } from './task-chunk.ts';
 import { runsOf } from '../base/uid-runs.ts';
 
-/** Something that is not as the server leaves it. */
+/** A deviation from what the server writes. */
 export interface Fault {
-  /** Below the data folder. */
+  /** Path within the data folder. */
   file: string;
-  /** What of the file: a table, a section. */
+  /** The part of the file: a table, a section. */
   structure: string;
   message: string;
 }
@@ -26,13 +26,13 @@ export interface Fault {
 export interface StoreReport {
   faults: Fault[];
   tasks: number;
-  /** Uids of the tasks that wait: the first of a run of them, and their number, in turn. */
+  /** Uids of the waiting tasks, as alternating first uids of runs and their lengths. */
   enqueued: number[];
   batches: number;
   indexes: [uid: string, record: IndexRecord][];
 }
 
-/** Of the columns of one task, what its other records are held against. */
+/** Columns of a task that its other records are compared with. */
 interface Task {
   status: string;
   inFile: boolean;
@@ -42,7 +42,7 @@ interface Task {
 const FINISHED = new Set(['succeeded', 'failed', 'canceled']);
 
 /**
- * Reads every record of the task store and of the folders beside it. Writes nothing.
+ * Reads every record of the task store, and the folders next to it. Writes nothing.
  * REQUIRES: no process has the folder open
  */
 export async function verifyStore(dir: string): Promise<StoreReport> {
@@ -61,7 +61,7 @@ class StoreCheck {
   readonly #names = new Set<number>();
   readonly #tasks = new Map<number, Task>();
   readonly #batchesOfTasks = new Set<number>();
-  /** Uids whose rows may linger until they are swept. */
+  /** Uids whose rows may remain until they are swept. */
   readonly #garbage = { tasks: new Set<number>(), batches: new Set<number>() };
 
   constructor(store: Store, dir: string) {
@@ -94,13 +94,13 @@ class StoreCheck {
     this.#faults.push({ file, structure, message });
   }
 
-  /** One fault for a table that cannot be read to its end. */
+  /** Reads a table. Reports one fault when it cannot be read to its end. */
   #each<V, K extends string | number>(
     name: string,
     table: Table<V, K>,
     check: (key: K, value: V) => void,
   ): void {
-    // A file that is only read does not make the tables that it lacks.
+    // A store that is opened read-only does not create missing tables.
     if (table.isMissing) {
       if (!name.startsWith('x-')) this.#fault(name, 'the table is missing');
       return;
@@ -215,7 +215,7 @@ class StoreCheck {
   }
 
   #readLong(): void {
-    // Older stores have none.
+    // Older stores have no such table.
     if (this.#store.long.isMissing) return;
     this.#each('long', this.#store.long, (key, bytes) => {
       const [table, uid] = key.split('/');
@@ -246,7 +246,7 @@ class StoreCheck {
     const records: [string, IndexRecord][] = [];
     const uuids = new Set<string>();
     const folders = new Set(readdirSync(join(this.#dir, 'indexes')));
-    // A start would remove them, and so it refuses.
+    // A start would remove these folders, so it refuses.
     if (this.#store.isEmpty() && folders.size > 0)
       this.#fault('indexes', 'it holds nothing, but there are folders of indexes');
     this.#each('indexes', this.#store.indexes, (uid, record) => {

@@ -2,7 +2,9 @@ import { LAUNCH_WEBHOOK_UUID, type WebhookRecord } from '../contract/webhooks.ts
 import { Records } from './records.ts';
 import type { Store } from './store.ts';
 
-/** The webhooks: those made through the API, and the one given at launch, which is never stored. */
+/**
+ * The webhooks: those created through the API, and the one given at launch, which is never stored.
+ */
 export class WebhookStore {
   readonly #records: Records<WebhookRecord>;
   readonly #launch: WebhookRecord | null;
@@ -12,7 +14,7 @@ export class WebhookStore {
     this.#launch = launch === null ? null : { uuid: LAUNCH_WEBHOOK_UUID, ...launch };
   }
 
-  /** Ascending uuid, the launch webhook included. */
+  /** In ascending order of uuid, including the launch webhook. */
   list(): WebhookRecord[] {
     const all = [...this.#records.values()];
     if (this.#launch !== null) all.push(this.#launch);
@@ -23,7 +25,7 @@ export class WebhookStore {
     return this.#launch?.uuid === uuid ? this.#launch : this.#records.get(uuid);
   }
 
-  /** Number of those made through the API. */
+  /** Number of webhooks created through the API. */
   get size(): number {
     return this.#records.size;
   }
