@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
+/** Builds the parts of the server, passes each its options, and stops them in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
@@ -89,21 +89,29 @@ import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
 const RECOVERY_WAIT_MS = 2000;
-/** How long a start waits for what a cluster has written before; after that it goes on behind the others. */
+/**
+ * How long a start waits to catch up with the cluster; after that it continues while the node lags.
+ */
 const CATCH_UP_MS_MAX = 60_000;
-/** Who waits for the start is answered first. */
+/** Requests that wait for the start are served first. */
 const WARM_UP_AFTER_MS = 300;
-/** Of the time that a stop may take, the share for answers under way; the parts are closed after that. */
+/**
+ * Share of the time for a stop in which responses under way are finished; after that the parts are
+ * closed.
+ */
 const DRAIN_SHARE = 0.8;
-/** After the time of a stop, what the event loop has to end the process before a thread does. */
+/**
+ * How long the event loop may take to end the process after the time for a stop, before a thread
+ * ends it.
+ */
 const WATCH_MS = 100;
-/** How long a stop waits for whoever reads the log. */
+/** How long a stop waits for the reader of the log. */
 const LOG_MS_MAX = 500;
-/** How long a start may go on without a word to the service manager, and how often it hears one. */
+/** How long a start may take without a report to the service manager, and how often it reports. */
 const START_ALIVE_MS = 120_000;
 const START_TOLD_MS = 30_000;
 
-/** Below, a start fails somewhere in the middle, in libraries that do not tell why. */
+/** With fewer, a start fails somewhere in the middle, in libraries that do not report why. */
 const OPEN_FILES_MIN = 256;
 
 function versionInfo(): VersionInfo {
@@ -144,7 +152,7 @@ function banner(
     ...(notice === null ? [] : ['', `  ${notice}`]),
     '',
   ];
-  // When it cannot be written nobody can be told.
+  // If stderr cannot be written, there is nowhere to report it.
   process.stderr.on('error', () => {});
   process.stderr.write(`${lines.join('\n')}\n`);
 }
@@ -240,7 +248,7 @@ async function run(config: Config): Promise<void> {
     checkParts(parts.services);
     return true;
   });
-  // Its index would be one of the cluster.
+  // In a cluster, the index for warming up would belong to all nodes.
   const endWarmUp =
     cluster === null
       ? warmUpLater(config, http, registry, folder, logs.of('http'))
@@ -250,7 +258,7 @@ async function run(config: Config): Promise<void> {
     phase.current = 'stopping';
     manager.stopping(timeoutMs);
     endSchedule();
-    // At once, so that batches end while answers under way are finished.
+    // Called first, so that batches end while responses under way are finished.
     const batches = cluster === null ? scheduler.stop() : cluster.endWork();
     batches.catch(() => {});
     await endWarmUp();
@@ -275,16 +283,16 @@ function openLogs(config: Config): Logs {
   return logs;
 }
 
-/** What the nodes of a cluster share. */
+/** The connections of this node to the cluster. */
 interface ClusterOutside extends InstallParts {
-  /** Reaches it, and the other nodes. */
+  /** The client for requests to the cluster and to its other nodes. */
   readonly client: OutboundClient;
 }
 
-/** null: this server is no node of a cluster. */
+/** Returns null when this server is not a node of a cluster. */
 function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutside | null {
   if (config === null) return null;
-  // Whoever starts the server has named these places.
+  // These addresses come from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
   return {
     client,
@@ -298,14 +306,16 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
   };
 }
 
-/** Before the data is opened: a node that is too far behind takes a checkpoint. */
+/** Called before the data is opened: a node that is too far behind installs a checkpoint. */
 async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolder): Promise<void> {
   if (outside === null) return;
   await checkBlobs(outside.blobs, outside.token);
   await installIfBehind(dir, outside);
 }
 
-/** Makes this server a node of a cluster, if it is to be one. Resolves once it follows the log. */
+/**
+ * Makes this server a node of a cluster if it is configured so. Resolves once it follows the log.
+ */
 async function openCluster(
   { masterKey, cluster: config }: Config,
   outside: ClusterOutside | null,
@@ -398,7 +408,7 @@ function openStores(config: Config, store: TaskSystem['store']): Stores {
   };
 }
 
-/** What runs the tasks that need more than indexes and the task store. */
+/** Adds the runners of tasks that need more than indexes and the task store. */
 function addRunners(
   config: Config,
   parts: {
@@ -456,7 +466,7 @@ function loadEngine(config: Config, responseBuffers: BufferPool): NativeAddon {
   return native;
 }
 
-/** Makes the database of a dump or a snapshot, if one is to be imported. Throws when it cannot be. */
+/** Makes the database from a dump or a snapshot, if one is to be imported. Throws on failure. */
 async function importAtStart(
   config: Config,
   native: NativeAddon,
@@ -512,8 +522,8 @@ function openSystem(
 }
 
 /**
- * What a crash left unrecorded is finished before the first request is heard; a full disk may hold that
- * up, and then reading must not wait for it.
+ * Finishes what a crash left unrecorded, before the first request is served. A full disk may delay
+ * this, and reads must not wait for it, so the wait is limited.
  */
 async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   const recovered = scheduler.start();
@@ -521,7 +531,7 @@ async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   recovered.catch((error: unknown) => log.error({ err: error }, 'no task will run'));
 }
 
-/** Waits, within limits, for what the log held at the start. */
+/** Waits for a limited time until this node has applied what the log held at the start. */
 async function catchUp(cluster: ServerCluster, log: Logger): Promise<void> {
   try {
     await cluster.caughtUp(AbortSignal.timeout(CATCH_UP_MS_MAX));
@@ -530,7 +540,7 @@ async function catchUp(cluster: ServerCluster, log: Logger): Promise<void> {
   }
 }
 
-/** Parts that the routes get as they are. */
+/** Parts that the routes get unchanged. */
 type Shared = Pick<
   Dependencies,
   | 'phase'
@@ -547,7 +557,7 @@ type Shared = Pick<
   | 'cluster'
 >;
 
-/** What the routes are made of besides. */
+/** The other parts that the routes are built from. */
 interface Parts {
   native: NativeAddon;
   scripts: ScriptProcesses;
@@ -557,7 +567,10 @@ interface Parts {
   features: FeatureStore;
 }
 
-/** What searches and reads indexes: of this server, and with the other servers of its network. */
+/**
+ * Services for searching and reading indexes, of this server and of the other servers of its
+ * network.
+ */
 function searchServices(
   config: Config,
   { native, embedding, system, features }: Parts,
@@ -633,9 +646,12 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
   };
 }
 
-/** What serves HTTP: the library, or null for node:http. Throws when the library is another than expected. */
+/**
+ * The library that serves HTTP, or null for node:http. Throws when the library is not the expected
+ * one.
+ */
 function socketLibrary({ tls, transport }: Config): HttpOptions['library'] {
-  // Only node:http checks client certificates and staples.
+  // Only node:http checks client certificates and staples OCSP responses.
   return tls?.authority || tls?.ocsp || transport === 'node' ? null : loadSocketLibrary();
 }
 
@@ -652,10 +668,10 @@ function httpOptions(config: Config, library: HttpOptions['library'], logger: Lo
 }
 
 const DAY_MS = 86_400_000;
-/** Between looks for what is too old when nothing is recorded. */
+/** Interval between removals of old rows when nothing is recorded, ms. */
 const SWEEP_MS = 60_000;
 
-/** What records searches and reports on them, or nothing when that is off. */
+/** Opens the recording of searches and their reports. `parts` is null when analytics are off. */
 async function openAnalytics(
   { analytics }: Config,
   folder: DataFolder,
@@ -682,7 +698,7 @@ async function openAnalytics(
   };
 }
 
-/** Registers a snapshot at every interval. Returns what ends that. */
+/** Registers a snapshot at every interval. Returns a function that stops this. */
 function scheduleSnapshots(
   { scheduleSnapshotSeconds }: Config,
   { queue }: TaskSystem,
@@ -699,7 +715,7 @@ function scheduleSnapshots(
   return () => clearInterval(timer);
 }
 
-/** Warms up after a moment. Returns what cuts it short and waits for its end. */
+/** Warms up after a delay. Returns a function that interrupts this and waits for its end. */
 function warmUpLater(
   { masterKey }: Config,
   http: HttpServer,
@@ -726,8 +742,9 @@ function warmUpLater(
 }
 
 /**
- * A second signal ends the process at once, and so does the end of the time: nothing acknowledged is lost by that. Where
- * the event loop is blocked, a thread of the addon ends the process a moment later.
+ * Stops the parts at the first signal. A second signal ends the process at once, and so does the
+ * end of the time: nothing acknowledged is lost by that. If the event loop is blocked, a thread of
+ * the addon ends the process a moment later.
  */
 function stopOnSignals(
   { native, timeoutMs, log }: { native: NativeAddon; timeoutMs: number; log: Logger },
@@ -768,7 +785,7 @@ function refuseFewFiles(): void {
   );
 }
 
-/** `gannet verify`: statuses of its own. */
+/** `gannet verify`, which has exit statuses of its own. */
 const verifyCommand: Command = command({
   name: 'verify',
   summary: 'Checks everything stored in a folder that no server uses, and reports damage.',
@@ -793,14 +810,14 @@ const ALL_COMMANDS: readonly Command[] = [
 async function runAndExit(declared: Command, argv: readonly string[]): Promise<void> {
   const ending = new AbortController();
   const end = (): void => {
-    // Who asks twice does not want to wait.
+    // A person who interrupts twice does not want to wait.
     if (ending.signal.aborted) process.exit(INTERRUPTED);
     ending.abort();
   };
   process.on('SIGINT', end);
   process.on('SIGTERM', end);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe has seen enough.
+    // EPIPE: the reader of the pipe has seen enough.
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
   const status = await runCommand(declared, argv, process.env, {
@@ -813,7 +830,7 @@ async function runAndExit(declared: Command, argv: readonly string[]): Promise<v
 }
 
 function main(): void {
-  // Whatever the program writes holds data: only its user may read it.
+  // All files that the program writes hold data, so only its user may read them.
   process.umask(0o077);
   const argv = process.argv.slice(2);
   const [name = '', dir] = argv;
@@ -844,7 +861,7 @@ function main(): void {
   }
 }
 
-/** A failure ends the process with its message. */
+/** Ends the process with the message of a failure. */
 function endWith(work: Promise<void>): void {
   work.catch((error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
