@@ -27,7 +27,7 @@ class AllowedDocumentsOf : public testing::Test {
   IndexedDocuments index_;
 };
 
-TEST_F(AllowedDocumentsOf, AreAllWhereNothingIsSaid) { EXPECT_FALSE(Allowed({})->has_value()); }
+TEST_F(AllowedDocumentsOf, AreAllWithoutRestrictions) { EXPECT_FALSE(Allowed({})->has_value()); }
 
 TEST_F(AllowedDocumentsOf, MeetTheFilterAndAreNotExcluded) {
   SearchRequest request;

@@ -13,7 +13,7 @@ std::string Page(const PageMembers& page, uint64_t total) {
   return out;
 }
 
-TEST(AppendPage, TellsLimitAndOffsetOrTheNumberOfThePage) {
+TEST(AppendPage, HasLimitAndOffsetOrTheNumberOfThePage) {
   EXPECT_EQ(Page({.limit = 5, .offset = 2}, 9), R"(,"limit":5,"offset":2,"estimatedTotalHits":9)");
   EXPECT_EQ(Page({.numbered = true, .page = 3, .per_page = 4}, 9),
             R"(,"hitsPerPage":4,"page":3,"totalPages":3,"totalHits":9)");
@@ -23,7 +23,7 @@ TEST(AppendPage, TellsLimitAndOffsetOrTheNumberOfThePage) {
             R"(,"hitsPerPage":0,"page":1,"totalPages":0,"totalHits":9)");
 }
 
-TEST(PageOf, IsHowTheSearchWasAsked) {
+TEST(PageOf, IsThePageOfTheRequest) {
   SearchRequest request;
   request.limit = 7;
   EXPECT_FALSE(PageOf(request).numbered);
@@ -34,7 +34,7 @@ TEST(PageOf, IsHowTheSearchWasAsked) {
   EXPECT_EQ(PageOf(request).per_page, 20u);
 }
 
-TEST(CheckAnswerSize, RefusesWhatIsLarger) {
+TEST(CheckAnswerSize, RefusesLargerResponses) {
   EXPECT_TRUE(CheckAnswerSize("1234", 4).ok());
   const Status status = CheckAnswerSize("12345", 4);
   EXPECT_FALSE(status.ok());

@@ -408,7 +408,7 @@ TEST_F(FederatedSearchOfBooks, RefusesRulesThatCannotBeComparedBeforeItSearches)
   EXPECT_TRUE(fixture_.Federate("", {{3, house}, {3, ""}, {0, down}}).ok());
 }
 
-TEST_F(FederatedSearchOfBooks, ReportsTheFirstQueryAtFault) {
+TEST_F(FederatedSearchOfBooks, ReportsTheFirstQueryThatFails) {
   for (int i = 0; i < 20; ++i) {
     ExpectError(
         fixture_.Federate(
@@ -427,7 +427,7 @@ TEST_F(FederatedSearchOfBooks, NeedsADistinctThatAllSearchedIndexesCanFilterBy) 
   EXPECT_TRUE(fixture_.Federate(R"("distinct":"tags")", {{0, ""}}, {3}).ok());
 }
 
-TEST_F(FederatedSearchOfBooks, FillsThePageFromBehindWhatDistinctThrowsOut) {
+TEST_F(FederatedSearchOfBooks, FillsThePageAfterDistinctDropsHits) {
   // Both documents of i0 have the tag b, which the better hit of i1 already has.
   const json::Value body =
       BodyOf(fixture_.Federate(R"("distinct":"tags","limit":2)", {{1, "", 2}, {0, ""}, {2, ""}}));
@@ -483,7 +483,7 @@ TEST_F(FederatedSearchOfBooks, RefusesToMergeAFacetThatTwoIndexesOrderDifferentl
                   .ok());
 }
 
-TEST_F(FederatedSearchOfBooks, AnswersPagesFarBehindTheEnd) {
+TEST_F(FederatedSearchOfBooks, ReturnsPagesFarAfterTheEnd) {
   const char* const kFar = "9007199254740991";
   const auto page = fixture_.Federate(std::string("\"page\":") + kFar + ",\"hitsPerPage\":" + kFar,
                                       {{0, ""}, {1, ""}});
@@ -500,7 +500,7 @@ TEST_F(FederatedSearchOfBooks, AnswersPagesFarBehindTheEnd) {
   EXPECT_EQ(BodyOf(fixture_.Federate("\"hitsPerPage\":0", {{0, ""}}))["totalPages"].integer(9), 0u);
 }
 
-TEST_F(FederatedSearchOfBooks, ReturnsHitsAsTheQueryThatPlacedThemWants) {
+TEST_F(FederatedSearchOfBooks, FormatsHitsLikeTheQueryThatFoundThem) {
   const auto answer = fixture_.Federate(
       "",
       {{0, R"("q":"house","attributesToRetrieve":["title"],"showRankingScore":true)", 0.5},
@@ -533,7 +533,7 @@ TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
 constexpr const char* kHashOfA = "\"af63dc4c8601ec8c\"";
 constexpr const char* kForMerging = R"(,"forMerging":true)";
 
-TEST(FederatedSearchForMerging, TellsWhatHitsAreComparedByAlsoWhereItIsNotDisplayed) {
+TEST(FederatedSearchForMerging, SendsComparisonKeysEvenIfNotDisplayed) {
   Fixture fixture;
   fixture.Add(
       R"([{"id":"a","title":"house","year":1990,"_geo":{"lat":1,"lng":0}},{"id":"b","title":"house"}])",
@@ -563,7 +563,7 @@ TEST(FederatedSearchForMerging, TellsWhatHitsAreComparedByAlsoWhereItIsNotDispla
   EXPECT_EQ(plain["hits"].items()[0]["_federation"].members().size(), 3u);
 }
 
-TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOfPagesCount) {
+TEST(FederatedSearchForMerging, SendsAllDistinctValuesThatTotalsOfPagesCount) {
   RandomSearches random(TestSeed() + 3);
   for (int round = 0; round < 8; ++round) {
     Fixture fixture;
@@ -598,7 +598,7 @@ TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOf
   }
 }
 
-TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyComeByCount) {
+TEST(FederatedSearchForMerging, SendsMoreFacetValuesThanShownInTheOrderByCount) {
   Fixture fixture;
   fixture.Add(
       R"([{"id":1,"tags":["a","b"],"year":10},{"id":2,"tags":["b"],"year":9},{"id":3,"tags":["c"],"year":2}])",
@@ -618,7 +618,7 @@ TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyCome
   EXPECT_FALSE(plain["facetsByIndex"]["i0"].Has("candidates"));
 }
 
-TEST(FacetSearchForMerging, GivesMoreValuesThanAreShownWhereTheyComeByCount) {
+TEST(FacetSearchForMerging, SendsMoreValuesThanShownInTheOrderByCount) {
   Fixture fixture;
   fixture.Add(
       R"([{"id":1,"tags":["a","b"]},{"id":2,"tags":["b"]},{"id":3,"tags":["c"]}])",
@@ -650,7 +650,7 @@ std::vector<std::string> TextsOfHits(const json::Value& body) {
   return hits;
 }
 
-TEST(Head, TellsWhatTheBytesSay) {
+TEST(Head, AgreesWithTheBytes) {
   Fixture fixture;
   fixture.Add(R"([{"id":1,"t":"red }{ \"hits\":["},{"id":2,"t":"red sea"},{"id":3,"t":"blue"}])");
   fixture.Add(R"([{"id":4,"t":"red"}])", R"("searchCutoffMs":0)");

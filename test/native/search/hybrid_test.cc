@@ -71,7 +71,7 @@ TEST(MergeHits, OrdersByWeightedScores) {
   EXPECT_EQ(DocidsOf(vectors.hits), (Docids{11, 12, 1, 2, 3}));
 }
 
-TEST(MergeHits, OfEqualScoresTheVectorComesFirst) {
+TEST(MergeHits, PutsTheVectorFirstForEqualScores) {
   Lists lists;
   lists.Word(1, 5);
   lists.Vector(11, 0.5f);
@@ -79,7 +79,7 @@ TEST(MergeHits, OfEqualScoresTheVectorComesFirst) {
             (Docids{11, 1}));
 }
 
-TEST(MergeHits, KeepsADocumentOfBothListsWhereItStandsFirst) {
+TEST(MergeHits, KeepsTheFirstOccurrenceOfADocument) {
   Lists lists;
   lists.Word(1, 10);
   lists.Word(2, 4);
@@ -116,7 +116,7 @@ TEST(MergeHits, KeepsOneDocumentPerValueOfBothLists) {
   EXPECT_FALSE(merged.excluded.Contains(1));
 }
 
-TEST(WordsAreEnough, WhereAllOfAFullPageAreGood) {
+TEST(WordsAreEnough, IfAllHitsOfAFullPageAreGood) {
   Lists lists;
   lists.Word(1, 10);
   lists.Word(2, 9);
@@ -128,7 +128,7 @@ TEST(WordsAreEnough, WhereAllOfAFullPageAreGood) {
   EXPECT_TRUE(WordsAreEnough({}, 0.5, 0));
 }
 
-TEST(HalvesOf, AreSearchesOfTheirOwn) {
+TEST(HalvesOf, AreSeparateSearches) {
   SearchRequest request;
   request.q = "red";
   request.hybrid = Hybrid{"e", 0.3, std::nullopt};

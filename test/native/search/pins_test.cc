@@ -32,7 +32,7 @@ TEST(KeepPins, FiltersWithinTheTimeOfASearch) {
   }
 }
 
-TEST(KeepPins, OfTheSameDocumentTheFirstOneStands) {
+TEST(KeepPins, KeepsTheFirstPinOfADocument) {
   IndexedDocuments index("{}");
   index.Put({{0, R"({"n":1})"}, {1, R"({"n":2})"}});
   SearchRequest request;
@@ -50,7 +50,7 @@ std::vector<DocId> DocidsOf(const std::vector<PlacedHit>& page) {
   return docids;
 }
 
-TEST(PlaceHits, PutsPinsAtTheirPositionsAndTheRestBehindTheLastHit) {
+TEST(PlaceHits, PutsPinsAtTheirPositionsAndTheRestAfterTheLastHit) {
   const std::vector<Hit> hits = {{10, nullptr}, {11, nullptr}, {12, nullptr}};
   const std::vector<PinnedDocument> pins = {{1, 0}, {2, 0}, {3, 3}, {4, 100}};
   const auto page = PlaceHits(hits, pins, {0, 20});
@@ -67,7 +67,7 @@ TEST(PlaceHits, WithoutPinsThePageIsItsHits) {
 }
 
 // The reference model: each position takes the pin for it, if there is one, else a hit.
-TEST(PlaceHits, EqualsAWalkOverAllPlaces) {
+TEST(PlaceHits, EqualsAWalkOverAllPositions) {
   std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 2000; ++i) {
     std::vector<Hit> hits;

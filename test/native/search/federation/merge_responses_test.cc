@@ -117,7 +117,7 @@ TEST(MergeResponses, ComparesHitsPartByPart) {
             0);
 }
 
-TEST(MergeResponses, PutsTheEarlierQueryFirstWhereHitsAreEqual) {
+TEST(MergeResponses, PutsTheEarlierQueryFirstIfHitsAreEqual) {
   std::string later = HitText(1, "[]");
   const std::string position = "\"queriesPosition\":0";
   later.replace(later.find(position), position.size(), "\"queriesPosition\":1");
@@ -126,7 +126,7 @@ TEST(MergeResponses, PutsTheEarlierQueryFirstWhereHitsAreEqual) {
             (std::vector<int>{2, 1}));
 }
 
-TEST(MergeResponses, LetsTheScoreDecideWherePartsCannotBeCompared) {
+TEST(MergeResponses, LetsTheScoreDecideIfPartsCannotBeCompared) {
   std::string greater = HitText(1, "[" + ScoreText("0.9") + "]");
   const std::string score = "\"weightedRankingScore\":0.5";
   greater.replace(greater.find(score), score.size(), "\"weightedRankingScore\":0.9");
@@ -151,7 +151,7 @@ std::string WrittenHit(const ModelHit& hit) {
                  more);
 }
 
-TEST(MergeResponses, GivesThePageOfOneSortedListWithoutWhatRepeats) {
+TEST(MergeResponses, HasThePageOfOneSortedListWithoutDuplicates) {
   std::mt19937_64 random(TestSeed());
   const auto below = [&](uint64_t end) { return static_cast<int>(random() % end); };
   for (int round = 0; round < 500; ++round) {
@@ -199,7 +199,7 @@ TEST(MergeResponses, GivesThePageOfOneSortedListWithoutWhatRepeats) {
   }
 }
 
-TEST(MergeResponses, CountsValuesOfHitsBehindThePages) {
+TEST(MergeResponses, CountsValuesOfHitsAfterThePages) {
   const std::string keys = R"(,"documentKey":"d","distinctKeys":["red"])";
   std::string first = R"({"hits":[)" + HitText(1, "[]", keys) +
                       R"(],"totalHits":3,"furtherDistinctKeys":[[0,"blue"],[1,"red"]]})";
@@ -274,7 +274,7 @@ TEST(MergeResponses, LeavesOutTheDocumentThatOthersAreSimilarTo) {
   EXPECT_EQ(json::Value::Parse(body)["id"].string(), "foobar");
 }
 
-TEST(MergeResponses, KnowsWhereHitsStandAndWhatTheirQueriesAreCalled) {
+TEST(MergeResponses, KnowsPositionsOfHitsAndUidsOfTheirQueries) {
   const std::string body = BodyOf({HitText(1, "[]"), "{ " + SourceText("[]") + " }"}, 7,
                                   R"(,"metadata":[{"queryUid":"u"}],"processingTimeMs":4)");
   std::vector<ServerResponse> responses;
@@ -385,7 +385,7 @@ TEST(FacetHits, HaveCountsThatAreIntegers) {
     EXPECT_FALSE(ReadFacetHits(bad).ok()) << bad;
 }
 
-TEST(FacetHits, OfSeveralServersAreOneList) {
+TEST(FacetHits, MergeIntoOneListOverServers) {
   std::vector<std::vector<FacetValue>> values = {{{"Action", 2}, {"drama", 1}}, {{"action", 3}}};
   const auto body = MergeFacetHits(
       R"({"facetName":"f","faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"*":"count"}},
@@ -418,7 +418,7 @@ TEST(ServerFacets, KeepTheWidestRangeAndTheOrder) {
   }
 }
 
-TEST(ServerFacets, OrderNumbersByTextWhereThereAreFewDocuments) {
+TEST(ServerFacets, OrderNumbersByTextIfThereAreFewDocuments) {
   const auto first = [](const std::vector<std::string>& counts) {
     std::vector<std::string> parts;
     for (const std::string& count : counts)
@@ -431,7 +431,7 @@ TEST(ServerFacets, OrderNumbersByTextWhereThereAreFewDocuments) {
   EXPECT_EQ(first({candidates(1000), ""}), R"({"n":{"2":2}})");
 }
 
-TEST(ServerFacets, OfSeveralIndexesAreJoinedAsTheyAreSpelled) {
+TEST(ServerFacets, JoinEqualSpellingsOfSeveralIndexes) {
   const std::string body = BodyOf({}, 1, R"(,"facetsByIndex":{
       "a":{"distribution":{"n":{"b":2,"1":2}},"stats":{}},
       "b":{"distribution":{"n":{"B":2,"c":4}},"stats":{}},

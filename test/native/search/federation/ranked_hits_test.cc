@@ -65,7 +65,7 @@ TEST(QueryHits, TellWhatAHitIsComparedBy) {
   EXPECT_FALSE(hits.Next().has_value());
 }
 
-TEST(IndexHits, GiveADocumentOfSeveralQueriesOnce) {
+TEST(IndexHits, ReturnADocumentOfSeveralQueriesOnce) {
   List a, b;
   a.Add(1, 12);
   a.Add(2, 3);
@@ -77,7 +77,7 @@ TEST(IndexHits, GiveADocumentOfSeveralQueriesOnce) {
   EXPECT_EQ(AllOf(hits), (std::vector<Place>{{0, 1}, {1, 2}}));
 }
 
-TEST(Merged, OfEqualHitsThoseOfTheFirstQueryComeFirst) {
+TEST(Merged, PutsEqualHitsOfTheFirstQueryFirst) {
   List a, b;
   a.Add(1, 6);
   b.Add(2, 6);

@@ -51,7 +51,7 @@ TEST(FederatedRequest, ReadsWhatIsAskedFor) {
   EXPECT_EQ(request.metadata, R"([{"queryUid":"q"}])");
 }
 
-TEST(MergedWindow, HasThePlacesOfThePage) {
+TEST(MergedWindow, HasThePositionsOfThePage) {
   struct Case {
     const char* federation;
     uint64_t offset, end;

@@ -26,7 +26,7 @@ TEST(IndexWords, HaveOneNumberAndAnOrdinalPerSegment) {
   EXPECT_EQ(words.Find(std::string(kWordBytesMax + 1, 'a')), kNoWord);
 }
 
-TEST(IndexWords, OfDeadDocumentsAloneAreNotFound) {
+TEST(IndexWords, WordsOfDeadDocumentsOnlyAreNotFound) {
   QueryBench bench({R"({"id":0,"title":"deep"})", R"({"id":1,"title":"sea"})"});
   bench.Put({R"({"id":2,"title":"deep sea"})", R"({"id":3,"title":"land"})"});
   bench.Delete({0, 2});

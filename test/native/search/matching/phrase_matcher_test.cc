@@ -18,7 +18,7 @@ DocIds Documents(QueryBench& bench, const std::vector<std::string>& texts,
   return DocIdsOf(bench.phrases().Documents(bench.PhraseOf(texts), fields, within));
 }
 
-TEST(PhraseMatcher, WordsStandInOrderAndSideBySide) {
+TEST(PhraseMatcher, WordsAreInOrderAndAdjacent) {
   QueryBench bench(kSea);
   EXPECT_EQ(Documents(bench, {"deep", "sea"}), (DocIds{0}));
   EXPECT_EQ(Documents(bench, {"sea", "deep"}), (DocIds{1}));
@@ -100,7 +100,7 @@ TEST(PhraseMatcher, TwoWordsAreReadOnce) {
   EXPECT_TRUE(again.approximate.empty());
 }
 
-TEST(PhraseMatcher, ByAttributeWordsStandInOneField) {
+TEST(PhraseMatcher, ByAttributeWordsAreInOneField) {
   QueryBench bench(kSea, R"({"proximityPrecision":"byAttribute"})");
   EXPECT_EQ(Documents(bench, {"deep", "sea"}), (DocIds{0, 1, 2}));
   EXPECT_EQ(Documents(bench, {"game", "glass", "bead"}), (DocIds{4, 5}));
@@ -114,7 +114,7 @@ TEST(PhraseMatcher, DeadDocumentsDoNotMatch) {
   EXPECT_EQ(Documents(bench, {"glass", "bead"}), (DocIds{5}));
 }
 
-TEST(PhraseMatcher, MatchingWithinHasAtLeastTheDocumentsOfThoseAskedFor) {
+TEST(PhraseMatcher, MatchingWithinHasAtLeastTheMatchingDocuments) {
   QueryBench bench(kSea);
   const Phrase two = bench.PhraseOf({"glass", "bead"});
   const Phrase three = bench.PhraseOf({"glass", "bead", "game"});

@@ -16,7 +16,7 @@ QueryBench& Sea(QueryBench& bench) {
   return bench;
 }
 
-TEST(Postings, WordDocumentsAreLiveAndCutToFieldsAndDocuments) {
+TEST(Postings, WordDocumentsAreLiveAndRestrictedToFieldsAndDocuments) {
   QueryBench bench;
   const Postings& postings = Sea(bench).postings();
   const WordNumber sea = bench.Word("sea");
@@ -53,7 +53,7 @@ TEST(Postings, AllWordsAndAnyWord) {
 }
 
 // For few documents records are read; for all, lists are joined.
-TEST(Postings, ManyWordsAreToldAlikeFromListsAndFromRecords) {
+TEST(Postings, ManyWordsMatchAlikeByListsAndByRecords) {
   std::vector<std::string> documents;
   for (int n = 0; n < 600; ++n)
     documents.push_back(R"({"id":0,"title":"word)" + std::to_string(n) + R"(","body":"rest"})");
@@ -81,7 +81,7 @@ TEST(Postings, WordAtPositionsOfAnyField) {
   EXPECT_EQ(DocIdsOf(bench.postings().WordAtPositions(sea, 1u << 0, &within)), (DocIds{1}));
 }
 
-TEST(Postings, WordsTogetherStandInOneSearchedField) {
+TEST(Postings, WordsTogetherAreInOneSearchedField) {
   QueryBench bench({R"({"id":0,"title":"deep sea"})", R"({"id":1,"title":"deep","body":"sea"})",
                     R"({"id":2,"title":"x","body":"sea so deep"})"});
   const std::vector<WordNumber> words{bench.Word("deep"), bench.Word("sea")};

@@ -40,7 +40,7 @@ TEST(Graph, HasTermsAndWordsGluedTogether) {
   EXPECT_EQ(glued.term.words.size(), 3u);
 }
 
-TEST(Graph, PhrasesOfTheUserAndGapsAreNotGlued) {
+TEST(Graph, QuotedPhrasesAndGapsAreNotConcatenated) {
   QueryBench bench({R"({"id":0})"});
   const Term phrase{.words = {"deep", "sea"}, .phrase = true, .mandatory = true};
   bench.AskTerms({{.words = {"old"}}, phrase, {.words = {"man"}}});
@@ -52,7 +52,7 @@ TEST(Graph, PhrasesOfTheUserAndGapsAreNotGlued) {
   EXPECT_EQ(Graph(bench.snapshot(), apart).nodes().size(), 2u);
 }
 
-TEST(Graph, GluedWordsOfMoreBytesThanAWordMayHaveAreLeftOut) {
+TEST(Graph, OmitsConcatenatedWordsLongerThanAWordMayBe) {
   QueryBench bench({R"({"id":0})"});
   bench.Ask({std::string(200, 'a'), std::string(51, 'b')});
   EXPECT_EQ(bench.graph().nodes().size(), 2u);
@@ -79,7 +79,7 @@ TEST(Graph, TyposAreAllowedByLengthLessOneForEachGlue) {
   EXPECT_EQ(allowed("fourfivesninechars"), 0u);  // less two
 }
 
-TEST(Graph, NoTyposWhereTheyAreOff) {
+TEST(Graph, NoTyposIfDisabled) {
   QueryBench bench({R"({"id":0})"});
   bench.Ask({"ninechars"});
   EXPECT_EQ(bench.graph()[0].allowed_typos, 0u);

@@ -47,7 +47,7 @@ TEST(NodeDocuments, WithinSomeAreTheSameWhateverIsKnown) {
   }
 }
 
-TEST(NodeDocuments, OfVerbatimStepHaveTheWordAsTyped) {
+TEST(NodeDocuments, AVerbatimStepHasTheWordAsTyped) {
   QueryBench bench(kKitchen, kSettings);
   bench.Ask({"kitchen"});
   bench.expansion().Class(0, 0);

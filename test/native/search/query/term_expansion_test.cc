@@ -68,7 +68,7 @@ TEST(TermExpansion, FirstCharacterCountsTwice) {
   EXPECT_EQ(Words(bench, 0, 2), TextList{"wardrobes"});
 }
 
-TEST(TermExpansion, NumbersTakeNoTyposWhereTheyAreOff) {
+TEST(TermExpansion, NumbersAllowNoTyposIfDisabled) {
   QueryBench bench({R"({"id":0,"title":"20245 20246"})"}, kTypos);
   bench.Ask({"20245"});
   EXPECT_EQ(Words(bench, 0, 1), TextList{"20246"});
@@ -131,7 +131,7 @@ TEST(TermExpansion, DeadWordsDoNotMakeAShortPrefix) {
   EXPECT_FALSE(bench.expansion().Of(0).short_prefix);
 }
 
-TEST(TermExpansion, SynonymsOfWordsAndOfGluedWords) {
+TEST(TermExpansion, SynonymsOfWordsAndOfConcatenatedWords) {
   QueryBench bench({R"({"id":0,"title":"ocean big apple"})"},
                    R"({"synonyms":{"sea":["ocean","lake"],"new york":["big apple"]}})");
   bench.Ask({"sea"});
@@ -140,7 +140,7 @@ TEST(TermExpansion, SynonymsOfWordsAndOfGluedWords) {
   EXPECT_EQ(Phrases(bench, bench.NodeOf("newyork"), 0), (std::vector<TextList>{{"big", "apple"}}));
 }
 
-TEST(TermExpansion, WordIsSplitWhereMostDocumentsHoldIt) {
+TEST(TermExpansion, WordIsSplitWhereMostDocumentsContainIt) {
   QueryBench bench({R"({"id":0,"title":"the rapist"})", R"({"id":1,"title":"thera pist"})",
                     R"({"id":2,"title":"thera pist"})", R"({"id":3,"title":"rapist the"})"});
   bench.Ask({"therapist"});
@@ -166,7 +166,7 @@ TEST(TermExpansion, GluedWordsAreNotSplitIntoThemselves) {
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"sun", "flower"}}));
 }
 
-TEST(TermExpansion, SplitsThatNoDocumentAskedForHoldsAreLeftOut) {
+TEST(TermExpansion, OmitsSplitsThatNoRequestedDocumentContains) {
   QueryBench bench({R"({"id":0,"title":"sun flower"})", R"({"id":1,"title":"sun and flower"})"});
   bench.Ask({"sunflower"});
   TermExpansion& expansion = bench.expansion();

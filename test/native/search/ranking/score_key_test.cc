@@ -96,7 +96,7 @@ void ExpectEqual(const ScoreKey& a, const ScoreKey& b, const char* what) {
   EXPECT_EQ(CompareScores(b, a), 0) << what;
 }
 
-TEST(ScoreKey, MergesRanksThatFollowEachOtherAndStartsAnewBehindASort) {
+TEST(ScoreKey, MergesConsecutiveRanksAndRestartsAfterASort) {
   Chain chain;
   chain.Rank(2, 2).Rank(3, 4).Sort(Criterion("year", true), Number(7)).Rank(1, 3).Rank(2, 2);
   const ScoreKey list = chain.List(2);
@@ -107,7 +107,7 @@ TEST(ScoreKey, MergesRanksThatFollowEachOtherAndStartsAnewBehindASort) {
   EXPECT_DOUBLE_EQ(list.global, 2 * ((((7 - 1) * 3 + 1) - 1) * 2 + 2) / 48.0);
 }
 
-TEST(ScoreKey, OfAPlaceholderSearchIsEmptyAndScoresTheWeight) {
+TEST(ScoreKey, IsEmptyForAPlaceholderSearchAndScoresTheWeight) {
   const ScoreKey list = ScoreKey::Of(nullptr, 1.5);
   EXPECT_TRUE(list.parts.empty());
   EXPECT_EQ(list.global, 1.5);

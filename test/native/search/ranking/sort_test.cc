@@ -100,7 +100,7 @@ TEST(SortedBuckets, FindAFewDocumentsFarFromTheBestValues) {
   }
 }
 
-TEST(ParseSort, RefusesWhatIsNoCriterion) {
+TEST(ParseSort, RefusesItemsThatAreNotCriteria) {
   const auto settings = index::Settings::FromJson(
       json::Value::Parse(R"({"sortableAttributes":["price","_geo","made:on","été"]})"));
   const auto code = [&](const std::string& item) {
@@ -156,7 +156,7 @@ TEST(ParseSort, KeepsTheFirstCriterionOfAField) {
   EXPECT_EQ((*parsed)[1].label(), "b:desc");
 }
 
-TEST(ParseSort, NeedsTheRankingRuleOnlyWhereDocumentsAreRanked) {
+TEST(ParseSort, NeedsTheRankingRuleOnlyIfDocumentsAreRanked) {
   const auto settings = index::Settings::FromJson(
       json::Value::Parse(R"({"sortableAttributes":["a"],"rankingRules":["words"]})"));
   EXPECT_EQ(ParseSort({"a:asc"}, settings, "invalid_search_sort", true).status().detail(),

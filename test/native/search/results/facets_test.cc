@@ -246,7 +246,7 @@ TEST(CountFacets, SelectsAttributesByNameParentAndPattern) {
   EXPECT_EQ(Selected(none, {"*"}), kInvalid);
 }
 
-TEST(CountFacets, TakesALimitOfZeroForNoneInTheOrderOfValuesOnly) {
+TEST(CountFacets, AZeroLimitMeansNoValuesOnlyInTheOrderByValue) {
   IndexedDocuments index(
       R"({"filterableAttributes":["a","b"],"faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"b":"count"}}})");
   index.Put({{0, R"({"a":1,"b":1})"}});

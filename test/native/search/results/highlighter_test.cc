@@ -245,7 +245,7 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
   }
 }
 
-TEST(HighlighterTest, MatchesAcrossTheEdgeOfTheWindowAreMarkedInTheirVisiblePart) {
+TEST(HighlighterTest, HighlightsTheVisiblePartOfMatchesAtTheEdge) {
   EXPECT_EQ(
       FormatText("The groundbreaking invention had the power to split the world between those who "
                  "embraced it",
@@ -282,7 +282,7 @@ TEST(HighlighterTest, FormattedHoldsWhatIsRetrievedOrFormattedAndNumbersAsText) 
             R"({"_formatted":{"id":"13","name":"Chocolat","tags":[],"origin":null}})");
 }
 
-TEST(HighlighterTest, FormattedIsAbsentWhenNothingDisplayedIsAskedFor) {
+TEST(HighlighterTest, FormattedIsAbsentIfNoDisplayedFieldIsRequested) {
   const MatchTerms cafe = Terms("cafe*");
   const Sample sample(kCafe);
   for (const HighlightOptions& options :
@@ -362,7 +362,7 @@ TEST(HighlighterTest, TagsAndMarkersAreFreeTextAndTextIsNotEscapedButAsJson) {
 const char* const kEclair =
     R"([{"id":1,"name":"Éclair au café, café éclair","tags":["café",["noir","café au lait"],{"kind":"café glacé"}],"origin":{"city":"Saint-Étienne","notes":["un café",["deux cafés",["trois cafés"]]]},"year":1850,"batch":[12,34,12]},{"id":2,"name":"The world’s finest"}])";
 
-TEST(HighlighterTest, PlacesOfMatchesAreBytesOfTheWholeText) {
+TEST(HighlighterTest, PositionsOfMatchesAreBytesOfTheWholeText) {
   const Sample sample(kEclair);
   const struct {
     const char *terms, *want;
@@ -386,7 +386,7 @@ TEST(HighlighterTest, PlacesOfMatchesAreBytesOfTheWholeText) {
   }
 }
 
-TEST(HighlighterTest, PlacesAreOfDisplayedAttributesWhateverIsRetrieved) {
+TEST(HighlighterTest, PositionsCoverDisplayedAttributesWhateverIsRetrieved) {
   const Sample sample(kEclair, R"({"displayedAttributes":["id","tags","origin.city"]})");
   EXPECT_EQ(
       Append(sample, 0, Terms("cafe saint*"), Places(), Names{{"id"}}),
@@ -414,7 +414,7 @@ TEST(HighlighterTest, BothMembersAreOfTheWholeTextAndDoNotLeakIntoTheNextDocumen
       R"("_formatted":{"id":"2","name":"The <em>world</em>…"},"_matchesPosition":{"name":[{"start":4,"length":5}]})");
 }
 
-TEST(HighlighterTest, FlatAndNestedNamesThatReadTheSameShareOneListOfPlaces) {
+TEST(HighlighterTest, FlatAndNestedNamesThatReadTheSameShareOneListOfPositions) {
   const Sample sample(R"([{"a":{"b":"x"},"a.b":"y x"}])");
   EXPECT_EQ(Append(sample, 0, Terms("x"), Places()),
             R"({"_matchesPosition":{"a.b":[{"start":2,"length":1}]}})");

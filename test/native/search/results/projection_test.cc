@@ -111,7 +111,7 @@ TEST(ProjectionTest, ParentsThatAreScalarsAreLeftOutAndEmptiedOnesStay) {
   EXPECT_EQ(Select(sample, 5, projection), R"({"p":[1,null,{}]})");
 }
 
-TEST(ProjectionTest, DocumentRoutesIgnoreWhatIsDisplayedAndKnowNoFields) {
+TEST(ProjectionTest, DocumentRoutesIgnoreDisplayedAttributes) {
   const Sample films(kFilms);
   EXPECT_TRUE(Projection::ForDocuments(std::nullopt, films.fields()).all());
   EXPECT_TRUE(Projection::ForDocuments(Names{{"id", "*"}}, films.fields()).all());

@@ -253,7 +253,7 @@ TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
   EXPECT_GE(static_cast<double>(found) / static_cast<double>(wanted), 0.97);
 }
 
-TEST(VectorScan, LooksAtLittleOnceTimeIsOverAndAtNothingOnceNobodyWaits) {
+TEST(VectorScan, ScansLittleAfterTheDeadlineAndNothingOnceCancelled) {
   Random random(TestSeed());
   const World world(random, {8, false, false});
   const auto snapshot = world.documents.snapshot();
@@ -349,7 +349,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
   }
 }
 
-TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
+TEST(SemanticSearch, DocumentsNotScannedInTimeFollowUnranked) {
   IndexedDocuments documents(
       R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"dimensions":2}}})");
   std::map<DocId, std::string> batch;
@@ -381,7 +381,7 @@ TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
   EXPECT_EQ(docids_of(), (std::vector<DocId>{23}));
 }
 
-TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
+TEST(SimilarDocuments, KeepsDocumentsKnownToMatchTheFilterOnceCancelled) {
   Random random(TestSeed());
   const World world(random, {8, false, false});
   SearchRequest request;
@@ -490,7 +490,7 @@ TEST(HybridSearch, MergesBothLists) {
 }
 
 // The vector may arrive later: words are ranked once, in a snapshot that is kept.
-TEST(HybridSearch, GoesOnWithAVectorAsIfItHadBeenThere) {
+TEST(HybridSearch, ResumesWithAVectorAsIfItWasKnownFromTheStart) {
   Random random(TestSeed());
   Comparisons comparisons(1500);
   uint64_t resumed = 0;
@@ -536,7 +536,7 @@ TEST(HybridSearch, GoesOnWithAVectorAsIfItHadBeenThere) {
   EXPECT_GT(resumed, 0u);
 }
 
-TEST(HybridSearch, GoesOnWithAVectorOfItsDimensionsOnly) {
+TEST(HybridSearch, ResumesOnlyWithAVectorOfItsDimensions) {
   Random random(TestSeed());
   const World world(random, {8, false, false});
   SearchRequest request;

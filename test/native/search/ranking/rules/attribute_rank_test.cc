@@ -25,7 +25,7 @@ TEST(AttributeRankRule, AddsUpWordsEachInItsBestAttribute) {
   EXPECT_EQ(CostsOf(kAttributeRankRule).PathMax(bench.context(), bench.path()), 4u);
 }
 
-TEST(AttributeRankRule, OfOneAttributeCostsNothing) {
+TEST(AttributeRankRule, IsFreeForOneAttribute) {
   RuleBench bench({R"({"id":0,"title":"sea"})"}, R"({"searchableAttributes":["title"]})");
   bench.Ask({"sea"});
   EXPECT_EQ(CostsOf(kAttributeRankRule).ConstantCost(bench.context(), bench.path()), 0u);

@@ -18,13 +18,13 @@ TEST(ExactWordsRule, CostsEachWordThatIsNotAsTyped) {
   EXPECT_EQ(bench.Listed(CostsOf(kExactWordsRule)), costs);
 }
 
-TEST(ExactWordsRule, OfATypoIsNeverAsTyped) {
+TEST(ExactWordsRule, ATypoIsNeverAsTyped) {
   RuleBench bench({R"({"id":0,"a":"oceans"})", R"({"id":1,"a":"ocean oceans"})"}, "{}");
   bench.Ask({"ocean"}, 1);
   bench.Expect(CostsOf(kExactWordsRule), {{0, 1}, {1, 1}});
 }
 
-TEST(ExactWordsRule, NarrowsTheStepForTheRulesBehind) {
+TEST(ExactWordsRule, NarrowsTheStepForLaterRules) {
   RuleBench bench({R"({"id":0,"a":"ocean"})", R"({"id":1,"a":"oceans"})"}, "{}");
   bench.Ask({"ocean"});
   bench.path()[0].typos = -1;

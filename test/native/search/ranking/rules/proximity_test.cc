@@ -7,7 +7,7 @@
 namespace gannet::search {
 namespace {
 
-TEST(ProximityRule, TellsHowFarWordsStandApart) {
+TEST(ProximityRule, CostsTheDistanceOfWords) {
   RuleBench bench({
       R"({"id":0,"a":"deep sea"})",                       // adjacent
       R"({"id":1,"a":"deep cold sea"})",                  // one word between
@@ -21,7 +21,7 @@ TEST(ProximityRule, TellsHowFarWordsStandApart) {
   bench.Expect(CostsOf(kProximityRule), {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 1}, {5, 3}, {6, 0}});
 }
 
-TEST(ProximityRule, AddsUpPairsOfNeighbours) {
+TEST(ProximityRule, AddsUpPairsOfAdjacentWords) {
   RuleBench bench({R"({"id":0,"a":"deep blue sea"})", R"({"id":1,"a":"deep blue big sea"})",
                    R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
   bench.Ask({"deep", "blue", "sea"});
@@ -29,7 +29,7 @@ TEST(ProximityRule, AddsUpPairsOfNeighbours) {
   bench.Expect(CostsOf(kProximityRule), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});
 }
 
-TEST(ProximityRule, OfOneWordCostsNothing) {
+TEST(ProximityRule, IsFreeForOneWord) {
   RuleBench bench({R"({"id":0,"a":"deep sea"})"});
   bench.Ask({"sea"});
   EXPECT_EQ(CostsOf(kProximityRule).ConstantCost(bench.context(), bench.path()), 0u);

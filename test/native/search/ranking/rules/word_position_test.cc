@@ -15,7 +15,7 @@ std::string At(int position, const std::string& word) {
   return R"({"id":0,"a":")" + text + word + R"("})";
 }
 
-TEST(WordPositionRule, CostsTheDistanceToThePlaceInTheQuery) {
+TEST(WordPositionRule, CostsTheDistanceToThePositionInTheQuery) {
   RuleBench bench({At(0, "sea"), At(1, "sea"), At(2, "sea"), At(4, "sea"), At(5, "sea"),
                    At(12, "sea"), At(20, "sea"), At(100, "sea")});
   bench.Ask({"sea"});
@@ -31,13 +31,13 @@ TEST(WordPositionRule, WantsTheSecondWordSecond) {
   bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 2}, {2, 0}});
 }
 
-TEST(WordPositionRule, TakesTheNearestPlace) {
+TEST(WordPositionRule, TakesTheNearestPosition) {
   RuleBench bench({R"({"id":0,"a":"sea x x sea"})", R"({"id":1,"a":"x x x x x sea","b":"x sea"})"});
   bench.Ask({"sea"});
   bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 1}});
 }
 
-TEST(WordPositionRule, OfGluedWordsCostsEachOfThem) {
+TEST(WordPositionRule, CostsEachConcatenatedWord) {
   EXPECT_EQ(PositionCostOf(0, 0, 1), 0u);
   EXPECT_EQ(PositionCostOf(0, 0, 2), 0u + 1u);
   EXPECT_EQ(PositionCostOf(5000, 0, 1), 10u);
