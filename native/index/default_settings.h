@@ -51,7 +51,8 @@ inline constexpr char kDefaultSettings[] = R"json({
   "localizedAttributes": [],
   "embedders": {},
   "facetSearch": true,
-  "prefixSearch": "indexingTime"
+  "prefixSearch": "indexingTime",
+  "defaultMatchingStrategy": "last"
 })json";
 
 }  // namespace gannet::index

@@ -17,6 +17,19 @@ std::optional<std::vector<std::string>> ListOrAll(const json::Value& value) {
   return list;
 }
 
+// Entries are names, or objects of a name and a weight.
+void ReadSearchable(const json::Value& value, Settings& settings) {
+  settings.searchable.emplace();
+  for (const json::Value& entry : value.items()) {
+    const json::Value& name = entry.is_string() ? entry : entry["attribute"];
+    if (!entry.is_string())
+      settings.searchable_weights.emplace_back(name.string(), entry["weight"].number(1));
+    settings.searchable->push_back(name.string());
+  }
+  const auto& names = *settings.searchable;
+  if (std::find(names.begin(), names.end(), "*") != names.end()) settings.searchable.reset();
+}
+
 RankingRule ParseRankingRule(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == text.npos) return {.name = text};
@@ -151,7 +164,7 @@ Settings Settings::FromJson(const json::Value& object) {
   const Stored stored(object, defaults);
   Settings settings;
   settings.displayed = ListOrAll(*stored["displayedAttributes"]);
-  settings.searchable = ListOrAll(*stored["searchableAttributes"]);
+  ReadSearchable(*stored["searchableAttributes"], settings);
   for (const json::Value& item : stored["filterableAttributes"]->items()) {
     settings.filterable.push_back(FilterableRuleOf(item));
   }
@@ -197,7 +210,15 @@ Settings Settings::FromJson(const json::Value& object) {
             [](const auto& a, const auto& b) { return a.name < b.name; });
   settings.facet_search = stored["facetSearch"]->boolean();
   settings.prefix_search = stored["prefixSearch"]->string() != "disabled";
+  settings.default_matching_strategy =
+      ParseMatchingStrategy(stored["defaultMatchingStrategy"]->string());
   return settings;
+}
+
+MatchingStrategy ParseMatchingStrategy(std::string_view name) {
+  if (name == "all") return MatchingStrategy::kAll;
+  if (name == "frequency") return MatchingStrategy::kFrequency;
+  return name == "natural" ? MatchingStrategy::kNatural : MatchingStrategy::kLast;
 }
 
 bool Settings::Displays(std::string_view field) const {
@@ -322,6 +343,13 @@ bool Settings::SameVectors(const Settings& other) const {
   };
   return std::equal(embedders.begin(), embedders.end(), other.embedders.begin(),
                     other.embedders.end(), same);
+}
+
+double Settings::NaturalWeight(std::string_view field) const {
+  for (const auto& [name, weight] : searchable_weights) {
+    if (Covers(name, field)) return weight;
+  }
+  return searchable ? 1.0 + 1.0 / (1.0 + Weight(field)) : 1.0;
 }
 
 bool Settings::SameText(const Settings& other) const {

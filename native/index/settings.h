@@ -41,6 +41,11 @@ struct LocalizedRule {
   std::vector<text::Locale> locales;
 };
 
+// Which words of a query may be missing; or, kNatural, how it is ranked altogether.
+enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency, kNatural };
+// kLast for any other name than those of src/contract/matching-strategies.ts.
+MatchingStrategy ParseMatchingStrategy(std::string_view name);
+
 struct RankingRule {
   std::string name;        // as in the setting; `sort` of `field:asc` and `field:desc` too
   std::string field = {};  // the field of these two; else empty
@@ -76,8 +81,9 @@ struct Settings {
   static Settings From(const StoredSettings& stored);
   static Settings FromJson(const json::Value& object);
 
-  std::optional<std::vector<std::string>> displayed;   // nullopt: all
-  std::optional<std::vector<std::string>> searchable;  // nullopt: all
+  std::optional<std::vector<std::string>> displayed;               // nullopt: all
+  std::optional<std::vector<std::string>> searchable;              // nullopt: all
+  std::vector<std::pair<std::string, double>> searchable_weights;  // of entries that have one
   std::vector<FilterableRule> filterable;
   std::vector<std::string> sortable;
   std::vector<RankingRule> ranking_rules;
@@ -100,11 +106,14 @@ struct Settings {
   bool are_current = true;
   bool facet_search = false;
   bool prefix_search = false;
+  MatchingStrategy default_matching_strategy = MatchingStrategy::kLast;
 
   bool Displays(std::string_view field) const;
   bool Searchable(std::string_view field) const;
   // Index of the first searchable entry that covers the field; 0 when all fields are searchable.
   uint32_t Weight(std::string_view field) const;
+  // What an occurrence of a word in the field counts in a question (docs/behaviour/relevance.md).
+  double NaturalWeight(std::string_view field) const;
   // Features of the first rule that matches, and the index of the rule; nullopt if none matches.
   std::optional<std::pair<FilterFeatures, size_t>> Filterable(std::string_view field) const;
   bool Sortable(std::string_view field) const;

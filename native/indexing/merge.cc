@@ -457,6 +457,20 @@ const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
   return nullptr;
 }
 
+// Makes the stem tables that questions have asked the merged segments for, so that the next one
+// need not wait for them.
+void MakeStems(const index::Snapshot& before, const std::vector<SegmentId>& merged,
+               const index::Snapshot& after, SegmentId number) {
+  const SegmentView* segment = FindSegment(after, number);
+  if (segment == nullptr) return;
+  for (const SegmentId id : merged) {
+    const SegmentView* source = FindSegment(before, id);
+    if (source == nullptr) continue;
+    for (const text::Locale language : source->text->StemLanguages())
+      segment->text->Stems(language);
+  }
+}
+
 }  // namespace
 
 std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint64_t merged_max) {
@@ -680,7 +694,9 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
     if (!dead.empty()) merged.dead_in_added.emplace_back(number, std::move(dead));
     return Status::Ok();
   };
-  return index.Apply(std::move(commit), adjust, &files);
+  GANNET_RETURN_IF_ERROR(index.Apply(std::move(commit), adjust, &files));
+  MakeStems(*snapshot, plan.segments, *index.snapshot(), number);
+  return Status::Ok();
 }
 
 }  // namespace gannet::indexing

@@ -36,9 +36,10 @@ ParsedQuery QueryOf(const SearchRequest& request, const index::Snapshot& snapsho
   const bool semantic = request.kind() == SearchKind::kSemantic;
   // The negatives of a hybrid search apply to both halves; a search by vectors alone has no words.
   if (semantic && !request.half) return {};
+  const index::Settings& settings = *snapshot.settings;
   ParsedQuery query =
       ParseQuery(request.q, *snapshot.analyzer, QueryLocales(snapshot, scope, request.locales),
-                 request.word_starts, snapshot.settings->prefix_search);
+                 request.word_starts, settings.prefix_search, request.StrategyOf(settings));
   if (semantic) query.terms.clear();
   return query;
 }
@@ -46,7 +47,7 @@ ParsedQuery QueryOf(const SearchRequest& request, const index::Snapshot& snapsho
 RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, RankedList& list) {
   const bool least = request.hybrid && request.hybrid->min_score;
   RankOptions options;
-  options.strategy = request.strategy;
+  options.strategy = request.StrategyOf(*list.snapshot->settings);
   options.offset = kept.places.begin;
   options.end = kept.places.end;
   options.threshold = request.threshold;
@@ -103,13 +104,20 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   }
 
   list->options = OptionsOf(request, kept, *list);
-  QueryEvaluator* evaluator = list->query.terms.empty() ? nullptr : list->evaluator.get();
+  const bool words = !list->query.terms.empty();
+  if (words && list->options.strategy == MatchingStrategy::kNatural) {
+    list->natural =
+        std::make_unique<NaturalScan>(list->query, *list->evaluator, request.locales, deadline);
+    allowed = list->natural->Matching(allowed ? &*allowed : nullptr);
+  }
+  QueryEvaluator* evaluator = words && !list->natural ? list->evaluator.get() : nullptr;
   Rules rules = RulesFor({.settings = *snapshot.settings,
                           .sort = list->sort,
                           .terms = list->query.terms.size(),
-                          .strategy = request.strategy,
+                          .strategy = list->options.strategy,
                           .by_vectors = semantic,
-                          .scan = list->scan.get()});
+                          .scan = list->scan.get(),
+                          .natural = list->natural.get()});
   list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
                                           std::move(rules), list->distinct.get());
   RankMatching(*list, allowed ? &*allowed : nullptr, request.needs_candidates);

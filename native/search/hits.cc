@@ -18,7 +18,8 @@ MatchTerms TermsToMark(const SearchRun& run) {
   const HighlightOptions& format = run.request().format;
   const bool marks = format.highlight || format.crop || format.matches_position;
   const RankedList& list = run.list();
-  return marks && !list.query.terms.empty() ? MatchTermsOf(*list.evaluator) : MatchTerms();
+  if (!marks || list.query.terms.empty()) return MatchTerms();
+  return list.natural ? list.natural->TermsToMark() : MatchTermsOf(*list.evaluator);
 }
 
 bool ShowsVectors(const SearchRequest& request, const index::Settings& settings) {
@@ -119,7 +120,7 @@ void HitWriter::AppendScores(const PlacedHit& placed, Members& members) const {
   if (!request.show_details) return;
   std::string& out = members.Begin("_rankingScoreDetails");
   if (placed.pin == nullptr) {
-    AppendScoreDetails(placed.hit.detail, run_.snapshot(), out);
+    AppendScoreDetails(placed.hit, run_.snapshot(), out);
   } else {
     out += "{\"pin\":{\"order\":0,\"position\":";
     AppendJsonNumber(out, uint64_t{placed.pin->position});

@@ -10,6 +10,7 @@
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "search/matching/field_scope.h"
+#include "search/natural/natural_scan.h"
 #include "search/query/query.h"
 #include "search/query/query_evaluator.h"
 #include "search/ranking/rank.h"
@@ -36,8 +37,9 @@ struct RankedList {
   ParsedQuery query;
   std::vector<SortCriterion> sort;  // of the request
   std::unique_ptr<QueryEvaluator> evaluator;
-  std::unique_ptr<Distinct> distinct;  // null: none
-  std::unique_ptr<VectorScan> scan;    // null: no vector
+  std::unique_ptr<Distinct> distinct;    // null: none
+  std::unique_ptr<VectorScan> scan;      // null: no vector
+  std::unique_ptr<NaturalScan> natural;  // null: the query is no question
   RankOptions options;
   std::unique_ptr<Ranker> ranker;
   // The documents that count for totals and facets, if requested, and their number, capped at the

@@ -80,11 +80,6 @@ uint32_t ParseLength(const json::Value& value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
 }
 
-MatchingStrategy ParseStrategy(const std::string& name) {
-  if (name == "all") return MatchingStrategy::kAll;
-  return name == "frequency" ? MatchingStrategy::kFrequency : MatchingStrategy::kLast;
-}
-
 // How to read a parameter.
 struct Parameter {
   std::string_view name;
@@ -116,7 +111,7 @@ constexpr Parameter kParameters[] = {
     {"highlightPreTag", READ(format.pre_tag, value.string())},
     {"highlightPostTag", READ(format.post_tag, value.string())},
     {"showMatchesPosition", READ(format.matches_position, value.boolean())},
-    {"matchingStrategy", READ(strategy, ParseStrategy(value.string()))},
+    {"matchingStrategy", READ(strategy, index::ParseMatchingStrategy(value.string()))},
     {"showRankingScore", READ(show_score, value.boolean())},
     {"showRankingScoreDetails", READ(show_details, value.boolean())},
     {"rankingScoreThreshold", READ(threshold, value.number())},
@@ -155,6 +150,10 @@ Window SearchRequest::PageWindow(uint64_t most) const {
   const uint64_t begin =
       per_page() != 0 && before > most / per_page() ? most : std::min(per_page() * before, most);
   return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};
+}
+
+MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) const {
+  return strategy.value_or(settings.default_matching_strategy);
 }
 
 uint64_t CutoffMs(const index::Snapshot& snapshot) { return snapshot.settings->search_cutoff_ms; }

@@ -60,7 +60,7 @@ struct SearchRequest {
   std::vector<std::string> facets;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
   HighlightOptions format;
-  MatchingStrategy strategy = MatchingStrategy::kLast;
+  std::optional<MatchingStrategy> strategy;  // none: that of the index
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
@@ -92,6 +92,7 @@ struct SearchRequest {
     if (!hybrid) return SearchKind::kWords;
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
   }
+  MatchingStrategy StrategyOf(const index::Settings& settings) const;
   // The positions that the page shows. most: maximum number of hits that can be reached.
   Window PageWindow(uint64_t most) const;
 };

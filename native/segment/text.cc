@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "base/tuning.h"
 #include "segment/layout.h"
+#include "text/language_guess.h"
 
 namespace gannet::segment {
 namespace {
@@ -91,6 +93,60 @@ TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
     count.most += of_field;
   });
   return count;
+}
+
+text::Locale TextReader::GuessedLanguage() const {
+  std::call_once(language_once_, [&] {
+    language_ = text::GuessLanguage([&](std::string_view word) {
+      const auto ordinal = terms_.Find(word);
+      return ordinal ? static_cast<double>(CountDocuments(*ordinal).most) : 0.0;
+    });
+  });
+  return language_;
+}
+
+std::shared_ptr<const StemTable> TextReader::Stems(text::Locale language) const {
+  const auto find = [&] {
+    return std::find_if(stems_.begin(), stems_.end(),
+                        [&](const auto& table) { return table.first == language; });
+  };
+  const std::lock_guard lock(stems_mutex_);
+  if (const auto known = find(); known != stems_.end()) {
+    std::rotate(known, known + 1, stems_.end());
+    return stems_.back().second;
+  }
+  auto table = std::make_shared<const StemTable>(terms_, language);
+  if (stems_.size() == kStemTablesMax) stems_.erase(stems_.begin());
+  stems_.emplace_back(language, table);
+  return table;
+}
+
+std::vector<text::Locale> TextReader::StemLanguages() const {
+  const std::lock_guard lock(stems_mutex_);
+  std::vector<text::Locale> languages;
+  for (const auto& table : stems_) languages.push_back(table.first);
+  return languages;
+}
+
+const std::vector<FieldLength>& TextReader::SampledLengths() const {
+  std::call_once(sampled_once_, [&] {
+    std::map<FieldId, FieldLength> lengths;
+    const uint32_t count = std::min(document_count(), kSampledDocuments);
+    for (uint64_t i = 0; i < count; ++i) {
+      const auto local = static_cast<uint32_t>(i * document_count() / count);
+      ForEachRun(
+          ForwardRecord(local),
+          [&](FieldId field, uint32_t words) {
+            FieldLength& length =
+                lengths.try_emplace(field, FieldLength{field, 0, 0}).first->second;
+            ++length.documents;
+            length.words += words;
+          },
+          [](FieldId, uint32_t, PackedOrdinals) {});
+    }
+    for (const auto& [field, length] : lengths) sampled_.push_back(length);
+  });
+  return sampled_;
 }
 
 void TextReader::ExpectPostings(std::span<const WordRange> words) const {

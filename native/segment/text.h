@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,7 +35,9 @@
 #include "segment/adjacency.h"
 #include "segment/packed_offsets.h"
 #include "segment/prefix_unions.h"
+#include "segment/stem_table.h"
 #include "segment/word_ranges.h"
+#include "text/locale.h"
 
 namespace gannet::segment {
 
@@ -147,6 +150,12 @@ class PositionCursor {
   uint32_t gap_ = 0;       // positions left out after the run
 };
 
+// How long a field is, summed over a sample of documents.
+struct FieldLength {
+  FieldId field;
+  uint64_t documents, words;
+};
+
 // Selects the lists of words that are joined.
 struct WordLists {
   std::span<const WordRange> words;
@@ -171,6 +180,18 @@ class TextReader {
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
+  // Of at most kSampledDocuments documents, spread over all: by ascending field. Told from their
+  // records by the first caller.
+  static constexpr uint32_t kSampledDocuments = 1024;
+  const std::vector<FieldLength>& SampledLengths() const;
+  // The language that most of its documents are in, told from their function words; kUnknown: from
+  // none. The first caller finds out.
+  text::Locale GuessedLanguage() const;
+  // The table of a language, made by the first caller. At most kStemTablesMax are kept.
+  static constexpr size_t kStemTablesMax = 4;
+  std::shared_ptr<const StemTable> Stems(text::Locale language) const;
+  // The languages of the tables that are kept.
+  std::vector<text::Locale> StemLanguages() const;
   // Whether the documents in which `right` closely follows `left` are listed.
   bool ListsAdjacency(Ordinal left, Ordinal right) const {
     return adjacency_.Frequent(left) && adjacency_.Frequent(right);
@@ -303,6 +324,13 @@ class TextReader {
   AdjacencyReader adjacency_;
   PrefixUnions prefixes_;
   DocSetCache docset_cache_;
+  mutable std::once_flag language_once_;
+  mutable text::Locale language_ = text::Locale::kUnknown;
+  mutable std::mutex stems_mutex_;
+  // The one asked for last comes last.
+  mutable std::vector<std::pair<text::Locale, std::shared_ptr<const StemTable>>> stems_;
+  mutable std::once_flag sampled_once_;
+  mutable std::vector<FieldLength> sampled_;
 };
 
 // One word occurrence of a document. `fields` is grouped by field, ascending.

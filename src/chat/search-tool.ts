@@ -1,4 +1,5 @@
 /** The search tool of the model: its description of the indexes, and the searches it runs. */
+import { attributeNames } from '../contract/settings/searchable-attributes.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -234,7 +235,7 @@ async function textOfHits(
   const text = await services.texts(caller, {
     template: documentTemplate,
     bytesMax: documentTemplateMaxBytes,
-    searchable: settings.searchableAttributes,
+    searchable: attributeNames(settings.searchableAttributes),
     ...(await wholeDocuments(services, caller, uid, settings, result, hits)),
   });
   if (text.kind === 'rendered') return text.value;

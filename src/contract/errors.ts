@@ -229,6 +229,7 @@ const PLAIN = [
   'invalid_search_sort',
   'invalid_search_use_network',
   'invalid_search_vector',
+  'invalid_settings_default_matching_strategy',
   'invalid_settings_dictionary',
   'invalid_settings_displayed_attributes',
   'invalid_settings_distinct_attribute',

@@ -1,4 +1,5 @@
 /** `POST /indexes/{uid}/fields`: what the settings define for each field of an index. */
+import { attributeNames } from './settings/searchable-attributes.ts';
 import { own } from '../base/own.ts';
 import type { FilterableRule } from './settings/filterable-attributes.ts';
 import type { Schema } from './schema.ts';
@@ -139,7 +140,9 @@ export function fieldView(name: string, settings: SettingsObject): FieldView {
     displayed: {
       enabled: !name.startsWith('_vectors') && listed(settings.displayedAttributes, name),
     },
-    searchable: { enabled: !isReserved(name) && listed(settings.searchableAttributes, name) },
+    searchable: {
+      enabled: !isReserved(name) && listed(attributeNames(settings.searchableAttributes), name),
+    },
     sortable: { enabled: settings.sortableAttributes.some((entry) => covers(entry, name)) },
     distinct: { enabled: settings.distinctAttribute === name },
     rankingRule:

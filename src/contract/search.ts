@@ -1,6 +1,7 @@
 /** Search, multi-search, facet search, similar documents: parameters as types and schemas. */
 import { DIMENSIONS_MAX } from './embedders/fields.ts';
 import { LOCALES } from './locales.ts';
+import { MATCHING_STRATEGIES, type MatchingStrategy } from './matching-strategies.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 /**
@@ -24,8 +25,6 @@ const FACETED_INDEXES_MAX = 1_000;
 
 /** A string, or an array of strings and arrays of strings; the engine parses it. */
 export type Filter = unknown;
-
-export type MatchingStrategy = 'last' | 'all' | 'frequency';
 
 export interface HybridQuery {
   embedder: string;
@@ -176,8 +175,8 @@ const VECTOR: Schema = {
 
 const MATCHING_STRATEGY: Schema = {
   type: 'string',
-  enum: ['last', 'all', 'frequency'],
-  default: 'last',
+  enum: MATCHING_STRATEGIES,
+  description: 'Default: the setting `defaultMatchingStrategy` of the index.',
   'x-code': 'invalid_search_matching_strategy',
 };
 

@@ -255,8 +255,17 @@ export function renderSettings(
   complete: SettingsObject,
   features: FeatureSet,
 ): Record<string, unknown> {
-  const shown = SETTING_ENTRIES.filter(({ feature }) => feature === undefined || features[feature]);
+  const shown = SETTING_ENTRIES.filter(
+    (entry) =>
+      (entry.feature === undefined || features[entry.feature]) &&
+      (entry.addition !== true || !isInitial(entry, complete[entry.name])),
+  );
   return Object.fromEntries(shown.map(({ name }) => [name, renderSetting(complete, name)]));
+}
+
+/** Whether it is the default. */
+export function isInitial(entry: Setting, value: unknown): boolean {
+  return !(value instanceof RawJson) && JSON.stringify(value) === JSON.stringify(entry.initial());
 }
 
 /** The body of a child GET. */
@@ -267,13 +276,14 @@ export function renderSetting(complete: SettingsObject, name: SettingName): unkn
 
 /** Task details of a canonical partial object: the same without secrets. */
 export function renderPartialSettings(partial: PartialSettings): Record<string, unknown> {
+  const given = Object.entries(partial).map(
+    ([name, value]) => [entryOf(name as SettingName), value] as const,
+  );
+  const shown = given.filter(
+    ([{ addition }, value]) => addition !== true || value !== null || given.length === 1,
+  );
   return withFloats(
-    Object.fromEntries(
-      Object.entries(partial).map(([name, value]) => [
-        name,
-        reported(entryOf(name as SettingName), value),
-      ]),
-    ),
+    Object.fromEntries(shown.map(([entry, value]) => [entry.name, reported(entry, value)])),
   );
 }
 

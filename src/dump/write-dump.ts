@@ -1,6 +1,6 @@
 /** Writes all data of a server to one file, from which `import-dump.ts` restores it. */
 import { rfc3339 } from '../base/clock.ts';
-import { jsonString, RawJson } from '../base/json.ts';
+import { jsonString } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { ArchiveWriter } from '../archive/archive-writer.ts';
 import { objectLines } from '../archive/json-values.ts';
 import { newlinesIn } from '../base/newlines.ts';
 import type { FeatureSet } from '../contract/features.ts';
-import { defaultSettings, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
+import { isInitial, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import type { TaskView } from '../contract/tasks.ts';
 import type { IndexEntry } from '../engine/registry.ts';
@@ -243,13 +243,10 @@ class DumpWriter {
  * because other servers may not support them.
  */
 function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<string, unknown> {
-  const initial = defaultSettings();
   const shown = SETTING_ENTRIES.filter(
-    ({ name, feature }) =>
-      feature === undefined ||
-      features[feature] ||
-      settings[name] instanceof RawJson ||
-      JSON.stringify(settings[name]) !== JSON.stringify(initial[name]),
+    (entry) =>
+      (entry.addition !== true && (entry.feature === undefined || features[entry.feature])) ||
+      !isInitial(entry, settings[entry.name]),
   );
   return Object.fromEntries(shown.map(({ name }) => [name, settings[name]]));
 }

@@ -21,11 +21,12 @@ std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot
   const index::Settings& settings = *snapshot.settings;
   std::vector<Classes> lists;
   if (request.kind() != SearchKind::kSemantic) {
+    const MatchingStrategy strategy = request.StrategyOf(settings);
     const size_t terms = ParseQuery(request.q, *snapshot.analyzer, request.locales,
-                                    request.word_starts, settings.prefix_search)
+                                    request.word_starts, settings.prefix_search, strategy)
                              .terms.size();
-    lists.push_back(ClassesOf(RulesFor(
-        {.settings = settings, .sort = sort, .terms = terms, .strategy = request.strategy})));
+    lists.push_back(ClassesOf(
+        RulesFor({.settings = settings, .sort = sort, .terms = terms, .strategy = strategy})));
   }
   if (request.kind() != SearchKind::kWords) {
     lists.push_back(ClassesOf(

@@ -42,14 +42,16 @@ size_t CutOf(std::string_view text) {
 class Parser {
  public:
   Parser(std::string_view text, const text::TokenBuffer& buffer,
-         std::span<const uint32_t> word_starts, bool prefix_search)
+         std::span<const uint32_t> word_starts, bool prefix_search, MatchingStrategy strategy)
       : text_(text), buffer_(buffer), word_starts_(word_starts), prefix_search_(prefix_search) {
-    count_ = std::min(buffer.tokens.size(), kQueryTokensMax);
+    const bool question = strategy == MatchingStrategy::kNatural;
+    count_ = std::min(buffer.tokens.size(), question ? kQuestionTokensMax : kQueryTokensMax);
+    terms_max_ = question ? kQuestionTermsMax : kTermsMax;
   }
 
   ParsedQuery Run() {
     for (size_t i = 0; i < count_; ++i) {
-      if (out_.terms.size() >= kTermsMax) {
+      if (out_.terms.size() >= terms_max_) {
         in_phrase_ = false;
         break;
       }
@@ -216,7 +218,7 @@ class Parser {
   const text::TokenBuffer& buffer_;
   std::span<const uint32_t> word_starts_;
   bool prefix_search_;
-  size_t count_;
+  size_t count_, terms_max_;
   ParsedQuery out_;
   int32_t position_ = -1;
   bool in_phrase_ = false, phrase_negative_ = false, negative_next_ = false;
@@ -228,11 +230,11 @@ class Parser {
 
 ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer,
                        std::span<const text::Locale> locales, std::span<const uint32_t> word_starts,
-                       bool prefix_search) {
+                       bool prefix_search, MatchingStrategy strategy) {
   text = text.substr(0, CutOf(text));
   text::TokenBuffer buffer;
   analyzer.Tokenize(text, locales, buffer);
-  return Parser(text, buffer, word_starts, prefix_search).Run();
+  return Parser(text, buffer, word_starts, prefix_search, strategy).Run();
 }
 
 }  // namespace gannet::search

@@ -8,16 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "index/settings.h"
 #include "text/analyzer.h"
 
 namespace gannet::search {
 
-inline constexpr size_t kTermsMax = 10;
-inline constexpr size_t kQueryTokensMax = 1000;
+// Of a query, and the tokens that are looked at; of a question (MatchingStrategy::kNatural).
+inline constexpr size_t kTermsMax = 10, kQueryTokensMax = 1000;
+inline constexpr size_t kQuestionTermsMax = 512, kQuestionTokensMax = 4096;
 inline constexpr size_t kQueryBytesMax = 64 << 10;  // bytes after these are ignored
 
-// Which words of the query may be left out.
-enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
+using index::MatchingStrategy;
 
 // One word, or several words that must be adjacent.
 struct Term {
@@ -39,6 +40,6 @@ struct ParsedQuery {
 // such word of several characters becomes a phrase that may be dropped like a word.
 ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer,
                        std::span<const text::Locale> locales, std::span<const uint32_t> word_starts,
-                       bool prefix_search);
+                       bool prefix_search, MatchingStrategy strategy = MatchingStrategy::kLast);
 
 }  // namespace gannet::search

@@ -34,11 +34,6 @@
 
 namespace gannet::search {
 
-struct Hit {
-  DocId docid;
-  const Detail* detail;  // null when no rule ran
-};
-
 struct RankOptions {
   MatchingStrategy strategy = MatchingStrategy::kLast;
   uint64_t offset = 0;      // hits before it are counted but not kept

@@ -33,10 +33,15 @@ struct Detail {
   const RankingRule* rule = nullptr;
   uint32_t rank = 0, max = 0;  // max 0: not part of the score
   SortValue value = {};
-  float similarity = -1;  // of a rule by vectors; negative: the document has no embedding
+  float similarity = -1;  // of a rule that scores; negative: the document has no score
   const Detail* previous = nullptr;
 
   double share() const { return static_cast<double>(rank) / max; }
+};
+
+struct Hit {
+  DocId docid;
+  const Detail* detail;  // null when no rule ran
 };
 
 // A part of the key by which hits of several searches are compared. Lifetime: borrows the details
@@ -81,7 +86,9 @@ class RankingRule {
   virtual std::optional<ScorePart> PartOf(const Detail& /*detail*/, double /*weight*/) const {
     return std::nullopt;
   }
-  // Whether the rule ranks by vectors: the score then depends on it alone.
+  // Whether its similarity alone is the score (rules/by_score.h).
+  virtual bool scores() const { return false; }
+  // Whether the rule ranks by vectors.
   virtual bool by_vectors() const { return false; }
   // Two parts can be compared if their rules are of one class.
   static constexpr std::string_view kRelevancy = "relevancy";

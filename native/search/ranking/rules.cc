@@ -49,6 +49,8 @@ Rules RulesFor(const RuleInputs& inputs) {
           std::any_of(rules.begin(), rules.end(), near))
         break;
       kVectorRule.add(asked, inputs, rules);
+    } else if (inputs.terms > 0 && inputs.strategy == MatchingStrategy::kNatural) {
+      kNaturalRule.add(asked, inputs, rules);
     } else if (inputs.terms > 0) {
       // The rule words finds the documents that the others rank.
       kWordsRule.add(asked, inputs, rules);

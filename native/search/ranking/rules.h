@@ -16,6 +16,7 @@
 
 namespace gannet::search {
 
+class NaturalScan;
 class VectorScan;
 
 // What rules are made from. Lifetime: the scan outlives them.
@@ -27,6 +28,7 @@ struct RuleInputs {
   // The vector rule replaces the first relevancy rule, and the other relevancy rules are left out.
   bool by_vectors = false;
   const VectorScan* scan = nullptr;
+  const NaturalScan* natural = nullptr;  // of MatchingStrategy::kNatural
   // Only the rules by which hits of several searches are compared (docs/behaviour/scores.md).
   bool compared = false;
 };
@@ -57,7 +59,8 @@ struct RuleDeclaration {
   RULE(kSortRule)          \
   RULE(kExactnessRule)     \
   RULE(kExactWordsRule)    \
-  RULE(kVectorRule)
+  RULE(kVectorRule)        \
+  RULE(kNaturalRule)
 
 #define GANNET_DECLARE_RULE(rule) extern const RuleDeclaration rule;
 GANNET_RULES(GANNET_DECLARE_RULE)

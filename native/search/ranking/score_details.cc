@@ -20,9 +20,9 @@ std::pair<double, double> RankOf(const Detail* detail) {
   return {rank, max};
 }
 
-// The rule by vectors of a chain; null: it has none.
-const Detail* VectorOf(const Detail* detail) {
-  while (detail != nullptr && !detail->rule->by_vectors()) detail = detail->previous;
+// The rule of a chain that scores; null: it has none.
+const Detail* ScoredBy(const Detail* detail) {
+  while (detail != nullptr && !detail->rule->scores()) detail = detail->previous;
   return detail;
 }
 
@@ -32,17 +32,20 @@ double SimilarityOf(const Detail& detail) {
 
 }  // namespace
 
-bool HasVector(const Detail* detail) { return VectorOf(detail) != nullptr; }
+bool HasVector(const Detail* detail) {
+  const Detail* scored = ScoredBy(detail);
+  return scored != nullptr && scored->rule->by_vectors();
+}
 
 double ScoreOf(const Detail* detail) {
-  if (const Detail* near = VectorOf(detail)) return SimilarityOf(*near);
+  if (const Detail* scored = ScoredBy(detail)) return SimilarityOf(*scored);
   const auto [rank, max] = RankOf(detail);
   return rank / max;
 }
 
 // Later rules divide the range from rank - 1 to rank, and may say rank 0.
 double ScoreAtLeast(const Detail* detail) {
-  if (const Detail* near = VectorOf(detail)) return SimilarityOf(*near);
+  if (const Detail* scored = ScoredBy(detail)) return SimilarityOf(*scored);
   const auto [rank, max] = RankOf(detail);
   return (rank - 1) / max;
 }
@@ -88,9 +91,9 @@ void DetailWriter::Score(std::string_view name, double value) {
   AppendJsonFloat(out_, value);
 }
 
-void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out) {
-  const auto chain = ChainOf(detail);
-  DetailWriter writer(*snapshot.settings, out);
+void AppendScoreDetails(const Hit& hit, const index::Snapshot& snapshot, std::string& out) {
+  const auto chain = ChainOf(hit.detail);
+  DetailWriter writer(*snapshot.settings, hit.docid, out);
   for (size_t i = 0; i < chain.size(); ++i) {
     chain[i]->rule->AppendScoreDetails(writer, *chain[i],
                                        i + 1 < chain.size() ? chain[i + 1] : nullptr);

@@ -20,7 +20,8 @@ double MergedShare(const Detail& first, const Detail& second);
 // Writes the object `_rankingScoreDetails`, with one object per rule in order.
 class DetailWriter {
  public:
-  DetailWriter(const index::Settings& settings, std::string& out) : settings_(settings), out_(out) {
+  DetailWriter(const index::Settings& settings, DocId docid, std::string& out)
+      : settings_(settings), docid_(docid), out_(out) {
     out_ += '{';
   }
   // Begins the object of a rule, with its order among all.
@@ -34,15 +35,17 @@ class DetailWriter {
   void End() { out_ += order_ > 0 ? "}}" : "}"; }
   uint64_t order() const { return order_; }
   const index::Settings& settings() const { return settings_; }
+  DocId docid() const { return docid_; }  // of the hit
 
  private:
   const index::Settings& settings_;
+  const DocId docid_;
   std::string& out_;
   uint64_t order_ = 0;
 };
 
-// R/M of docs/behaviour/scores.md; after a rule by vectors the score of the similarity, 0 if there
-// is none.
+// R/M of docs/behaviour/scores.md; after a rule that scores (rules/by_score.h) its score, 0
+// if there is none.
 double ScoreOf(const Detail* detail);
 // A lower bound for the score of the documents of the bucket, whatever later rules say. null: of
 // all documents.
@@ -52,6 +55,6 @@ bool HasVector(const Detail* detail);
 // The chain as a list, first rule first.
 std::vector<const Detail*> ChainOf(const Detail* detail);
 // Appends the object `_rankingScoreDetails`.
-void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out);
+void AppendScoreDetails(const Hit& hit, const index::Snapshot& snapshot, std::string& out);
 
 }  // namespace gannet::search

@@ -5,6 +5,7 @@ import {
   DEFAULT_TEMPLATE_BYTES_MAX,
 } from '../../templates/document-template.ts';
 import { ApiError } from '../errors.ts';
+import { MATCHING_STRATEGIES } from '../matching-strategies.ts';
 import type { Schema } from '../schema.ts';
 import { fieldsOf, inOrder, isGiven, isObject, mergeFields, setting, TEXTS } from './setting.ts';
 
@@ -32,7 +33,7 @@ const SEARCH_PARAMETERS: Schema = {
     limit: { type: ['integer', 'null'], minimum: 0 },
     sort: TEXTS,
     distinct: { type: ['string', 'null'] },
-    matchingStrategy: { type: ['string', 'null'], enum: ['last', 'all', 'frequency'] },
+    matchingStrategy: { type: ['string', 'null'], enum: [...MATCHING_STRATEGIES] },
     attributesToSearchOn: TEXTS,
     rankingScoreThreshold: { type: ['number', 'null'], minimum: 0, maximum: 1 },
     useNetwork: { type: ['boolean', 'null'] },

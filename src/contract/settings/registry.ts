@@ -1,11 +1,13 @@
 /** Every setting of an index, in the order of GET /settings. */
 import { ok } from '../../base/result.ts';
+import { MATCHING_STRATEGIES, type MatchingStrategy } from '../matching-strategies.ts';
 import { chat } from './chat.ts';
 import { embedders } from './embedders.ts';
 import { faceting } from './faceting.ts';
 import { filterableAttributes } from './filterable-attributes.ts';
 import { localizedAttributes } from './localized-attributes.ts';
 import { rankingRules } from './ranking-rules.ts';
+import { searchableAttributes } from './searchable-attributes.ts';
 import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
 import { typoTolerance } from './typo-tolerance.ts';
 
@@ -37,18 +39,7 @@ export const SETTINGS = [
     resetForm: allAttributes,
     merge: mergeAttributes,
   }),
-  setting({
-    name: 'searchableAttributes',
-    explanation:
-      'Fields whose text is searched, the most important first. `*` means all, in the order in which they first appeared.',
-    methods: ['PUT'],
-    code: 'invalid_settings_searchable_attributes',
-    schema: TEXTS,
-    touches: ['text'],
-    initial: allAttributes,
-    resetForm: allAttributes,
-    merge: mergeAttributes,
-  }),
+  searchableAttributes,
   filterableAttributes,
   setting({
     name: 'sortableAttributes',
@@ -211,6 +202,17 @@ export const SETTINGS = [
     schema: { type: ['string', 'null'], enum: ['indexingTime', 'disabled'] },
     touches: [],
     initial: (): 'indexingTime' | 'disabled' => 'indexingTime',
+  }),
+  setting({
+    name: 'defaultMatchingStrategy',
+    explanation:
+      'The `matchingStrategy` of searches that name none: `last`, `all`, `frequency`, or `natural`, which answers whole questions.',
+    methods: ['PUT'],
+    code: 'invalid_settings_default_matching_strategy',
+    schema: { type: ['string', 'null'], enum: [...MATCHING_STRATEGIES] },
+    touches: [],
+    initial: (): MatchingStrategy => 'last',
+    addition: true,
   }),
   chat,
   setting({

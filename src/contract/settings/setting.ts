@@ -47,6 +47,11 @@ export interface Setting<Name extends string = string, Value = unknown> {
 
   /** Experimental feature that must be on to set the setting and to show it. */
   readonly feature?: Feature;
+  /**
+   * An addition to the API: `GET /settings`, and details that reset several settings, have it only
+   * where it is not the default.
+   */
+  readonly addition?: boolean;
   /** DELETE /settings omits the setting from its details while the feature is off. */
   readonly resetOnlyWithFeature?: boolean;
   /**

@@ -1,3 +1,4 @@
+import { attributeNames } from '../../contract/settings/searchable-attributes.ts';
 import { RENDERED } from '../../contract/responses.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import {
@@ -129,7 +130,11 @@ async function inputOf(input: RenderInput, indexes: Indexes): Promise<RequestInp
       `The index \`${indexUid}\` has no document \`${id}\`.`,
     );
   }
-  return { kind: 'document', json: json.toString(), searchable: settings.searchableAttributes };
+  return {
+    kind: 'document',
+    json: json.toString(),
+    searchable: attributeNames(settings.searchableAttributes),
+  };
 }
 
 /** @param input null: the template is only parsed */

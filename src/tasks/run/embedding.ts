@@ -2,6 +2,10 @@
  * Connects batches with embedders: what a batch embeds, and what a change of settings means for
  * embeddings.
  */
+import {
+  attributeNames,
+  type SearchableAttribute,
+} from '../../contract/settings/searchable-attributes.ts';
 import { computes, type Embedders } from '../../contract/embedders/sources.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type EmbeddingChange, embeddingChanges } from '../../embedding/embedder-state.ts';
@@ -37,7 +41,7 @@ export function openEmbedding(
 ): DocumentEmbedding | null {
   const embedders = embeddersOf(settings);
   if (embedding === null || !Object.values(embedders).some(computes)) return null;
-  const { searchableAttributes } = settings as { searchableAttributes: string[] };
+  const searchableAttributes = searchableNames(settings);
   const batch = withApiErrors(() =>
     embedding.openBatch(
       { embedders, states: statesOf(settings), searchableAttributes },
@@ -68,13 +72,15 @@ export async function setUpEmbedders(
   if (embedding === null) return { settings: after, embeddings: {} };
   const call = { requests: embedderRequests, signal: cancel.signal };
   const states = await embedding.setUp(old, embedders, call).catch(throwApiError);
-  const attributes = (settings: StoredSettings | null): string[] =>
-    (settings?.searchableAttributes ?? ['*']) as string[];
   const embeddings = embeddingChanges(
-    { ...old, searchableAttributes: attributes(before) },
-    { embedders, states, searchableAttributes: attributes(after) },
+    { ...old, searchableAttributes: searchableNames(before) },
+    { embedders, states, searchableAttributes: searchableNames(after) },
   );
   return { settings: { ...after, [EMBEDDER_STATES]: states }, embeddings };
+}
+
+function searchableNames(settings: StoredSettings | null): string[] {
+  return attributeNames((settings?.searchableAttributes ?? ['*']) as SearchableAttribute[]);
 }
 
 function embeddersOf(settings: StoredSettings | null): Embedders {

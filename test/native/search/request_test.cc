@@ -26,7 +26,7 @@ TEST(SearchRequest, AbsentAndNullParametersHaveTheirDefaults) {
     EXPECT_TRUE(request.filter.empty());
     EXPECT_TRUE(request.facets.empty());
     EXPECT_FALSE(request.attributes_to_retrieve.has_value());
-    EXPECT_EQ(request.strategy, MatchingStrategy::kLast);
+    EXPECT_EQ(request.strategy, std::nullopt);
     EXPECT_EQ(request.format.crop_length, 10u);
     EXPECT_EQ(request.format.crop_marker, "…");
     EXPECT_EQ(request.answer_bytes_max, UINT64_MAX);

@@ -4,7 +4,7 @@ import { RANKING_RULES } from '../../../src/contract/formats.ts';
 
 const RULES = 'native/search/ranking/rules';
 /** Parts of other rules, which settings cannot name. */
-const PARTS = ['exactWords', 'vectorSort'];
+const PARTS = ['exactWords', 'natural', 'vectorSort'];
 
 describe('names of ranking rules', () => {
   it('are those that the engine declares', () => {

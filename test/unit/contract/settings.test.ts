@@ -416,8 +416,12 @@ describe('The settings that are shown', () => {
     const shown = Object.keys(renderSettings(defaultSettings(), NO_FEATURES));
     assert.deepEqual(
       shown,
-      names.filter((name) => !['foreignKeys', 'chat', 'vectorStore'].includes(name)),
+      names.filter(
+        (name) => !['foreignKeys', 'defaultMatchingStrategy', 'chat', 'vectorStore'].includes(name),
+      ),
     );
+    const changed = { ...defaultSettings(), defaultMatchingStrategy: 'natural' as const };
+    assert.ok('defaultMatchingStrategy' in renderSettings(changed, NO_FEATURES));
     assert.ok('chat' in renderSettings(defaultSettings(), ALL_FEATURES));
   });
 });

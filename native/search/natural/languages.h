@@ -1,0 +1,24 @@
+// The languages of a question: which stems its words have (docs/behaviour/relevance.md).
+//
+// Threads: a pure function.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "search/matching/field_scope.h"
+#include "search/query/query.h"
+#include "text/locale.h"
+
+namespace gannet::search {
+
+// The languages of `locales`, else those of the searched fields, else the one that the function
+// words of the question tell, else the one of most documents. At most kQuestionLanguagesMax; none
+// has no stems.
+inline constexpr size_t kQuestionLanguagesMax = 3;
+std::vector<text::Locale> LanguagesOf(const ParsedQuery& query, const index::Snapshot& snapshot,
+                                      const FieldScope& scope,
+                                      std::span<const text::Locale> locales);
+
+}  // namespace gannet::search

@@ -1,0 +1,240 @@
+#include "search/natural/natural_scan.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <queue>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "search/natural/bm25f.h"
+#include "search/natural/languages.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr std::array<const char*, kVariants> kVariantNames{"exact", "stem", "synonym", "prefix",
+                                                           "typo"};
+
+std::vector<FieldCounts> CountsOf(const index::Snapshot& snapshot, const FieldScope& scope) {
+  std::vector<FieldCounts> counts(snapshot.traits.size());
+  std::vector<double> words(counts.size()), documents(counts.size());
+  for (const auto& segment : snapshot.segments) {
+    for (const segment::FieldLength& length : segment->text->SampledLengths()) {
+      if (length.field >= counts.size()) continue;
+      words[length.field] += length.words;
+      documents[length.field] += length.documents;
+    }
+  }
+  for (size_t f = 0; f < counts.size(); ++f) {
+    if (!snapshot.traits[f].searchable || !scope.Searches(static_cast<FieldId>(f))) continue;
+    counts[f].weight =
+        snapshot.settings->NaturalWeight(snapshot.fields->name(static_cast<FieldId>(f)));
+    if (documents[f] > 0) counts[f].mean = words[f] / documents[f];
+  }
+  return counts;
+}
+
+bool IsBetter(const NearDocument& a, const NearDocument& b) {
+  return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
+}
+
+}  // namespace
+
+NaturalScan::NaturalScan(const ParsedQuery& query, QueryEvaluator& evaluator,
+                         std::span<const text::Locale> locales, const Deadline& deadline)
+    : snapshot_(evaluator.snapshot),
+      evaluator_(evaluator),
+      deadline_(deadline),
+      question_(
+          QuestionOf(query, evaluator, LanguagesOf(query, snapshot_, evaluator.scope, locales))),
+      fields_(CountsOf(snapshot_, evaluator.scope)) {
+  for (const Term& term : query.terms) {
+    if (!term.mandatory) continue;
+    if (auto phrase = evaluator.words.FindPhrase(term.words)) {
+      phrases_.push_back(std::move(*phrase));
+    } else {
+      impossible_ = true;
+    }
+  }
+}
+
+DocSet NaturalScan::Matching(const DocSet* allowed) {
+  if (impossible_) return {};
+  std::optional<DocSet> within;
+  for (const Phrase& phrase : phrases_) {
+    DocSet documents = evaluator_.phrases.Documents(phrase, evaluator_.scope.fields());
+    if (allowed != nullptr) documents &= *allowed;
+    within = within ? *within & documents : std::move(documents);
+    allowed = &*within;
+  }
+  for (const QuestionWord& word : question_.words) {
+    AddList(word, Variant::kExact, Variant::kStem, allowed);
+    AddList(word, Variant::kSynonym, Variant::kTypo, allowed);
+  }
+  std::vector<const DocSet*> sets;
+  for (const BoundedList& list : lists_) sets.push_back(&list.documents);
+  return DocSet::Union(sets);
+}
+
+void NaturalScan::AddList(const QuestionWord& word, Variant first, Variant last,
+                          const DocSet* allowed) {
+  if (word.characters) {
+    if (first == Variant::kExact && !word.characters->words.empty()) {
+      DocSet documents = evaluator_.phrases.Documents(*word.characters, evaluator_.scope.fields());
+      if (allowed != nullptr) documents &= *allowed;
+      lists_.push_back({std::move(documents), question_.Bound(word, first)});
+    }
+    return;
+  }
+  WordsBySegment words(snapshot_.segments.size());
+  Variant best = last;
+  bool any = false;
+  for (const auto& [number, variant] : word.words) {
+    if (variant < first || variant > last) continue;
+    best = std::min(best, variant);
+    any = true;
+    for (size_t s = 0; s < words.size(); ++s) {
+      const Ordinal ordinal = evaluator_.words.OrdinalOf(number, s);
+      if (ordinal != kNoOrdinal) words[s].emplace_back(ordinal, ordinal + 1);
+    }
+  }
+  if (last == Variant::kStem) {
+    for (size_t s = 0; s < word.stems.size(); ++s) {
+      for (const Ordinal ordinal : word.stems[s]) words[s].emplace_back(ordinal, ordinal + 1);
+      any |= !word.stems[s].empty();
+    }
+  } else if (!word.prefixes.empty()) {
+    best = std::min(best, Variant::kPrefix);
+    any = true;
+    for (size_t s = 0; s < words.size(); ++s) {
+      const auto& [begin, end] = word.prefixes[s];
+      if (begin < end) words[s].push_back(word.prefixes[s]);
+    }
+  }
+  if (!any) return;
+  for (auto& ranges : words) segment::Unite(ranges);
+  DocSet documents = evaluator_.postings.AnyWord(words, evaluator_.scope.fields(), allowed);
+  if (allowed != nullptr) documents &= *allowed;
+  lists_.push_back({std::move(documents), question_.Bound(word, best)});
+}
+
+template <typename Sink>
+void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
+                               Sink&& sink) const {
+  std::vector<std::unique_ptr<DocumentScorer>> scorers(snapshot_.segments.size());
+  const auto read = [&](std::span<const DocId> docids) {
+    const DocSet documents = DocSet::FromSorted(docids);
+    for (size_t s = 0; s < scorers.size(); ++s) {
+      const index::SegmentView& view = *snapshot_.segments[s];
+      const DocSet here = documents & view.live;
+      if (here.empty()) continue;
+      if (!scorers[s]) {
+        scorers[s] =
+            std::make_unique<DocumentScorer>(snapshot_, question_, evaluator_.words, fields_, s);
+      }
+      view.text->ForEachRecord(here, [&](uint32_t docid, std::string_view record) {
+        sink(docid, scorers[s]->Worth(record));
+      });
+    }
+  };
+  const auto least_sum = [&] {
+    return bm25f::SumFor(least(), question_.words_worth, question_.words.size());
+  };
+  RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, least_sum, read); });
+}
+
+std::vector<NearDocument> NaturalScan::Best(const DocSet& candidates, size_t count) const {
+  std::vector<NearDocument> best;
+  // The best `count` so far, the least of them on top.
+  std::priority_queue<double, std::vector<double>, std::greater<double>> kept;
+  const auto least = [&] { return kept.size() < count ? 0.0 : kept.top(); };
+  ForEachWorth(candidates, least, [&](DocId docid, double worth) {
+    if (worth < least()) return;
+    kept.push(worth);
+    if (kept.size() > count) kept.pop();
+    best.push_back({docid, static_cast<float>(bm25f::Score(worth, question_.worth))});
+  });
+  if (best.size() > count) {
+    const auto last = best.begin() + static_cast<ptrdiff_t>(count) - 1;
+    std::nth_element(best.begin(), last, best.end(), IsBetter);
+    const float lowest = last->similarity;
+    std::erase_if(best, [&](const NearDocument& found) { return found.similarity < lowest; });
+  }
+  std::sort(best.begin(), best.end(), IsBetter);
+  return best;
+}
+
+DocSet NaturalScan::AtLeast(const DocSet& candidates, double score) const {
+  DocSet documents;
+  const double wanted = bm25f::WorthOfScore(score, question_.worth) * (1 - 1e-6);
+  ForEachWorth(
+      candidates, [&] { return wanted; },
+      [&](DocId docid, double worth) {
+        if (static_cast<double>(static_cast<float>(bm25f::Score(worth, question_.worth))) >= score)
+          documents.Add(docid);
+      });
+  return documents;
+}
+
+void NaturalScan::AppendFindings(DocId docid, std::string& out) const {
+  out += "\"words\":[";
+  double got = 0, sum = 0, together = 0;
+  std::vector<WordFinding> findings;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    const int64_t local = view.live.Contains(docid) ? view.text->Find(docid) : -1;
+    if (local < 0) continue;
+    DocumentScorer scorer(snapshot_, question_, evaluator_.words, fields_, s);
+    got = scorer.Worth(view.text->ForwardRecord(static_cast<uint32_t>(local)));
+    findings = scorer.Findings();
+    together = sum = scorer.together();
+    for (const WordFinding& finding : findings) sum += finding.worth;
+  }
+  // What is shown adds up to the score.
+  const double share = sum > 0 ? bm25f::Score(got, question_.worth) / sum : 0;
+  for (const WordFinding& finding : findings) {
+    if (&finding != &findings[0]) out += ',';
+    const std::string& name = snapshot_.fields->name(finding.field);
+    out += "{\"word\":";
+    AppendJsonString(out, question_.words[finding.word].text);
+    out += ",\"attribute\":";
+    AppendJsonString(out, snapshot_.settings->Displays(name) ? name : "<hidden>");
+    out += ",\"variant\":\"";
+    out += kVariantNames[static_cast<size_t>(finding.variant)];
+    out += "\",\"contribution\":";
+    AppendJsonFloat(out, finding.worth * share);
+    out += '}';
+  }
+  out += "],\"proximity\":";
+  AppendJsonFloat(out, together * share);
+}
+
+MatchTerms NaturalScan::TermsToMark() const {
+  MatchTerms terms;
+  for (uint16_t w = 0; w < question_.words.size(); ++w) {
+    const QuestionWord& word = question_.words[w];
+    const auto chars = static_cast<uint32_t>(CountChars(word.text));
+    if (!word.prefixes.empty()) terms.words.push_back({word.text, true, chars, w, w});
+    if (word.characters && !word.characters->words.empty()) {
+      const auto text_of = [&](size_t i) {
+        return evaluator_.words[word.characters->words[i]].text;
+      };
+      terms.phrases.push_back({{text_of(0), text_of(1)}, w});
+    }
+    for (size_t s = 0; s < word.stems.size(); ++s) {
+      for (const Ordinal ordinal : word.stems[s]) {
+        std::string text = snapshot_.segments[s]->text->terms().Word(ordinal);
+        const auto whole = static_cast<uint32_t>(CountChars(text));
+        terms.words.push_back({std::move(text), false, whole, w, w});
+      }
+    }
+    for (const auto& [number, variant] : word.words) {
+      const std::string& text = evaluator_.words[number].text;
+      terms.words.push_back({text, false, static_cast<uint32_t>(CountChars(text)), w, w});
+    }
+  }
+  return terms;
+}
+
+}  // namespace gannet::search
