@@ -1,0 +1,197 @@
+/**
+ * How well do searches answer judged questions? Prints nDCG@10, MRR@10 and recall@100 of sets of search parameters side
+ * by side, with 95 % intervals (bootstrap over the questions), and the questions that gained and lost most between the
+ * first set and the last.
+ *
+ *   npm run relevance -- --data documents.ndjson.gz --queries questions.ndjson --judgements judgements.ndjson \
+ *     [--search 'NAME={"matchingStrategy":"natural"}']... [--settings '{"searchableAttributes":["title","text"]}']
+ *
+ * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}` with the id of the
+ * question, or `{query, document, gain}`; questions that have `relevant` themselves are judgements as well. The documents
+ * are loaded into a server of its own; with `--url` and `--index` (and `--key`) an existing one is asked instead.
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import { startBuiltServer } from '../test/support/built-server.ts';
+import { mulberry } from '../test/support/random.ts';
+
+interface Question {
+  id: string | number;
+  q: string;
+}
+/** Gains by document id. */
+type Judgements = Map<string, number>;
+interface Figures {
+  ndcg: number;
+  mrr: number;
+  recall: number;
+}
+type Ask = (body: object) => Promise<string[]>;
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    queries: { type: 'string' },
+    judgements: { type: 'string' },
+    search: { type: 'string', multiple: true },
+    settings: { type: 'string', default: '{}' },
+    url: { type: 'string' },
+    index: { type: 'string', default: 'relevance' },
+    key: { type: 'string' },
+    examples: { type: 'string', default: '5' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+
+const DEFAULT_SETS = [
+  'last={}',
+  'frequency={"matchingStrategy":"frequency"}',
+  'natural={"matchingStrategy":"natural"}',
+];
+const RESAMPLES = 2000;
+
+function textOf(file: string): string {
+  const bytes = readFileSync(file);
+  return (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+}
+
+function linesOf(file: string): any[] {
+  return textOf(file)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line));
+}
+
+function judgementsOf(lines: readonly any[]): Map<string, Judgements> {
+  const all = new Map<string, Judgements>();
+  const add = (query: unknown, document: unknown, gain: number): void => {
+    const key = String(query);
+    if (gain > 0) all.set(key, (all.get(key) ?? new Map()).set(String(document), gain));
+  };
+  for (const { id, relevant, query, document, gain = 1 } of lines) {
+    if (Array.isArray(relevant)) for (const one of relevant) add(id, one, 1);
+    else if (query !== undefined) add(query, document, Number(gain));
+  }
+  return all;
+}
+
+/** Of one question. */
+function judge(found: readonly string[], relevant: Judgements): Figures {
+  const discount = (rank: number): number => 1 / Math.log2(rank + 2);
+  const gains = [...relevant.values()].sort((a, b) => b - a).slice(0, 10);
+  const ideal = gains.reduce((sum, gain, rank) => sum + gain * discount(rank), 0);
+  let dcg = 0;
+  found.slice(0, 10).forEach((id, rank) => (dcg += (relevant.get(id) ?? 0) * discount(rank)));
+  const first = found.slice(0, 10).findIndex((id) => relevant.has(id));
+  const recalled = found.slice(0, 100).filter((id) => relevant.has(id)).length;
+  return {
+    ndcg: dcg / ideal,
+    mrr: first < 0 ? 0 : 1 / (first + 1),
+    recall: recalled / relevant.size,
+  };
+}
+
+const mean = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+
+/** The mean and the interval that holds 95 % of the means of resampled questions. */
+function interval(numbers: readonly number[]): string {
+  const random = mulberry(Number(values.seed));
+  const means = Array.from({ length: RESAMPLES }, () =>
+    mean(numbers.map(() => numbers[Math.floor(random() * numbers.length)]!)),
+  ).sort((a, b) => a - b);
+  const at = (share: number): string => means[Math.floor(share * (RESAMPLES - 1))]!.toFixed(3);
+  return `${mean(numbers).toFixed(3)} [${at(0.025)}, ${at(0.975)}]`;
+}
+
+async function figuresOf(
+  ask: Ask,
+  questions: readonly Question[],
+  judged: Map<string, Judgements>,
+  parameters: object,
+): Promise<Figures[]> {
+  const figures: Figures[] = [];
+  for (const { id, q } of questions) {
+    const found = await ask({ ...parameters, q, limit: 100, attributesToRetrieve: ['id'] });
+    figures.push(judge(found, judged.get(String(id))!));
+  }
+  return figures;
+}
+
+function printTable(rows: ReadonlyMap<string, Figures[]>): void {
+  const width = Math.max(...[...rows.keys()].map((name) => name.length));
+  const heads = ['nDCG@10', 'MRR@10', 'recall@100'].map((head) => head.padEnd(22));
+  console.log(`${''.padEnd(width)}  ${heads.join('')}`);
+  for (const [name, figures] of rows) {
+    const cells = (['ndcg', 'mrr', 'recall'] as const).map((figure) =>
+      interval(figures.map((one) => one[figure])).padEnd(22),
+    );
+    console.log(`${name.padEnd(width)}  ${cells.join('')}`.trimEnd());
+  }
+}
+
+function printChanges(rows: ReadonlyMap<string, Figures[]>, questions: readonly Question[]): void {
+  const names = [...rows.keys()];
+  const [first, last] = [names[0]!, names.at(-1)!];
+  const changes = questions
+    .map(({ q }, n) => ({ q, by: rows.get(last)![n]!.ndcg - rows.get(first)![n]!.ndcg }))
+    .sort((a, b) => b.by - a.by);
+  const count = Number(values.examples);
+  if (names.length < 2 || count === 0) return;
+  const print = (title: string, some: typeof changes): void => {
+    console.log(`\n${title} from ${first} to ${last}, by nDCG@10:`);
+    for (const { q, by } of some) console.log(`  ${by.toFixed(3).padStart(6)}  ${q.slice(0, 100)}`);
+  };
+  print('Gained most', changes.slice(0, count));
+  print('Lost most', changes.slice(-count).reverse());
+}
+
+async function main(): Promise<void> {
+  if (values.queries === undefined || (values.data === undefined && values.url === undefined)) {
+    console.error('needs --queries FILE, and --data FILE or --url URL');
+    process.exit(2);
+  }
+  const asked = linesOf(values.queries);
+  const judged = judgementsOf([...asked, ...linesOf(values.judgements ?? values.queries)]);
+  const questions = (asked as Question[]).filter(({ id }) => judged.has(String(id)));
+  const server = values.url === undefined ? await startBuiltServer() : null;
+  try {
+    if (server !== null) {
+      await server.finish('PATCH', `/indexes/${values.index}/settings`, {
+        body: JSON.parse(values.settings),
+      });
+      await server.finish('POST', `/indexes/${values.index}/documents?primaryKey=id`, {
+        text: textOf(values.data!),
+        type: 'application/x-ndjson',
+      });
+    }
+    const key = server?.masterKey ?? values.key;
+    const ask: Ask = async (body) => {
+      const response = await fetch(`${server?.url ?? values.url}/indexes/${values.index}/search`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify(body),
+      });
+      const answer: any = await response.json();
+      if (!response.ok) throw new Error(answer.message);
+      return answer.hits.map(({ id }: { id: unknown }) => String(id));
+    };
+    const rows = new Map<string, Figures[]>();
+    for (const set of values.search ?? DEFAULT_SETS) {
+      const at = set.indexOf('=');
+      const parameters = JSON.parse(set.slice(at + 1)) as object;
+      rows.set(set.slice(0, at), await figuresOf(ask, questions, judged, parameters));
+    }
+    console.log(`${questions.length} questions\n`);
+    printTable(rows);
+    printChanges(rows, questions);
+  } finally {
+    await server?.close();
+  }
+}
+
+await main();
