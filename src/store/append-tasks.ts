@@ -36,7 +36,8 @@ export interface Append {
 }
 
 /**
- * Prepares the registration of tasks by one transaction, and puts their payload files in place.
+ * Prepares the registration of tasks by one transaction, and moves their payload files to their
+ * final names.
  * @returns null when this has failed: the tasks are refused, and `stage` must not be used any more
  */
 export async function prepareAppends(

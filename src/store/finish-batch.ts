@@ -25,7 +25,7 @@ export interface BatchEnd {
   startedAt: number;
   strategy: string;
   details: TaskDetails;
-  /** At least one. */
+  /** Not empty. */
   ends: readonly TaskEnd[];
   /** Measurements of the run; absent after a crash. */
   measured?: {

@@ -4,7 +4,7 @@ import { type Column, grown } from './task-columns.ts';
 /** Number of consecutive kinds in a block. */
 const BLOCK = 256;
 
-/** Of a block: minimum and maximum `startedAt`, then `finishedAt`. */
+/** Numbers of the spans of a block: minimum and maximum `startedAt`, then `finishedAt`. */
 const SPAN_NUMBERS = 4;
 
 /**

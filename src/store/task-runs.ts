@@ -27,7 +27,7 @@ const places = new Uint16Array(N);
 /** By index: number of runs, later the position of its next run among all. */
 const groups = new Uint16Array(N);
 const ordered = new Uint8Array(N);
-/** By task. */
+/** By task: its run. */
 const runOf = new Uint8Array(N);
 
 /**

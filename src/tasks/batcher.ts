@@ -127,8 +127,8 @@ export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
 }
 
 /**
- * Whether the batch needs others to run concurrently: a move of documents deletes only what has
- * arrived elsewhere.
+ * Whether the batch waits for others that must run concurrently: a move of documents waits for the
+ * tasks that delete what has arrived elsewhere.
  */
 export function needsRoom({ kind }: Batch): boolean {
   return kind === 'networkTopologyChange';

@@ -89,7 +89,7 @@ export interface Lease {
 export interface Log {
   state(): Promise<LogState>;
   /**
-   * Founds the cluster unless it exists; `state` tells who did.
+   * Founds the cluster unless it exists; `state` says who did.
    * @param head number of entries that count as written and trimmed: 1 when the cluster begins with
    *   a folder of data, which its first checkpoint holds
    */
