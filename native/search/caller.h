@@ -12,7 +12,7 @@ namespace gannet::search {
 // What a search knows about its caller, apart from the request.
 struct Caller {
   // started_us  monotonic time at which the request arrived
-  // gone        set when nobody waits for the response any more
+  // gone        set once the search is cancelled because nobody waits for the response
   Caller(uint64_t started, CancelFlag gone_flag = nullptr)
       : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
 

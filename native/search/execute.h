@@ -1,5 +1,5 @@
-// One search from its request to the body of its answer. Start reading here: execute.cc names the
-// steps in order, each in a file of its own.
+// A search from its request to the body of its response. Start reading here: execute.cc names the
+// steps in order, each in its own file.
 #pragma once
 
 #include <memory>

@@ -39,7 +39,7 @@ class HitWriter {
   Projection projection_;
   Highlighter highlighter_;
   segment::RowCodec codec_;
-  std::vector<segment::RowField> fields_;  // of the document written last
+  std::vector<segment::RowField> fields_;  // fields of the document written last
 };
 
 }  // namespace gannet::search

@@ -58,7 +58,7 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
 
 // The result of a hybrid search.
 struct HybridResult {
-  std::vector<Hit> hits;  // of the window
+  std::vector<Hit> hits;  // hits of the window
   uint64_t semantic_hit_count = 0;
   bool uses_vector = false;
   DocSet candidates;

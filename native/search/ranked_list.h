@@ -35,7 +35,7 @@ struct RankedList {
   Deadline deadline;
   FieldScope scope;
   ParsedQuery query;
-  std::vector<SortCriterion> sort;  // of the request
+  std::vector<SortCriterion> sort;  // criteria of the request
   std::unique_ptr<QueryEvaluator> evaluator;
   std::unique_ptr<Distinct> distinct;    // null: none
   std::unique_ptr<VectorScan> scan;      // null: no vector

@@ -1,4 +1,4 @@
-// What a search asks for, read from its JSON.
+// The parameters of a search, read from JSON.
 //
 // The server has checked requests before (src/contract/search.ts). A parameter of the wrong type
 // counts as absent.
@@ -66,7 +66,7 @@ struct SearchRequest {
   std::vector<text::Locale> locales;
   std::optional<Hybrid> hybrid;  // nullopt if it would change nothing (docs/behaviour/vectors.md)
   std::optional<std::vector<float>> vector;
-  bool without_vector = false;  // of a hybrid search: there is no vector, use words alone
+  bool without_vector = false;  // no vector is available for a hybrid search, use words alone
   std::vector<Pin> pins;        // in order of precedence
   uint64_t answer_bytes_max = UINT64_MAX;
   bool hit_spans = false;  // see AnswerHead
@@ -84,7 +84,7 @@ struct SearchRequest {
   bool exhaustive = false;
   // false: only the number of candidates is needed, not the set.
   bool needs_candidates = true;
-  CancelFlag gone;  // Caller::gone
+  CancelFlag gone;  // set once the caller has cancelled, see Caller
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
   uint64_t per_page() const { return hits_per_page.value_or(20); }

@@ -71,7 +71,7 @@ class SearchRun {
   SearchRequest request_;
   Window window_;
   std::unique_ptr<RankedList> list_, semantic_;
-  std::optional<HybridResult> merged_;  // of a hybrid search
+  std::optional<HybridResult> merged_;  // the result of a hybrid search
   bool needs_vector_ = false;
 };
 

@@ -30,7 +30,7 @@ class Placement {
   Placement(const std::vector<RankedHit>& pins, Merged<IndexHits>& ranked)
       : pins_(pins), ranked_(ranked) {}
 
-  // place  number of hits before
+  // place  number of hits before this position
   std::optional<RankedHit> Next(uint64_t place) {
     const bool left = pin_ < pins_.size();
     if (left && pins_[pin_].pin->position <= place) return pins_[pin_++];

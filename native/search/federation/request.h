@@ -1,4 +1,4 @@
-// What a federated search asks for, read from its JSON.
+// The parameters of a federated search, read from JSON.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct MergedWindow {
 // JSON of EngineFederatedRequest (src/search/plan.ts), defaults applied.
 struct FederatedRequest {
   struct Query {
-    std::string uid;  // of its index
+    std::string uid;  // uid of its index
     double weight = 1;
     uint64_t position = 0;  // as reported
     SearchRequest search;

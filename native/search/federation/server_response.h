@@ -28,7 +28,7 @@ struct ServerHit {
   size_t member_begin = 0, member_end = 0;
   std::string_view index_uid;
   std::string_view score;     // weighted
-  uint64_t position = 0;      // of its query
+  uint64_t position = 0;      // position of its query
   ScoreKey key;               // what the hit is compared by
   std::string_view document;  // identifies the document on all servers; empty: not sent
   std::vector<std::string_view> distinct;  // each identifies a value of the distinct attribute
@@ -43,7 +43,7 @@ struct FurtherHit {
 };
 
 struct ServerFacets {
-  std::string uid;  // of the index
+  std::string uid;  // uid of the index
   std::vector<FacetDistribution> distributions;
   std::optional<uint64_t> candidates;  // number of documents counted
 };

@@ -80,7 +80,7 @@ uint64_t NodeDocuments::Frequency(NodeNumber node, int typo_class) {
     for (const WordNumber word : phrase.words) {
       if (word != kNoWord) least = std::min(least, postings_.Frequency(word));
     }
-    // A phrase of stop words alone has no documents of its own to count.
+    // A phrase of stop words alone adds no documents to the count.
     if (least != ~uint64_t{0}) sum += least;
   }
   frequency = sum;

@@ -123,7 +123,7 @@ class Parser {
     while (last + 1 < count_ && ContinuesWord(last + 1)) {
       ++last;
       ++position_;
-      // Its position is that of its first character that counts.
+      // The phrase is at the position of its first character that counts.
       if (!HasWord(term)) term.first = position_;
       term.words.push_back(word_at(buffer_.tokens[last]));
     }

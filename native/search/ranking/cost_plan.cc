@@ -103,7 +103,7 @@ std::unique_ptr<CostSource> CostPlan::CheapestOf(std::vector<OnePath> shared, co
     for (OnePath& group : GroupByPhrases(one, rule, any)) groups.push_back(std::move(group));
     documents -= one.documents;
   }
-  // Each group takes lists of its own.
+  // Each group needs its own lists.
   if (documents.empty() || documents.size() < LargeBucketMin() * groups.size() / 4) return nullptr;
   Sources sources;
   for (OnePath& group : groups) {

@@ -1,8 +1,8 @@
 // A cost source returns the documents of a bucket by their cost under one rule, cheapest first.
 //
 // If documents of a bucket get their costs in different ways (posting lists, a forward scan), each
-// group of documents has its own source, and the ranker asks all sources for one cost after another
-// (split_by_cost.cc).
+// group of documents has its own source, and the ranker calls all sources for one cost before the
+// next (split_by_cost.cc).
 //
 // Invariant: a document is returned at exactly one cost as verified. Before that it may have been
 // returned at lower costs as approximate.

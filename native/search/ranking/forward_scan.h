@@ -90,7 +90,7 @@ class ForwardScan {
   std::vector<Step> steps_;
   std::vector<Link> links_;
   std::vector<Links> paths_;
-  DocSet documents_;  // of the last Run
+  DocSet documents_;  // documents of the last Run
   std::vector<uint16_t> cells_;
   std::vector<Row> rows_;  // ascending by docid
 };

@@ -22,7 +22,7 @@ class VectorScan;
 // What rules are made from. Lifetime: the scan outlives them.
 struct RuleInputs {
   const index::Settings& settings;
-  const std::vector<SortCriterion>& sort;  // of the search, one per element of the parameter
+  const std::vector<SortCriterion>& sort;  // criteria, one per element of the parameter
   size_t terms = 0;  // number of terms of the query; 0: only rules that sort run
   MatchingStrategy strategy = MatchingStrategy::kLast;
   // The vector rule replaces the first relevancy rule, and the other relevancy rules are left out.

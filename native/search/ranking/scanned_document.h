@@ -37,16 +37,16 @@ struct ScannedPhrase {
 };
 
 struct ScannedStep {
-  size_t number = 0;  // of the steps of a scan
+  size_t number = 0;  // index among the steps of the scan
   const Step* step = nullptr;
   const Node* node = nullptr;
-  const NodeExpansions* expansions = nullptr;  // of the node
+  const NodeExpansions* expansions = nullptr;  // expansions of the node
   Role words = kNoRole;                        // the words that stand for the step, without phrases
   Role as_typed = kNoRole;                     // the word as typed
   // The parts of `words` that match in any searched field, and in fields that allow typos.
   Role plain = kNoRole, tolerant = kNoRole;
   std::vector<ScannedPhrase> phrases;
-  bool matches = false;  // of the document
+  bool matches = false;  // whether the document matches the step
 };
 
 class ScannedDocument {

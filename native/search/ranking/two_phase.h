@@ -64,7 +64,7 @@ class TwoPhase {
 // Documents of several cost sources, ranked at `cost`. Approximate ones cost `cost` or more.
 class TwoPhaseCosts : public TwoPhase {
  public:
-  // sources    each was asked for `cost` last
+  // sources    At(cost) was the last call of each
   // cost       the cost at which the documents are ranked
   TwoPhaseCosts(std::span<const std::unique_ptr<CostSource>> sources, uint32_t cost,
                 DocSet verified, DocSet approximate)

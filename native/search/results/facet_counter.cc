@@ -18,8 +18,8 @@ using segment::ColumnReader;
 using segment::ValueOrdinal;
 
 // Costs in nanoseconds, measured with one million documents on one core.
-constexpr double kNsPerDocument = 1.5;       // of a pass, one value per document
-constexpr double kNsPerDocumentSeveral = 6;  // of a pass, several values per document
+constexpr double kNsPerDocument = 1.5;       // for a pass, one value per document
+constexpr double kNsPerDocumentSeveral = 6;  // for a pass, several values per document
 constexpr double kNsPerCounter = 0.3;        // to clear and to look at
 
 // The number of candidates that a pass counts for one column before the next.

@@ -65,7 +65,7 @@ struct TextMatch {
   uint32_t first_token, last_token;        // inclusive; indexes into the token buffer
   uint32_t first_word, last_word;          // the same, counting only words
   uint32_t begin, end;                     // bytes of the text to highlight, [begin, end)
-  uint16_t first_position, last_position;  // of the query
+  uint16_t first_position, last_position;  // query positions
   uint16_t phrase_words;                   // 0: a single word
 };
 
@@ -163,7 +163,7 @@ class Highlighter {
   const HighlightOptions options_;
   const std::vector<text::Locale> locales_;
   TermMatcher matcher_;
-  Projection projection_;  // of `_formatted`
+  Projection projection_;  // fields of `_formatted`
   Projection displayed_;
   std::vector<CropRule> crop_rules_;  // the last rule that applies counts
   bool highlights_all_ = false;

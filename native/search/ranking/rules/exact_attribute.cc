@@ -1,7 +1,7 @@
 // The first half of the rule exactness: whether an attribute is equal to the query, or begins with
 // it.
 //
-// Posting lists of words, of leading positions and of field lengths answer this. Documents are read
+// Posting lists of words, of leading positions and of field lengths decide this. Documents are read
 // if they are few, or if the query is longer than the positions that are listed.
 #include <algorithm>
 #include <array>
