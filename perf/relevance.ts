@@ -1,14 +1,16 @@
 /**
- * How well do searches answer judged questions? Prints nDCG@10, MRR@10 and recall@100 of sets of search parameters side
- * by side, with 95 % intervals (bootstrap over the questions), and the questions that gained and lost most between the
- * first set and the last.
+ * How well do searches answer judged questions? Compares sets of search parameters by nDCG@10,
+ * MRR@10 and recall@100, with 95 % intervals (bootstrap over the questions). Also prints the
+ * questions that gained and lost most between the first set and the last.
  *
- *   npm run relevance -- --data documents.ndjson.gz --queries questions.ndjson --judgements judgements.ndjson \
- *     [--search 'NAME={"matchingStrategy":"natural"}']... [--settings '{"searchableAttributes":["title","text"]}']
+ *   npm run relevance -- --data documents.ndjson.gz --queries questions.ndjson \
+ *     --judgements judgements.ndjson [--search 'NAME={"matchingStrategy":"natural"}']... \
+ *     [--settings '{"searchableAttributes":["title","text"]}']
  *
- * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}` with the id of the
- * question, or `{query, document, gain}`; questions that have `relevant` themselves are judgements as well. The documents
- * are loaded into a server of its own; with `--url` and `--index` (and `--key`) an existing one is asked instead.
+ * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}`
+ * with the id of the question, or `{query, document, gain}`. A question with `relevant` is a
+ * judgement as well. The documents are loaded into a new server; with `--url` and `--index` (and
+ * `--key`), an existing server is searched instead.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -76,7 +78,7 @@ function judgementsOf(lines: readonly any[]): Map<string, Judgements> {
   return all;
 }
 
-/** Of one question. */
+/** The figures of one question. */
 function judge(found: readonly string[], relevant: Judgements): Figures {
   const discount = (rank: number): number => 1 / Math.log2(rank + 2);
   const gains = [...relevant.values()].sort((a, b) => b - a).slice(0, 10);

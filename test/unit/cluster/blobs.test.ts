@@ -176,7 +176,7 @@ describe('Objects of a server with the S3 API', () => {
   for (const [fault, message] of Object.entries(unfit)) {
     it(`are refused when the store ${fault}`, async () => {
       Object.assign(server.faults, { [fault]: true });
-      // A new object misses from listings with `listsLate`, and from its first read with `readsLate`.
+      // With `listsLate` a new object is not listed; with `readsLate` its first read fails.
       await assert.rejects(checkBlobs(open(), 'token'), (error: Error) => {
         assert.ok(error instanceof RefusedError, error.message);
         assert.match(error.message, message);

@@ -1,7 +1,7 @@
 /**
- * Makes each write of the task queue fail, one per run. Nothing acknowledged is lost, nothing refused
- * exists, tasks report why they failed, reads continue, and everything recovers once the fault is
- * over. For faults in the engine's own writes see test/native/indexing/fault_test.cc.
+ * Makes each write of the task queue fail, one per run. Nothing acknowledged is lost, nothing
+ * refused exists, tasks report why they failed, reads continue, and everything recovers once the
+ * fault is over. For faults in the engine's own writes see test/native/indexing/fault_test.cc.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
