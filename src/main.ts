@@ -17,6 +17,7 @@ import { ServiceManager } from './base/service-manager.ts';
 import { checkBlobs } from './cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
+import { UnavailableError } from './cluster/errors.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import { systemRuntime } from './cluster/system-runtime.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
@@ -71,7 +72,7 @@ import { SlowSearches } from './search/report.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { analyticsFolder, AnalyticsStore } from './store/analytics-store.ts';
-import { type DataFolder, openDataFolder } from './store/data-folder.ts';
+import { type DataFolder, DataFolderError, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { NotificationStore } from './store/notification-store.ts';
@@ -309,8 +310,23 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
 /** Called before the data is opened: a node that is too far behind installs a checkpoint. */
 async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolder): Promise<void> {
   if (outside === null) return;
-  await checkBlobs(outside.blobs, outside.token);
+  try {
+    await checkBlobs(outside.blobs, outside.token);
+  } catch (error) {
+    // It is down: what this node has can be read nevertheless.
+    if (!(error instanceof UnavailableError)) throw error;
+    outside.runtime.log(`The object store could not be checked: ${error.message}`);
+  }
   await installIfBehind(dir, outside);
+}
+
+/** A node cannot take a checkpoint while its data is open. */
+function endTooFarBehind(): void {
+  const reason = 'The log does not reach back to this node: start it again.';
+  process.stderr.write(`${reason} It takes a checkpoint then.\n`);
+  // Nobody is served yet.
+  if (process.listenerCount('SIGTERM') === 0) process.exit(1);
+  process.kill(process.pid, 'SIGTERM');
 }
 
 /**
@@ -327,7 +343,13 @@ async function openCluster(
     keys: KeyStore;
   },
 ): Promise<ServerCluster | null> {
-  if (config === null || outside === null) return null;
+  if (config === null || outside === null) {
+    if (parts.system.store.cluster === null) return null;
+    throw new DataFolderError(
+      'The data folder is that of a node of a cluster: what a server alone writes would be lost. ' +
+        'Start with --cluster-etcd, or import a snapshot of the cluster into another folder.',
+    );
+  }
   const { folder, native, system, notifier, keys } = parts;
   const { store, taskStore, registry, scheduler } = system;
   const { log, blobs, runtime, token, client } = outside;
@@ -348,10 +370,7 @@ async function openCluster(
       indexDir: folder.indexDir,
       incomingDir: join(folder.dir, 'incoming'),
       checkpointDir: join(folder.dir, 'outgoing'),
-      onTooFarBehind: () => {
-        runtime.log('The log does not reach back to this node: it ends, and takes a checkpoint');
-        setTimeout(() => process.kill(process.pid, 'SIGTERM'), 0);
-      },
+      onTooFarBehind: endTooFarBehind,
       work: {
         begin: async () => {
           await createDefaultKeys(keys, systemClock);

@@ -179,15 +179,16 @@ Napi::Value EndCommit(const Napi::CallbackInfo& info) {
 
 Napi::Value ApplyRecord(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
-  if (!open || !info[1].IsNumber() || !info[2].IsBuffer()) return info.Env().Undefined();
-  const auto sequence = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
-  const auto bytes = info[2].As<Napi::Buffer<char>>();
+  if (!open || !info[2].IsNumber() || !info[3].IsBuffer()) return info.Env().Undefined();
+  const auto sequence = static_cast<uint64_t>(info[2].As<Napi::Number>().Int64Value());
+  const auto bytes = info[3].As<Napi::Buffer<char>>();
   // The buffer lives until the promise settles.
   const auto held = std::make_shared<Napi::Reference<Napi::Buffer<char>>>(Napi::Persistent(bytes));
   return Async<bool>(
       info.Env(), Engine::Instance().records(),
-      [open, sequence, delta = std::string_view(bytes.Data(), bytes.Length())] {
-        auto applied = open->index->ApplyRecord(sequence, delta);
+      [open, log_id = StringAt(info, 1), sequence,
+       delta = std::string_view(bytes.Data(), bytes.Length())] {
+        auto applied = open->index->ApplyRecord(log_id, sequence, delta);
         if (applied.ok()) Engine::Instance().CheckAhead(*open);
         return applied;
       },

@@ -161,7 +161,8 @@ class Index {
   // `CommitLog::Append` received for this index on any machine. The files that it names must be in
   // the folder. False: it was applied before. Corruption: the delta or one of the files is damaged.
   // On failure nothing has changed.
-  Result<bool> ApplyRecord(uint64_t sequence, std::string_view delta);
+  // log_id: identifies the log; sequences of another log are ignored.
+  Result<bool> ApplyRecord(std::string_view log_id, uint64_t sequence, std::string_view delta);
 
   // Makes a folder with the last committed state that Open can read: a copy of the record, and hard
   // links to the segment files, or copies if the file system has no hard links. Commits wait

@@ -59,15 +59,18 @@ Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, N
   return std::move(outcome.status);
 }
 
-Result<bool> Index::ApplyRecord(uint64_t sequence, std::string_view delta) {
+Result<bool> Index::ApplyRecord(std::string_view log_id, uint64_t sequence,
+                                std::string_view delta) {
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-  const auto applied = [](const auto& txn, store::Table main) -> Result<uint64_t> {
-    GANNET_ASSIGN_OR_RETURN(const auto value, txn.Get(main, keys::kRecord));
-    return value && value->size() == sizeof(uint64_t) ? LoadFixed<uint64_t>(value->data()) : 0;
+  const auto applied = [&](const auto& reader) -> Result<uint64_t> {
+    GANNET_ASSIGN_OR_RETURN(const auto value, reader.Get(main_, keys::kRecord));
+    const bool is_of_log = value && value->size() == sizeof(uint64_t) + log_id.size() &&
+                           value->substr(sizeof(uint64_t)) == log_id;
+    return is_of_log ? LoadFixed<uint64_t>(value->data()) : 0;
   };
-  GANNET_ASSIGN_OR_RETURN(const uint64_t last, applied(txn, main_));
+  GANNET_ASSIGN_OR_RETURN(const uint64_t last, applied(txn));
   if (sequence <= last) return false;
   if (env_->form() != store::Environment::kForm)
     GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
@@ -86,9 +89,10 @@ Result<bool> Index::ApplyRecord(uint64_t sequence, std::string_view delta) {
     }
     return Status::Ok();
   }));
-  std::string number;
-  PutFixed<uint64_t>(number, sequence);
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kRecord, number));
+  std::string place;
+  PutFixed<uint64_t>(place, sequence);
+  place.append(log_id);
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kRecord, place));
   // The new files are opened before anything is committed: a damaged one changes nothing.
   const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
   GANNET_ASSIGN_OR_RETURN(auto after, ReadSnapshot(read, &changed, *before));
@@ -97,7 +101,7 @@ Result<bool> Index::ApplyRecord(uint64_t sequence, std::string_view delta) {
   if (const Status status = txn.Commit(); !status.ok()) {
     // See ApplyNow.
     GANNET_ASSIGN_OR_RETURN(const auto now, env_->Read());
-    GANNET_ASSIGN_OR_RETURN(const uint64_t stored, applied(now, main_));
+    GANNET_ASSIGN_OR_RETURN(const uint64_t stored, applied(now));
     if (stored != sequence) return status;
   }
   has_manifest_ = true;

@@ -196,8 +196,8 @@ export class IndexHandle {
   }
 
   /** See `NativeAddon.applyRecord`. */
-  applyRecord(sequence: number, delta: Buffer): Promise<boolean> {
-    return this.track(this.#native.applyRecord(this.#handle, sequence, delta));
+  applyRecord(logId: string, sequence: number, delta: Buffer): Promise<boolean> {
+    return this.track(this.#native.applyRecord(this.#handle, logId, sequence, delta));
   }
 
   async compact(): Promise<void> {

@@ -205,7 +205,7 @@ export interface NativeAddon {
    * Applies a record, whose files are in the folder of the index. `delta` must not change until then.
    * @returns false: it was applied before
    */
-  applyRecord(handle: number, sequence: number, delta: Buffer): Promise<boolean>;
+  applyRecord(handle: number, logId: string, sequence: number, delta: Buffer): Promise<boolean>;
   /** Asks the running batch of the index to stop; its promise then rejects with code `canceled`. */
   cancelBatch(handle: number): void;
   /** JSON of {@link BatchProgress} of the running batch, or the text `null` when idle. */

@@ -278,7 +278,10 @@ export class Lifecycle {
     commit: string,
   ): Promise<void> {
     if (!/^\d{1,15}$/.test(commit)) {
-      throw new ApiError('bad_request', 'The header `Gannet-Wait-For` must be a number.');
+      throw new ApiError(
+        'bad_request',
+        'The header `Gannet-Wait-For` must be the number of a commit, as `Gannet-Commit` has it.',
+      );
     }
     const ending = new AbortController();
     connection.onAbort(() => ending.abort());

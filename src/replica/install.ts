@@ -1,10 +1,12 @@
 /** A node that the log cannot bring up to date begins with a checkpoint, before anything of its data is open. */
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { syncFolder } from '../base/sync-folder.ts';
 import type { Blobs } from '../cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../cluster/checkpoint.ts';
 import { Checkpoints } from '../cluster/checkpoints.ts';
+import { UnavailableError } from '../cluster/errors.ts';
 import type { Log } from '../cluster/log/log.ts';
 import { type FileRef, FORMAT_MAX } from '../cluster/record.ts';
 import type { Replica } from '../cluster/replica.ts';
@@ -16,6 +18,7 @@ import { checkpointPath } from './server-replica.ts';
 
 /** Parts of a data folder that a checkpoint replaces. */
 const PARTS = ['payloads', 'indexes', 'store'];
+const RETRY_MS = 500;
 /** All files of the checkpoint are there. */
 const COMPLETE = 'complete';
 
@@ -26,8 +29,26 @@ export interface InstallParts {
   readonly token: string;
 }
 
-/** Brings the data folder `dir` to the newest checkpoint where the log does not reach back to where it stands. */
+/**
+ * Brings the data folder `dir` to the newest checkpoint where the log does not reach back to where it stands. Waits for the
+ * log, and for a checkpoint, as long as it takes: without them the node has nothing to show.
+ */
 export async function installIfBehind(dir: string, parts: InstallParts): Promise<void> {
+  let told = '';
+  for (;;) {
+    try {
+      await install(dir, parts);
+      return;
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      if (error.message !== told) parts.runtime.log(`The node waits: ${error.message}`);
+      told = error.message;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+async function install(dir: string, parts: InstallParts): Promise<void> {
   const fetched = join(dir, 'checkpoint');
   // A start that was interrupted has fetched all, and perhaps replaced some.
   if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);

@@ -146,7 +146,7 @@ export class ServerReplica implements Replica {
     const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
     const { handle } = entry;
     this.#takeIn(record);
-    await handle.applyRecord(record.sequence, record.delta);
+    await handle.applyRecord(this.cluster!, record.sequence, record.delta);
     if (!isOwn) entry.refresh();
     await store.setCluster({ id: this.cluster!, applied: record.sequence });
   }

@@ -97,6 +97,8 @@ async function copyDatabase(
  * after an import.
  */
 async function concludeCopy(store: Store, payloadDir: string): Promise<void> {
+  // Who imports it has data of its own.
+  if (store.cluster !== null) await store.leaveCluster();
   const tasks = new TaskStore(store, payloadDir, systemClock);
   try {
     await tasks.forget(

@@ -293,6 +293,12 @@ export class Store {
     return (this.#cluster ??= (this.meta.get(CLUSTER_KEY) as ClusterState | undefined) ?? null);
   }
 
+  /** Makes the data that of no cluster, durably. */
+  async leaveCluster(): Promise<void> {
+    await this.#batch(() => new Transaction().remove(this.meta, CLUSTER_KEY));
+    this.#cluster = null;
+  }
+
   /** Durable once resolved. */
   async setCluster(state: ClusterState): Promise<void> {
     await this.#batch(() => new Transaction().put(this.meta, CLUSTER_KEY, state));

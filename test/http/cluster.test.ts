@@ -232,6 +232,39 @@ describe('A cluster of servers', function () {
     );
   });
 
+  it('begins with the data of a server, which cannot be used alone any more', async () => {
+    let options: 'alone' | 'join' = 'alone';
+    const joined = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    const shared = (url: string, name: string): string[] => [
+      ...['--cluster-etcd', etcd.url, '--cluster-name', 'joined', '--cluster-store', joined],
+      ...['--node-name', name, '--node-url', url],
+    ];
+    const first = await startBuiltServer((url) =>
+      options === 'alone' ? [] : [...shared(url, 'first'), '--cluster-join'],
+    );
+    let second: BuiltServer | null = null;
+    try {
+      await first.finish('POST', '/indexes/movies/documents', { body: documents(0, 50) });
+      await first.kill();
+      options = 'join';
+      await first.restart();
+      second = await startBuiltServer((url) => shared(url, 'second'));
+      const { uid } = await write(second, 'POST', '/indexes/movies/documents', documents(50, 5));
+      assert.equal((await second.ended(uid)).status, 'succeeded');
+      for (const server of [first, second]) {
+        const { json } = await server.call('GET', '/indexes/movies/stats');
+        assert.equal(json.numberOfDocuments, 55);
+      }
+      await first.kill();
+      options = 'alone';
+      await assert.rejects(first.restart(), /is that of a node of a cluster/);
+    } finally {
+      await second?.close();
+      await first.close();
+      rmSync(joined, { recursive: true, force: true });
+    }
+  });
+
   it('makes a snapshot that a single server takes over, and folders that are valid', async () => {
     const { uid } = await write(servers[1]!, 'POST', '/snapshots');
     assert.equal((await servers[1]!.ended(uid)).status, 'succeeded');

@@ -54,7 +54,7 @@ const POLL_MS = 10;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * @param given options, or how the URL of the server makes them
+ * @param given options, or what makes them at each start from the URL of the server
  * @param env additions to the environment of the tests
  * @param openFiles limit of open files of the process; null: that of the tests
  */
@@ -67,12 +67,12 @@ export async function startBuiltServer(
   const data = join(folder, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const options = typeof given === 'function' ? given(url) : given;
   // Recorded conversations of several servers name this key.
   const masterKey = 'masterKeymasterKey';
   let printed = '';
   const start = async (): Promise<ChildProcess> => {
     const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath];
+    const options = typeof given === 'function' ? given(url) : given;
     const started = spawn(
       openFiles === null ? process.execPath : 'bash',
       [

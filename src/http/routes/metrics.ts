@@ -51,9 +51,19 @@ async function showMetrics(_: RequestContext, server: Dependencies): Promise<Rou
   writeSearches(out, services);
   writeChats(out, server);
   writeAnalytics(out, server);
+  writeCluster(out, server);
   const parts = [server.metrics.text(), out.text(), server.processMetrics.text()];
   const body = (await Promise.all(parts)).join('\n');
   return { status: 200, body, type: 'text/plain; version=0.0.4' };
+}
+
+function writeCluster(out: MetricsText, { cluster }: Dependencies): void {
+  if (cluster === null) return;
+  const { node } = cluster;
+  const isLeader = node.route(true).kind === 'here';
+  out.gauge('cluster_is_leader', '1 while this node leads its cluster', isLeader ? 1 : 0);
+  out.gauge('cluster_applied', 'Sequence of the last commit applied here', node.applied);
+  out.gauge('cluster_lag_seconds', 'How far this node is behind', node.lagMs / 1000);
 }
 
 function writeIndexes(out: MetricsText, { indexes }: Services): string[] {

@@ -26,6 +26,8 @@ using indexing::RunSteps;
 using indexing::SettingsStep;
 using indexing::TestFolder;
 
+constexpr const char* kLog = "a log";
+
 struct LoggedRecord {
   std::string delta;
   std::vector<std::pair<uint64_t, std::string>> files;  // number, bytes
@@ -53,7 +55,7 @@ class ListLog : public CommitLog {
     }
     records.push_back(std::move(record));
     if (mode == Mode::kKeepWithoutApplying) return {End::kUnknown, Status::Cancelled("killed")};
-    const auto applied = index->ApplyRecord(records.size(), records.back().delta);
+    const auto applied = index->ApplyRecord(kLog, records.size(), records.back().delta);
     if (!applied.ok()) return {End::kUnknown, applied.status()};
     EXPECT_TRUE(*applied);
     return {End::kApplied, Status::Ok()};
@@ -119,12 +121,12 @@ class RecordsTest : public ::testing::Test {
         follower_->Sweep();
         CopyFiles(record);
       }
-      const auto applied = follower_->ApplyRecord(applied_ + 1, record.delta);
+      const auto applied = follower_->ApplyRecord(kLog, applied_ + 1, record.delta);
       ASSERT_TRUE(applied.ok()) << applied.status().message();
       ASSERT_TRUE(*applied);
       if (with_stops && Below(4) == 0) OpenFollower();
       // Applied again, as after a stop before the progress was saved elsewhere.
-      const auto again = follower_->ApplyRecord(applied_ + 1, record.delta);
+      const auto again = follower_->ApplyRecord(kLog, applied_ + 1, record.delta);
       ASSERT_TRUE(again.ok());
       ASSERT_FALSE(*again);
     }
@@ -213,7 +215,7 @@ TEST_F(RecordsTest, ALeaderThatWasKilledAfterTheAppendAppliesItsRecordLater) {
   const std::string payload = R"([{"id":"900","title":"kept"}])";
   EXPECT_FALSE(RunSteps(*leader_, indexing::DocumentsStep(0), {payload}).ok());
   OpenLeader();
-  const auto applied = leader_->ApplyRecord(log_->records.size(), log_->records.back().delta);
+  const auto applied = leader_->ApplyRecord(kLog, log_->records.size(), log_->records.back().delta);
   ASSERT_TRUE(applied.ok()) << applied.status().message();
   EXPECT_TRUE(*applied);
   Follow(false);
@@ -266,7 +268,7 @@ TEST_F(RecordsTest, WhatIsDamagedIsRefusedAndChangesNothing) {
   const uint64_t sequence = log_->records.size();
   ASSERT_EQ(record.files.size(), 1u);
   const auto expect_refused = [&](std::string_view delta) {
-    const auto applied = follower_->ApplyRecord(sequence, delta);
+    const auto applied = follower_->ApplyRecord(kLog, sequence, delta);
     ASSERT_FALSE(applied.ok());
     EXPECT_EQ(follower_->snapshot(), snapshot);
     EXPECT_EQ(DatabaseOf(follower_folder_.path()), before);
@@ -294,8 +296,21 @@ TEST_F(RecordsTest, WhatIsDamagedIsRefusedAndChangesNothing) {
   std::string renamed = record.delta;
   renamed.replace(renamed.find("main"), 4, "mein");
   expect_refused(renamed);
-  const auto applied = follower_->ApplyRecord(sequence, record.delta);
+  const auto applied = follower_->ApplyRecord(kLog, sequence, record.delta);
   ASSERT_TRUE(applied.ok()) << applied.status().message();
+  EXPECT_EQ(follower_->snapshot()->documents.size(), leader_->snapshot()->documents.size());
+}
+
+TEST_F(RecordsTest, SequencesOfAnotherLogMeanNothing) {
+  History history(leader_, model_, random_);
+  history.RunBatch();
+  Follow(false);
+  const std::string payload = R"([{"id":"903"}])";
+  ASSERT_TRUE(RunSteps(*leader_, indexing::DocumentsStep(0), {payload}).ok());
+  CopyFiles(log_->records.back());
+  const auto applied = follower_->ApplyRecord("another log", 1, log_->records.back().delta);
+  ASSERT_TRUE(applied.ok()) << applied.status().message();
+  EXPECT_TRUE(*applied);
   EXPECT_EQ(follower_->snapshot()->documents.size(), leader_->snapshot()->documents.size());
 }
 
