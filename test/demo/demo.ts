@@ -3,10 +3,11 @@
  * is there already, shows a few searches with their answers, and leaves the server running until
  * Ctrl-C.
  *
- *   node --import=tsx test/demo/demo.ts [--once] [--chat]
+ *   node --import=tsx test/demo/demo.ts [--once] [--chat | --cluster]
  *
- *   --once   stop after the searches
- *   --chat   a conversation instead of the searches
+ *   --once      stop after the searches
+ *   --chat      a conversation instead of the searches
+ *   --cluster   three nodes of a cluster instead, of which the leader is killed; needs etcd
  *
  * Environment: GANNET_HTTP_ADDR and GANNET_DB_PATH, as for the server.
  */
@@ -14,6 +15,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { conversation, setUpChat } from './chat.ts';
+import { showCluster } from './cluster.ts';
 import { EXAMPLES, SETTINGS } from './examples.ts';
 import { startSummariser } from './summariser.ts';
 
@@ -22,6 +24,16 @@ const dbPath = process.env.GANNET_DB_PATH ?? './data.gannet';
 const url = `http://${address}`;
 const START_MS_MAX = 20_000;
 const POLL_MS = 20;
+
+if (process.argv.includes('--cluster')) {
+  try {
+    await showCluster(path('../../dist/main.cjs'), path('books.ndjson'));
+    process.exit(0);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
+}
 
 const server = spawn(
   process.execPath,
