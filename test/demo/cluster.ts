@@ -121,19 +121,21 @@ async function run(nodes: readonly Node[], lines: readonly string[]): Promise<vo
   );
 }
 
-/** Searches the nodes in turn until `signal`. */
+/** Searches the nodes in turn until `signal`; another node when one breaks the connection. */
 async function search(
   living: () => readonly Node[],
   counts: Counts,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let n = 0; !signal.aborted; n++) {
+  const ask = (n: number): Promise<number> => {
     const nodes = living();
-    const { url } = nodes[n % nodes.length]!;
-    const status = await fetch(`${url}/indexes/books/search?q=war`).then(
-      (response) => response.status,
+    return fetch(`${nodes[n % nodes.length]!.url}/indexes/books/search?q=war`).then(
+      ({ status }) => status,
       () => 0,
     );
+  };
+  for (let n = 0; !signal.aborted; n++) {
+    const status = (await ask(n)) || (await ask(n + 1));
     // 404: the first books are not there yet.
     if (status === 200) counts.searches++;
     else if (status !== 404) counts.failedSearches++;
