@@ -90,11 +90,11 @@ describe('An error object', () => {
   });
 
   it('of the engine knows the query that it is about', () => {
-    const thrown = Object.assign(new Error('Inside `.queries[3]`: bad'), { code: 'bad_request' });
+    const thrown = Object.assign(new Error('bad'), { code: 'bad_request', at: { query: 3 } });
     const error = fromEngine(thrown);
     assert.ok(error instanceof ApiError);
     assert.deepEqual([error.text, error.at], ['bad', { query: 3 }]);
-    assert.equal(error.message, thrown.message);
+    assert.equal(error.message, 'Inside `.queries[3]`: bad');
   });
 
   it('shows no folder of the machine', () => {
