@@ -91,10 +91,10 @@ void Fill(IndexedDocuments& index, std::mt19937& random) {
   // Large documents, with a margin below the limit on a slow machine (docs/design/stopping.md):
   // many words; one word; many highlights; many values; many members.
   DocId docid = kDocuments;
-  batch[docid++] = "{\"long\":" + Quoted(Repeat("aa b ", 1 << 17)) + "}";
-  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("x", 2 << 20)) + "}";
-  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("e\u0301", 1 << 20)) + "}";
-  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("\u8a9e", 1 << 19)) + "}";
+  batch[docid++] = "{\"long\":" + Quoted(Repeat("aa b ", 1 << 16)) + "}";
+  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("x", 1 << 20)) + "}";
+  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("e\u0301", 1 << 19)) + "}";
+  batch[docid++] = "{\"title\":" + Quoted("aa " + Repeat("\u8a9e", 1 << 18)) + "}";
   std::string values, members;
   for (int i = 0; i < 50000; ++i) {
     values += (i > 0 ? ",\"v" : "\"v") + std::to_string(i) + '"';
