@@ -110,7 +110,7 @@ const WATCH_MS = 100;
 const LOG_MS_MAX = 500;
 /** How long a start may take without a report to the service manager, and how often it reports. */
 const START_ALIVE_MS = 120_000;
-const START_TOLD_MS = 30_000;
+const START_REPORT_MS = 30_000;
 
 /** With fewer, a start fails somewhere in the middle, in libraries that do not report why. */
 const OPEN_FILES_MIN = 256;
@@ -498,7 +498,7 @@ async function importAtStart(
   const begun = performance.now();
   const tell = (): void => manager.starting(`importing ${source.file}`, START_ALIVE_MS);
   tell();
-  const telling = setInterval(tell, START_TOLD_MS);
+  const reporting = setInterval(tell, START_REPORT_MS);
   const options = {
     file: source.file,
     dbPath: config.dbPath,
@@ -512,7 +512,7 @@ async function importAtStart(
       await importDump({ ...options, storeBytesMax, native, log: (text) => log.info(text) });
     }
   } finally {
-    clearInterval(telling);
+    clearInterval(reporting);
   }
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   log.info(`the ${source.kind} ${source.file} was imported in ${seconds} s`);

@@ -69,9 +69,9 @@ function bodyOf(connection: Connection): Readable | null {
   }
   const body = new Readable({ read: () => connection.resume() });
   connection.receive((chunk, last) => {
-    const hasRoom = chunk.length === 0 || body.push(Buffer.from(chunk));
+    const hasSpace = chunk.length === 0 || body.push(Buffer.from(chunk));
     if (last) body.push(null);
-    else if (!hasRoom) connection.pause();
+    else if (!hasSpace) connection.pause();
   });
   connection.onAbort(() => body.destroy(new Error('the client went away')));
   return body;

@@ -50,7 +50,7 @@ async function writeSnapshot(options: SnapshotOptions, context: RunContext): Pro
   await rm(stage, { recursive: true, force: true });
   try {
     await copyDatabase(options, context, stage);
-    context.leaveRoom();
+    context.allowConcurrent();
     progress.enter(1, 'create the tarball', 5, 6);
     await packFolder(stage, snapshotFile(snapshotDir, folder.dir), context);
   } finally {

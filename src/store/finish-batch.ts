@@ -2,7 +2,7 @@ import { Counts } from '../base/counts.ts';
 import type { ErrorBody } from '../contract/errors.ts';
 import type { BatchStats, TaskDetails, TaskStatus, TaskType } from '../contract/tasks.ts';
 import type { IndexRecord } from '../engine/registry.ts';
-import { exchangeHistories, type HistoryExchange } from './history-exchange.ts';
+import { exchangeHistories, type HistorySwap } from './history-exchange.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { TASKS_PER_CHUNK, TYPE_OF_CODE } from './task-chunk.ts';
@@ -35,7 +35,7 @@ export interface BatchEnd {
   };
   /** Finished tasks to delete. */
   remove?: readonly number[];
-  history?: HistoryExchange;
+  history?: HistorySwap;
   /** Rows of the list of indexes; null removes a row. */
   indexes?: ReadonlyMap<string, IndexRecord | null>;
 }

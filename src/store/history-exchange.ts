@@ -4,7 +4,7 @@ import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 
 /** Pairs of index uids that exchange their tasks older than `before`. */
-export interface HistoryExchange {
+export interface HistorySwap {
   pairs: readonly (readonly [string, string])[];
   before: number;
 }
@@ -15,7 +15,7 @@ export interface HistoryExchange {
  * that they keep their index uid. Throws when an index has no number.
  */
 export function exchangeHistories(
-  { pairs, before }: HistoryExchange,
+  { pairs, before }: HistorySwap,
   { store, table }: TransactionContext,
   stage: Stage,
 ): Omit<TransactionPart, 'fail'> {

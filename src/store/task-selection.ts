@@ -37,7 +37,7 @@ const BY_KIND = STARTED | FINISHED | BATCH | CANCELED_BY;
 /** A bit per remaining task, at its position among the runs. */
 const bits = new Int32Array(PLANE_WORDS);
 /** A bit at the first task of each run where passing begins or ends. */
-const turns = new Int32Array(PLANE_WORDS);
+const flips = new Int32Array(PLANE_WORDS);
 
 /**
  * The tasks that meet all conditions. Most chunks are decided as a whole, by the properties that
@@ -311,17 +311,17 @@ function keepCodes(planes: Int32Array, first: number, present: number, wanted: n
 function keepRuns({ at, count, start, value }: RunList, number: number, passing: Uint8Array): void {
   const begin = at[number]!;
   const runs = count[number]!;
-  for (let w = 0; w < PLANE_WORDS; w++) turns[w] = 0;
+  for (let w = 0; w < PLANE_WORDS; w++) flips[w] = 0;
   let before = 0;
   for (let r = 0; r < runs; r++) {
     const passes = passing[value[begin + r]!]!;
     const first = start[begin + r]!;
-    turns[first >> 5]! ^= (passes ^ before) << (first & 31);
+    flips[first >> 5]! ^= (passes ^ before) << (first & 31);
     before = passes;
   }
   let carry = 0;
   for (let w = 0; w < PLANE_WORDS; w++) {
-    let word = turns[w]!;
+    let word = flips[w]!;
     word ^= word << 1;
     word ^= word << 2;
     word ^= word << 4;

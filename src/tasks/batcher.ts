@@ -42,7 +42,7 @@ export interface PendingTasks {
 }
 
 /** The waiting tasks as needed to choose a batch that runs concurrently with another. */
-export interface PendingBeside extends PendingTasks {
+export interface PendingConcurrently extends PendingTasks {
   /** The lowest uid of the tasks that belong to several indexes or to none, or Infinity. */
   firstOfSeveral(): number;
   /** Indexes whose first waiting task changes documents, ordered by the uids of those tasks. */
@@ -119,9 +119,9 @@ export function withSuspectsAlone(
 
 /**
  * Whether other batches may run concurrently with this one. Such a batch may take long, and touches
- * only its own index, or nothing at all once it calls `RunContext.leaveRoom`.
+ * only its own index, or nothing at all once it calls `RunContext.allowConcurrent`.
  */
-export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
+export function allowsConcurrent({ kind }: Batch): 'at once' | 'later' | 'never' {
   if (kind === 'settings' || kind === 'clearAndSettings') return 'at once';
   return kind === 'snapshotCreation' || kind === 'networkTopologyChange' ? 'later' : 'never';
 }
@@ -130,7 +130,7 @@ export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
  * Whether the batch waits for others that must run concurrently: a move of documents waits for the
  * tasks that delete what has arrived elsewhere.
  */
-export function needsRoom({ kind }: Batch): boolean {
+export function needsConcurrent({ kind }: Batch): boolean {
   return kind === 'networkTopologyChange';
 }
 
@@ -142,9 +142,9 @@ export function needsRoom({ kind }: Batch): boolean {
  * @param full types of which no further batch may run now
  * @returns null when no batch may run
  */
-export function nextBatchBeside(
+export function nextConcurrentBatch(
   running: Batch,
-  pending: PendingBeside,
+  pending: PendingConcurrently,
   indexes: KnownIndexes,
   limits: BatchLimits,
   full: ReadonlySet<TaskType> = NONE,

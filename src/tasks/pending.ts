@@ -2,14 +2,14 @@ import { type TaskType, taskTypeEntry } from '../contract/task-types.ts';
 import { FLAG, type TaskKind } from '../contract/task-types/task-type.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import type { PendingBeside } from './batcher.ts';
+import type { PendingConcurrently } from './batcher.ts';
 import { kindOf, type PendingTask, pendingTask } from './task.ts';
 
 /**
  * The waiting tasks, in the orders that the batcher needs. Only uids are kept, 8 MB for a million
  * tasks; everything else is read from the columns when needed.
  */
-export class Pending implements PendingBeside {
+export class Pending implements PendingConcurrently {
   readonly #store: TaskStore;
   readonly #byType = new Map<TaskType, UidQueue>();
   readonly #byIndex = new Map<string, UidQueue>();

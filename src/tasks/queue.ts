@@ -94,7 +94,7 @@ export class TaskQueue {
     visible: IndexVisibility,
   ): Promise<TaskPage<TaskView>> {
     const listed = this.#store.list(filter, bounded(paging, PAGE_TASKS_MAX), visible);
-    const { results, next } = await inTurns(
+    const { results, next } = await inSlices(
       listed,
       (uid) => this.#store.rowSize(uid),
       (uid) => taskView(this.#store, uid),
@@ -119,7 +119,7 @@ export class TaskQueue {
     visible: IndexVisibility,
   ): Promise<TaskPage<BatchView>> {
     const listed = this.#store.listBatches(filter, bounded(paging, PAGE_BATCHES_MAX), visible);
-    const { results, next } = await inTurns(
+    const { results, next } = await inSlices(
       listed,
       (uid) => this.#store.batchSize(uid),
       (uid) => this.#batch(uid),
@@ -234,34 +234,34 @@ const PAGE_BATCHES_MAX = 200;
 /** A page ends after the entry with which its stored bytes exceed this. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Entries, and stored bytes, that are made between two yields to the event loop. */
-const TURN_ENTRIES = 100;
-const TURN_BYTES = 128 * 1024;
+const SLICE_ENTRIES_MAX = 100;
+const SLICE_BYTES_MAX = 128 * 1024;
 
 /**
  * Shows entries until together they are too long for a page; `next` is then the first one left out.
  */
-async function inTurns<T>(
+async function inSlices<T>(
   { uids, next }: ListedTasks,
   sizeOf: (uid: number) => number,
   shown: (uid: number) => T | undefined,
 ): Promise<{ results: T[]; next: number | null }> {
   const results: T[] = [];
   let bytes = 0;
-  let turnEntries = 0;
-  let turnBytes = 0;
+  let sliceEntries = 0;
+  let sliceBytes = 0;
   for (const uid of uids) {
     if (bytes > PAGE_BYTES_MAX) return { results, next: uid };
-    if (turnEntries >= TURN_ENTRIES || turnBytes >= TURN_BYTES) {
+    if (sliceEntries >= SLICE_ENTRIES_MAX || sliceBytes >= SLICE_BYTES_MAX) {
       await setImmediate();
-      turnEntries = 0;
-      turnBytes = 0;
+      sliceEntries = 0;
+      sliceBytes = 0;
     }
     const size = sizeOf(uid);
     const view = shown(uid);
     if (view !== undefined) results.push(view);
     bytes += size;
-    turnBytes += size;
-    turnEntries++;
+    sliceBytes += size;
+    sliceEntries++;
   }
   return { results, next };
 }

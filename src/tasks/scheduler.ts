@@ -17,10 +17,10 @@ import {
   type BatchKind,
   type BatchLimits,
   type KnownIndexes,
-  leavesRoom,
-  needsRoom,
+  allowsConcurrent,
+  needsConcurrent,
   nextBatch,
-  nextBatchBeside,
+  nextConcurrentBatch,
   withSuspectsAlone,
 } from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
@@ -82,7 +82,7 @@ interface Running {
  *                                                  \-> canceled: rolled back -> choose
  *
  * While a change of settings runs, which may rebuild an index for minutes, batches of documents of
- * other indexes run concurrently, one at a time; see `nextBatchBeside`. The loop continues when
+ * other indexes run concurrently, one at a time; see `nextConcurrentBatch`. The loop continues when
  * both have ended. So no other batches ever run at the same time, except detached ones. If a change
  * of settings is rolled back after a concurrent batch has ended, its batch uid is skipped.
  *
@@ -161,7 +161,7 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#options.crashes.excuse();
-    for (const { cancel } of this.#running.values()) cancel.turnOn();
+    for (const { cancel } of this.#running.values()) cancel.request();
     for (const end of this.#pauses) end();
     this.#nudge?.();
     await this.#recovery;
@@ -191,7 +191,7 @@ export class Scheduler {
       const type = this.#store.record(first!)?.type;
       if (type !== undefined && taskTypeEntry(type).runsToItsEnd === true) continue;
       const running = new Set(batch.uids);
-      if (uids.some((uid) => running.has(uid))) cancel.turnOn();
+      if (uids.some((uid) => running.has(uid))) cancel.request();
     }
   }
 
@@ -242,8 +242,8 @@ export class Scheduler {
         const batch = this.#next();
         if (batch === null) return;
         if (batch.uids.some((uid) => crashes.isSuspect(uid))) await this.#stopDetached();
-        const hasRoom = leavesRoom(batch) !== 'never' && !crashes.hasSuspects;
-        if (hasRoom || needsRoom(batch)) await this.#runWithRoom(batch);
+        const isAllowed = allowsConcurrent(batch) !== 'never' && !crashes.hasSuspects;
+        if (isAllowed || needsConcurrent(batch)) await this.#runWithConcurrent(batch);
         else await this.#runUntilDetached(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
@@ -276,7 +276,7 @@ export class Scheduler {
   /** Rolls the detached batches back, because a suspect runs alone. They begin again afterwards. */
   async #stopDetached(): Promise<void> {
     for (const { batch, cancel } of this.#running.values()) {
-      if (this.#detached.has(batch)) cancel.turnOn();
+      if (this.#detached.has(batch)) cancel.request();
     }
     await Promise.all(this.#detached.values());
   }
@@ -316,28 +316,28 @@ export class Scheduler {
   }
 
   /** Runs a batch, and other batches concurrently where allowed. Ends when all have ended. */
-  async #runWithRoom(batch: Batch): Promise<void> {
+  async #runWithConcurrent(batch: Batch): Promise<void> {
     let over = false;
     let open = (): void => {};
-    const room = new Promise<void>((done) => (open = done));
-    if (leavesRoom(batch) === 'at once') open();
-    const main = this.#runBatch(batch, { leaveRoom: open }).finally(() => {
+    const opened = new Promise<void>((done) => (open = done));
+    if (allowsConcurrent(batch) === 'at once') open();
+    const main = this.#runBatch(batch, { allowConcurrent: open }).finally(() => {
       over = true;
       open();
       this.#nudge?.();
     });
-    const beside = room.then(() => this.#runBeside(batch, () => over));
-    const [failed] = (await Promise.allSettled([main, beside])).filter(
+    const concurrent = opened.then(() => this.#runConcurrently(batch, () => over));
+    const [failed] = (await Promise.allSettled([main, concurrent])).filter(
       ({ status }) => status === 'rejected',
     );
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
   /** Ends when the store fails: the loop then waits for the running batch, and for the store. */
-  async #runBeside(main: Batch, over: () => boolean): Promise<void> {
+  async #runConcurrently(main: Batch, over: () => boolean): Promise<void> {
     while (!over() && !this.#stopping) {
       const batch = this.#suspectsAlone((limits) =>
-        nextBatchBeside(main, this.#pending, this.#indexes, limits, this.#full),
+        nextConcurrentBatch(main, this.#pending, this.#indexes, limits, this.#full),
       );
       if (batch !== null) await this.#runBatch(batch);
       else await new Promise<void>((done) => (this.#nudge = done));
@@ -366,9 +366,9 @@ export class Scheduler {
   async #runBatch(
     batch: Batch,
     {
-      leaveRoom = nothing,
+      allowConcurrent = nothing,
       detach = nothing,
-    }: Partial<Pick<RunContext, 'leaveRoom' | 'detach'>> = {},
+    }: Partial<Pick<RunContext, 'allowConcurrent' | 'detach'>> = {},
   ): Promise<void> {
     const recovered = await this.#recoverBefore(batch);
     if (recovered === 'ended') return;
@@ -383,7 +383,7 @@ export class Scheduler {
     let isDetached = false;
     this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
     // `stop` was called while the batch was about to begin.
-    if (this.#stopping) cancel.turnOn();
+    if (this.#stopping) cancel.request();
     progress.enter(0, 'processing tasks', 0, 2);
     try {
       const now = rfc3339(startedAt);
@@ -392,10 +392,10 @@ export class Scheduler {
       const result = await this.#resultOf(recovered, {
         ...{ store, registry, batch, batchUid, now, progress, cancel },
         ...{ embedding, embedderRequests, shard: this.#options.shard() },
-        leaveRoom: () => {
+        allowConcurrent: () => {
           // If the process crashes later, tasks that run concurrently are more likely the cause.
           crashes.detach(batchUid);
-          leaveRoom();
+          allowConcurrent();
         },
         detach: () => {
           if (isDetached) return;

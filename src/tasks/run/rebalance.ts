@@ -47,7 +47,7 @@ export function rebalanceRunner(
     const [uid] = batch.uids;
     // The move changes documents only through tasks of their own, so other batches may change them
     // meanwhile.
-    context.leaveRoom();
+    context.allowConcurrent();
     let moved = 0;
     if (shard !== null) {
       const indexes = registry.list();

@@ -32,8 +32,8 @@ export interface RunContext {
   readonly shard: Shard | null;
   /** Counts the batch's requests to embedding providers. */
   readonly embedderRequests: EmbedderRequests;
-  /** Lets batches of documents run concurrently from now on; see `leavesRoom`. */
-  leaveRoom(): void;
+  /** Lets batches of documents run concurrently from now on; see `allowsConcurrent`. */
+  allowConcurrent(): void;
   /**
    * Lets batches of any kind run concurrently from now on. For types with `detachedMax`: the batch
    * has opened everything that it reads, and changes nothing on this server.
@@ -82,7 +82,7 @@ export class CancelSwitch {
     if (this.#on) listener?.();
   }
 
-  turnOn(): void {
+  request(): void {
     this.#on = true;
     this.#controller.abort(new BatchCanceled());
     this.#listener?.();

@@ -24,7 +24,7 @@ type Random = (below: number) => number;
 
 /** Compares the column filters with plain loops over a list of tasks. */
 
-interface Twin {
+interface Model {
   uid: number;
   type: string;
   status: string;
@@ -47,9 +47,9 @@ function isRunning(batchUid: number): boolean {
 }
 
 /** A queue with gaps, missing chunks, chunks of one kind, and tasks of several indexes. */
-function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
+function randomTable(random: Random): { table: TaskTable; models: Model[] } {
   const chunks: (TaskChunk | undefined)[] = [];
-  const twins: Twin[] = [];
+  const models: Model[] = [];
   const linked = new Map<number, number[]>();
   let batchUid = 0;
   let time = 1000;
@@ -88,7 +88,7 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
       time += random(3);
       const waits = status === 'enqueued';
       const ended = !waits && status !== 'processing';
-      const twin: Twin = {
+      const model: Model = {
         uid,
         type,
         status,
@@ -100,36 +100,36 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
         startedAt: waits ? null : 1005 + batchUid * 3,
         finishedAt: ended ? 1006 + batchUid * 3 : null,
       };
-      twins.push(twin);
+      models.push(model);
       chunk.type[i] = TYPE_CODES[type];
       chunk.status[i] = STATUS_CODES[status];
       chunk.index[i] = own;
-      chunk.canceledBy[i] = twin.canceledBy ?? NONE;
-      chunk.batchUid[i] = twin.batchUid ?? NONE;
+      chunk.canceledBy[i] = model.canceledBy ?? NONE;
+      chunk.batchUid[i] = model.batchUid ?? NONE;
       chunk.enqueuedAt[i] = time;
-      chunk.startedAt[i] = twin.startedAt ?? NaN;
-      chunk.finishedAt[i] = twin.finishedAt ?? NaN;
+      chunk.startedAt[i] = model.startedAt ?? NaN;
+      chunk.finishedAt[i] = model.finishedAt ?? NaN;
     }
   }
   // The 0 makes the digest reclaim space at once.
-  return { table: tableOf(twins, chunks, new TaskDigest(chunks, 0), linked), twins };
+  return { table: tableOf(models, chunks, new TaskDigest(chunks, 0), linked), models };
 }
 
 function tableOf(
-  twins: readonly Twin[],
+  models: readonly Model[],
   chunks: (TaskChunk | undefined)[],
   digest: TaskDigest,
   linked: Map<number, readonly number[]>,
 ): TaskTable {
   const batchTasks = new Uint32Array(20_000);
-  for (const { batchUid } of twins) if (batchUid !== null) batchTasks[batchUid]!++;
+  for (const { batchUid } of models) if (batchUid !== null) batchTasks[batchUid]!++;
   return {
     chunks,
     digest,
     batchTasks,
-    taskCount: twins.length,
+    taskCount: models.length,
     batchCount: batchTasks.filter((n) => n > 0).length,
-    nextTaskUid: (twins.at(-1)?.uid ?? -1) + 1,
+    nextTaskUid: (models.at(-1)?.uid ?? -1) + 1,
     nextBatchUid: batchTasks.findLastIndex((n) => n > 0) + 1,
     linked,
     indexNumberCount: NAMES.length,
@@ -142,8 +142,8 @@ function tableOf(
 function changedTable(
   random: Random,
   table: TaskTable,
-  twins: readonly Twin[],
-): { table: TaskTable; twins: Twin[] } {
+  models: readonly Model[],
+): { table: TaskTable; models: Model[] } {
   const other = randomTable(random);
   const chunks = table.chunks as (TaskChunk | undefined)[];
   const linked = new Map(table.linked);
@@ -160,17 +160,17 @@ function changedTable(
     if (replaced.has(chunkOf(uid))) linked.set(uid, numbers);
   }
   const left = [
-    ...twins.filter(({ uid }) => !replaced.has(chunkOf(uid))),
-    ...other.twins.filter(({ uid }) => replaced.has(chunkOf(uid))),
+    ...models.filter(({ uid }) => !replaced.has(chunkOf(uid))),
+    ...other.models.filter(({ uid }) => replaced.has(chunkOf(uid))),
   ].sort((a, b) => a.uid - b.uid);
-  return { table: tableOf(left, chunks, table.digest, linked), twins: left };
+  return { table: tableOf(left, chunks, table.digest, linked), models: left };
 }
 
-function randomFilter(random: Random, twins: readonly Twin[], table: TaskTable): TaskFilter {
+function randomFilter(random: Random, models: readonly Model[], table: TaskTable): TaskFilter {
   const filter: TaskFilter = {};
   const some = <T>(values: readonly T[], most: number): T[] =>
     Array.from({ length: random(most + 1) }, () => values[random(values.length)]!);
-  const uid = (): number => random((twins.at(-1)?.uid ?? 0) + 3);
+  const uid = (): number => random((models.at(-1)?.uid ?? 0) + 3);
   const time = (): number => 1000 + random(2 * Math.max(500, 3 * table.nextBatchUid));
   const add: (() => void)[] = [
     () => (filter.uids = Array.from({ length: random(40) }, uid)),
@@ -194,11 +194,11 @@ function randomFilter(random: Random, twins: readonly Twin[], table: TaskTable):
 }
 
 /** One predicate per condition of the filter; batches are matched condition by condition. */
-function conditionsOf(filter: TaskFilter): ((task: Twin) => boolean)[] {
+function conditionsOf(filter: TaskFilter): ((task: Model) => boolean)[] {
   const after = (time: number | null, bound: number): boolean => time !== null && time > bound;
   const before = (time: number | null, bound: number): boolean => time !== null && time < bound;
   const { uids, canceledBy, types, statuses, indexUids } = filter;
-  const tests: ((task: Twin) => boolean)[] = [];
+  const tests: ((task: Model) => boolean)[] = [];
   if (uids) tests.push((task) => uids.includes(task.uid));
   if (canceledBy) tests.push((t) => t.canceledBy !== null && canceledBy.includes(t.canceledBy));
   if (types) tests.push((task) => (types as string[]).includes(task.type));
@@ -226,7 +226,7 @@ function conditionsOf(filter: TaskFilter): ((task: Twin) => boolean)[] {
   return tests;
 }
 
-function mayBeSeen(task: Twin, visible: IndexVisibility): boolean {
+function mayBeSeen(task: Model, visible: IndexVisibility): boolean {
   return (
     visible === null || (task.indexes.length > 0 && task.indexes.every((index) => visible(index)))
   );
@@ -247,10 +247,10 @@ describe('filters over tasks and batches', () => {
     const uniform = mulberry(seed);
     const random: Random = (below) => Math.floor(uniform() * below);
     for (let round = 0; round < 60; round++) {
-      let { table, twins } = randomTable(random);
+      let { table, models } = randomTable(random);
       for (let n = 0; n < 25; n++) {
-        if (n % 7 === 6) ({ table, twins } = changedTable(random, table, twins));
-        const filter = randomFilter(random, twins, table);
+        if (n % 7 === 6) ({ table, models } = changedTable(random, table, models));
+        const filter = randomFilter(random, models, table);
         const visible = VISIBILITIES[random(VISIBILITIES.length)]!;
         const page: TaskPaging = {
           limit: [0, 1, 5, 1000][random(4)]!,
@@ -259,10 +259,10 @@ describe('filters over tasks and batches', () => {
         };
         const told = `seed ${seed}, round ${round}.${n}: ${JSON.stringify({ filter, page })}`;
         const tests = conditionsOf(filter);
-        const inBatches = (task: Twin): boolean =>
+        const inBatches = (task: Model): boolean =>
           filter.batchUids === undefined ||
           (task.batchUid !== null && filter.batchUids.includes(task.batchUid));
-        const tasks = twins.filter(
+        const tasks = models.filter(
           (task) =>
             mayBeSeen(task, visible) && inBatches(task) && tests.every((test) => test(task)),
         );
@@ -275,10 +275,10 @@ describe('filters over tasks and batches', () => {
           told,
         );
 
-        const batches = [...new Set(twins.map(({ batchUid }) => batchUid))].filter((batchUid) => {
+        const batches = [...new Set(models.map(({ batchUid }) => batchUid))].filter((batchUid) => {
           if (batchUid === null) return false;
           if (filter.batchUids !== undefined && !filter.batchUids.includes(batchUid)) return false;
-          const members = twins.filter((task) => task.batchUid === batchUid);
+          const members = models.filter((task) => task.batchUid === batchUid);
           return (
             members.some((task) => mayBeSeen(task, visible)) &&
             tests.every((test) => members.some(test))
@@ -287,16 +287,16 @@ describe('filters over tasks and batches', () => {
         assert.deepEqual(matchBatches(table, filter, visible, page), pageOf(batches, page), told);
 
         const uid = random(table.nextTaskUid + 3);
-        const twin = twins.find((task) => task.uid === uid);
+        const model = models.find((task) => task.uid === uid);
         assert.equal(
           isVisible(table, uid, visible),
-          twin !== undefined && mayBeSeen(twin, visible),
+          model !== undefined && mayBeSeen(model, visible),
           told,
         );
         const batchUid = random(table.nextBatchUid + 3);
         assert.equal(
           isBatchVisible(table, batchUid, visible),
-          twins.some((task) => task.batchUid === batchUid && mayBeSeen(task, visible)),
+          models.some((task) => task.batchUid === batchUid && mayBeSeen(task, visible)),
           told,
         );
       }

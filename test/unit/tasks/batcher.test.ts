@@ -5,8 +5,8 @@ import {
   type Batch,
   type BatchLimits,
   nextBatch,
-  nextBatchBeside,
-  type PendingBeside,
+  nextConcurrentBatch,
+  type PendingConcurrently,
   withSuspectsAlone,
 } from '../../../src/tasks/batcher.ts';
 import type { PendingTask } from '../../../src/tasks/task.ts';
@@ -26,7 +26,7 @@ const TYPES: Record<TaskKind, TaskType> = {
 type Given = Partial<PendingTask> & { kind?: TaskKind; index?: string; type?: TaskType };
 
 /** Waiting tasks with uids from 0, on index `a` unless said otherwise. */
-function pendingOf(given: readonly Given[]): PendingBeside {
+function pendingOf(given: readonly Given[]): PendingConcurrently {
   const tasks = given.map((task, uid) => ({
     uid,
     index: 'index' in task ? task.index : 'a',
@@ -430,7 +430,7 @@ describe('the batch concurrent with a change of settings', () => {
       strategy: '',
     };
     const keys = { primaryKey: () => null };
-    return nextBatchBeside(running, pendingOf([RUNNING, ...given]), keys, limits);
+    return nextConcurrentBatch(running, pendingOf([RUNNING, ...given]), keys, limits);
   }
 
   it('takes all waiting documents of the index with the lowest uid', () => {

@@ -310,15 +310,15 @@ describe('concurrently with a snapshot', () => {
 
   it('documents are indexed once it allows this, and nothing else runs', async () => {
     const order: string[] = [];
-    let leaveRoom = (): void => {};
+    let allowConcurrent = (): void => {};
     let finish = (): void => {};
     const begun = new Promise<void>((begins) => {
       const ending = new Promise<void>((done) => (finish = done));
       void TestTaskSystem.open({
         started: false,
         runners: {
-          snapshotCreation: async ({ batch, leaveRoom: leave }) => {
-            leaveRoom = leave;
+          snapshotCreation: async ({ batch, allowConcurrent: leave }) => {
+            allowConcurrent = leave;
             begins();
             await ending;
             order.push('snapshot');
@@ -337,7 +337,7 @@ describe('concurrently with a snapshot', () => {
     await begun;
     await new Promise((done) => setImmediate(done));
     assert.deepEqual(order, []);
-    leaveRoom();
+    allowConcurrent();
     while (order.length === 0) await new Promise((done) => setImmediate(done));
     assert.deepEqual(order, ['1']);
     assert.equal(test.task(2).status, 'enqueued');
