@@ -31,6 +31,7 @@ import { Progress } from './progress.ts';
 import {
   allFailed,
   CancelSwitch,
+  isRefusedByCluster,
   readTask,
   type RunContext,
   type Runner,
@@ -433,7 +434,7 @@ export class Scheduler {
       if (verdict !== null) throw new ApiError('task_crashed', verdict);
       return await this.#runner(batch.kind)(context);
     } catch (error) {
-      if (error instanceof BatchCanceled) {
+      if (error instanceof BatchCanceled || isRefusedByCluster(error)) {
         await this.#store.rollBack(batchUid, batch.uids);
         this.#pending.putBack(batch.uids);
         return 'canceled';

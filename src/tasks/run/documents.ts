@@ -15,6 +15,7 @@ import {
   applySteps,
   type BatchTask,
   concludeTasks,
+  isRefusedByCluster,
   readTasks,
   type RunContext,
   type RunResult,
@@ -71,7 +72,7 @@ export async function runOnIndex(
   try {
     ends = await work(target);
   } catch (error) {
-    if (!(error instanceof ApiError)) {
+    if (!(error instanceof ApiError) || isRefusedByCluster(error)) {
       if (target.created) await registry.discard(target.entry);
       throw error;
     }

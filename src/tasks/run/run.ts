@@ -1,5 +1,5 @@
 import { pauser } from '../../base/pauser.ts';
-import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
+import { ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
 import { BatchCanceled } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../../embedding/embedding-service.ts';
@@ -216,4 +216,12 @@ export function succeeded(uid: number, result: number | null): TaskEnd {
 
 function errorBody({ code, message }: { code: string; message: string }): ErrorBody {
   return toApiError(Object.assign(new Error(message), { code })).toJSON();
+}
+
+/** Whether a cluster took no writes: the batch then waits, on this node or on the next leader. */
+export function isRefusedByCluster(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.code === 'no_leader' || error.code === 'cluster_unavailable')
+  );
 }

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toApiError } from '../../../src/contract/errors.ts';
+import { ApiError, toApiError } from '../../../src/contract/errors.ts';
 import { verifyStore } from '../../../src/store/verify-store.ts';
 import { Faults, FAULTS } from '../../support/faults.ts';
 import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
@@ -122,5 +122,23 @@ describe('the task queue', function () {
         assert.ok(calls >= 2, `${calls} calls failed`);
       });
     }
+  }
+
+  for (const code of ['no_leader', 'cluster_unavailable'] as const) {
+    it(`runs a batch again when the cluster refused its commit with ${code}`, async () => {
+      const test = await TestTaskSystem.open({ dir });
+      let refusals = 2;
+      test.engine.beforeCommit = () => {
+        if (refusals-- > 0) throw new ApiError(code, 'The cluster takes no writes.');
+      };
+      await test.register(add('a', [{ id: 1 }]));
+      await test.settle();
+      assert.deepEqual(
+        test.tasks().map(({ status, error }) => [status, error]),
+        [['succeeded', null]],
+      );
+      assert.equal(refusals, -1);
+      await test.close();
+    });
   }
 });
