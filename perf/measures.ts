@@ -354,7 +354,7 @@ async function measureSettings(
 ): Promise<Figures> {
   const { client, pid } = server;
   const queries = makeQueries(sample, model, seed);
-  const other = `${index}-beside`;
+  const other = `${index}-concurrent`;
   await accepted(client, 'POST', '/indexes', { uid: other, primaryKey: 'id' });
   await finished(client);
   const search = async (n: number): Promise<void> => {

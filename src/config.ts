@@ -58,7 +58,7 @@ export interface Config {
   indexingThreads: number;
   logLevel: LogLevel;
   logMode: LogMode;
-  /** Searches that take so long are told of in the log; null: none is. */
+  /** Searches that take at least this long are logged; null: none. */
   slowSearchMs: number | null;
   shutdownSeconds: number;
   /** For the log: options that change nothing here or have another name, and variables that nobody reads. */
@@ -123,7 +123,7 @@ export interface ClusterConfig {
 export interface AnalyticsConfig {
   retentionDays: number;
   bytesMax: number;
-  /** Where events are taken beside the address of everything; null: nowhere. */
+  /** Where usage events are taken, in addition to the main address; null: nowhere. */
   eventsAddress: { host: string; port: number } | null;
 }
 
@@ -645,7 +645,7 @@ function build(values: ServerValues, origins: Origins, env: Environment): Result
   }
 }
 
-/** Of several bad values the first one read is told. */
+/** If several values are bad, the first one read is reported. */
 function buildOrThrow(values: ServerValues, origins: Origins, env: Environment): Config {
   const given = new GivenOptions(values);
   const production =

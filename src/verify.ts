@@ -131,7 +131,7 @@ class FolderCheck {
     if (report === null) return;
     for (const name of report.unused)
       this.#print(`unused: ${file}/${name}: erased at the next start`);
-    // As at a start: what the index has of tasks that still wait is told to the store then.
+    // As at a start, when the store learns which waiting tasks the index has applied.
     const { batchUid, taskUids } = report.lastBatch ?? { batchUid: 0, taskUids: [] };
     const unrecorded = taskUids.length > 0 && taskUids.every((uid) => enqueued.has(uid));
     if (unrecorded)

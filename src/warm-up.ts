@@ -18,7 +18,7 @@ import type { HttpServer } from './http/server.ts';
 export interface WarmUpOptions {
   http: Pick<HttpServer, 'listenWithin'>;
   registry: IndexRegistry;
-  /** Made anew, and erased as soon as what is in it is open. */
+  /** Created at each start, and erased once the files in it are open. */
   folder: string;
   /** RFC 3339. */
   now: string;

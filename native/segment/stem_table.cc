@@ -11,7 +11,7 @@
 namespace gannet::segment {
 namespace {
 
-// A compound is made of two words of the dictionary of at least so many bytes, with one of the
+// A compound is made of two words of the dictionary of at least this many bytes, with one of the
 // links between them.
 constexpr size_t kPartBytesMin = 4;
 constexpr std::string_view kLinks[] = {"", "s", "es", "n", "en", "e", "er"};

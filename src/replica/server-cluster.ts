@@ -207,7 +207,7 @@ export class ServerCluster {
   }
 }
 
-/** What a client is told when a write was not accepted. */
+/** The error that a client gets when a write was not accepted. */
 function apiErrorOf(error: unknown): unknown {
   if (error instanceof NoLeaderError) return noLeader();
   if (

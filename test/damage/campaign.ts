@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { ask, type Exchange, type Expected, FORMATS, RUN_NOTHING } from '../formats/support.ts';
+import { ask, type Recording, type Expected, FORMATS, RUN_NOTHING } from '../formats/support.ts';
 import { Random } from '../http/kill/support/random.ts';
 import { ServerProcess, verify } from '../http/kill/support/server-process.ts';
 
@@ -90,7 +90,7 @@ export async function runCampaign({
 /** A data folder with its expected responses. */
 interface Sound {
   dir: string;
-  exchanges: readonly Exchange[];
+  exchanges: readonly Recording[];
 }
 
 /**
@@ -102,7 +102,7 @@ async function prepare(format: string, dir: string, port: number): Promise<Sound
   const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;
   const server = await ServerProcess.start({ dir, port, args: ['--upgrade-db', ...RUN_NOTHING] });
   try {
-    const answered: Exchange[] = [];
+    const answered: Recording[] = [];
     for (const request of exchanges) {
       answered.push({ ...request, answer: await ask(server.client, request) });
     }
@@ -152,7 +152,7 @@ type Outcome =
 async function tryServer(
   dir: string,
   port: number,
-  exchanges: readonly Exchange[],
+  exchanges: readonly Recording[],
 ): Promise<Outcome> {
   const server = new ServerProcess({ dir, port, args: RUN_NOTHING });
   try {

@@ -117,7 +117,7 @@ async function run(nodes: readonly Node[], lines: readonly string[]): Promise<vo
   await searches;
   console.log(
     `\n${counts.searches} searches were answered meanwhile, ${counts.failedSearches} failed. ` +
-      `${counts.refusedWrites} writes were told to try again.`,
+      `${counts.refusedWrites} writes were refused and repeated.`,
   );
 }
 

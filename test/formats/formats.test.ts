@@ -13,7 +13,7 @@ import { addonIsBuilt, PROGRAM, ROOT, ServerProcess } from '../http/kill/support
 import {
   asRecorded,
   ask,
-  type Exchange,
+  type Recording,
   type Expected,
   FORMATS,
   RUN_NOTHING,
@@ -31,7 +31,10 @@ function verify(dir: string): { status: number | null; stdout: string } {
   });
 }
 
-async function answersAs({ client }: ServerProcess, exchanges: readonly Exchange[]): Promise<void> {
+async function answersAs(
+  { client }: ServerProcess,
+  exchanges: readonly Recording[],
+): Promise<void> {
   for (const { answer, ...request } of exchanges) {
     const answered = asRecorded(request, await ask(client, request), answer);
     assert.deepEqual(answered, stable(answer), JSON.stringify(request));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settle } from '../http/kill/support/compare.ts';
 import { ServerProcess } from '../http/kill/support/server-process.ts';
-import { asRecorded, ask, type Exchange, type Expected, FORMATS, RUN_NOTHING } from './support.ts';
+import { asRecorded, ask, type Recording, type Expected, FORMATS, RUN_NOTHING } from './support.ts';
 
 const PORT = 7887;
 const BOOKS = 180;
@@ -51,7 +51,7 @@ const LONG_SYNONYMS = Object.fromEntries(
 const LONG_DICTIONARY = range(0, 4000).map((n) => `J. R. ${n}`);
 
 /** Requests whose responses are stored with the folder and compared by the test. */
-const REQUESTS: Omit<Exchange, 'answer'>[] = [
+const REQUESTS: Omit<Recording, 'answer'>[] = [
   { method: 'GET', path: '/version' },
   { method: 'GET', path: '/indexes' },
   { method: 'GET', path: '/stats' },
@@ -96,7 +96,7 @@ const REQUESTS: Omit<Exchange, 'answer'>[] = [
 ];
 
 /** Requests for after the waiting tasks have run. */
-const REQUESTS_AFTER: Omit<Exchange, 'answer'>[] = [
+const REQUESTS_AFTER: Omit<Recording, 'answer'>[] = [
   { method: 'GET', path: '/indexes/long/settings' },
   { method: 'GET', path: '/indexes/long/documents' },
 ];

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Client } from '../http/kill/support/client.ts';
 
 /** A request to a data folder, and its response. */
-export interface Exchange {
+export interface Recording {
   method: string;
   path: string;
   body?: unknown;
@@ -10,12 +10,12 @@ export interface Exchange {
 }
 
 export interface Expected {
-  exchanges: Exchange[];
+  exchanges: Recording[];
   /** Uids of the waiting tasks, and the documents of `books` once they have run. */
   waiting: number[];
   documentsAfter: number;
   /** Requests for after that. Folders from before long settings have none. */
-  after?: Exchange[];
+  after?: Recording[];
 }
 
 export const FORMATS = fileURLToPath(new URL('.', import.meta.url));
@@ -38,7 +38,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\d*Z$/;
 
 export async function ask(
   client: Client,
-  { method, path, body }: Omit<Exchange, 'answer'>,
+  { method, path, body }: Omit<Recording, 'answer'>,
 ): Promise<unknown> {
   const answer = await client.call(method, path, body === undefined ? {} : { body });
   return { status: answer.status, body: stable(JSON.parse(answer.text)) };

@@ -106,7 +106,7 @@ export class Generator {
     // One that is not indexed, and one that just is.
     if (!large && random.chance(0.03)) out.add('s'.repeat(251)).add('s'.repeat(250));
     if (this.#foreign) for (const word of random.some(FOREIGN, random.int(3, 12))) out.add(word);
-    // So many words with one beginning that the lists of prefixes and typos reach their limits.
+    // Enough words with one beginning that the lists of prefixes and typos reach their limits.
     if (random.chance(0.08)) {
       const stem = random.pick(words);
       for (let i = 0; i < 160; i++) {

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Libraries of glibc that programs name; the loader beside them. */
+/** Libraries of glibc that programs name; the loader is in the same folder. */
 const LIBRARIES = ['libc', 'libm', 'libdl', 'libpthread', 'librt'];
 const VERSIONS: Record<string, number> = { libc: 6, libm: 6, libdl: 2, libpthread: 0, librt: 1 };
 const MOUNT =
@@ -22,7 +22,7 @@ export function whyNoRoot(): string | null {
   return tried.status === 0 ? null : 'unshare does not work here';
 }
 
-/** A folder that programs see as all there is, beside /dev and /proc. */
+/** A folder that programs see as the root, apart from /dev and /proc. */
 export class Root {
   readonly path: string;
 

@@ -47,9 +47,8 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
 // The distributions of all attributes that the items select, by name. REQUIRES: candidates are live
 // documents.
 // for_merging: the result will be merged with those of other servers. Values ordered by count are
-// then at least kMergedFacetValues, if there are so many; numbers are those first by text and those
-// first by value.
-// Invalid: as ValidateFacets.
+// then at least kMergedFacetValues, if there are that many; numbers are those first by text and
+// those first by value. Invalid: as ValidateFacets.
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
                                                    const std::vector<std::string>& facets,
                                                    const DocSet& candidates,

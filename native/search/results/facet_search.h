@@ -23,7 +23,7 @@ namespace gannet::search {
 // facet_query  null or empty: all values match
 // locales      those of the request; empty: it has none
 // for_merging  the result will be merged with those of other servers; values ordered by count are
-//              then at least kMergedFacetValues, if there are so many
+//              then at least kMergedFacetValues, if there are that many
 // Invalid: facet_search_disabled, invalid_facet_search_facet_name.
 Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
                                             std::string_view facet_name,

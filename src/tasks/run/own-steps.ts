@@ -101,9 +101,9 @@ function sharesOf(
   const worker = new Worker(builtFile('share-worker.cjs'), { workerData });
   return new Promise<Shares>((resolve, reject) => {
     cancel.listen(() => void worker.terminate());
-    worker.once('message', (reply: ShareResult) => {
-      if ('done' in reply) resolve(reply.done);
-      else reject(Object.assign(new Error(reply.message), { code: reply.code }));
+    worker.once('message', (response: ShareResult) => {
+      if ('done' in response) resolve(response.done);
+      else reject(Object.assign(new Error(response.message), { code: response.code }));
     });
     worker.once('error', reject);
     worker.once('exit', () => {

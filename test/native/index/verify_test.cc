@@ -254,7 +254,7 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
       {VectorsSection(segment::VectorPart::kScales), 2}};
   for (const auto& [id, of_eight] : sections) {
     int seen = 0;
-    // Sections in which only some bits are detected get so many tries that chance cannot miss half
+    // Sections in which only some bits are detected get enough tries that chance cannot miss half
     // of them.
     const int tries = of_eight == 8 ? 8 : 40, least = of_eight == 8 ? 8 : of_eight * tries / 8 / 2;
     for (int i = 0; i < tries; ++i) {

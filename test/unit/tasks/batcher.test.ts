@@ -25,7 +25,7 @@ const TYPES: Record<TaskKind, TaskType> = {
 
 type Given = Partial<PendingTask> & { kind?: TaskKind; index?: string; type?: TaskType };
 
-/** Waiting tasks with uids from 0, on index `a` unless said otherwise. */
+/** Waiting tasks whose uids begin at 0, on index `a` unless said otherwise. */
 function pendingOf(given: readonly Given[]): PendingConcurrently {
   const tasks = given.map((task, uid) => ({
     uid,
@@ -421,7 +421,7 @@ describe('nextBatch', () => {
 describe('the batch concurrent with a change of settings', () => {
   const RUNNING = { kind: 'settings', index: 'a' } as const;
 
-  function beside(given: readonly Given[], limits = NO_LIMITS): Batch | null {
+  function concurrent(given: readonly Given[], limits = NO_LIMITS): Batch | null {
     const running: Batch = {
       kind: 'settings',
       indexUid: 'a',
@@ -434,7 +434,7 @@ describe('the batch concurrent with a change of settings', () => {
   }
 
   it('takes all waiting documents of the index with the lowest uid', () => {
-    const batch = beside([
+    const batch = concurrent([
       { kind: 'add', index: 'a' },
       { kind: 'settings', index: 'b' },
       { kind: 'add', index: 'c' },
@@ -447,28 +447,31 @@ describe('the batch concurrent with a change of settings', () => {
   });
 
   it('has taken everything when only running tasks are left', () => {
-    assert.equal(beside([{ kind: 'add', index: 'b' }])?.strategy, 'all enqueued tasks were taken');
+    assert.equal(
+      concurrent([{ kind: 'add', index: 'b' }])?.strategy,
+      'all enqueued tasks were taken',
+    );
   });
 
   it('ends before a task of several indexes', () => {
     const several = { type: 'indexSwap', index: undefined } as unknown as Given;
-    const batch = beside([{ kind: 'add', index: 'b' }, several, { kind: 'add', index: 'b' }]);
+    const batch = concurrent([{ kind: 'add', index: 'b' }, several, { kind: 'add', index: 'b' }]);
     assert.deepEqual(batch?.uids, [1]);
     assert.equal(batch.strategy, 'ended before task 2: it is about several indexes');
-    assert.equal(beside([several, { kind: 'add', index: 'b' }]), null);
+    assert.equal(concurrent([several, { kind: 'add', index: 'b' }]), null);
   });
 
   it('does not exist while tasks wait that concern other tasks or everything', () => {
     for (const type of ['taskCancelation', 'taskDeletion', 'dumpCreation'] as const) {
       assert.equal(
-        beside([{ kind: 'add', index: 'b' }, { type, index: undefined } as never]),
+        concurrent([{ kind: 'add', index: 'b' }, { type, index: undefined } as never]),
         null,
       );
     }
   });
 
   it('does not exist when an index deletion makes the documents void', () => {
-    const batch = beside([
+    const batch = concurrent([
       { kind: 'add', index: 'b' },
       { kind: 'indexDeletion', index: 'b' },
       { kind: 'add', index: 'c' },
@@ -478,7 +481,7 @@ describe('the batch concurrent with a change of settings', () => {
 
   it('stays within the limits', () => {
     const two = { tasks: 2, bytes: Infinity };
-    const batch = beside(
+    const batch = concurrent(
       [1, 2, 3].map(() => ({ kind: 'add', index: 'b' })),
       two,
     );

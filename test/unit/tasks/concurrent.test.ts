@@ -272,7 +272,7 @@ describe('a process killed while two batches run', function () {
 
   for (const [moment, { committed, batches: uids }] of Object.entries(MOMENTS)) {
     it(`${moment} loses nothing and repeats nothing`, async () => {
-      const dir = mkdtempSync(join(tmpdir(), 'gannet-beside-'));
+      const dir = mkdtempSync(join(tmpdir(), 'gannet-concurrent-'));
       const child = spawnSync(process.execPath, [CHILD, dir, moment], {
         encoding: 'utf8',
       });

@@ -73,8 +73,8 @@ class PairPostings {
     DocSet verified;     // every word directly follows the previous one
     DocSet approximate;  // every word may follow directly; no other document matches
   };
-  // The documents of `within` with the lowest cost. nullopt: a step has so many words that reading
-  // their lists would take too long.
+  // The documents of `within` with the lowest cost. nullopt: a step has too many words, so that
+  // reading their lists would take too long.
   std::optional<Nearest> SideBySide(const DocSet& within);
   // Documents by cost, without the constant part.
   struct Distances {
