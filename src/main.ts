@@ -58,7 +58,7 @@ import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
 import { type InstallParts, installIfBehind } from './replica/install.ts';
-import { ServerCluster } from './replica/server-cluster.ts';
+import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
@@ -320,13 +320,24 @@ async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolde
   await installIfBehind(dir, outside);
 }
 
-/** A node cannot take a checkpoint while its data is open. */
-function endTooFarBehind(): void {
-  const reason = 'The log does not reach back to this node: start it again.';
-  process.stderr.write(`${reason} It takes a checkpoint then.\n`);
+/** Ends this node with status 1, so that a supervisor starts it again. */
+function endNode(reason: string): void {
+  process.stderr.write(`${reason}\n`);
+  process.exitCode = 1;
   // Nobody is served yet.
-  if (process.listenerCount('SIGTERM') === 0) process.exit(1);
+  if (process.listenerCount('SIGTERM') === 0) process.exit();
   process.kill(process.pid, 'SIGTERM');
+}
+
+/** What a node cannot continue after. */
+function endings(name: string): Pick<ClusterParts, 'onTooFarBehind' | 'onNameTaken'> {
+  return {
+    // A node cannot take a checkpoint while its data is open.
+    onTooFarBehind: () =>
+      endNode('The log does not reach back to this node. The next start takes a checkpoint.'),
+    onNameTaken: () =>
+      endNode(`Another process is the node ${name}: give each its own --node-name.`),
+  };
 }
 
 /**
@@ -370,7 +381,7 @@ async function openCluster(
       indexDir: folder.indexDir,
       incomingDir: join(folder.dir, 'incoming'),
       checkpointDir: join(folder.dir, 'outgoing'),
-      onTooFarBehind: endTooFarBehind,
+      ...endings(config.nodeName),
       work: {
         begin: async () => {
           await createDefaultKeys(keys, systemClock);
@@ -785,7 +796,7 @@ function stopOnSignals(
     }
     process.exit(status);
   };
-  process.on('SIGTERM', () => void stop(0));
+  process.on('SIGTERM', () => void stop(Number(process.exitCode ?? 0)));
   process.on('SIGINT', () => void stop(INTERRUPTED));
   native.watchStops(timeoutMs + WATCH_MS, `${cutShort}: the event loop is blocked\n`);
 }

@@ -38,6 +38,9 @@ const REFUSED_MS = 1000;
 /** Numbers of files that one leader can give in an index. */
 const NUMBER_BITS = 24n;
 
+/** A process that died keeps its name until its lease ends; one that lives keeps it longer. */
+const NAME_TAKEN_LEASES = 3;
+
 /** What only a leader does. */
 export interface LeaderWork {
   /** This node leads from now on. */
@@ -56,6 +59,8 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly client: OutboundClient;
   /** A node further behind is not healthy. */
   readonly lagMsMax: number;
+  /** Another process is the node of this name. */
+  readonly onNameTaken: () => void;
 }
 
 /**
@@ -68,6 +73,8 @@ export class ServerCluster {
   readonly lagMsMax: number;
   readonly #parts: ClusterParts;
   readonly #replica: ServerReplica;
+  readonly #nameTakenMsMax: number;
+  #nameTakenSince: number | null = null;
   #isLeading = false;
   #isStopped = false;
   /** Of the work of a leader: each begin and end, one after the other. */
@@ -78,6 +85,7 @@ export class ServerCluster {
     this.#parts = parts;
     this.client = parts.client;
     this.lagMsMax = parts.lagMsMax;
+    this.#nameTakenMsMax = NAME_TAKEN_LEASES * options.leaseMs;
     this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
     const { log, blobs, runtime } = parts;
     this.node = new ClusterNode(options, { log, blobs, runtime, replica: this.#replica });
@@ -121,8 +129,19 @@ export class ServerCluster {
         if (leads) this.#begin();
         else this.#end();
       }
+      this.#checkName();
       await delay(LOOK_MS, undefined, { ref: false });
     }
+  }
+
+  #checkName(): void {
+    if (!this.node.nameIsTaken) {
+      this.#nameTakenSince = null;
+      return;
+    }
+    const now = this.#parts.runtime.elapsed();
+    this.#nameTakenSince ??= now;
+    if (now - this.#nameTakenSince > this.#nameTakenMsMax) this.#parts.onNameTaken();
   }
 
   #begin(): void {

@@ -232,6 +232,14 @@ describe('A cluster of servers', function () {
     );
   });
 
+  it('refuses a second node of the same name', async () => {
+    const second = await startNode(1);
+    const { status, printed } = await second.exited();
+    assert.equal(status, 1, printed);
+    assert.match(printed, /Another process is the node node-1/);
+    await second.close();
+  });
+
   it('begins with the data of a server, which cannot be used alone any more', async () => {
     let options: 'alone' | 'join' = 'alone';
     const joined = mkdtempSync(join(tmpdir(), 'gannet-store-'));

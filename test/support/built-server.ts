@@ -1,4 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +22,8 @@ export interface BuiltServer {
   idle(): Promise<void>;
   /** Ends the process immediately, by default as the system does when memory runs out. */
   kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves when the process has ended by itself: its exit status, and what it printed. */
+  exited(): Promise<{ status: number | null; printed: string }>;
   /**
    * Starts the server again on the same data, at the same address. REQUIRES: its process has ended.
    */
@@ -126,6 +129,10 @@ export async function startBuiltServer(
       return child.pid!;
     },
     kill: (signal = 'SIGKILL') => end(signal),
+    exited: async () => {
+      if (child.exitCode === null) await once(child, 'exit');
+      return { status: child.exitCode, printed };
+    },
     async restart() {
       child = await start();
     },
