@@ -43,7 +43,7 @@ describe('gannet export, tasks and health', function () {
     rmSync(dir, { recursive: true });
   });
   beforeEach(() => {
-    Object.assign(proxy, { share: 0, answer: null, before: () => {} });
+    Object.assign(proxy, { share: 0, substitute: null, before: () => {} });
   });
 
   function run(...argv: string[]): Promise<Ended> {
@@ -127,13 +127,13 @@ describe('gannet export, tasks and health', function () {
     let fetched = 0;
     proxy.before = (line) => {
       if (!line.includes('/fetch')) return;
-      proxy.forwarded = ++fetched > 1 ? { status: 400, body: { message: 'no more' } } : null;
+      proxy.substitute = ++fetched > 1 ? { status: 400, body: { message: 'no more' } } : null;
     };
     const broken = await run('export', '--index', 'a', '--output', path);
     assert.equal(broken.status, 1);
     assert.match(broken.complaints, /no more/);
     proxy.before = () => {};
-    proxy.forwarded = null;
+    proxy.substitute = null;
     mkdirSync(join(dir, 'folder'));
     for (const bad of [join(dir, 'folder'), join(dir, 'missing', 'a')]) {
       const refused = await run('export', '--index', 'a', '--output', bad);
@@ -165,7 +165,7 @@ describe('gannet export, tasks and health', function () {
     // As if there were none yet when the command begins: it sees those end that it then finds.
     proxy.before = (line) => {
       const body = { results: [], total: 0, limit: 1, from: null, next: null };
-      proxy.forwarded = line.endsWith('&limit=1') ? { status: 200, body } : null;
+      proxy.substitute = line.endsWith('&limit=1') ? { status: 200, body } : null;
     };
     const registered = await Promise.all(
       [{ id: 1 }, { id: 'bad id!' }].map((body) =>
@@ -186,11 +186,11 @@ describe('gannet export, tasks and health', function () {
   it('health needs no key, and says what is there', async () => {
     const well = await run('health', '--url', server.url);
     assert.deepEqual([well.status, well.output], [0, 'available\n']);
-    proxy.forwarded = { status: 503, body: { message: 'not yet' } };
+    proxy.substitute = { status: 503, body: { message: 'not yet' } };
     const ill = await run('health');
     assert.equal(ill.status, 1);
     assert.match(ill.complaints, /not yet/);
-    proxy.forwarded = { status: 200, body: { status: 'starting' } };
+    proxy.substitute = { status: 200, body: { status: 'starting' } };
     assert.equal((await run('health')).status, 1);
     proxy.before = () => 'silence';
     const silent = await run('health', '--timeout', '1');

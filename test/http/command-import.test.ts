@@ -29,7 +29,7 @@ describe('gannet import', function () {
     rmSync(dir, { recursive: true });
   });
   beforeEach(async () => {
-    Object.assign(proxy, { share: 0, answer: null, before: () => {} });
+    Object.assign(proxy, { share: 0, substitute: null, before: () => {} });
     proxy.seen.length = 0;
     for (const { uid } of (await server.call('GET', '/indexes')).json.results) {
       await server.finish('DELETE', `/indexes/${uid}`);
@@ -218,7 +218,7 @@ describe('gannet import', function () {
         if (!line.startsWith('POST')) return;
         moments.push(performance.now());
         const isFirst = moments.length === 1;
-        proxy.forwarded = isFirst ? { status, body: {}, headers: { 'retry-after': '2' } } : null;
+        proxy.substitute = isFirst ? { status, body: {}, headers: { 'retry-after': '2' } } : null;
       };
       const ended = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
       assert.equal(ended.status, 0, ended.complaints);
@@ -228,11 +228,11 @@ describe('gannet import', function () {
   });
 
   it('gives up in time, and says why', async () => {
-    proxy.forwarded = { status: 503, body: {}, headers: { 'retry-after': '3600' } };
+    proxy.substitute = { status: 503, body: {}, headers: { 'retry-after': '3600' } };
     const busy = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
     assert.equal(busy.status, 1);
     assert.match(busy.complaints, /status 503/);
-    proxy.forwarded = { status: 200, body: 'hello' };
+    proxy.substitute = { status: 200, body: 'hello' };
     const wrong = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
     assert.equal(wrong.status, 1);
     assert.match(wrong.complaints, /not a JSON object/);
@@ -254,7 +254,7 @@ describe('gannet import', function () {
     let sent = 0;
     proxy.before = (line) => {
       if (!line.startsWith('POST')) return;
-      proxy.forwarded = ++sent > 3 ? { status: 400, body: { message: 'no', code: 'bad' } } : null;
+      proxy.substitute = ++sent > 3 ? { status: 400, body: { message: 'no', code: 'bad' } } : null;
     };
     const refused = await run(proxyUrl, argv);
     assert.equal(refused.status, 1);
@@ -262,7 +262,7 @@ describe('gannet import', function () {
     assert.ok(existsSync(journal));
 
     // The fifth request gets no response; the process is killed meanwhile.
-    proxy.forwarded = null;
+    proxy.substitute = null;
     sent = 0;
     const env = { GANNET_URL: proxyUrl, GANNET_KEY: server.masterKey };
     const killed = startProgram(['import', ...argv], { env });

@@ -75,7 +75,7 @@ describe('gannet migrate', function () {
   });
   beforeEach(async () => {
     for (const proxy of [sourceProxy, targetProxy]) {
-      Object.assign(proxy, { share: 0, answer: null, before: () => {} });
+      Object.assign(proxy, { share: 0, substitute: null, before: () => {} });
     }
     for (const { uid } of (await target.call('GET', '/indexes')).json.results) {
       await target.finish('DELETE', `/indexes/${uid}`);
@@ -146,7 +146,7 @@ describe('gannet migrate', function () {
       // As if the index did not exist yet when the command looks.
       const isFirstLook = line === 'GET /indexes/books/stats' && created === 0;
       const body = { message: 'missing', code: 'index_not_found' };
-      targetProxy.forwarded = isFirstLook ? { status: 404, body } : null;
+      targetProxy.substitute = isFirstLook ? { status: 404, body } : null;
       if (line === 'POST /indexes') created++;
     };
     const ended = await migrate('--indexes', 'books', '--skip-keys');
@@ -294,7 +294,7 @@ describe('gannet migrate', function () {
     // The target accepts each addition, and does nothing with it.
     targetProxy.before = (line) => {
       const isAddition = line.startsWith('POST /indexes/books/documents');
-      targetProxy.forwarded = isAddition ? { status: 202, body: { taskUid: 0 } } : null;
+      targetProxy.substitute = isAddition ? { status: 202, body: { taskUid: 0 } } : null;
     };
     const fewer = await migrate('--indexes', 'books', '--skip-keys');
     assert.equal(fewer.status, 1, fewer.output);
@@ -303,10 +303,10 @@ describe('gannet migrate', function () {
       /`books`: 0 documents, 0 embeddings, but the source has 700 documents/,
     );
     targetProxy.before = () => {};
-    targetProxy.forwarded = null;
+    targetProxy.substitute = null;
     for (const body of ['{"results":', '[]', '{"results":[{"id":1}]}', '{"total":1}']) {
       sourceProxy.before = (line) => {
-        sourceProxy.forwarded = line.includes('/fetch') ? { status: 200, body } : null;
+        sourceProxy.substitute = line.includes('/fetch') ? { status: 200, body } : null;
       };
       const wrong = await migrate('--indexes', 'books', '--skip-keys', '--overwrite');
       assert.equal(wrong.status, 1, body + wrong.complaints);
@@ -317,7 +317,7 @@ describe('gannet migrate', function () {
   it('reports settings and keys that the target does not accept, and copies the others', async () => {
     sourceProxy.before = (line) => {
       const settings = { synonyms: { x: ['y'] }, filterableAttributes: ['a'], unheardOf: 1 };
-      sourceProxy.forwarded = line.endsWith('/settings') ? { status: 200, body: settings } : null;
+      sourceProxy.substitute = line.endsWith('/settings') ? { status: 200, body: settings } : null;
     };
     const ended = await migrate('--indexes', 'empty');
     assert.equal(ended.status, 1);

@@ -217,7 +217,7 @@ describe('snapshots', function () {
     await refused(/is no snapshot: it has an entry `metadata\.json`/);
     const kept = await folder.failing('first', ['--import-snapshot', file()]);
     assert.equal(kept.status, 1);
-    assert.match(kept.text, /There is a database/);
+    assert.match(kept.text, /already has a database/);
     const missing = ['--import-snapshot', join(dir, 'none'), '--ignore-missing-snapshot'];
     await start('third', ...missing);
   });

@@ -8,9 +8,9 @@ export class BadProxy {
   /** Share of requests that fail. */
   share = 0;
   /** Sent instead of the target's response; null: the target responds. */
-  forwarded: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
+  substitute: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
   /**
-   * Called with each request before anything else; may set `answer`, or return `silence`: no
+   * Called with each request before anything else; may set `substitute`, or return `silence`: no
    * response is ever sent.
    */
   before: (seen: string) => 'silence' | void = () => {};
@@ -24,8 +24,8 @@ export class BadProxy {
         const line = `${request.method} ${request.url}`;
         this.seen.push(line);
         if (this.before(line) === 'silence') return;
-        if (this.forwarded !== null) {
-          const { status, headers, body } = this.forwarded;
+        if (this.substitute !== null) {
+          const { status, headers, body } = this.substitute;
           response.writeHead(status, { 'content-type': 'application/json', ...headers });
           response.end(typeof body === 'string' ? body : JSON.stringify(body));
           return;
