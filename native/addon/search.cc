@@ -66,7 +66,7 @@ Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
   return array;
 }
 
-// Makes an EngineAnswer of src/engine/native.ts. Calling one function costs less than creating its
+// Makes an EngineResult of src/engine/native.ts. Calling one function costs less than creating its
 // objects member by member from here.
 constexpr const char* kMakeResponse =
     "(bytes, processingTimeMs, degraded, totalHits) => "

@@ -18,7 +18,7 @@ namespace gannet::search {
 Result<DocSet> MatchingFilter(const index::Snapshot& snapshot, const SearchRequest& request,
                               Deadline& deadline);
 
-// The documents of MatchingFilter, less those that the request excludes. nullopt: all documents.
+// The documents of MatchingFilter, less the pinned ones (`excluded`). nullopt: all documents.
 Result<std::optional<DocSet>> AllowedDocuments(const index::Snapshot& snapshot,
                                                const SearchRequest& request, Deadline& deadline);
 

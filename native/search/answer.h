@@ -17,7 +17,8 @@ namespace gannet::search {
 
 class PendingSearch;
 
-// What is known about a response apart from its bytes.
+// What is known about a response apart from its bytes: ResultHead in src/engine/native.ts. Not the
+// head of HTTP.
 struct AnswerHead {
   uint64_t processing_time_ms = 0;
   bool degraded = false;               // the deadline passed before the search was complete

@@ -11,8 +11,9 @@ namespace gannet::search {
 
 // What a search knows about its caller, apart from the request.
 struct Caller {
-  // started_us  monotonic time at which the request arrived
-  // gone        set once the search is cancelled because nobody waits for the response
+  // started    monotonic time, in microseconds, at which the addon was called: the wait for a
+  //            permit (src/search/search-queue.ts) is not included
+  // gone_flag  set once the search is cancelled because nobody waits for the response
   Caller(uint64_t started, CancelFlag gone_flag = nullptr)
       : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
 

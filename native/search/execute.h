@@ -18,7 +18,8 @@
 
 namespace gannet::search {
 
-// from_start: also keep the hits before the page, with details (needed to merge lists).
+// from_start: also keep the hits before the page, with details. Needed when something later decides
+// which hits are on the page: pins, which shift other hits, or a merge with other lists.
 // Invalid, with the code as detail: a parameter does not go with the settings.
 Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapshot> snapshot,
                                              SearchRequest request, bool from_start = false);

@@ -73,7 +73,8 @@ struct SearchRequest {
 
   // The members below are set by the engine, not by the request.
   //
-  // Documents that are not ranked because they are placed otherwise. May be null.
+  // Documents that are not ranked because they are pinned. Not those with negative words. May be
+  // null.
   std::shared_ptr<const DocSet> excluded;
   // Documents that match the filter, if already known. May be null.
   std::shared_ptr<const DocSet> matching;
@@ -82,7 +83,8 @@ struct SearchRequest {
   bool half = false;
   // Count all documents for totals and candidates, also those after the page.
   bool exhaustive = false;
-  // false: only the number of candidates is needed, not the set.
+  // Whether the set of candidates (the documents that count for totals and facets) is needed, not
+  // only its size.
   bool needs_candidates = true;
   CancelFlag gone;  // set once the caller has cancelled, see Caller
 

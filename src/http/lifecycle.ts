@@ -1,7 +1,7 @@
 /**
- * What happens to every request, in this order: length of the head, preflight, route,
- * authorization, query parameters, body (content type, size, syntax, fields), form of the index
- * uid, handler. HEAD is a GET whose body is not sent. Each step may respond; all errors are sent by
+ * What happens to every request, in this order: length of the head, preflight, route, phase of the
+ * server, authorization, limits of the key, forwarding of a write to the leader of a cluster, query
+ * parameters, body (content type, size, syntax, fields), form of the index uid, handler. HEAD is a GET whose body is not sent. Each step may respond; all errors are sent by
  * `fail`.
  */
 import { pipeline } from 'node:stream/promises';

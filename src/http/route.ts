@@ -57,8 +57,8 @@ export interface BodyParser<B> {
   /** Default: `other`. */
   readonly kind?: BodyKind;
   /**
-   * The body changes this setting, or several of all settings: a large one is made a
-   * `SettingsChange` on another thread.
+   * Set for a body that changes settings: the name of the one setting, or `all` for an object of
+   * several. A large body is converted to a `SettingsChange` on another thread.
    */
   readonly settings?: SettingName | 'all';
   /** Returns what is wrong with a body beyond its schema. */

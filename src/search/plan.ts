@@ -213,7 +213,8 @@ export function planSimilar(
 }
 
 /**
- * Calls the engine, immediately if the request is short. Parts of the request may already be JSON.
+ * Serializes a request, a long one in slices, and passes the text to the engine. Values of the
+ * request may already be JSON text.
  */
 export function withEngineText<T>(
   request: object,

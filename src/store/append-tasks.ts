@@ -18,7 +18,7 @@ export interface NewTask {
   indexUid: string | null;
   /** Further indexes that the task belongs to. */
   alsoIndexes: readonly string[];
-  /** Bits of `FLAG` except `linked`. */
+  /** Bits of `FLAG` except `linked` and `payloadFile`, which are set here. */
   flags: number;
   /** A file is moved. It must be in the payload folder and synced. */
   payload: { file: string; size: number } | { bytes: Buffer } | null;

@@ -363,7 +363,10 @@ export class Scheduler {
     });
   }
 
-  /** @param reactions callbacks for calls of the batch; see `RunContext` */
+  /**
+   * Runs one batch from begin to finish. `allowConcurrent` and `detach` are called when the batch
+   * calls the functions of the same name in its `RunContext`.
+   */
   async #runBatch(
     batch: Batch,
     {
