@@ -320,8 +320,12 @@ async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolde
   await installIfBehind(dir, outside);
 }
 
-/** Ends this node with status 1, so that a supervisor starts it again. */
+/**
+ * Ends this node with status 1, so that a supervisor starts it again. Further calls do nothing: a
+ * second signal would cut the stop short.
+ */
 function endNode(reason: string): void {
+  if (process.exitCode !== undefined) return;
   process.stderr.write(`${reason}\n`);
   process.exitCode = 1;
   // Nobody is served yet.
