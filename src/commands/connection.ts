@@ -217,3 +217,20 @@ export function resultsOf<T>(page: { results?: unknown }): T[] {
   if (Array.isArray(page.results)) return page.results as T[];
   throw new RefusedRequest(200, { message: 'the response has no list `results`' }, null);
 }
+
+/** The connection that the options of a command describe, to a URL that was checked. */
+export function connectTo(
+  url: string,
+  given: GivenOptions<typeof CONNECTION_OPTIONS & typeof RETRY_OPTIONS>,
+  terminal: Terminal,
+): Connection {
+  return new Connection(
+    {
+      url,
+      key: given.text('key'),
+      authorities: authoritiesOf(given),
+      retrySeconds: retrySeconds(given),
+    },
+    terminal,
+  );
+}

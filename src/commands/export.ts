@@ -7,12 +7,10 @@ import { createGzip, type Gzip } from 'node:zlib';
 import type { Options } from '../base/options.ts';
 import { type Command, command, DONE, FAILED, FileError, type Terminal } from './command.ts';
 import {
-  authoritiesOf,
-  Connection,
   CONNECTION_OPTIONS,
+  connectTo,
   DEFAULT_URL,
   RETRY_OPTIONS,
-  retrySeconds,
   serverUrl,
 } from './connection.ts';
 import { CsvRows } from './csv-rows.ts';
@@ -57,15 +55,7 @@ export const exportCommand: Command = command({
     const index = given.required('index', 'the uid of the index to write');
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const format = given.oneOf('format', FORMATS, formatOf(given.text('output')));
-    const connection = new Connection(
-      {
-        url,
-        key: given.text('key'),
-        authorities: authoritiesOf(given),
-        retrySeconds: retrySeconds(given),
-      },
-      terminal,
-    );
+    const connection = connectTo(url, given, terminal);
     try {
       await connection.reach();
       const csv =

@@ -16,12 +16,11 @@ import {
   type Terminal,
 } from './command.ts';
 import {
-  authoritiesOf,
-  Connection,
+  type Connection,
   CONNECTION_OPTIONS,
+  connectTo,
   DEFAULT_URL,
   RETRY_OPTIONS,
-  retrySeconds,
   serverUrl,
 } from './connection.ts';
 import { Journal } from './journal.ts';
@@ -114,15 +113,7 @@ export const importCommand: Command = command({
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const files = operands.length === 0 ? ['-'] : operands;
     const bytesTotal = await bytesOf(files);
-    const connection = new Connection(
-      {
-        url,
-        key: given.text('key'),
-        authorities: authoritiesOf(given),
-        retrySeconds: retrySeconds(given),
-      },
-      terminal,
-    );
+    const connection = connectTo(url, given, terminal);
     let journal: Journal | null = null;
     let badRecords: BadRecords | null = null;
     try {

@@ -3,14 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
 import {
-  authoritiesOf,
-  Connection,
+  type Connection,
   CONNECTION_OPTIONS,
+  connectTo,
   DEFAULT_URL,
   type FinishedTask,
   resultsOf,
   RETRY_OPTIONS,
-  retrySeconds,
   serverUrl,
 } from './connection.ts';
 
@@ -59,15 +58,7 @@ export const tasksCommand: Command = command({
   async run(given, _, terminal) {
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const limit = given.count('limit', LIMIT, 1, PAGE);
-    const connection = new Connection(
-      {
-        url,
-        key: given.text('key'),
-        authorities: authoritiesOf(given),
-        retrySeconds: retrySeconds(given),
-      },
-      terminal,
-    );
+    const connection = connectTo(url, given, terminal);
     try {
       await connection.reach();
       const list = new TaskList(connection, given, terminal);
