@@ -1,4 +1,4 @@
-/** `matchingStrategy: "natural"`: where it is accepted, and what its answers tell. */
+/** `matchingStrategy: "natural"`: where it is accepted, and what its results show. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
@@ -37,6 +37,14 @@ describe('Questions', () => {
     const answer = await search({ q: QUESTION, matchingStrategy: 'natural' });
     assert.deepEqual(ids(answer), [1, 2]);
     assert.equal(answer.estimatedTotalHits, 2);
+  });
+
+  it('are read up to their 512th word, however long they are', async () => {
+    const fillers = Array.from({ length: 511 }, (_, n) => `zz${n}q`).join(' ');
+    const find = (q: string): Promise<any> => search({ q, matchingStrategy: 'natural' });
+    assert.ok(ids(await find(`${fillers} whale`)).includes(1));
+    assert.deepEqual(ids(await find(`${fillers} filler whale`)), []);
+    assert.deepEqual(ids(await find(`${'zzq '.repeat(250_000)}whale`)), []);
   });
 
   it('have scores in (0, 1], which details add up to, and thresholds keep', async () => {
