@@ -1,4 +1,6 @@
-/** A node that the log cannot bring up to date begins with a checkpoint, before anything of its data is open. */
+/**
+ * Installs a checkpoint on a node that the log cannot bring up to date, before its data is opened.
+ */
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,7 +21,7 @@ import { checkpointPath } from './server-replica.ts';
 /** Parts of a data folder that a checkpoint replaces. */
 const PARTS = ['payloads', 'indexes', 'store'];
 const RETRY_MS = 500;
-/** All files of the checkpoint are there. */
+/** This file marks a fetched checkpoint as complete. */
 const COMPLETE = 'complete';
 
 export interface InstallParts {
@@ -30,19 +32,19 @@ export interface InstallParts {
 }
 
 /**
- * Brings the data folder `dir` to the newest checkpoint where the log does not reach back to where it stands. Waits for the
- * log, and for a checkpoint, as long as it takes: without them the node has nothing to show.
+ * Brings the data folder `dir` to the newest checkpoint if the log does not reach back to it. Waits
+ * for the log and for a checkpoint without a limit: the node cannot serve anything before.
  */
 export async function installIfBehind(dir: string, parts: InstallParts): Promise<void> {
-  let told = '';
+  let reported = '';
   for (;;) {
     try {
       await install(dir, parts);
       return;
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      if (error.message !== told) parts.runtime.log(`The node waits: ${error.message}`);
-      told = error.message;
+      if (error.message !== reported) parts.runtime.log(`The node waits: ${error.message}`);
+      reported = error.message;
       await delay(RETRY_MS);
     }
   }
@@ -50,7 +52,7 @@ export async function installIfBehind(dir: string, parts: InstallParts): Promise
 
 async function install(dir: string, parts: InstallParts): Promise<void> {
   const fetched = join(dir, 'checkpoint');
-  // A start that was interrupted has fetched all, and perhaps replaced some.
+  // An interrupted start fetched everything, and may have replaced some parts.
   if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);
   const { identity, settings } = await parts.log.state();
   const state = await stateOf(join(dir, 'store'));
@@ -67,7 +69,7 @@ async function install(dir: string, parts: InstallParts): Promise<void> {
   }).install();
 }
 
-/** Where the data stands; null: it is of no cluster. */
+/** The position of the data in the log; null: it belongs to no cluster. */
 async function stateOf(storeDir: string): Promise<ClusterState | null> {
   if (!isUsed(storeDir)) return null;
   const store = new Store(storeDir, { readOnly: true });
@@ -78,7 +80,7 @@ async function stateOf(storeDir: string): Promise<ClusterState | null> {
   }
 }
 
-/** The file is there, and empty, as soon as the folder is locked. */
+/** The file exists, empty, as soon as the folder is locked. */
 function isUsed(storeDir: string): boolean {
   return (statSync(join(storeDir, STORE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
@@ -110,7 +112,7 @@ class FetchedCheckpoint implements Replica {
     this.cluster = cluster;
   }
 
-  /** Also one that an interrupted start has fetched. */
+  /** Includes files that an interrupted start fetched. */
   async hasFile(database: string, file: FileRef): Promise<boolean> {
     const path = join(this.#fetched, checkpointPath(database, file.name));
     if (!existsSync(path)) return false;

@@ -1,4 +1,4 @@
-/** Files of this machine as the cluster moves them. */
+/** Local files that a cluster uploads or has fetched. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
 
-/** A file that does not change any more. */
+/** The content of a file that no longer changes. Reads it once, for its checksum. */
 export async function fileSource(path: string): Promise<BlobSource> {
   const { size, sum } = await digestOf(path);
   return sourceOf(path, size, sum);
@@ -23,7 +23,7 @@ export async function digestOf(path: string): Promise<{ size: number; sum: Buffe
   return { size: (await stat(path)).size, sum: hash.digest() };
 }
 
-/** Writes a file durably, its name apart; nobody sees it before it is whole. */
+/** Writes a file durably, except for its name. It appears under its name once it is complete. */
 export async function writeDurably(
   path: string,
   content: AsyncIterable<Uint8Array>,

@@ -29,7 +29,7 @@ import {
 /** How often this node looks whether it leads. */
 const LOOK_MS = 50;
 
-/** What a timer can wait for. */
+/** The longest time of a timer. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
 /** Pause of a batch whose commit was refused for a while. */
@@ -64,8 +64,8 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
 }
 
 /**
- * This server as a node of a cluster: its commits go to the log, and what the log holds comes into its store and its
- * indexes.
+ * This server as a node of a cluster: its commits go to the log, and the records of the log are
+ * applied to its store and its indexes.
  */
 export class ServerCluster {
   readonly node: ClusterNode;
@@ -77,7 +77,7 @@ export class ServerCluster {
   #nameTakenSince: number | null = null;
   #isLeading = false;
   #isStopped = false;
-  /** Of the work of a leader: each begin and end, one after the other. */
+  /** Settles after each begin and end of the leader's work; they run one after the other. */
   #changes: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
 
@@ -120,7 +120,7 @@ export class ServerCluster {
     this.#parts.native.setCommitLog(null);
   }
 
-  // --- Leading --------------------------------------------------------------------------------------
+  // --- Leading ---------------------------------------------------------------------------------
 
   async #look(): Promise<void> {
     while (!this.#isStopped) {
@@ -170,7 +170,7 @@ export class ServerCluster {
     await this.#changes;
   }
 
-  // --- Commits --------------------------------------------------------------------------------------
+  // --- Commits ---------------------------------------------------------------------------------
 
   async #commitStore(payloads: readonly PayloadFile[], build: () => Buffer): Promise<void> {
     let files: FileRef[] = [];
@@ -189,12 +189,12 @@ export class ServerCluster {
   async #commitIndex(call: number, uuid: string, names: readonly string[]): Promise<void> {
     const { native, indexDir } = this.#parts;
     const database = databaseOf(uuid);
-    const places = names
+    const located = names
       .map((name) => ({ name, path: join(indexDir, uuid, 'segments', name) }))
       .filter(({ path }) => existsSync(path));
     let files: FileRef[] = [];
     try {
-      files = await this.#upload(database, places);
+      files = await this.#upload(database, located);
       await this.node.commit(async () => {
         const delta = await native.prepareCommit(call);
         this.#replica.expectOwn(database, delta);
@@ -214,11 +214,11 @@ export class ServerCluster {
 
   async #upload(
     database: string,
-    places: readonly { name: string; path: string }[],
+    located: readonly { name: string; path: string }[],
   ): Promise<FileRef[]> {
-    if (places.length === 0) return [];
+    if (located.length === 0) return [];
     const sources = await Promise.all(
-      places.map(async ({ name, path }) => ({ name, source: await fileSource(path) })),
+      located.map(async ({ name, path }) => ({ name, source: await fileSource(path) })),
     );
     const files = await this.node.upload(sources);
     for (const file of files) this.#replica.know(database, file);

@@ -13,7 +13,7 @@ import type { TaskStore } from '../store/task-store.ts';
 import { digestOf, fileSource, sourceOf, writeDurably } from './local-files.ts';
 
 export const STORE = 'store';
-/** Of the engine, in the folder of an index. */
+/** The engine's database, in the folder of an index. */
 const INDEX_FILE = 'index.mdb';
 const INDEX = /^index\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const SEGMENT = /^[1-9][0-9]*$/;
@@ -29,21 +29,22 @@ export interface ReplicaParts {
   readonly indexDir: string;
   /** Files that were fetched for records which are not applied yet. */
   readonly incomingDir: string;
-  /** Where the files of a checkpoint are held while it is written. */
+  /** Holds the files of a checkpoint while it is written. */
   readonly checkpointDir: string;
   /** The log no longer holds what this node lacks. */
   readonly onTooFarBehind: () => void;
-  /** Resolves once this node does nothing any more that only a leader does. */
+  /** Resolves once this node has stopped all work of a leader. */
   readonly notLeading: () => Promise<void>;
 }
 
 /**
  * The store and the indexes of this server as a cluster sees them.
  *
- * `applied` is stored with each record of the store, and after each record of an index, which knows it too: a record
- * that comes again after a crash in between changes nothing.
+ * `applied` is stored with each record of the store, and after each record of an index. The index
+ * stores it too, so a record that is repeated after a crash in between changes nothing.
  *
- * Fetched files wait in a folder of their own: in the folder of an index one that no record names yet would be swept.
+ * Fetched files wait in a separate folder: in the folder of an index, a file that no record names
+ * yet would be removed.
  */
 export class ServerReplica implements Replica {
   readonly #parts: ReplicaParts;
@@ -56,7 +57,7 @@ export class ServerReplica implements Replica {
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
-    // Nobody knows what a process that was killed has left half written here.
+    // A process that was killed may have left incomplete files.
     rmSync(parts.incomingDir, { recursive: true, force: true });
     const { store, registry } = parts;
     store.onForeign((changed) => {
@@ -84,7 +85,7 @@ export class ServerReplica implements Replica {
 
   /** This process has made a file that it is about to commit. */
   know(database: string, file: FileRef): void {
-    this.#known.set(placeKey(database, file.name), file.sha256.toString('hex'));
+    this.#known.set(fileKey(database, file.name), file.sha256.toString('hex'));
   }
 
   /** The next record of an index with this delta is this node's own. */
@@ -97,9 +98,9 @@ export class ServerReplica implements Replica {
   }
 
   async hasFile(database: string, file: FileRef): Promise<boolean> {
-    const known = this.#known.get(placeKey(database, file.name));
+    const known = this.#known.get(fileKey(database, file.name));
     if (known !== undefined) return known === file.sha256.toString('hex');
-    for (const path of [this.#incoming(database, file), this.#place(database, file)]) {
+    for (const path of [this.#incoming(database, file), this.#path(database, file)]) {
       if (!existsSync(path)) continue;
       const { size, sum } = await digestOf(path);
       if (size === file.size && sum.equals(file.sha256)) return true;
@@ -120,8 +121,8 @@ export class ServerReplica implements Replica {
     if (record.database === STORE) await this.#applyToStore(record);
     else await this.#applyToIndex(record);
     for (const { name, sha256 } of record.files) {
-      this.#known.delete(placeKey(record.database, name));
-      this.#sums.set(placeKey(record.database, name), sha256);
+      this.#known.delete(fileKey(record.database, name));
+      this.#sums.set(fileKey(record.database, name), sha256);
     }
   }
 
@@ -151,13 +152,13 @@ export class ServerReplica implements Replica {
     await store.setCluster({ id: this.cluster!, applied: record.sequence });
   }
 
-  /** Moves fetched files to their places. */
+  /** Moves fetched files to their final paths. */
   #takeIn({ database, files }: CommitRecord): void {
     const folders = new Set<string>();
     for (const file of files) {
       const from = this.#incoming(database, file);
       if (!existsSync(from)) continue;
-      const to = this.#place(database, file);
+      const to = this.#path(database, file);
       const folder = join(to, '..');
       mkdirSync(folder, { recursive: true });
       renameSync(from, to);
@@ -166,7 +167,9 @@ export class ServerReplica implements Replica {
     for (const folder of folders) syncFolder(folder);
   }
 
-  /** Files of segments and payloads are held by further names: they may be removed while they are uploaded. */
+  /**
+   * Segments and payloads get hard links, because they may be removed while they are uploaded.
+   */
   async checkpoint(): Promise<LocalCheckpoint> {
     const { store, taskStore, registry, checkpointDir } = this.#parts;
     const release = (): Promise<void> => rm(checkpointDir, { recursive: true, force: true });
@@ -211,7 +214,7 @@ export class ServerReplica implements Replica {
   }
 
   async #source(database: string, name: string, path: string): Promise<BlobSource> {
-    const key = placeKey(database, name);
+    const key = fileKey(database, name);
     let sum = this.#sums.get(key);
     if (sum === undefined) {
       sum = (await digestOf(path)).sum;
@@ -230,7 +233,7 @@ export class ServerReplica implements Replica {
     return join(this.#parts.incomingDir, pathOf(database, name));
   }
 
-  #place(database: string, { name }: FileRef): string {
+  #path(database: string, { name }: FileRef): string {
     const { indexDir, taskStore } = this.#parts;
     checkName(database, name);
     if (database !== STORE) return join(indexDir, uuidOf(database), 'segments', name);
@@ -238,20 +241,20 @@ export class ServerReplica implements Replica {
   }
 }
 
-/** Names become paths: what does not look like one of ours is refused. */
+/** Refuses names that the server does not give, because names become paths. */
 function checkName(database: string, name: string): void {
   if (!(database === STORE ? PAYLOAD : SEGMENT).test(name)) {
     throw new DamagedError(`A record of ${database} names the file ${JSON.stringify(name)}`);
   }
 }
 
-/** Of a file that was fetched, within a folder for them. */
+/** The path of a fetched file, relative to the folder of such files. */
 function pathOf(database: string, name: string): string {
   checkName(database, name);
   return join(database === STORE ? STORE : uuidOf(database), name);
 }
 
-/** Of a file of a checkpoint, in a data folder. */
+/** The path of a file of a checkpoint, relative to a data folder. */
 export function checkpointPath(database: string, name: string): string {
   if (database === STORE && name === STORE_FILE) return join('store', name);
   if (database !== STORE && name === INDEX_FILE) return join('indexes', uuidOf(database), name);
@@ -266,6 +269,6 @@ function uuidOf(database: string): string {
   return uuid;
 }
 
-function placeKey(database: string, name: string): string {
+function fileKey(database: string, name: string): string {
   return `${database}\n${name}`;
 }
