@@ -1,7 +1,7 @@
 // BM25F (Robertson, Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond, 2009):
 // how the occurrences of a word in the fields of a document become its worth.
 //
-// The constants were chosen on a test collection; docs/behaviour/relevance.md has the table.
+// docs/behaviour/relevance.md describes the formula, and has figures on a test collection.
 #pragma once
 
 #include <algorithm>
