@@ -440,6 +440,8 @@ export class Scheduler {
       if (error instanceof BatchCanceled || isRefusedByCluster(error)) {
         await this.#store.rollBack(batchUid, batch.uids);
         this.#pending.putBack(batch.uids);
+        // Otherwise the batch would be tried, and refused, without a break.
+        if (!(error instanceof BatchCanceled)) await this.#pause(STORE_RETRY_MS);
         return 'canceled';
       }
       if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
