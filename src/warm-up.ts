@@ -1,9 +1,10 @@
 /**
  * What the first searches after a start would wait for, done before they come.
  *
- * V8 interprets what is new to it, and compiles what has run some hundred times on threads that take the processors
- * away from searches meanwhile (`docs/architecture.md`, "A start asks itself a thousand searches"). So the server asks
- * itself, through the same code from the socket to the answer, about an index of its own that no list names.
+ * V8 interprets code that is new to it, and compiles code that has run some hundred times, on
+ * threads that take the processors away from searches (docs/design/caches.md). So the server sends
+ * itself searches of an index of its own that no list names; they run the same code from the socket
+ * to the response.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';

@@ -3,7 +3,7 @@
  *
  * V8 counts the memory of buffers towards its next full collection, and with a small heap a few
  * megabytes are enough: responses of 11 KB left to it cost ten full collections a second under
- * load, each stopping the main thread for two to five milliseconds (`docs/performance.md`).
+ * load, each stopping the main thread for two to five milliseconds.
  *
  * Invariant: memory is either free, in one list, or belongs to one taken buffer. A buffer that is
  * never given back is collected like any other.
