@@ -58,6 +58,7 @@ import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
 import { type InstallParts, installIfBehind } from './replica/install.ts';
+import { leaderWork } from './replica/leader-work.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
@@ -366,7 +367,7 @@ async function openCluster(
     );
   }
   const { folder, native, system, notifier, keys } = parts;
-  const { store, taskStore, registry, scheduler } = system;
+  const { store, taskStore, registry } = system;
   const { log, blobs, runtime, token, client } = outside;
   const cluster = new ServerCluster(
     {
@@ -386,19 +387,7 @@ async function openCluster(
       incomingDir: join(folder.dir, 'incoming'),
       checkpointDir: join(folder.dir, 'outgoing'),
       ...endings(config.nodeName),
-      work: {
-        begin: async () => {
-          await createDefaultKeys(keys, systemClock);
-          taskStore.lead();
-          await scheduler.resume();
-          notifier.resume();
-        },
-        end: async () => {
-          await notifier.stop();
-          await scheduler.stop();
-          await taskStore.stopAll();
-        },
-      },
+      work: leaderWork({ system, notifier, keys }),
     },
   );
   await cluster.start();

@@ -51,18 +51,15 @@ const DEFAULT_KEYS: readonly Pick<KeyRecord, 'name' | 'description' | 'actions'>
 export async function createDefaultKeys(store: KeyStore, clock: Clock): Promise<void> {
   if (store.size > 0) return;
   const start = clock.now();
-  for (const [i, key] of DEFAULT_KEYS.entries()) {
-    // One millisecond apart, so that the order of the list is defined.
-    const createdAt = rfc3339(start + i);
-    await store.put({
-      uid: randomUUID(),
-      ...key,
-      indexes: ['*'],
-      expiresAt: null,
-      createdAt,
-      updatedAt: createdAt,
-    });
-  }
+  // One transaction: a process that dies between two of them would leave only some of the keys.
+  await store.put(
+    ...DEFAULT_KEYS.map((key, i) => {
+      // One millisecond apart, so that the order of the list is defined.
+      const createdAt = rfc3339(start + i);
+      const times = { createdAt, updatedAt: createdAt };
+      return { uid: randomUUID(), ...key, indexes: ['*'], expiresAt: null, ...times };
+    }),
+  );
 }
 
 /** @param value secret value of the key */

@@ -10,7 +10,7 @@ import {
 } from '../cluster/errors.ts';
 import type { Log } from '../cluster/log/log.ts';
 import { ClusterNode, type NodeOptions } from '../cluster/node.ts';
-import type { FileRef } from '../cluster/record.ts';
+import type { Epoch, FileRef } from '../cluster/record.ts';
 import type { Runtime } from '../cluster/runtime.ts';
 import { ApiError, noLeader } from '../contract/errors.ts';
 import { CANCELED } from '../engine/errors.ts';
@@ -41,11 +41,17 @@ const NUMBER_BITS = 24n;
 /** A process that died keeps its name until its lease ends; one that lives keeps it longer. */
 const NAME_TAKEN_LEASES = 3;
 
+/** Pause before the work of the leader is begun again. */
+const BEGIN_RETRY_MS = 1000;
+
 /** What only a leader does. */
 export interface LeaderWork {
-  /** This node leads from now on. */
-  begin(): Promise<void>;
-  /** Resolves once it has ended. */
+  /**
+   * This node leads from now on, until the signal, which also interrupts this call. Called again
+   * when it rejects before the signal.
+   */
+  begin(signal: AbortSignal): Promise<void>;
+  /** Called after the signal, once `begin` has settled. Resolves once the work has ended. */
   end(): Promise<void>;
 }
 
@@ -75,7 +81,8 @@ export class ServerCluster {
   readonly #replica: ServerReplica;
   readonly #nameTakenMsMax: number;
   #nameTakenSince: number | null = null;
-  #isLeading = false;
+  /** The term whose work this node does. A later term needs a new beginning. */
+  #term: { readonly epoch: Epoch; readonly ending: AbortController } | null = null;
   #isStopped = false;
   /** Settles after each begin and end of the leader's work; they run one after the other. */
   #changes: Promise<void> = Promise.resolve();
@@ -124,10 +131,10 @@ export class ServerCluster {
 
   async #look(): Promise<void> {
     while (!this.#isStopped) {
-      const leads = this.node.epochLed !== null;
-      if (leads !== this.#isLeading) {
-        if (leads) this.#begin();
-        else this.#end();
+      const epoch = this.node.epochLed;
+      if (epoch !== (this.#term?.epoch ?? null)) {
+        this.#end();
+        if (epoch !== null) this.#begin(epoch);
       }
       this.#checkName();
       await delay(LOOK_MS, undefined, { ref: false });
@@ -144,29 +151,42 @@ export class ServerCluster {
     if (now - this.#nameTakenSince > this.#nameTakenMsMax) this.#parts.onNameTaken();
   }
 
-  #begin(): void {
-    this.#isLeading = true;
-    this.#parts.native.lead(BigInt(this.node.epochLed!) << NUMBER_BITS);
-    this.#changes = this.#changes.then(async () => {
-      if (this.#isLeading) await this.#parts.work.begin();
-    });
-    this.#changes = this.#logged(this.#changes);
+  #begin(epoch: Epoch): void {
+    const ending = new AbortController();
+    this.#term = { epoch, ending };
+    this.#parts.native.lead(BigInt(epoch) << NUMBER_BITS);
+    this.#changes = this.#changes.then(() => this.#beginWork(ending.signal));
+  }
+
+  async #beginWork(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#parts.work.begin(signal);
+        return;
+      } catch (error) {
+        this.#log(error);
+        await this.#parts.runtime.sleep(BEGIN_RETRY_MS, signal);
+      }
+    }
   }
 
   #end(): void {
-    this.#isLeading = false;
+    if (this.#term === null) return;
     this.#parts.native.lead(null);
-    this.#changes = this.#logged(this.#changes.then(() => this.#parts.work.end()));
+    // A beginning that waits for the log would wait for ever.
+    this.#term.ending.abort();
+    this.#term = null;
+    this.#changes = this.#changes
+      .then(() => this.#parts.work.end())
+      .catch((error: unknown) => this.#log(error));
   }
 
-  #logged(change: Promise<void>): Promise<void> {
-    return change.catch((error: unknown) => {
-      this.#parts.runtime.log(`The work of the leader: ${(error as Error).message}`);
-    });
+  #log(error: unknown): void {
+    this.#parts.runtime.log(`The work of the leader: ${(error as Error).message}`);
   }
 
   async #notLeading(): Promise<void> {
-    if (this.#isLeading) this.#end();
+    this.#end();
     await this.#changes;
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../cluster/checkpoint.ts';
-import { DamagedError, RefusedError } from '../cluster/errors.ts';
+import { DamagedError, RefusedError, UnavailableError } from '../cluster/errors.ts';
 import type { CommitRecord, FileRef, Sequence } from '../cluster/record.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from '../cluster/replica.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
@@ -98,10 +98,12 @@ export class ServerReplica implements Replica {
   }
 
   async hasFile(database: string, file: FileRef): Promise<boolean> {
+    const paths = [this.#incoming(database, file), this.#path(database, file)].filter((path) =>
+      existsSync(path),
+    );
     const known = this.#known.get(fileKey(database, file.name));
-    if (known !== undefined) return known === file.sha256.toString('hex');
-    for (const path of [this.#incoming(database, file), this.#path(database, file)]) {
-      if (!existsSync(path)) continue;
+    if (known !== undefined && paths.length > 0) return known === file.sha256.toString('hex');
+    for (const path of paths) {
       const { size, sum } = await digestOf(path);
       if (size === file.size && sum.equals(file.sha256)) return true;
     }
@@ -146,19 +148,26 @@ export class ServerReplica implements Replica {
     const entry = registry.byUuid(uuid);
     const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
     const { handle } = entry;
-    this.#takeIn(record);
+    if (!isOwn) this.#takeIn(record);
     await handle.applyRecord(this.cluster!, record.sequence, record.delta);
     if (!isOwn) entry.refresh();
     await store.setCluster({ id: this.cluster!, applied: record.sequence });
   }
 
-  /** Moves fetched files to their final paths. */
+  /**
+   * Moves fetched files to their final paths. Throws `UnavailableError` when one is missing: a
+   * commit of this node that was refused has removed a file with the name and content of one that
+   * the record names, so it was not fetched.
+   */
   #takeIn({ database, files }: CommitRecord): void {
     const folders = new Set<string>();
     for (const file of files) {
       const from = this.#incoming(database, file);
-      if (!existsSync(from)) continue;
       const to = this.#path(database, file);
+      if (!existsSync(from)) {
+        if (existsSync(to)) continue;
+        throw new UnavailableError(`The file ${file.name} of ${database} has to be fetched again`);
+      }
       const folder = join(to, '..');
       mkdirSync(folder, { recursive: true });
       renameSync(from, to);

@@ -73,8 +73,8 @@ export class CrashRecord {
   #crashed = false;
   #isExcused = false;
 
-  /** What the last process left. */
-  readonly #left: { crashed: boolean; running: Running } | null;
+  /** What the last process left; null once it is counted. */
+  #left: { crashed: boolean; running: Running } | null;
 
   readonly #onUncaught = (): void => {
     this.#crashed = true;
@@ -96,15 +96,17 @@ export class CrashRecord {
   }
 
   /**
-   * Counts the death of the last process for the tasks that were running then. Call this once,
-   * after the tasks whose end that process had not recorded are concluded, and before a batch
-   * begins.
+   * Counts the death of the last process for the tasks that were running then, at the first call.
+   * Call this after the tasks whose end that process had not recorded are concluded, and before a
+   * batch begins.
    * @param waits whether a task is not finished
    * @returns messages to log
    */
   settle(waits: (uid: number) => boolean): string[] {
     const notices: string[] = [];
     const left = this.#left;
+    // A node of a cluster calls this each time it begins to lead.
+    this.#left = null;
     for (const uid of this.#suspects.keys()) if (!waits(uid)) this.#suspects.delete(uid);
     if (left !== null && left.running.boot === this.#boot) {
       const { batches, detached, outOfMemory } = left.running;

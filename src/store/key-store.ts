@@ -42,9 +42,9 @@ export class KeyStore {
     this.#records.onChange(listener);
   }
 
-  /** Adds or replaces a key. */
-  put(record: KeyRecord): Promise<void> {
-    return this.#records.put(record.uid, record);
+  /** Adds or replaces keys, all or none. */
+  put(...records: readonly KeyRecord[]): Promise<void> {
+    return this.#records.change(new Map(records.map((record) => [record.uid, record])));
   }
 
   remove(uid: string): Promise<void> {

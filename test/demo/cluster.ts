@@ -93,6 +93,7 @@ async function run(nodes: readonly Node[], lines: readonly string[]): Promise<vo
   let living = nodes;
   let killed = 0;
   let added = 0;
+  let commit = '0';
   const searching = new AbortController();
   const searches = search(() => living, counts, searching.signal);
   for (let n = 0; added < lines.length; n++) {
@@ -104,7 +105,7 @@ async function run(nodes: readonly Node[], lines: readonly string[]): Promise<vo
       console.log(`\n${added} books are acknowledged. The leader, ${leader.name}, is killed.`);
     }
     const batch = lines.slice(added, added + BATCH);
-    await add(living[n % living.length]!, batch.join('\n'), counts);
+    commit = await add(living[n % living.length]!, batch.join('\n'), counts);
     if (n === KILL_AT) {
       const ms = Math.round(performance.now() - killed);
       console.log(`The next write is accepted ${ms} ms later.`);
@@ -112,7 +113,7 @@ async function run(nodes: readonly Node[], lines: readonly string[]): Promise<vo
     }
     added += batch.length;
   }
-  for (const node of living) await expectAll(node, added);
+  for (const node of living) await expectAll(node, added, commit);
   searching.abort();
   await searches;
   console.log(
@@ -143,15 +144,18 @@ async function search(
   }
 }
 
-/** Adds documents, and repeats that while there is no leader, as clients do. */
-async function add({ url }: Node, body: string, counts: Counts): Promise<void> {
+/**
+ * Adds documents, and repeats that while there is no leader, as clients do.
+ * @returns the commit after which a node shows the write
+ */
+async function add({ url }: Node, body: string, counts: Counts): Promise<string> {
   for (;;) {
     const response = await fetch(`${url}/indexes/books/documents`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson' },
       body,
     });
-    if (response.status === 202) return;
+    if (response.status === 202) return response.headers.get('gannet-commit')!;
     const text = await response.text();
     if (response.status !== 503) throw new Error(text);
     counts.refusedWrites++;
@@ -169,10 +173,17 @@ async function leaderOf(living: readonly Node[]): Promise<Node> {
 }
 
 /** Waits until no task is left, and checks that every book is there. */
-async function expectAll({ name, url }: Node, count: number): Promise<void> {
-  const get = async (path: string): Promise<any> => (await fetch(url + path)).json();
+async function expectAll({ name, url }: Node, count: number, commit: string): Promise<void> {
+  // A follower may be behind, and have no task left of those that it knows.
+  const headers = { 'gannet-wait-for': commit };
+  const get = async (path: string): Promise<any> => (await fetch(url + path, { headers })).json();
   while ((await get('/tasks?statuses=enqueued,processing&limit=1')).total > 0) await delay(POLL_MS);
   const { numberOfDocuments } = await get('/indexes/books/stats');
   console.log(`${name} has ${numberOfDocuments} of ${count} acknowledged books.`);
-  if (numberOfDocuments !== count) throw new Error(`${name} has lost books.`);
+  if (numberOfDocuments === count) return;
+  const { results } = await get('/tasks?statuses=failed,canceled');
+  for (const { uid, error } of results) {
+    console.log(`Task ${uid} of ${name} failed: ${JSON.stringify(error)}`);
+  }
+  throw new Error(`${name} has lost books.`);
 }

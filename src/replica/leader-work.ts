@@ -1,0 +1,34 @@
+import { createDefaultKeys } from '../auth/keys.ts';
+import { systemClock } from '../base/clock.ts';
+import type { KeyStore } from '../store/key-store.ts';
+import type { Notifier } from '../tasks/notifier.ts';
+import type { TaskSystem } from '../tasks/task-system.ts';
+import type { LeaderWork } from './server-cluster.ts';
+
+export interface WorkParts {
+  readonly system: Pick<TaskSystem, 'taskStore' | 'scheduler'>;
+  readonly notifier: Pick<Notifier, 'resume' | 'stop'>;
+  readonly keys: KeyStore;
+}
+
+/** What this server does while it leads its cluster. */
+export function leaderWork({ system, notifier, keys }: WorkParts): LeaderWork {
+  const { taskStore, scheduler } = system;
+  return {
+    begin: async (signal) => {
+      await createDefaultKeys(keys, systemClock);
+      if (signal.aborted) return;
+      taskStore.lead();
+      // Interrupts the recovery, which repeats a commit until it succeeds.
+      const interrupt = (): void => void scheduler.stop().catch(() => {});
+      signal.addEventListener('abort', interrupt, { once: true });
+      await scheduler.resume();
+      if (!signal.aborted) notifier.resume();
+    },
+    end: async () => {
+      await notifier.stop();
+      await scheduler.stop();
+      await taskStore.stopAll();
+    },
+  };
+}
