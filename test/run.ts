@@ -34,6 +34,7 @@ const COMPILE_COMMANDS = `${NATIVE_BUILD}/compile_commands.json`;
 const CORES = String(availableParallelism());
 const GOLDEN = 'test/golden/';
 const RELEASE = 'test/release/release.test.ts';
+const NPM = 'test/release/npm.test.ts';
 const CLIENTS = 'test/clients/clients.test.ts';
 
 /** Files and folders that `npm run test:more` runs: servers killed again and again, random histories, browsers, clients. */
@@ -47,6 +48,7 @@ const LONG: readonly string[] = [
   'test/http/network-rebalance.test.ts',
   'test/oracle/',
   'test/release/node-versions.test.ts',
+  NPM,
 ];
 /** C++ tests of the same kind. */
 const LONG_NATIVE =
@@ -92,7 +94,7 @@ const CPU_FILTER =
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
-  release: () => mocha([RELEASE]),
+  release: () => mocha([RELEASE, NPM]),
   long: () => mocha(testFiles((file) => begins(file, LONG))),
   alone: () => compiledAlone(),
   'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),

@@ -335,7 +335,7 @@ describe('The files of the project', () => {
   it('at the root are few', () => {
     const roots = new Set(projectFiles().map((file) => file.split('/', 1)[0]!));
     const known = [
-      ...['native', 'src', 'test', 'perf', 'docs', '.ci'],
+      ...['native', 'src', 'test', 'perf', 'docs', '.ci', '.github'],
       ...['binding.gyp', 'CMakeLists.txt', 'package.json', 'package-lock.json', 'tsconfig.json'],
       ...['README.md', 'LICENSE', '.gitignore', '.npmrc', '.mocharc.json'],
       ...['.clang-format', '.oxlintrc.json', '.prettierrc', '.prettierignore'],

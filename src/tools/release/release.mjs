@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { portableAddon } from './addon.mjs';
 import { debianPackage } from './debian.mjs';
 import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
 import { notices } from './notices.mjs';
@@ -42,34 +43,6 @@ const run = (command, args, options = {}) =>
     ...options,
   });
 const say = (line) => process.stdout.write(`${line}\n`);
-
-/** Links the built addon again for an older glibc. @returns the file */
-function portableAddon(flags) {
-  const out = resolve(OUT, 'gannet.node');
-  const [command, folder] = linkCommand();
-  const output = /\s-o (\S*gannet\.node)\s/;
-  if (!output.test(command)) throw new Error('the command that links the addon has no output');
-  const again = command.replace(output, ` -o ${out} `);
-  run('sh', ['-c', `${again} ${flags.join(' ')}`], { cwd: folder });
-  return out;
-}
-
-/** The command that links the addon in the build, and its folder. */
-function linkCommand() {
-  const folder = GIVEN['build-dir'];
-  if (existsSync(join(folder, 'build.ninja'))) {
-    const lines = run('ninja', ['-C', folder, '-t', 'commands', 'gannet']).trim().split('\n');
-    // Ninja adds steps before and after it.
-    const steps = lines
-      .at(-1)
-      .split(' && ')
-      .map((step) => step.trim());
-    return [steps.find((step) => / -o \S*gannet\.node\s/.test(step)) ?? '', folder];
-  }
-  const file = join(folder, 'CMakeFiles/gannet.dir/link.txt');
-  if (existsSync(file)) return [readFileSync(file, 'utf8').trim(), folder];
-  throw new Error('There is no build of the addon by cmake: npm run build');
-}
 
 /**
  * Builds the addon of the package lmdb from source, because its prebuilt addon needs a newer glibc.
@@ -255,7 +228,7 @@ function main() {
   const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
   const parts = {
     ...{ node, uws, uwsName, libraries, packages },
-    addon: portableAddon(flags),
+    addon: portableAddon(GIVEN['build-dir'], resolve(OUT, 'gannet.node'), flags),
     lmdb: portableLmdb('node_modules/lmdb', flags, resolve(node, 'include/node')),
     notices: notices([...bundled, ...packages], {
       [`Node.js (${basename(node)})`]: readFileSync(join(node, 'LICENSE'), 'utf8'),
