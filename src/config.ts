@@ -233,12 +233,12 @@ export const OPTIONS = {
   'max-indexing-memory': {
     kind: 'size',
     initial: '2/3 of the memory',
-    help: 'Memory that the indexer aims at.',
+    help: 'Memory that indexing tries not to exceed.',
   },
   'max-indexing-threads': {
     kind: 'text',
     initial: 'half of the cores',
-    help: 'Threads of the indexer.',
+    help: 'Threads for indexing.',
   },
   'log-level': { kind: 'text', initial: 'INFO', help: 'OFF, ERROR, WARN, INFO, DEBUG or TRACE.' },
   'slow-search-ms': {
@@ -259,7 +259,10 @@ export const OPTIONS = {
     kind: 'text',
     help: 'URL of a webhook that is notified of every finished batch.',
   },
-  'task-webhook-authorization-header': { kind: 'text', help: 'Its Authorization header.' },
+  'task-webhook-authorization-header': {
+    kind: 'text',
+    help: 'Authorization header of its requests.',
+  },
   'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder for dumps.' },
   'import-dump': { kind: 'text', help: 'Dump to load at start.' },
   'ignore-missing-dump': { kind: 'flag', help: 'Start even if the dump to import is missing.' },
@@ -315,7 +318,7 @@ export const OPTIONS = {
   },
   'experimental-reduce-indexing-memory-usage': {
     kind: 'flag',
-    help: 'Let the indexer aim at half of max-indexing-memory.',
+    help: 'Halve max-indexing-memory.',
   },
   'experimental-max-number-of-batched-tasks': {
     kind: 'count',
@@ -344,7 +347,7 @@ export const OPTIONS = {
   'outbound-allow': {
     kind: 'text',
     ours: true,
-    help: 'Networks (CIDR, comma-separated, or `any`) to allow nevertheless.',
+    help: 'Exceptions to outbound-deny-private: networks (CIDR, comma-separated) or `any`.',
   },
   'chat-allow-non-streaming': {
     kind: 'flag',
@@ -389,7 +392,7 @@ export const OPTIONS = {
   'cluster-etcd': {
     kind: 'text',
     ours: true,
-    help: 'URLs of the etcd members (comma-separated): this server is a node of a cluster.',
+    help: 'URLs of the etcd members, comma-separated. Makes this server a node of a cluster.',
   },
   'cluster-etcd-user': {
     kind: 'text',
@@ -400,16 +403,29 @@ export const OPTIONS = {
   'cluster-store': {
     kind: 'text',
     ours: true,
-    help: 'Where the nodes share files: a folder, or `s3://bucket/prefix`.',
+    help: 'Where the nodes share files: a folder or `s3://bucket/prefix`.',
   },
   'cluster-store-endpoint': {
     kind: 'text',
     ours: true,
     help: 'URL of the S3 service.',
   },
-  'cluster-store-region': { kind: 'text', ours: true, initial: 'us-east-1', help: 'Its region.' },
-  'cluster-store-access-key': { kind: 'text', ours: true, help: 'Its access key.' },
-  'cluster-store-secret-key': { kind: 'text', ours: true, help: 'Its secret key.' },
+  'cluster-store-region': {
+    kind: 'text',
+    ours: true,
+    initial: 'us-east-1',
+    help: 'Region of the S3 service.',
+  },
+  'cluster-store-access-key': {
+    kind: 'text',
+    ours: true,
+    help: 'Access key of the S3 service.',
+  },
+  'cluster-store-secret-key': {
+    kind: 'text',
+    ours: true,
+    help: 'Secret key of the S3 service.',
+  },
   'node-name': { kind: 'text', ours: true, help: 'Name of this node, unique in its cluster.' },
   'node-url': { kind: 'text', ours: true, help: 'URL at which the other nodes reach this one.' },
   'cluster-join': {
@@ -427,7 +443,7 @@ export const OPTIONS = {
     kind: 'count',
     ours: true,
     initial: '30',
-    help: 'A node further behind is not healthy.',
+    help: 'A node that is further behind reports itself unhealthy.',
   },
   'cluster-retention-hours': {
     kind: 'count',

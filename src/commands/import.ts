@@ -52,7 +52,7 @@ const OPTIONS = {
   },
   'csv-delimiter': {
     kind: 'text',
-    initial: ',, or tab for a file that is named .tsv',
+    initial: 'a comma, or a tab for a file named .tsv',
     help: 'Delimiter of CSV: one character, or `tab`.',
   },
   'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes per request.' },
@@ -99,7 +99,7 @@ export const importCommand: Command = command({
   operands: '[FILE]...',
   notes:
     'Files are JSON (an array, or one document after another) or CSV, optionally compressed with gzip; `-` or no file means\n' +
-    'standard input. The text is UTF-8. The command repeats requests that fail for the moment. If the server refuses a\n' +
+    'standard input. The text is UTF-8. The command repeats requests that fail temporarily. If the server refuses a\n' +
     'document, the message names its file and line.',
   examples: [
     'import books.ndjson --index books',

@@ -50,7 +50,7 @@ interface Batch {
 
 export const tasksCommand: Command = command({
   name: 'tasks',
-  summary: 'Shows the tasks of a server, oldest first; with --watch as they end.',
+  summary: 'Shows the newest tasks of a server; with --watch each task as it ends.',
   operands: '',
   notes: '',
   examples: ['tasks --status failed --limit 5', 'tasks --watch --index books'],
