@@ -157,25 +157,23 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
 
 // What the request and the settings say about a path, computed once.
 struct Highlighter::Node {
-  std::string path;
-  std::string key;                 // `"name":`
+  explicit Node(std::pmr::memory_resource* memory) : path(memory), key(memory), children(memory) {}
+
+  std::pmr::string path;
+  std::pmr::string key;            // `"name":`
   Cover selected = Cover::kNone;   // in `_formatted`
   Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone if not requested
   bool highlight = false;
   uint32_t crop = 0;  // in words; 0: not cropped
   std::span<const text::Locale> locales;
   MatchBounds* bounds = nullptr;
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-  };
-  std::unordered_map<std::string, std::unique_ptr<Node>, Hash, std::equal_to<>> children;
+  std::pmr::unordered_map<std::pmr::string, Node*, StringHash, std::equal_to<>> children;
 };
 
 // The entries of `_matchesPosition` for one attribute.
 struct Highlighter::MatchBounds {
-  std::string path;
-  std::string entries;  // empty: not in found_
+  std::string_view path;
+  size_t begin = 0, end = 0;  // in entries_; equal: not in found_
 };
 
 Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms,
@@ -186,7 +184,8 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
       options_(std::move(options)),
       locales_(std::move(locales)),
       matcher_(options_.highlight || options_.crop || options_.matches_position ? terms
-                                                                                : MatchTerms()) {
+                                                                                : MatchTerms()),
+      bounds_(std::pmr::polymorphic_allocator<>(&arena_).new_object<BoundsByPath>()) {
   const index::FieldMap& fields = *snapshot.fields;
   const auto& displayed = snapshot.settings->displayed;
   displayed_ = Projection::ForSearch(std::nullopt, displayed, fields);
@@ -224,8 +223,6 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
   post_tag_ = Escaped(options_.post_tag);
   marker_ = Escaped(options_.crop_marker);
 }
-
-Highlighter::~Highlighter() = default;
 
 // Whether a request may name the field: a field below a displayed name is displayed, but cannot be
 // named itself.
@@ -275,12 +272,13 @@ uint32_t Highlighter::CropLength(std::string_view path) const {
   return length;
 }
 
-std::unique_ptr<Highlighter::Node> Highlighter::MakeNode(const Node* parent, std::string_view key) {
-  auto node = std::make_unique<Node>();
-  if (parent != nullptr) node->path = parent->path + ".";
+Highlighter::Node* Highlighter::MakeNode(const Node* parent, std::string_view key) {
+  Node* const node = std::pmr::polymorphic_allocator<>(&arena_).new_object<Node>(&arena_);
+  if (parent != nullptr) (node->path = parent->path) += '.';
   node->path += key;
-  AppendJsonString(node->key, key);
-  node->key.push_back(':');
+  std::string name;
+  AppendJsonString(name, key);
+  (node->key = name) += ':';
   const auto inherit = [&](Cover of_parent, const Projection& projection) {
     return parent != nullptr && of_parent == Cover::kWhole ? Cover::kWhole
                                                            : projection.Of(node->path);
@@ -305,9 +303,12 @@ std::unique_ptr<Highlighter::Node> Highlighter::MakeNode(const Node* parent, std
   }
   if (node->displayed == Cover::kWhole) {
     // Shared: a document may hold both {"a":{"b":...}} and {"a.b":...}.
-    auto& bounds = bounds_[node->path];
-    if (bounds == nullptr) bounds = std::make_unique<MatchBounds>(MatchBounds{node->path, {}});
-    node->bounds = bounds.get();
+    MatchBounds*& bounds = (*bounds_)[node->path];
+    if (bounds == nullptr) {
+      bounds = std::pmr::polymorphic_allocator<>(&arena_).new_object<MatchBounds>();
+      bounds->path = node->path;
+    }
+    node->bounds = bounds;
   }
   return node;
 }
@@ -354,11 +355,12 @@ void Highlighter::Append(std::span<const segment::RowField> row, bool& first, st
     if (bounds != found_.front()) out.push_back(',');
     AppendJsonString(out, bounds->path);
     out += ":[";
-    AppendLong(bounds->entries, out);
+    AppendLong(std::string_view(entries_).substr(bounds->begin, bounds->end - bounds->begin), out);
     out.push_back(']');
-    bounds->entries.clear();
+    bounds->begin = bounds->end = 0;
   }
   found_.clear();
+  entries_.clear();
   out.push_back('}');
 }
 
@@ -431,13 +433,13 @@ void Highlighter::WalkLeaf(Node& node, std::string_view value, bool write, std::
 }
 
 void Highlighter::AddMatchBounds(MatchBounds& bounds) {
-  if (bounds.entries.empty()) found_.push_back(&bounds);
-  std::string& out = bounds.entries;
-  out.clear();
+  if (bounds.begin == bounds.end) found_.push_back(&bounds);
+  std::string& out = entries_;
+  bounds.begin = out.size();
   StopCounter steps;
   for (const TextMatch& match : matches_) {
     steps.Step(32);
-    if (!out.empty()) out.push_back(',');
+    if (out.size() > bounds.begin) out.push_back(',');
     out += "{\"start\":";
     AppendJsonNumber(out, match.begin);
     out += ",\"length\":";
@@ -452,6 +454,7 @@ void Highlighter::AddMatchBounds(MatchBounds& bounds) {
     }
     out.push_back('}');
   }
+  bounds.end = out.size();
 }
 
 // The best run of matches to show in `length` words, as indexes of its first and last match;

@@ -1,12 +1,13 @@
-// Every kind of request with inputs of the maximum size: less than 50 ms of CPU time pass between
-// two points at which its work can be stopped, and wherever it is stopped, the next request has the
-// same result as before.
+// Every kind of request with inputs of the maximum size: between two points at which its work can
+// be stopped it takes less CPU time than a plain loop of some 50 ms, and wherever it is stopped,
+// the next request has the same result as before.
 #include <gtest/gtest.h>
 
 #include <time.h>
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,12 +26,32 @@
 namespace gannet::search {
 namespace {
 
-constexpr double kCpuMsMax = 50;
+// Repetitions of a request whose gap was too long: other work on the machine lengthens CPU time
+// too.
+constexpr int kRepetitions = 3;
 
 double ThreadCpuMs() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+// CPU ms of a plain loop over 20 MB, the best of several: about 50 on a machine of 2024.
+double PlainLoopMs() {
+  constexpr size_t kBytes = size_t{20} << 20;
+  const std::string text(kBytes, 'a');
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 5; ++i) {
+    const double begun = ThreadCpuMs();
+    std::string out;
+    uint32_t hash = 0;
+    for (const char c : text) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+      out += static_cast<char>(hash >> 24);
+    }
+    if (out.size() == kBytes) best = std::min(best, ThreadCpuMs() - begun);
+  }
+  return best;
 }
 
 std::string Repeat(std::string_view part, size_t times) {
@@ -291,37 +312,52 @@ std::string Comparable(const Result<std::string>& answer) {
   return text;
 }
 
+struct Measured {
+  // CPU ms: the longest between two stop points, and of the whole request.
+  double longest = 0, all = 0;
+  uint64_t points = 0;
+  std::string response;
+};
+
+Measured Measure(const Row& row) {
+  Measured out;
+  const double begun = ThreadCpuMs();
+  double last = begun;
+  const std::function<void()> note = [&] {
+    const double now = ThreadCpuMs();
+    out.longest = std::max(out.longest, now - last);
+    last = now;
+    ++out.points;
+  };
+  StopConditions conditions;
+  conditions.probe = &note;
+  const auto response = RunStoppable(conditions, row.run);
+  note();
+  out.all = last - begun;
+  out.response = Comparable(response);
+  return out;
+}
+
 TEST_F(StoppingTest, WorkCanBeStoppedEverywhere) {
+  const double longest_allowed = PlainLoopMs();
   for (const Row& row : rows_) {
     SCOPED_TRACE(row.name);
-    uint64_t points = 0;
-    double longest = 0, last = ThreadCpuMs();
-    const auto note = [&] {
-      const double now = ThreadCpuMs();
-      longest = std::max(longest, now - last);
-      last = now;
-      ++points;
-    };
-    const std::function<void()> measure = note;
-    StopConditions conditions;
-    conditions.probe = &measure;
-    const double begun = last;
-    std::string expected;
-    {
-      const auto answer = RunStoppable(conditions, row.run);
-      note();
-      expected = Comparable(answer);
-    }
-    const double all = last - begun;
-    RecordProperty(row.name, std::to_string(longest) + " of " + std::to_string(all) + " ms");
+    Measured measured = Measure(row);
 #ifndef GANNET_SANITIZED
-    EXPECT_LT(longest, kCpuMsMax) << "of " << all << " ms";
+    for (int i = 1; i < kRepetitions && measured.longest >= longest_allowed; ++i) {
+      const Measured again = Measure(row);
+      measured.longest = std::min(measured.longest, again.longest);
+    }
+    EXPECT_LT(measured.longest, longest_allowed) << "of " << measured.all << " ms";
 #endif
+    RecordProperty(
+        row.name, std::to_string(measured.longest) + " of " + std::to_string(measured.all) + " ms");
+    const std::string& expected = measured.response;
     // Stopped at any point.
     for (const StopReason reason : {StopReason::kCancelled, StopReason::kOverdue}) {
       std::atomic<bool> gone{false};
       // Caches may have shortened the work.
-      uint64_t left = std::uniform_int_distribution<uint64_t>(1, points)(random_);
+      uint64_t left = std::uniform_int_distribution<uint64_t>(1, measured.points)(random_);
       StopConditions stopping;
       stopping.cancelled = &gone;
       const std::function<void()> stop = [&] {
