@@ -33,7 +33,7 @@ export async function postAll({
   const post = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1');
-      let answer = '';
+      let response = '';
       let sentAt = 0;
       const send = (): void => {
         const body = bodies[next++];
@@ -52,14 +52,14 @@ export async function postAll({
       socket.on('connect', send);
       socket.on('error', reject);
       socket.on('data', (part) => {
-        answer += part.toString();
-        const head = answer.indexOf('\r\n\r\n');
+        response += part.toString();
+        const head = response.indexOf('\r\n\r\n');
         if (head < 0) return;
-        const length = Number(/content-length: *(\d+)/i.exec(answer)?.[1] ?? 0);
-        if (Buffer.byteLength(answer) < head + 4 + length) return;
-        if (!answer.startsWith('HTTP/1.1 202')) failures++;
+        const length = Number(/content-length: *(\d+)/i.exec(response)?.[1] ?? 0);
+        if (Buffer.byteLength(response) < head + 4 + length) return;
+        if (!response.startsWith('HTTP/1.1 202')) failures++;
         milliseconds.push(performance.now() - sentAt);
-        answer = '';
+        response = '';
         send();
       });
     });

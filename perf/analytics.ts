@@ -89,10 +89,12 @@ function search(
       [recorded ? 'meili-other-search' : 'meili-proxy-search']: 'true',
     };
     const url = `${server.url}/indexes/perf/search`;
-    const sent = request(url, { method: 'POST', headers, agent }, (answer) => {
-      answer.resume();
-      answer.on('end', () =>
-        answer.statusCode === 200 ? resolve() : reject(new Error(`status ${answer.statusCode}`)),
+    const sent = request(url, { method: 'POST', headers, agent }, (response) => {
+      response.resume();
+      response.on('end', () =>
+        response.statusCode === 200
+          ? resolve()
+          : reject(new Error(`status ${response.statusCode}`)),
       );
     });
     sent.on('error', reject);

@@ -75,11 +75,11 @@ async function stop({ child }: Running): Promise<void> {
 
 async function call(server: Running, method: string, path: string, body?: string): Promise<any> {
   const type = path.endsWith('documents') ? 'application/x-ndjson' : 'application/json';
-  const answer = await fetch(server.url + path, {
+  const response = await fetch(server.url + path, {
     method,
     ...(body === undefined ? {} : { body, headers: { 'content-type': type } }),
   });
-  return answer.json();
+  return response.json();
 }
 
 async function settled(server: Running): Promise<void> {
@@ -130,7 +130,7 @@ async function measured(
     (performance.now() - begun) / 1000,
     cpuSeconds(server.child.pid!) - cpu,
     server,
-    `slowest answer of /health ${slowest.toFixed(0)} ms`,
+    `slowest response of /health ${slowest.toFixed(0)} ms`,
   );
 }
 

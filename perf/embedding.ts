@@ -1,7 +1,7 @@
 /**
  * Measures the cost and quality of a model on this machine: texts embedded per second, memory, the
  * latency of searches meanwhile, and the results of twenty questions that share few words with
- * their answers.
+ * their responses.
  *
  *   node --import=tsx perf/embedding.ts --data packages.ndjson.gz --model FOLDER
  *       [--documents 2000] [--port 7896]
@@ -61,8 +61,8 @@ interface Hits {
 }
 
 async function change(method: string, path: string, body: unknown): Promise<void> {
-  const answer = await client.call(method, path, { body });
-  if (answer.status !== 202) throw new Error(answer.text);
+  const response = await client.call(method, path, { body });
+  if (response.status !== 202) throw new Error(response.text);
 }
 
 /** Milliseconds of keyword searches, sent one after the other until `enough` returns true. */

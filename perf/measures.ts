@@ -189,12 +189,12 @@ async function measureThroughput(
     seconds: scaled(seconds, scale),
   });
   const { mainMs, otherMs } = cpu.lap();
-  const answered = requests * scaled(seconds, scale);
+  const completed = requests * scaled(seconds, scale);
   return {
     [`${tool}.requestsPerSecond`]: requests,
     failures,
-    'cpu.perQueryMs': (mainMs + otherMs) / answered,
-    'cpu.perQueryMainThreadMs': mainMs / answered,
+    'cpu.perQueryMs': (mainMs + otherMs) / completed,
+    'cpu.perQueryMainThreadMs': mainMs / completed,
   };
 }
 

@@ -25,8 +25,8 @@ export async function call(
   path: string,
   body: unknown,
 ): Promise<void> {
-  const answer = await client.call(method, path, { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+  const response = await client.call(method, path, { body });
+  if (response.status >= 300) throw new Error(`${method} ${path}: ${response.text}`);
 }
 
 /** Distributes the lines of a catalogue among the servers, and waits until all are searchable. */

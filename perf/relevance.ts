@@ -178,9 +178,9 @@ async function main(): Promise<void> {
         },
         body: JSON.stringify(body),
       });
-      const answer: any = await response.json();
-      if (!response.ok) throw new Error(answer.message);
-      return answer.hits.map(({ id }: { id: unknown }) => String(id));
+      const json: any = await response.json();
+      if (!response.ok) throw new Error(json.message);
+      return json.hits.map(({ id }: { id: unknown }) => String(id));
     };
     const rows = new Map<string, Figures[]>();
     for (const set of values.search ?? DEFAULT_SETS) {

@@ -106,10 +106,10 @@ function upload({ url, masterKey }: BuiltServer): Promise<number> {
       authorization: `Bearer ${masterKey}`,
     };
     const path = `${url}/indexes/upload/documents?primaryKey=none`;
-    const sent = request(path, { method: 'POST', headers, agent: false }, (answer) => {
-      json(answer).then((body) => {
-        if (answer.statusCode === 202) resolve((body as { taskUid: number }).taskUid);
-        else reject(new Error(`upload: ${answer.statusCode}`));
+    const sent = request(path, { method: 'POST', headers, agent: false }, (response) => {
+      json(response).then((body) => {
+        if (response.statusCode === 202) resolve((body as { taskUid: number }).taskUid);
+        else reject(new Error(`upload: ${response.statusCode}`));
       }, reject);
     });
     sent.on('error', reject);

@@ -131,10 +131,10 @@ let server = await start(values.scanned);
 async function ask(body: unknown): Promise<{ ms: number; keys: number[] }> {
   const bytes = Buffer.from(JSON.stringify(body));
   const begun = performance.now();
-  const answer = await server.client.call('POST', '/indexes/packages/search', { bytes });
+  const response = await server.client.call('POST', '/indexes/packages/search', { bytes });
   const ms = performance.now() - begun;
-  if (answer.status !== 200) throw new Error(answer.text);
-  return { ms, keys: answer.json<{ hits: { key: number }[] }>().hits.map(({ key }) => key) };
+  if (response.status !== 200) throw new Error(response.text);
+  return { ms, keys: response.json<{ hits: { key: number }[] }>().hits.map(({ key }) => key) };
 }
 
 const shown = { attributesToRetrieve: ['key'], limit: NEAREST };

@@ -181,7 +181,7 @@ class PartReader {
   async read<R extends { faults: Fault[] }>(part: string, file: string): Promise<Part<R>> {
     if (this.#child?.connected !== true) this.#child = this.#start();
     const child = this.#child;
-    const answer = await new Promise<{ report: R } | { died: string }>((done) => {
+    const outcome = await new Promise<{ report: R } | { died: string }>((done) => {
       child.once('message', (report) => done({ report: report as R }));
       child.once('close', (status, signal) => {
         const last = this.#printed.trim().split('\n').at(-1) || `status ${status}`;
@@ -190,12 +190,12 @@ class PartReader {
       child.send(part, (error) => error !== null && child.kill());
     });
     child.removeAllListeners('message').removeAllListeners('close');
-    if ('died' in answer) {
+    if ('died' in outcome) {
       this.#child = null;
-      const message = `reading it has failed: ${answer.died}`;
+      const message = `reading it has failed: ${outcome.died}`;
       return { report: null, faults: [{ file, structure: 'file', message }] };
     }
-    const { report } = answer;
+    const { report } = outcome;
     if (report.faults.length > 0) this.close();
     return { report, faults: report.faults };
   }

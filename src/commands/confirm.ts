@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { CommandFailure, type Terminal } from './command.ts';
 
 /**
- * Returns whether the answer is yes. The end of the input means no.
+ * Returns whether the person types yes. The end of the input means no.
  * @param question ends with a question mark
  * @param unattended the advice for a program that has no terminal to ask at, which is an error
  */
@@ -16,11 +16,11 @@ export async function confirm(
   const asking = createInterface({ input, output: complaints });
   try {
     const ended = new Promise<string>((resolve) => asking.once('close', () => resolve('')));
-    const answer = await Promise.race([
+    const line = await Promise.race([
       asking.question(`${question} Type yes to go on: `, { signal }),
       ended,
     ]);
-    return /^y(?:es)?$/i.test(answer.trim());
+    return /^y(?:es)?$/i.test(line.trim());
   } finally {
     asking.close();
   }

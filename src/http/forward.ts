@@ -1,4 +1,4 @@
-/** Writes that a node of a cluster sends on to its leader, and what the leader answers. */
+/** Writes that a node of a cluster sends on to its leader, and the leader's responses. */
 import { Readable } from 'node:stream';
 import { ApiError } from '../contract/errors.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
@@ -8,10 +8,10 @@ import type { RouteResponse } from './route.ts';
 
 /** Says that a node has sent the request on: it goes no further. */
 export const FORWARDED = 'gannet-forwarded';
-/** Of an answer: the commit after which the write can be read. */
+/** A header of a response: the commit after which the write can be read. */
 export const COMMIT = 'gannet-commit';
 
-/** A large payload is sent before there is an answer. */
+/** A large payload is sent before there is a response. */
 const ANSWER_MS = 600_000;
 
 const PASSED = new Set<keyof RequestHeaders>([
@@ -35,7 +35,7 @@ export async function forward(
   connection.onAbort(() => ending.abort());
   const query = connection.query === '' ? '' : `?${connection.query}`;
   try {
-    const answer = await client.fetch({
+    const response = await client.fetch({
       method: connection.method as 'POST',
       url: `${url}${connection.path}${query}`,
       headers,
@@ -44,13 +44,13 @@ export async function forward(
       signal: ending.signal,
     });
     const passed = ['retry-after', COMMIT].flatMap((name) => {
-      const value = answer.headers[name];
+      const value = response.headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
-    const type = answer.headers['content-type'];
+    const type = response.headers['content-type'];
     return {
-      status: answer.status,
-      body: answer.body.length === 0 ? null : answer.body,
+      status: response.status,
+      body: response.body.length === 0 ? null : response.body,
       headers: passed,
       ...(typeof type === 'string' ? { type } : {}),
     };

@@ -162,7 +162,7 @@ export class Notifier {
     if (uids.length === 0) return;
     const body = Readable.from(this.#lines(uids)).pipe(createGzip());
     try {
-      const answer = await this.#outbound.fetch(
+      const response = await this.#outbound.fetch(
         {
           method: 'POST',
           url: webhook.url,
@@ -178,10 +178,10 @@ export class Notifier {
         },
         { bytesMax: null },
       );
-      if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
-        throw new ReceiverError(`it answered ${answer.status}`);
+      if (response.status >= 500 || response.status === 429 || response.status === 408) {
+        throw new ReceiverError(`it answered ${response.status}`);
       }
-      if (answer.status >= 300) this.#log.warn(`webhook ${uuid} answered ${answer.status}`);
+      if (response.status >= 300) this.#log.warn(`webhook ${uuid} answered ${response.status}`);
     } finally {
       body.destroy();
     }

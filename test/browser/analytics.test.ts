@@ -22,13 +22,13 @@ describe('Searches on the page, in analytics', () => {
     await enter(tab, stage.server, key, `#/search/books?q=${word}`);
     await page.locator('mark').first().waitFor();
     const values = page.getByRole('group', { name: 'genres' }).getByRole('checkbox');
-    const answered = (part: string): Promise<unknown> =>
+    const responseTo = (part: string): Promise<unknown> =>
       page.waitForResponse((response) => {
         const sent = response.request().postData() ?? '';
         return sent.includes('genres') && sent.includes(part);
       });
     // Choosing a value asks for the counts of the others, too.
-    const both = [answered('"attributesToHighlight"'), answered('"limit":0')];
+    const both = [responseTo('"attributesToHighlight"'), responseTo('"limit":0')];
     await values.first().check();
     await Promise.all(both);
     assert.deepEqual(tab.faults, []);

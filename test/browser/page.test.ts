@@ -13,9 +13,9 @@ describe('The page in a browser', () => {
   it('sends one request at the first visit, before it asks for a key', async () => {
     const tab = await stage.tab();
     const asked: string[] = [];
-    tab.page.on('response', (answer) => {
-      if (answer.request().resourceType() === 'fetch') {
-        asked.push(`${new URL(answer.url()).pathname} ${answer.status()}`);
+    tab.page.on('response', (response) => {
+      if (response.request().resourceType() === 'fetch') {
+        asked.push(`${new URL(response.url()).pathname} ${response.status()}`);
       }
     });
     await tab.page.goto(stage.server.url);
@@ -166,13 +166,13 @@ describe('The page in production', () => {
     assert.deepEqual(await program.json(), { status: 'Gannet is running' });
     assert.match(program.headers.get('vary')!, /accept(?!-)/);
     const tab = await stage.tab();
-    const answers: number[] = [];
+    const statuses: number[] = [];
     tab.page.on('response', (response) => {
-      if (response.url() !== `${stage.server.url}/`) answers.push(response.status());
+      if (response.url() !== `${stage.server.url}/`) statuses.push(response.status());
     });
     await tab.page.goto(stage.server.url);
     await tab.page.getByLabel('API key').waitFor();
-    assert.ok(answers.length > 0 && answers.every((status) => status === 401), String(answers));
+    assert.ok(statuses.length > 0 && statuses.every((status) => status === 401), String(statuses));
     assert.equal(await tab.page.getByRole('navigation').count(), 0);
     assert.deepEqual(tab.faults, []);
     await tab.close();

@@ -102,11 +102,11 @@ async function prepare(format: string, dir: string, port: number): Promise<Sound
   const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;
   const server = await ServerProcess.start({ dir, port, args: ['--upgrade-db', ...RUN_NOTHING] });
   try {
-    const answered: Recording[] = [];
+    const recorded: Recording[] = [];
     for (const request of exchanges) {
-      answered.push({ ...request, answer: await ask(server.client, request) });
+      recorded.push({ ...request, answer: await ask(server.client, request) });
     }
-    return { dir, exchanges: answered };
+    return { dir, exchanges: recorded };
   } finally {
     await server.stop();
   }
@@ -165,15 +165,15 @@ async function tryServer(
   }
   let errors = '';
   try {
-    for (const { answer, ...request } of exchanges) {
+    for (const { answer: recorded, ...request } of exchanges) {
       const found = (await ask(server.client, request)) as { status: number };
-      const same = JSON.stringify(found) === JSON.stringify(answer);
+      const same = JSON.stringify(found) === JSON.stringify(recorded);
       if (same) continue;
       const what = `${request.method} ${request.path} ${JSON.stringify(request.body ?? null)}`;
       if (found.status < 500) {
         return {
           kind: 'fault',
-          what: `another answer: ${what}: ${JSON.stringify(found).slice(0, 500)}`,
+          what: `another response: ${what}: ${JSON.stringify(found).slice(0, 500)}`,
         };
       }
       errors = what;
@@ -182,7 +182,7 @@ async function tryServer(
     const status = server.hasExited ? await server.exited : 'still there';
     return {
       kind: 'fault',
-      what: `no answer, ${String(error)}; the process: ${status} ${server.stderr.slice(-300)}`,
+      what: `no response, ${String(error)}; the process: ${status} ${server.stderr.slice(-300)}`,
     };
   } finally {
     await server.kill();

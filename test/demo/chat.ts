@@ -43,11 +43,11 @@ export async function* conversation(url: string, key: string): AsyncGenerator<st
       ...{ model: 'quoting', stream: true, messages, tools: TOOLS },
     });
     let said = '';
-    let answer = '';
+    let text = '';
     for await (const { choices } of stream) {
       const { content, tool_calls: calls } = choices[0]!.delta;
       said += content ?? '';
-      answer += content ?? '';
+      text += content ?? '';
       for (const { function: fn } of calls ?? []) {
         if (said !== '') yield said.trimEnd();
         said = '';
@@ -56,7 +56,7 @@ export async function* conversation(url: string, key: string): AsyncGenerator<st
     }
     yield said;
     yield '';
-    messages.push({ role: 'assistant', content: answer });
+    messages.push({ role: 'assistant', content: text });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Starts the built server on an embedded data folder, loads a small collection of books unless it
- * is there already, shows a few searches with their answers, and leaves the server running until
+ * is there already, shows a few searches with their results, and leaves the server running until
  * Ctrl-C.
  *
  *   node --import=tsx test/demo/demo.ts [--once] [--chat | --cluster]
@@ -67,9 +67,9 @@ async function call(
     method,
     ...(body !== undefined && { body, headers: { 'content-type': type } }),
   });
-  const answer: any = await response.json();
-  if (response.status >= 400 && response.status !== 404) throw new Error(answer.message);
-  return answer;
+  const json: any = await response.json();
+  if (response.status >= 400 && response.status !== 404) throw new Error(json.message);
+  return json;
 }
 
 async function finished({ taskUid }: { taskUid: number }): Promise<void> {
@@ -83,7 +83,7 @@ async function finished({ taskUid }: { taskUid: number }): Promise<void> {
 }
 
 /** Whether the server is ready for requests. */
-function answers(): Promise<boolean> {
+function isReady(): Promise<boolean> {
   return fetch(`${url}/health`).then(
     ({ ok }) => ok,
     () => false,
@@ -92,7 +92,7 @@ function answers(): Promise<boolean> {
 
 async function ready(): Promise<void> {
   for (const begin = Date.now(); Date.now() - begin < START_MS_MAX; await pause(POLL_MS)) {
-    if (await answers()) return;
+    if (await isReady()) return;
   }
   throw new Error(`The server did not answer at ${url}.`);
 }
@@ -107,16 +107,16 @@ async function load(): Promise<number> {
   return (await call('GET', '/indexes/books/stats')).numberOfDocuments;
 }
 
-function show(answer: any): void {
-  for (const hit of answer.hits) {
+function show(result: any): void {
+  for (const hit of result.hits) {
     const { title, author, year, summary } = hit._formatted ?? hit;
     console.log(`   ${title} (${author}, ${year})\n      ${summary}`);
   }
-  if (answer.facetDistribution !== undefined) {
-    console.log(`   ${JSON.stringify(answer.facetDistribution)}`);
+  if (result.facetDistribution !== undefined) {
+    console.log(`   ${JSON.stringify(result.facetDistribution)}`);
   }
-  const total = answer.estimatedTotalHits;
-  console.log(`   ${total} ${total === 1 ? 'book' : 'books'} in ${answer.processingTimeMs} ms\n`);
+  const total = result.estimatedTotalHits;
+  console.log(`   ${total} ${total === 1 ? 'book' : 'books'} in ${result.processingTimeMs} ms\n`);
 }
 
 async function showSearches(): Promise<void> {

@@ -51,7 +51,7 @@ const SMALL_WORDS = new Set(
 
 export async function startSummariser(): Promise<Summariser> {
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    respond(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -64,7 +64,7 @@ export async function startSummariser(): Promise<Summariser> {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let text = '';
   for await (const part of request) text += String(part);
   const asked = JSON.parse(text) as Request;

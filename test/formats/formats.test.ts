@@ -31,13 +31,13 @@ function verify(dir: string): { status: number | null; stdout: string } {
   });
 }
 
-async function answersAs(
+async function respondsAs(
   { client }: ServerProcess,
   exchanges: readonly Recording[],
 ): Promise<void> {
-  for (const { answer, ...request } of exchanges) {
-    const answered = asRecorded(request, await ask(client, request), answer);
-    assert.deepEqual(answered, stable(answer), JSON.stringify(request));
+  for (const { answer: recorded, ...request } of exchanges) {
+    const response = asRecorded(request, await ask(client, request), recorded);
+    assert.deepEqual(response, stable(recorded), JSON.stringify(request));
   }
 }
 
@@ -97,7 +97,7 @@ describe('a data folder of format', function () {
           port: PORT,
           args: ['--upgrade-db', ...RUN_NOTHING],
         });
-        await answersAs(server, expected.exchanges);
+        await respondsAs(server, expected.exchanges);
         await server.stop();
         server = null;
       });
@@ -113,7 +113,7 @@ describe('a data folder of format', function () {
           '/indexes/books/stats',
         );
         assert.equal(stats.numberOfDocuments, expected.documentsAfter);
-        await answersAs(server, expected.after ?? []);
+        await respondsAs(server, expected.after ?? []);
         await server.stop();
         server = null;
         const { status, stdout } = verify(dir);

@@ -204,8 +204,8 @@ async function make(name: string): Promise<void> {
   await enqueue({ ...EDIT, context: { weight: 7 } }, 'POST', '/indexes/long/documents/edit');
   const expected: Expected = { exchanges: [], waiting, documentsAfter: 0, after: [] };
   for (const request of REQUESTS) {
-    const answer = await ask(server.client, request);
-    expected.exchanges.push({ ...request, answer: asRecorded(request, answer, answer) });
+    const response = await ask(server.client, request);
+    expected.exchanges.push({ ...request, answer: asRecorded(request, response, response) });
   }
   const { numberOfDocuments } = await server.client.get<{ numberOfDocuments: number }>(
     '/indexes/books/stats',

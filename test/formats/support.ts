@@ -40,23 +40,23 @@ export async function ask(
   client: Client,
   { method, path, body }: Omit<Recording, 'answer'>,
 ): Promise<unknown> {
-  const answer = await client.call(method, path, body === undefined ? {} : { body });
-  return { status: answer.status, body: stable(JSON.parse(answer.text)) };
+  const response = await client.call(method, path, body === undefined ? {} : { body });
+  return { status: response.status, body: stable(JSON.parse(response.text)) };
 }
 
 /** Differences of later versions: new features, times to the microsecond. */
 export function asRecorded(
   { path }: { path: string },
-  answer: unknown,
+  response: unknown,
   recorded: unknown,
 ): unknown {
   if (path === '/version') {
     // `pkgVersion` was once the version of the program.
-    const { status, body } = answer as { status: number; body: { serverVersion?: string } };
+    const { status, body } = response as { status: number; body: { serverVersion?: string } };
     return { status, body: { pkgVersion: body.serverVersion } };
   }
-  if (path !== '/experimental-features') return answer;
-  const { status, body } = answer as { status: number; body: object };
+  if (path !== '/experimental-features') return response;
+  const { status, body } = response as { status: number; body: object };
   const known = new Set(Object.keys((recorded as { body: object }).body));
   return {
     status,

@@ -103,9 +103,9 @@ for (const shell of SHELLS) {
         for (const [n, { line, shown }] of blocks.entries()) {
           if (shown === undefined) continue;
           const out = read(`${n}.out`);
-          const answer = lastJson(out);
-          if (answer === undefined) assert.fail(`${file}:${line} printed no JSON: ${out}`);
-          const fault = difference(shown, answer);
+          const response = lastJson(out);
+          if (response === undefined) assert.fail(`${file}:${line} printed no JSON: ${out}`);
+          const fault = difference(shown, response);
           assert.equal(fault, null, `${file}:${line}: ${fault}`);
         }
       });
@@ -127,12 +127,12 @@ describe('The list of the guide', () => {
   });
 });
 
-describe('What the guide shows of an answer', () => {
+describe('What the guide shows of a response', () => {
   it('is part of it', () => {
-    const answer = { hits: [{ id: 1, title: 'Dune' }], took: 3 };
-    assert.equal(difference({ hits: [{ title: 'Dune' }] }, answer), null);
-    assert.match(difference({ hits: [{ title: 'Emma' }] }, answer)!, /^\.hits\.0\.title/);
-    assert.match(difference({ hits: [] }, answer)!, /elements/);
-    assert.match(difference({ none: 1 }, answer)!, /^\.none/);
+    const response = { hits: [{ id: 1, title: 'Dune' }], took: 3 };
+    assert.equal(difference({ hits: [{ title: 'Dune' }] }, response), null);
+    assert.match(difference({ hits: [{ title: 'Emma' }] }, response)!, /^\.hits\.0\.title/);
+    assert.match(difference({ hits: [] }, response)!, /elements/);
+    assert.match(difference({ none: 1 }, response)!, /^\.none/);
   });
 });

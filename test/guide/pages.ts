@@ -1,17 +1,17 @@
-/** What the pages of the guide say: the commands of a page, and what it shows of their answers. */
+/** What the pages of the guide say: the commands of a page, and what it shows of their responses. */
 import { readFileSync } from 'node:fs';
 
 export interface Block {
   /** Of the page, from 1. */
   line: number;
   commands: string;
-  /** Part of the answer of the last command, if the page shows it. */
+  /** Part of the response of the last command, if the page shows it. */
   shown: unknown;
 }
 
 const FENCE = /^```(\w*)$/;
 
-/** The blocks in the language `sh`; one in `json` right behind it shows its answer. */
+/** The blocks in the language `sh`; one in `json` right behind it shows its response. */
 export function blocksOf(file: string): Block[] {
   const blocks: Block[] = [];
   let open: { language: string; line: number; lines: string[] } | null = null;
@@ -34,7 +34,9 @@ export function blocksOf(file: string): Block[] {
     } else {
       if (open.language === 'json') {
         if (!follows)
-          throw new Error(`${file}:${open.line}: what this is the answer to is not told`);
+          throw new Error(
+            `${file}:${open.line}: it is not clear which command this is the response of`,
+          );
         blocks.at(-1)!.shown = JSON.parse(text);
       }
       follows = false;
@@ -58,26 +60,26 @@ export function lastJson(printed: string): unknown {
 }
 
 /**
- * Where `answer` does not hold what is shown, or null: of objects the keys that are shown, of
+ * Where `response` does not hold what is shown, or null: of objects the keys that are shown, of
  * arrays all elements.
  */
-export function difference(shown: unknown, answer: unknown, path = ''): string | null {
+export function difference(shown: unknown, response: unknown, path = ''): string | null {
   if (typeof shown !== 'object' || shown === null) {
-    return Object.is(shown, answer)
+    return Object.is(shown, response)
       ? null
-      : `${path}: shown ${JSON.stringify(shown)}, is ${JSON.stringify(answer)}`;
+      : `${path}: shown ${JSON.stringify(shown)}, is ${JSON.stringify(response)}`;
   }
   if (
-    typeof answer !== 'object' ||
-    answer === null ||
-    Array.isArray(shown) !== Array.isArray(answer)
+    typeof response !== 'object' ||
+    response === null ||
+    Array.isArray(shown) !== Array.isArray(response)
   )
-    return `${path}: shown ${JSON.stringify(shown)}, is ${JSON.stringify(answer)}`;
-  if (Array.isArray(shown) && shown.length !== (answer as unknown[]).length) {
-    return `${path}: ${shown.length} elements are shown, there are ${(answer as unknown[]).length}`;
+    return `${path}: shown ${JSON.stringify(shown)}, is ${JSON.stringify(response)}`;
+  if (Array.isArray(shown) && shown.length !== (response as unknown[]).length) {
+    return `${path}: ${shown.length} elements are shown, there are ${(response as unknown[]).length}`;
   }
   for (const [name, value] of Object.entries(shown)) {
-    const fault = difference(value, (answer as Record<string, unknown>)[name], `${path}.${name}`);
+    const fault = difference(value, (response as Record<string, unknown>)[name], `${path}.${name}`);
     if (fault !== null) return fault;
   }
   return null;

@@ -160,10 +160,14 @@ describe('Conversational search', () => {
   });
 
   it('reports what it used to a client that asks for it, once', async () => {
-    const used = (prompt: number, answer: number): any => ({
+    const used = (prompt: number, completion: number): any => ({
       ...{ id: 'u', choices: [] },
       usage: {
-        ...{ prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer },
+        ...{
+          prompt_tokens: prompt,
+          completion_tokens: completion,
+          total_tokens: prompt + completion,
+        },
         details: { cached: 1 },
       },
     });
@@ -272,9 +276,9 @@ describe('Conversational search', () => {
       [call('c1', search()), finish('tool_calls')],
       [say('All of them.'), finish('stop')],
     );
-    const answer = (await client.chat.completions.create(ask({ stream: false }))) as any;
-    assert.equal(answer.choices[0].message.content, 'All of them.');
-    assert.equal(answer.choices[0].finish_reason, 'stop');
+    const completion = (await client.chat.completions.create(ask({ stream: false }))) as any;
+    assert.equal(completion.choices[0].message.content, 'All of them.');
+    assert.equal(completion.choices[0].finish_reason, 'stop');
   });
 
   it('tells the sources of the answer at the end when asked to', async () => {

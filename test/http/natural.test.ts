@@ -34,9 +34,9 @@ describe('Questions', () => {
 
   it('find documents that lack most of their words', async () => {
     assert.deepEqual(ids(await search({ q: QUESTION })), []);
-    const answer = await search({ q: QUESTION, matchingStrategy: 'natural' });
-    assert.deepEqual(ids(answer), [1, 2]);
-    assert.equal(answer.estimatedTotalHits, 2);
+    const response = await search({ q: QUESTION, matchingStrategy: 'natural' });
+    assert.deepEqual(ids(response), [1, 2]);
+    assert.equal(response.estimatedTotalHits, 2);
   });
 
   it('are read up to their 512th word, however long they are', async () => {
@@ -155,10 +155,10 @@ describe('Questions', () => {
     const federated = await search({ federation: {}, queries: [query] }, '/multi-search');
     assert.deepEqual(ids(federated), [1, 2]);
     const hybrid = { embedder: 'e', semanticRatio: 0.5 };
-    const answer = await search({
+    const response = await search({
       ...{ q: QUESTION, matchingStrategy: 'natural', hybrid, vector: [1, 0] },
     });
-    assert.deepEqual(ids(answer).slice(0, 2), [1, 2]);
+    assert.deepEqual(ids(response).slice(0, 2), [1, 2]);
     const chat = { chat: { searchParameters: { matchingStrategy: 'natural' } } };
     await server.call('PATCH', '/experimental-features', { body: { chatCompletions: true } });
     const task = await server.finish('PATCH', '/indexes/books/settings', { body: chat });

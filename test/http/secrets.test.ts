@@ -191,8 +191,8 @@ describe('Credentials', function () {
     return text.startsWith('{') ? JSON.parse(text) : text;
   }
   const finish = async (method: string, path: string, body?: unknown): Promise<any> => {
-    const { taskUid, ...answer } = await call(method, path, body);
-    assert.equal(typeof taskUid, 'number', JSON.stringify(answer));
+    const { taskUid, ...response } = await call(method, path, body);
+    assert.equal(typeof taskUid, 'number', JSON.stringify(response));
     for (;;) {
       const task = await call('GET', `/tasks/${taskUid}`);
       if (task.status !== 'enqueued' && task.status !== 'processing') return task;

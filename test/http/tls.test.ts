@@ -107,7 +107,7 @@ describe('TLS', () => {
     listener = await listenWithNode(options({ ocsp: file }));
     const { stapled } = await visit('TLSv1.2', { requestOCSP: true });
     assert.deepEqual(stapled, response);
-    writeFileSync(file, 'no answer');
+    writeFileSync(file, 'no response');
     assert.throws(() => listenWithNode(options({ ocsp: file })), /holds no OCSP response in DER/);
     assert.throws(() => listenWithNode(options({ ocsp: join(dir, 'missing') })), /ENOENT/);
   });

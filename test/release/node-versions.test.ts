@@ -72,8 +72,8 @@ describe('The built server', function () {
       const argv = [program, 'import', 'test/demo/books.ndjson', '--index', 'books', '--url', url];
       const imported = spawnSync(node, argv, { encoding: 'utf8' });
       assert.equal(imported.status, 0, imported.stderr);
-      const answer = await fetch(`${url}/indexes/books/search?q=dostoyevski%20crime`);
-      const { hits } = (await answer.json()) as { hits: { title: string }[] };
+      const response = await fetch(`${url}/indexes/books/search?q=dostoyevski%20crime`);
+      const { hits } = (await response.json()) as { hits: { title: string }[] };
       assert.match(hits[0]!.title, /Crime and Punishment/);
     } finally {
       server.kill('SIGTERM');

@@ -81,12 +81,12 @@ describe('A release', function () {
   }
 
   async function firstTitle(url: string, key: string): Promise<string> {
-    const answer = await fetch(`${url}/indexes/books/search`, {
+    const response = await fetch(`${url}/indexes/books/search`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ q: 'dostoyevski crime' }),
     });
-    const { hits } = (await answer.json()) as { hits: { title: string }[] };
+    const { hits } = (await response.json()) as { hits: { title: string }[] };
     return hits[0]!.title;
   }
 

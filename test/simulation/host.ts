@@ -92,15 +92,15 @@ export class Host {
         if (incarnation !== this.incarnation) return;
         const scheduler = this.#scheduler;
         const { lost, late, twice } = this.faults;
-        const execute = (ms: number, answer: typeof resolve | null): void =>
+        const execute = (ms: number, settle: typeof resolve | null): void =>
           scheduler.after(ms, () => {
             const { value, error } = outcomeOf(run);
             if (RARE.test(operation) && scheduler.chance(this.faults.pausedAfter)) {
               this.pausedUntil = scheduler.now + scheduler.random() * 4000;
             }
-            if (answer === null) return;
+            if (settle === null) return;
             scheduler.after(scheduler.latency(typicalMs), () => {
-              this.deliver(incarnation, () => (error === null ? answer(value!) : reject(error)));
+              this.deliver(incarnation, () => (error === null ? settle(value!) : reject(error)));
             });
           });
         const fail = (): void =>
@@ -137,7 +137,7 @@ export class Host {
               return;
             }
             const { value, error } = outcomeOf(run);
-            // The process may be killed between what the disk does and its answer.
+            // The process may be killed between what the disk does and its result.
             scheduler.after(scheduler.random(), () => {
               this.deliver(incarnation, () => (error === null ? resolve(value!) : reject(error)));
             });

@@ -25,14 +25,14 @@ const ALIVE = /After all faults have ended/;
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    name: 'takes an append without an answer for one that failed',
+    name: 'takes an append without a response for one that failed',
     file: 'appender.ts',
     from: '      isUnknown = true;\n',
     to: "      throw new WritesRefusedError('The log does not answer');\n",
     finds: TWICE,
   },
   {
-    name: 'takes an append without an answer for one that succeeded',
+    name: 'takes an append without a response for one that succeeded',
     file: 'appender.ts',
     from: '      isUnknown = true;\n',
     to: '      return true;\n',

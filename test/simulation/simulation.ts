@@ -42,7 +42,7 @@ export interface Finding {
 
 class Violation extends Error {}
 
-type Answer = { kind: 'ok'; sequence: number } | { kind: 'not written' } | { kind: 'unknown' };
+type WriteResult = { kind: 'ok'; sequence: number } | { kind: 'not written' } | { kind: 'unknown' };
 
 /** A process on a host. */
 interface Process {
@@ -340,30 +340,33 @@ class Simulation {
   async #write(host: Host): Promise<boolean> {
     const token = `t${++this.#token}`;
     for (let attempt = 0; attempt < 5; attempt++) {
-      const answer = await this.#call(host, (process) => this.#handle(process, token, false));
-      if (answer.kind === 'ok') {
+      const result = await this.#call(host, (process) => this.#handle(process, token, false));
+      if (result.kind === 'ok') {
         this.#note(
-          () => `the write ${token} by ${host.name} is acknowledged as ${answer.sequence}`,
+          () => `the write ${token} by ${host.name} is acknowledged as ${result.sequence}`,
         );
         this.#count('writes');
         this.#acknowledged.add(token);
-        if (this.#tokens.get(token) !== answer.sequence) {
+        if (this.#tokens.get(token) !== result.sequence) {
           throw new Violation(
             `The write ${token} is acknowledged, and not in the log at its place`,
           );
         }
         return true;
       }
-      this.#count(answer.kind);
+      this.#count(result.kind);
       // It may be in the log: whoever sends it again may do it twice.
-      if (answer.kind === 'unknown') return false;
+      if (result.kind === 'unknown') return false;
       await this.#sleep(300);
     }
     return false;
   }
 
-  /** A request to a host, over a network that may lose it or its answer. */
-  async #call(host: Host, handle: (process: Process) => Promise<Answer>): Promise<Answer> {
+  /** A request to a host, over a network that may lose it or its response. */
+  async #call(
+    host: Host,
+    handle: (process: Process) => Promise<WriteResult>,
+  ): Promise<WriteResult> {
     const scheduler = this.#scheduler;
     const process = this.#processes.get(host.name);
     if (process === undefined) return { kind: 'not written' };
@@ -372,16 +375,16 @@ class Simulation {
       scheduler.after(scheduler.latency(2), () => {
         host.deliver(process.incarnation, () => {
           this.#detached(async () => {
-            const answer = await handle(process);
+            const result = await handle(process);
             if (scheduler.chance(host.faults.lost)) return;
-            scheduler.after(scheduler.latency(2), () => resolve(answer));
+            scheduler.after(scheduler.latency(2), () => resolve(result));
           });
         });
       });
     });
   }
 
-  async #handle(process: Process, token: string, isForwarded: boolean): Promise<Answer> {
+  async #handle(process: Process, token: string, isForwarded: boolean): Promise<WriteResult> {
     const route = process.node.route(isForwarded);
     if (route.kind === 'here') return this.#commit(process, token);
     if (route.kind === 'no_leader') return { kind: 'not written' };
@@ -389,14 +392,14 @@ class Simulation {
     const leader = this.#hosts.find(({ name }) => name === route.url)!;
     const isCut = Math.max(process.host.peersCutUntil, leader.peersCutUntil) > this.#scheduler.now;
     if (isCut) return { kind: 'not written' };
-    const answer = await this.#call(leader, (other) => this.#handle(other, token, true));
-    if (answer.kind !== 'ok') return answer;
-    await process.node.waitFor(answer.sequence, 200, new AbortController().signal);
-    return answer;
+    const result = await this.#call(leader, (other) => this.#handle(other, token, true));
+    if (result.kind !== 'ok') return result;
+    await process.node.waitFor(result.sequence, 200, new AbortController().signal);
+    return result;
   }
 
   /** A task: small, with a file for its payload, with a large record, or a batch of an index with a new segment. */
-  async #commit({ node, replica }: Process, token: string): Promise<Answer> {
+  async #commit({ node, replica }: Process, token: string): Promise<WriteResult> {
     const kind = this.#scheduler.pick(['small', 'small', 'small', 'large', 'payload', 'index']);
     const database = kind === 'index' ? model.INDEX : model.STORE;
     let files: FileRef[] = [];
@@ -436,19 +439,19 @@ class Simulation {
     while (this.#isChaotic) {
       await this.#sleep(this.#scheduler.latency(150));
       const host = this.#scheduler.pick(this.#hosts);
-      const answer = await this.#call(host, async ({ node, replica }) => {
+      const result = await this.#call(host, async ({ node, replica }) => {
         const { signal } = new AbortController();
         if (!(await node.waitFor(last, 1000, signal))) return { kind: 'not written' };
         return { kind: 'ok', sequence: replica.view.applied };
       });
-      if (answer.kind !== 'ok') continue;
+      if (result.kind !== 'ok') continue;
       this.#count('reads');
-      if (answer.sequence < last) {
+      if (result.sequence < last) {
         throw new Violation(
-          `A session that has seen ${last} reads ${answer.sequence} of ${host.name}`,
+          `A session that has seen ${last} reads ${result.sequence} of ${host.name}`,
         );
       }
-      last = Math.max(last, answer.sequence);
+      last = Math.max(last, result.sequence);
       if (this.#scheduler.chance(0.3)) last = Math.max(last, this.#log.state.head);
     }
   }

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 15_000;
 const BYTES_PER_MS_MIN = 256;
 /** Larger objects are uploaded in parts of this size. Each part is held in memory. */
 const PART_BYTES = 16 * 1024 * 1024;
-const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 
 export interface S3Options {
@@ -194,7 +194,7 @@ async function textOf(stream: OutboundStream): Promise<string> {
   try {
     for await (const piece of stream.body) {
       bytes += piece.length;
-      if (bytes > ANSWER_BYTES_MAX) throw new UnavailableError('An answer is too large');
+      if (bytes > RESPONSE_BYTES_MAX) throw new UnavailableError('A response is too large');
       pieces.push(piece);
     }
   } catch (error) {

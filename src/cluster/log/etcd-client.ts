@@ -10,7 +10,7 @@ import { RefusedError, UnavailableError } from '../errors.ts';
 const TIMEOUT_MS = 3000;
 /** A watch without events is silent. The heartbeat of the node notices when it is dead. */
 const WATCH_IDLE_MS = 24 * 3600 * 1000;
-const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+const RESPONSE_BYTES_MAX = 64 * 2 ** 20;
 
 /** gRPC codes. */
 const INVALID_ARGUMENT = 3;
@@ -67,9 +67,9 @@ export class EtcdClient {
    * do so.
    */
   async call<T>(path: string, body: object): Promise<T> {
-    const answer = await this.#post(path, body);
-    if (answer.status === 200) return parse<T>(answer.body.toString());
-    const failure = failureOf(answer.body.toString());
+    const response = await this.#post(path, body);
+    if (response.status === 200) return parse<T>(response.body.toString());
+    const failure = failureOf(response.body.toString());
     if (failure.code === UNAUTHENTICATED && this.#options.user !== undefined) {
       this.#token = null;
       throw new UnavailableError('etcd: the token has ended');
@@ -113,7 +113,7 @@ export class EtcdClient {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#client.fetch(await this.#request(path, body), {
-          bytesMax: ANSWER_BYTES_MAX,
+          bytesMax: RESPONSE_BYTES_MAX,
         });
       } catch (error) {
         if (!(error instanceof OutboundError)) throw error;
@@ -177,7 +177,7 @@ function parse<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new UnavailableError('The answer of etcd is not JSON');
+    throw new UnavailableError('The response of etcd is not JSON');
   }
 }
 
@@ -203,6 +203,6 @@ async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string, undef
     }
     pieces.push(chunk.subarray(from));
     bytes += chunk.length - from;
-    if (bytes > ANSWER_BYTES_MAX) throw new UnavailableError('An answer of etcd is too large');
+    if (bytes > RESPONSE_BYTES_MAX) throw new UnavailableError('A response of etcd is too large');
   }
 }

@@ -168,10 +168,10 @@ export class EtcdLog implements Log {
   }
 
   async keepAlive(lease: string): Promise<boolean> {
-    const answer = await this.#client.call<{ result?: { TTL?: string } }>('lease/keepalive', {
+    const response = await this.#client.call<{ result?: { TTL?: string } }>('lease/keepalive', {
       ID: lease,
     });
-    return Number(answer.result?.TTL ?? 0) > 0;
+    return Number(response.result?.TTL ?? 0) > 0;
   }
 
   async revokeLease(lease: string): Promise<void> {

@@ -30,7 +30,7 @@ const ARRIVAL_MS_MAX = 10 * 60_000;
 const DELETIONS_MS_MAX = 60_000;
 const FIRST_POLL_MS = 20;
 const POLL_MS_MAX = 1000;
-const ANSWER_BYTES_MAX = 2 ** 28;
+const RESPONSE_BYTES_MAX = 2 ** 28;
 
 export interface RebalanceOptions {
   network: () => Network;
@@ -189,13 +189,13 @@ class Move {
 
   /** The current documents by id. */
   async #here(ids: readonly string[], primaryKey: string): Promise<Map<string, Buffer>> {
-    const answer = await this.#entry.handle.fetchAllDocuments(
+    const listing = await this.#entry.handle.fetchAllDocuments(
       JSON.stringify({
         ...{ offset: 0, limit: ids.length, fields: null, filter: null, sort: null, ids },
         retrieveVectors: true,
       }),
     );
-    const { documents } = await readListing(answer);
+    const { documents } = await readListing(listing);
     return new Map(
       documents.map((document) => [
         documentIdOf(document, primaryKey)!,
@@ -257,7 +257,7 @@ class Move {
         apiKey: remote.writeApiKey,
         deadline: performance.now() + REQUEST_MS_MAX,
         signal: this.#context.cancel.signal,
-        bytesMax: ANSWER_BYTES_MAX,
+        bytesMax: RESPONSE_BYTES_MAX,
         ...request,
       },
       read,

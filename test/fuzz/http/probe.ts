@@ -12,9 +12,9 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 function ask(): Promise<void> {
   return new Promise((resolve) => {
-    const asked = request(`${url}/health`, { agent }, (answer) => {
-      answer.resume();
-      answer.on('end', resolve);
+    const asked = request(`${url}/health`, { agent }, (response) => {
+      response.resume();
+      response.on('end', resolve);
     });
     asked.on('error', () => resolve());
     asked.end();

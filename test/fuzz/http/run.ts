@@ -96,7 +96,7 @@ class Run {
       // response.
       const isRefusedUnread =
         Buffer.byteLength(body ?? '') > BODY_BYTES_MAX && /EPIPE|ECONNRESET/.test(cause);
-      if (!isRefusedUnread) fault = `no answer: ${String(error)} ${cause}`;
+      if (!isRefusedUnread) fault = `no response: ${String(error)} ${cause}`;
     }
     return { status, fault, heldMs: Atomics.load(this.#waits, 0) / 1000 };
   }
@@ -161,7 +161,7 @@ async function main(): Promise<number> {
   }
   const statuses = [...run.statuses].toSorted(([a], [b]) => a - b);
   console.log(`${sent} requests, seed ${values.seed}; ${run.faults.length} faults`);
-  console.log(`answers: ${statuses.map(([status, count]) => `${status}: ${count}`).join(', ')}`);
+  console.log(`responses: ${statuses.map(([status, count]) => `${status}: ${count}`).join(', ')}`);
   console.log(
     `longest wait of GET /health, three times the same request: ${run.longestHeldMs.toFixed(1)} ms`,
   );

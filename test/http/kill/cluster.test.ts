@@ -67,7 +67,7 @@ describe('A cluster whose nodes are killed', function () {
     /** Ids of documents whose last acknowledged task has added them, or deleted them. */
     const there = new Set<number>();
     const gone = new Set<number>();
-    /** A request without an answer may have been accepted. */
+    /** A request without a response may have been accepted. */
     const unknown = new Set<number>();
     const acknowledged: number[] = [];
     let next = 0;

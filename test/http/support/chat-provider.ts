@@ -23,10 +23,10 @@ export async function startChatProvider(): Promise<ChatProvider> {
   const requests: any[] = [];
   let onBroken = (): void => {};
   const server = createServer((request, response) => {
-    void answer(request, response);
+    void respond(request, response);
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
     requests.push(JSON.parse(text));

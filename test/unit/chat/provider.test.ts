@@ -123,14 +123,14 @@ describe('A chat provider', () => {
 
   describe('that answers', () => {
     let server: Server;
-    let answer: (response: ServerResponse, request: IncomingMessage) => void;
+    let respond: (response: ServerResponse, request: IncomingMessage) => void;
     let here: ChatWorkspace;
     const outbound = new OutboundClient({ denyPrivate: false, allow: [] });
 
     before(async () => {
       server = createServer((request, response) => {
         request.resume();
-        request.on('end', () => answer(response, request));
+        request.on('end', () => respond(response, request));
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
@@ -180,17 +180,17 @@ describe('A chat provider', () => {
     it('in pieces, wherever they are cut', async () => {
       const bytes = Buffer.from(text);
       for (let at = 1; at < bytes.length; at += 1) {
-        answer = streaming(bytes.subarray(0, at), bytes.subarray(at));
+        respond = streaming(bytes.subarray(0, at), bytes.subarray(at));
         const list = await chunks();
         assert.deepEqual(ids(list), ['1', '2', '3'], `cut at ${at}`);
         assert.deepEqual(list[1]!.choices![0]!['delta'], { content: 'née 😀' });
       }
-      answer = streaming(...Array.from(bytes, (byte) => Buffer.from([byte])));
+      respond = streaming(...Array.from(bytes, (byte) => Buffer.from([byte])));
       assert.deepEqual(ids(await chunks()), ['1', '2', '3']);
     }).timeout(60_000);
 
     it('without a `[DONE]` or a last empty line', async () => {
-      answer = streaming('data: {"id":"1"}\n\ndata: {"id":"2"}');
+      respond = streaming('data: {"id":"1"}\n\ndata: {"id":"2"}');
       assert.deepEqual(ids(await chunks()), ['1', '2']);
     });
 
@@ -220,7 +220,7 @@ describe('A chat provider', () => {
     ];
     for (const [name, status, body, told] of refusals) {
       it(`with an error before the stream: ${name}`, async () => {
-        answer = (response) => {
+        respond = (response) => {
           response.writeHead(status, { 'content-type': 'application/json' }).end(body);
         };
         assert.deepEqual({ ...(await error()), ...told }, await error());
@@ -265,16 +265,16 @@ describe('A chat provider', () => {
     ];
     for (const [name, parts, told] of faults) {
       it(`with a fault in the stream: ${name}`, async () => {
-        answer = streaming(...parts);
+        respond = streaming(...parts);
         const { type, code, message } = (await error()) as Record<string, unknown>;
         assert.deepEqual({ type, code, message, ...told }, { type, code, message });
       });
     }
 
     it('by leaving: before a response, or in the middle of one', async () => {
-      answer = (response) => response.destroy();
+      respond = (response) => response.destroy();
       assert.equal(((await error()) as { type: string }).type, 'transport_error');
-      answer = (response) => {
+      respond = (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: {"id":"1"}\n\n', () => response.destroy());
       };
@@ -285,7 +285,7 @@ describe('A chat provider', () => {
       const ending = new AbortController();
       let closed = (): void => {};
       const left = new Promise<void>((resolve) => (closed = resolve));
-      answer = (response) => {
+      respond = (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: {"id":"1"}\n\n');
         response.on('close', closed);
@@ -298,7 +298,7 @@ describe('A chat provider', () => {
     });
 
     it('elsewhere: a redirection is not followed, so the key stays here', async () => {
-      answer = (response) => {
+      respond = (response) => {
         response.writeHead(307, { location: 'http://169.254.169.254/' }).end();
       };
       assert.equal(((await error()) as { type: string }).type, 'reqwest_error');

@@ -22,7 +22,7 @@ type Step =
   | AppendResult['kind']
   /** No response. */
   | 'lost'
-  | { readonly finds: Entry | 'nothing' | 'trimmed' | 'no answer' }
+  | { readonly finds: Entry | 'nothing' | 'trimmed' | 'no response' }
   | { readonly leads: number };
 
 /** Responds with one step after the other, and requires exactly these calls. */
@@ -44,7 +44,7 @@ function scripted(steps: readonly Step[]): { log: Log; rest: Step[] } {
         finds: Entry | string;
       };
       if (finds === 'trimmed') throw new TrimmedError('trimmed');
-      if (finds === 'no answer') throw new UnavailableError('no answer');
+      if (finds === 'no response') throw new UnavailableError('no response');
       return finds === 'nothing' ? [] : [finds];
     },
     state: async () => {
@@ -60,7 +60,7 @@ const CASES: readonly [name: string, steps: readonly Step[], outcome: boolean | 
   ['there is no space', ['refused'], WritesRefusedError],
   ['another leads', ['fenced', { finds: 'nothing' }], false],
   ['another has its place', ['conflict', { finds: OTHER }], false],
-  ['its attempt arrived without an answer', ['lost', { finds: MINE }], true],
+  ['its attempt arrived without a response', ['lost', { finds: MINE }], true],
   ['its attempt did not arrive', ['lost', { finds: 'nothing' }, 'appended'], true],
   ['its attempt arrives late', ['lost', { finds: 'nothing' }, 'conflict', { finds: MINE }], true],
   ['another has its place by now', ['lost', { finds: OTHER }], false],
@@ -75,19 +75,19 @@ const CASES: readonly [name: string, steps: readonly Step[], outcome: boolean | 
     false,
   ],
   [
-    'the last read has no answer',
+    'the last read has no response',
     [
       'lost',
-      { finds: 'no answer' },
+      { finds: 'no response' },
       { finds: 'nothing' },
       'fenced',
-      { finds: 'no answer' },
+      { finds: 'no response' },
       { finds: MINE },
     ],
     true,
   ],
   [
-    'there is no space after an attempt without an answer',
+    'there is no space after an attempt without a response',
     ['lost', { finds: 'nothing' }, 'refused', { leads: EPOCH }, { finds: 'nothing' }, 'appended'],
     true,
   ],
@@ -114,7 +114,7 @@ describe('Whether an entry is in the log is reported correctly when', () => {
 
   it('the node stops before that is known', async () => {
     const stop = new AbortController();
-    const { log } = scripted(['lost', { finds: 'no answer' }]);
+    const { log } = scripted(['lost', { finds: 'no response' }]);
     const stopping = { ...runtime, sleep: async () => stop.abort() };
     await assert.rejects(
       appendSurely(log, MINE, EPOCH, stopping, stop.signal),

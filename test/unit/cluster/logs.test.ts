@@ -277,16 +277,16 @@ describe('The log in etcd', () => {
     assert.equal((await log.state()).head, head);
     assert.equal((await log.read(head, 1)).length, 1);
     assert.equal(await log.keepAlive(lease.id), true);
-    interface Answer {
+    interface EtcdResponse {
       header: { revision: string };
       alarms?: object[];
     }
-    const post = async (path: string, body: object): Promise<Answer> => {
+    const post = async (path: string, body: object): Promise<EtcdResponse> => {
       const sent = await fetch(`${etcd.url}/v3/${path}`, {
         method: 'POST',
         body: JSON.stringify(body),
       });
-      return (await sent.json()) as Answer;
+      return (await sent.json()) as EtcdResponse;
     };
     const [key, end] = ['gannet/quota/log/', 'gannet/quota/log0'].map((text) =>
       Buffer.from(text).toString('base64'),

@@ -5,24 +5,24 @@ import { confirm } from '../../../src/commands/confirm.ts';
 
 describe('A question before something is deleted', () => {
   async function asked(
-    answer: string,
+    line: string,
     isTTY = true,
     signal = new AbortController().signal,
   ): Promise<{ isWanted: boolean; shown: string }> {
     const input = Object.assign(new PassThrough(), { isTTY });
     const complaints = new PassThrough();
-    input.end(answer);
+    input.end(line);
     const terminal = { input, output: new PassThrough(), complaints, signal };
     const isWanted = await confirm(terminal, 'Delete `books`?', 'Add --yes.');
     return { isWanted, shown: String(complaints.read()) };
   }
 
   it('takes yes for yes, and everything else for no', async () => {
-    for (const answer of ['yes\n', 'y\n', ' YES \r\n']) {
-      assert.equal((await asked(answer)).isWanted, true, answer);
+    for (const line of ['yes\n', 'y\n', ' YES \r\n']) {
+      assert.equal((await asked(line)).isWanted, true, line);
     }
-    for (const answer of ['no\n', '\n', '', 'yesterday\n', 'n\nyes\n']) {
-      assert.equal((await asked(answer)).isWanted, false, answer);
+    for (const line of ['no\n', '\n', '', 'yesterday\n', 'n\nyes\n']) {
+      assert.equal((await asked(line)).isWanted, false, line);
     }
     assert.match((await asked('no\n')).shown, /^Delete `books`\? Type yes/);
   });

@@ -192,7 +192,7 @@ describe('A provider of embeddings', () => {
     ['503', { status: 503, text: 'busy' }],
     ['302', { status: 302 }],
     ['a broken connection', 'down'],
-    ['an answer that is cut off', 'cut'],
+    ['a response that is cut off', 'cut'],
     ['a body that is not JSON', { status: 200, text: 'not JSON' }],
   ];
   for (const [name, how] of RETRIED) {

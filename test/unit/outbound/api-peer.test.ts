@@ -8,14 +8,14 @@ describe('Requests to another server with the same API', () => {
   let server: Server;
   let client: OutboundClient;
   let url: string;
-  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  let respond: (request: IncomingMessage, response: ServerResponse) => void;
   let requests: number;
 
   before(async () => {
     server = createServer((request, response) => {
       requests++;
       request.resume();
-      request.on('end', () => answer(request, response));
+      request.on('end', () => respond(request, response));
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     url = `http://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/below/`;
@@ -44,7 +44,7 @@ describe('Requests to another server with the same API', () => {
 
   it('carry the key, keep the path of the address, and show neither user nor password', async () => {
     const seen: unknown[] = [];
-    answer = ({ url: path, headers }, response) => {
+    respond = ({ url: path, headers }, response) => {
       seen.push(path, headers.authorization, headers['content-type']);
       response.end('{}');
     };
@@ -66,7 +66,7 @@ describe('Requests to another server with the same API', () => {
     for (const status of [408, 429, 500, 502, 503, 504]) {
       for (const [header, least, most] of cases) {
         requests = 0;
-        answer = (_, response) => {
+        respond = (_, response) => {
           if (requests > 1) return response.end('{}');
           return response.writeHead(status, header === null ? {} : { 'retry-after': header }).end();
         };
@@ -78,7 +78,7 @@ describe('Requests to another server with the same API', () => {
   });
 
   it('are not repeated when the server requests a longer wait than allowed', async () => {
-    answer = (_, response) => response.writeHead(503, { 'retry-after': '2' }).end('{"code":"c"}');
+    respond = (_, response) => response.writeHead(503, { 'retry-after': '2' }).end('{"code":"c"}');
     await assert.rejects(waits(1000), (error: RefusedRequest) => {
       assert.deepEqual([error.status, error.body, error.retryAfterMs], [503, { code: 'c' }, 2000]);
       return true;
@@ -89,16 +89,16 @@ describe('Requests to another server with the same API', () => {
   it('are not repeated when they would fail again', async () => {
     for (const status of [301, 400, 401, 403, 404, 413, 501]) {
       requests = 0;
-      answer = (_, response) => response.writeHead(status).end('not JSON');
+      respond = (_, response) => response.writeHead(status).end('not JSON');
       await assert.rejects(waits(1e9), { name: 'RefusedRequest', status, body: {} });
       assert.equal(requests, 1, String(status));
     }
-    answer = (_, response) => response.end(Buffer.alloc(2 * 2 ** 20));
+    respond = (_, response) => response.end(Buffer.alloc(2 * 2 ** 20));
     await assert.rejects(waits(1e9), { name: 'OutboundError', failure: 'responseTooLarge' });
   });
 
   it('are repeated when the connection is lost, before or during the response', async () => {
-    answer = ({ socket }, response) => {
+    respond = ({ socket }, response) => {
       if (requests === 1) socket.destroy();
       else if (requests === 2) {
         response.writeHead(200, { 'content-length': 10 });

@@ -25,12 +25,12 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<string> {
 
 /** Name resolution that always returns these addresses. */
 function resolvesTo(...addresses: readonly string[]): typeof lookup {
-  const answer = (_: string, __: unknown, callback: (...args: unknown[]) => void): void =>
+  const resolveName = (_: string, __: unknown, callback: (...args: unknown[]) => void): void =>
     callback(
       null,
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     );
-  return answer as unknown as typeof lookup;
+  return resolveName as unknown as typeof lookup;
 }
 
 describe('The outbound client', () => {
@@ -81,10 +81,10 @@ describe('The outbound client', () => {
       void readAll(request).then((body) => {
         const { method, url, headers } = request;
         seen = { method, url, key: headers['x-key'], length: headers['content-length'], body };
-        response.writeHead(418, { 'x-answer': 'yes' }).end('short and stout');
+        response.writeHead(418, { 'x-kept': 'yes' }).end('short and stout');
       });
     };
-    const answer = await open().fetch({
+    const response = await open().fetch({
       ...POST,
       url: `${base}/a/b?c=d`,
       headers: { 'X-Key': 'k' },
@@ -94,9 +94,9 @@ describe('The outbound client', () => {
       ...{ method: 'POST', url: '/a/b?c=d' },
       ...{ key: 'k', length: '10', body: '{"a":"ä"}' },
     });
-    assert.equal(answer.status, 418);
-    assert.equal(answer.headers['x-answer'], 'yes');
-    assert.equal(answer.body.toString(), 'short and stout');
+    assert.equal(response.status, 418);
+    assert.equal(response.headers['x-kept'], 'yes');
+    assert.equal(response.body.toString(), 'short and stout');
   });
 
   it('keeps the connection for the next request', async () => {
@@ -113,12 +113,12 @@ describe('The outbound client', () => {
       paths.push(request.url);
       response.writeHead(302, { location: `${base}/elsewhere` }).end();
     };
-    const answer = await open().fetch({
+    const response = await open().fetch({
       ...POST,
       url: base,
       headers: { authorization: 'Bearer s' },
     });
-    assert.equal(answer.status, 302);
+    assert.equal(response.status, 302);
     assert.deepEqual(paths, ['/']);
   });
 
@@ -144,8 +144,8 @@ describe('The outbound client', () => {
       for (const part of parts) yield Buffer.from(part);
     }
     for (const body of [pieces(), Readable.from(pieces())]) {
-      const answer = await client.stream({ ...POST, url: base, body });
-      assert.equal(await readAll(answer.body), 'ONETWOTHREE');
+      const response = await client.stream({ ...POST, url: base, body });
+      assert.equal(await readAll(response.body), 'ONETWOTHREE');
     }
   });
 
@@ -155,11 +155,11 @@ describe('The outbound client', () => {
       response.write('first');
       finish = () => response.end('last');
     };
-    const answer = await open().stream({ ...POST, url: base });
-    const first = await answer.body.next();
+    const response = await open().stream({ ...POST, url: base });
+    const first = await response.body.next();
     assert.equal(String(first.value), 'first');
     finish();
-    assert.equal(await readAll(answer.body), 'last');
+    assert.equal(await readAll(response.body), 'last');
   });
 
   it('makes a producer wait for a reader that does not read', async () => {
@@ -212,17 +212,17 @@ describe('The outbound client', () => {
   it('can be canceled while a stream is read', async () => {
     handle = (_, response) => void response.write('x');
     const cancel = new AbortController();
-    const answer = await open().stream({ ...POST, url: base, signal: cancel.signal });
-    await answer.body.next();
-    const rest = answer.body.next();
+    const response = await open().stream({ ...POST, url: base, signal: cancel.signal });
+    await response.body.next();
+    const rest = response.body.next();
     cancel.abort();
     await fails(rest, 'canceled');
   });
 
   it('gives up on a stream that pauses for too long', async () => {
     handle = (_, response) => void response.write('x');
-    const answer = await open().stream({ ...POST, url: base, idleTimeoutMs: 20 });
-    await fails(readAll(answer.body), 'timeout');
+    const response = await open().stream({ ...POST, url: base, idleTimeoutMs: 20 });
+    await fails(readAll(response.body), 'timeout');
   });
 
   it('frees the connection of a discarded stream', async () => {
@@ -231,9 +231,9 @@ describe('The outbound client', () => {
       closed = new Promise((resolve) => request.socket.on('close', resolve));
       response.write('x');
     };
-    const answer = await open().stream({ ...POST, url: base });
-    answer.discard();
-    answer.discard();
+    const response = await open().stream({ ...POST, url: base });
+    response.discard();
+    response.discard();
     await closed;
   });
 
@@ -249,9 +249,9 @@ describe('The outbound client', () => {
       response.writeHead(202).write('x'.repeat(300_000));
       response.end('x'.repeat(300_000));
     };
-    const answer = await open().fetch({ ...POST, url: base }, { bytesMax: null });
-    assert.equal(answer.status, 202);
-    assert.equal(answer.body.length, 0);
+    const response = await open().fetch({ ...POST, url: base }, { bytesMax: null });
+    assert.equal(response.status, 202);
+    assert.equal(response.body.length, 0);
   });
 
   it('distinguishes a lost connection from one that was never made', async () => {
@@ -331,8 +331,8 @@ describe('The outbound client', () => {
     const { port } = new URL(base);
     let asked = 0;
     const rebinding = ((...args: Parameters<typeof lookup>) => {
-      const answer = asked++ === 0 ? resolvesTo('127.0.0.1') : resolvesTo('169.254.169.254');
-      return answer(...args);
+      const resolveName = asked++ === 0 ? resolvesTo('127.0.0.1') : resolvesTo('169.254.169.254');
+      return resolveName(...args);
     }) as typeof lookup;
     const client = open({ lookup: rebinding });
     const url = `http://inside.test:${port}/`;

@@ -5,7 +5,7 @@
  * every search takes the same time. Asks for the same scheduling priority as the server does, or it
  * would be measured waiting for the client.
  *
- *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench
+ *   node --import=tsx perf/recorded-responses.ts --server http://127.0.0.1:7700 --index bench
  *       --queries q.ndjson [--busy 150]
  */
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 
 /** Responses by query text, requested one after the other. */
 async function record(texts: readonly string[]): Promise<Map<string, Buffer>> {
-  const answers = new Map<string, Buffer>();
+  const responses = new Map<string, Buffer>();
   const headers = {
     'content-type': 'application/json',
     ...(values.key !== undefined && { authorization: `Bearer ${values.key}` }),
@@ -37,12 +37,12 @@ async function record(texts: readonly string[]): Promise<Map<string, Buffer>> {
     const url = `${values.server}/indexes/${values.index}/search`;
     const response = await fetch(url, { method: 'POST', headers, body });
     if (!response.ok) throw new Error(`${response.status} for ${JSON.stringify(q)}`);
-    answers.set(q, Buffer.from(await response.arrayBuffer()));
+    responses.set(q, Buffer.from(await response.arrayBuffer()));
   }
-  return answers;
+  return responses;
 }
 
-function answer(answers: Map<string, Buffer>): void {
+function serve(responses: Map<string, Buffer>): void {
   const library = loadSocketLibrary();
   if (library === null) throw new Error('the socket library is not there for this version of Node');
   const app = library.App().any('/*', (res) => {
@@ -52,7 +52,7 @@ function answer(answers: Map<string, Buffer>): void {
       body += Buffer.from(chunk).toString();
       if (!last) return;
       const { q } = JSON.parse(body) as { q: string };
-      const recorded = answers.get(q);
+      const recorded = responses.get(q);
       const until = performance.now() + Number(values.busy) / 1000;
       while (performance.now() < until);
       res.cork(() => {
@@ -63,11 +63,11 @@ function answer(answers: Map<string, Buffer>): void {
   });
   app.listen('127.0.0.1', Number(values.port), library.LIBUS_LISTEN_EXCLUSIVE_PORT, (token) => {
     if (token === false) throw new Error(`port ${values.port} cannot be listened on`);
-    console.log(`${answers.size} recorded answers at http://127.0.0.1:${values.port}`);
+    console.log(`${responses.size} recorded responses at http://127.0.0.1:${values.port}`);
   });
 }
 
 loadAddon().configure({ searchThreads: 1, indexingThreads: 1, indexingMemoryBytes: 64 << 20 });
 if (values.queries === undefined) throw new Error('--queries FILE is missing: NDJSON with `q`');
 const lines = readFileSync(values.queries, 'utf8').trim().split('\n');
-answer(await record(lines.map((line) => (JSON.parse(line) as { q: string }).q)));
+serve(await record(lines.map((line) => (JSON.parse(line) as { q: string }).q)));

@@ -15,48 +15,51 @@ type Embedder = Record<string, unknown>;
 
 const url = 'http://127.0.0.1:9/x';
 /** For each protocol: an embedder, and the response for embeddings. */
-const PROTOCOLS: [name: string, embedder: Embedder, answer: (embeddings: unknown[]) => unknown][] =
+const PROTOCOLS: [
+  name: string,
+  embedder: Embedder,
+  responseWith: (embeddings: unknown[]) => unknown,
+][] = [
   [
-    [
-      'openAi',
-      { source: 'openAi', url, model: 'text-embedding-3-small' },
-      (all) => ({ data: all.map((embedding, index) => ({ index, embedding })), usage: {} }),
-    ],
-    [
-      'ollama, many',
-      { source: 'ollama', model: 'm', url: `${url}/api/embed` },
-      (all) => ({ embeddings: all }),
-    ],
-    [
-      'ollama, one',
-      { source: 'ollama', model: 'm', url: `${url}/api/embeddings` },
-      ([one]) => ({ embedding: one }),
-    ],
-    [
-      'rest, a list of objects',
-      {
-        ...{ source: 'rest', url, request: { input: ['{{text}}', '{{..}}'] } },
-        response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-      },
-      (all) => ({ data: all.map((embedding) => ({ embedding })) }),
-    ],
-    [
-      'rest, a list of embeddings deep inside',
-      {
-        ...{ source: 'rest', url, request: { texts: ['{{text}}', '{{..}}'] } },
-        response: { embeddings: { float: ['{{embedding}}', '{{..}}'] } },
-      },
-      (all) => ({ embeddings: { float: all } }),
-    ],
-    [
-      'rest, one',
-      {
-        ...{ source: 'rest', url, request: { input: '{{text}}' } },
-        response: { result: [{ vector: '{{embedding}}' }] },
-      },
-      ([one]) => ({ result: [{ vector: one }] }),
-    ],
-  ];
+    'openAi',
+    { source: 'openAi', url, model: 'text-embedding-3-small' },
+    (all) => ({ data: all.map((embedding, index) => ({ index, embedding })), usage: {} }),
+  ],
+  [
+    'ollama, many',
+    { source: 'ollama', model: 'm', url: `${url}/api/embed` },
+    (all) => ({ embeddings: all }),
+  ],
+  [
+    'ollama, one',
+    { source: 'ollama', model: 'm', url: `${url}/api/embeddings` },
+    ([one]) => ({ embedding: one }),
+  ],
+  [
+    'rest, a list of objects',
+    {
+      ...{ source: 'rest', url, request: { input: ['{{text}}', '{{..}}'] } },
+      response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
+    },
+    (all) => ({ data: all.map((embedding) => ({ embedding })) }),
+  ],
+  [
+    'rest, a list of embeddings deep inside',
+    {
+      ...{ source: 'rest', url, request: { texts: ['{{text}}', '{{..}}'] } },
+      response: { embeddings: { float: ['{{embedding}}', '{{..}}'] } },
+    },
+    (all) => ({ embeddings: { float: all } }),
+  ],
+  [
+    'rest, one',
+    {
+      ...{ source: 'rest', url, request: { input: '{{text}}' } },
+      response: { result: [{ vector: '{{embedding}}' }] },
+    },
+    ([one]) => ({ result: [{ vector: one }] }),
+  ],
+];
 
 /** The outcome of embedding a text when the provider sends this response. */
 async function embedded(
@@ -118,9 +121,9 @@ describe('Hostile responses of an embedding provider', () => {
     ['objects as numbers', [{}, {}, {}, {}]],
     ['Booleans', [true, false, true, false]],
   ];
-  for (const [protocol, embedder, answer] of PROTOCOLS) {
+  for (const [protocol, embedder, responseWith] of PROTOCOLS) {
     it(`${protocol}: a valid one is accepted`, async () => {
-      const text = JSON.stringify(answer([RIGHT]));
+      const text = JSON.stringify(responseWith([RIGHT]));
       // The dimensions of OpenAI's models are known.
       for (const dimensions of embedder['source'] === 'openAi' ? [4] : [4, null]) {
         const [embedding, ...more] = await embedded(embedder, text, dimensions);
@@ -130,7 +133,10 @@ describe('Hostile responses of an embedding provider', () => {
 
     for (const [name, embedding] of wrong) {
       it(`${protocol}: ${name} is refused`, async () => {
-        const text = JSON.stringify(answer([embedding])).replace('"infinite"', '[1,2,3,1e999]');
+        const text = JSON.stringify(responseWith([embedding])).replace(
+          '"infinite"',
+          '[1,2,3,1e999]',
+        );
         await refused(embedded(embedder, text), text);
       });
     }
@@ -145,7 +151,7 @@ describe('Hostile responses of an embedding provider', () => {
     });
 
     it(`${protocol}: more dimensions than any embedder may have are not learned`, async () => {
-      const text = JSON.stringify(answer([Array.from({ length: 65_537 }, () => 1)]));
+      const text = JSON.stringify(responseWith([Array.from({ length: 65_537 }, () => 1)]));
       assert.match(await refused(embedded(embedder, text, null), 'long'), /65537 dimensions/);
     });
 
@@ -184,7 +190,7 @@ describe('Hostile responses of an embedding provider', () => {
         return random() < 0.15 ? others : { ...others, [key]: changed(inner) };
       };
       for (let n = 0; n < 300; n++) {
-        const text = JSON.stringify(changed(answer([RIGHT])));
+        const text = JSON.stringify(changed(responseWith([RIGHT])));
         const outcome = await embedded(embedder, text).catch((error: unknown) => error);
         if (outcome instanceof EmbeddingError) continue;
         assert.ok(Array.isArray(outcome), `${text}: ${String(outcome)}`);
