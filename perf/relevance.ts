@@ -9,8 +9,9 @@
  *
  * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}`
  * with the id of the question, or `{query, document, gain}`. A question with `relevant` is a
- * judgement as well. The documents are loaded into a new server; with `--url` and `--index` (and
- * `--key`), an existing server is searched instead.
+ * judgement as well, and so is one with the `target` that it looks for. If questions have a `kind`,
+ * each kind has a table. The documents are loaded into a new server; with `--url` and `--index`
+ * (and `--key`), an existing server is searched instead.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -21,6 +22,7 @@ import { mulberry } from '../test/support/random.ts';
 interface Question {
   id: string | number;
   q: string;
+  kind?: string;
 }
 /** Gains by document id. */
 type Judgements = Map<string, number>;
@@ -71,8 +73,9 @@ function judgementsOf(lines: readonly any[]): Map<string, Judgements> {
     const key = String(query);
     if (gain > 0) all.set(key, (all.get(key) ?? new Map()).set(String(document), gain));
   };
-  for (const { id, relevant, query, document, gain = 1 } of lines) {
+  for (const { id, relevant, target, query, document, gain = 1 } of lines) {
     if (Array.isArray(relevant)) for (const one of relevant) add(id, one, 1);
+    else if (target !== undefined && target !== null) add(id, target, 1);
     else if (query !== undefined) add(query, document, Number(gain));
   }
   return all;
@@ -154,8 +157,9 @@ async function main(): Promise<void> {
     console.error('needs --queries FILE, and --data FILE or --url URL');
     process.exit(2);
   }
-  const asked = linesOf(values.queries);
-  const judged = judgementsOf([...asked, ...linesOf(values.judgements ?? values.queries)]);
+  const asked = linesOf(values.queries).map((line, n) => ({ id: n, ...line }));
+  const file = values.judgements;
+  const judged = judgementsOf([...asked, ...(file === undefined ? [] : linesOf(file))]);
   const questions = (asked as Question[]).filter(({ id }) => judged.has(String(id)));
   const server = values.url === undefined ? await startBuiltServer() : null;
   try {
@@ -188,9 +192,15 @@ async function main(): Promise<void> {
       const parameters = JSON.parse(set.slice(at + 1)) as object;
       rows.set(set.slice(0, at), await figuresOf(ask, questions, judged, parameters));
     }
-    console.log(`${questions.length} questions\n`);
-    printTable(rows);
-    printChanges(rows, questions);
+    for (const kind of new Set(questions.map((question) => question.kind))) {
+      const here = questions.map((question) => question.kind === kind);
+      const only = <T>(list: readonly T[]): T[] => list.filter((_, n) => here[n]);
+      const some = new Map([...rows].map(([name, figures]) => [name, only(figures)]));
+      console.log(`${only(questions).length} questions${kind === undefined ? '' : `: ${kind}`}\n`);
+      printTable(some);
+      printChanges(some, only(questions));
+      console.log();
+    }
   } finally {
     await server?.close();
   }

@@ -349,7 +349,9 @@ double Settings::NaturalWeight(std::string_view field) const {
   for (const auto& [name, weight] : searchable_weights) {
     if (Covers(name, field)) return weight;
   }
-  return searchable ? 1.0 + 1.0 / (1.0 + Weight(field)) : 1.0;
+  if (!searchable) return 1.0;
+  const double place = 1.0 + Weight(field);
+  return 1.0 + 1.0 / (place * place);
 }
 
 bool Settings::SameText(const Settings& other) const {

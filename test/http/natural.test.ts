@@ -71,6 +71,9 @@ describe('Questions', () => {
   it('keep phrases and exclusions, find typos and beginnings, and mark what they found', async () => {
     const natural = { matchingStrategy: 'natural', attributesToHighlight: ['title'] };
     assert.deepEqual(ids(await search({ ...natural, q: 'whale "about whales"' })), [1]);
+    const prose = 'a "white whale" is what this sentence of more than ten words is about';
+    assert.deepEqual(ids(await search({ ...natural, q: prose })), [1, 2]);
+    assert.deepEqual(ids(await search({ ...natural, q: 'what is a "white whale"' })), []);
     assert.deepEqual(ids(await search({ ...natural, q: 'whale sea -birds' })), [1]);
     assert.deepEqual(ids(await search({ ...natural, q: 'gradens rosse' })), [3]);
     const { hits } = await search({ ...natural, q: 'tell me of gard' });

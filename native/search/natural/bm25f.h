@@ -10,7 +10,7 @@
 
 namespace gannet::search::bm25f {
 
-inline constexpr double kSaturation = 1.2;    // k1
+inline constexpr double kSaturation = 2.0;    // k1
 inline constexpr double kLengthShare = 0.75;  // b
 // 1 for a question of two words, next to nothing for ten: the fewer words, the more it counts that
 // all of them are found, side by side.
@@ -18,7 +18,7 @@ inline double Shortness(size_t words) {
   return words < 2 ? 0 : 4.0 / static_cast<double>(words * words);
 }
 // What neighbours that stand together add, as a share of the lesser of the two.
-inline double Together(size_t words) { return 0.2 + Shortness(words); }
+inline double Together(size_t words) { return 0.1 + Shortness(words); }
 // What is left of the worth of a document that has `share` of the worth of the words.
 inline double Coverage(double share, size_t words) {
   return std::pow(std::min(share, 1.0), Shortness(words));

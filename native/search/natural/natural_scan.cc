@@ -35,6 +35,15 @@ std::vector<FieldCounts> CountsOf(const index::Snapshot& snapshot, const FieldSc
   return counts;
 }
 
+// A text of more words than this is prose, in which quotation marks demand nothing.
+constexpr size_t kQuotingWordsMax = kTermsMax;
+
+size_t WordsOf(const ParsedQuery& query) {
+  size_t words = 0;
+  for (const Term& term : query.terms) words += term.words.size();
+  return words;
+}
+
 bool IsBetter(const NearDocument& a, const NearDocument& b) {
   return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
 }
@@ -49,8 +58,9 @@ NaturalScan::NaturalScan(const ParsedQuery& query, QueryEvaluator& evaluator,
       question_(
           QuestionOf(query, evaluator, LanguagesOf(query, snapshot_, evaluator.scope, locales))),
       fields_(CountsOf(snapshot_, evaluator.scope)) {
+  const bool quotes_demand = WordsOf(query) <= kQuotingWordsMax;
   for (const Term& term : query.terms) {
-    if (!term.mandatory) continue;
+    if (!term.mandatory || !quotes_demand) continue;
     if (auto phrase = evaluator.words.FindPhrase(term.words)) {
       phrases_.push_back(std::move(*phrase));
     } else {

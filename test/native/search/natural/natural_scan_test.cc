@@ -21,7 +21,7 @@ using Random = std::mt19937_64;
 using Words = std::vector<std::string>;
 
 constexpr const char* kFields[] = {"title", "text"};
-constexpr double kWeights[] = {2, 1.5};
+constexpr double kWeights[] = {2, 1.25};
 constexpr const char* kSettings =
     R"({"searchableAttributes":["title","text"],"prefixSearch":"disabled",)"
     R"("typoTolerance":{"enabled":false}})";
@@ -102,7 +102,7 @@ struct NaiveModel {
     }
     for (const auto& [left, right] : pairs) {
       const double both =
-          (0.2 + shortness) * std::min(times[left] * Worth(left), times[right] * Worth(right));
+          (0.1 + shortness) * std::min(times[left] * Worth(left), times[right] * Worth(right));
       worth += both;
       got += both * Nearness(document, left, right);
     }
