@@ -453,6 +453,7 @@ function addRunners(
       instanceUid: folder.instanceUid,
       version: version.serverVersion,
       rules: system.searchRules,
+      aliases: system.aliases,
       network: system.network,
       ...stores,
     }),
@@ -461,7 +462,10 @@ function addRunners(
       client: new RemoteClient(proxy),
       register: (request) => system.queue.register(request),
     }),
-    export: exportRunner({ client: outbound, processMark, features: () => stores.features.get() }),
+    export: exportRunner({
+      ...{ client: outbound, processMark, features: () => stores.features.get() },
+      aliases: system.aliases,
+    }),
     snapshotCreation: snapshotRunner({
       snapshotDir: config.snapshotDir,
       folder,
@@ -599,7 +603,7 @@ function searchServices(
   { native, embedding, system, features }: Parts,
   { logs, outbound }: Shared,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
-  const { store, registry, searchRules, network } = system;
+  const { store, registry, searchRules, aliases, network } = system;
   const { limits } = config;
   const queue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -636,7 +640,11 @@ function searchServices(
     foreign,
     pins: (asked) =>
       enabled().dynamicSearchRules && searchRules.size > 0
-        ? pinsOf(searchRules.inForceOrder(), asked, systemClock.now())
+        ? pinsOf(
+            searchRules.inForceOrder(),
+            { ...asked, names: aliases.namesOf(asked.indexUid) },
+            systemClock.now(),
+          )
         : [],
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
   });
@@ -646,13 +654,14 @@ function searchServices(
 
 function dependencies(config: Config, parts: Parts, shared: Shared): Dependencies {
   const { native, scripts, system, keys, features } = parts;
-  const { queue, searchRules, network } = system;
+  const { queue, searchRules, aliases, network } = system;
   return {
     ...shared,
     services: { ...searchServices(config, parts, shared), tasks: queue, keys, features },
-    authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit),
+    authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit, aliases),
     clock: systemClock,
     searchRules,
+    aliases,
     network,
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),

@@ -18,10 +18,26 @@ import { KeyValues } from './key-values.ts';
 import { IndexPatterns } from './patterns.ts';
 import { RememberedPrincipals } from './remembered-principals.ts';
 import { Throttle } from './throttle.ts';
-import { decodeTenantToken, isSignedWith, ruleFor, type TenantToken } from './tenant-token.ts';
+import {
+  combineFilters,
+  decodeTenantToken,
+  isSignedWith,
+  ruleFor,
+  type TenantToken,
+} from './tenant-token.ts';
 
 /** Maximum number of patterns that a refusal lists. */
 const PATTERNS_SHOWN = 100;
+
+/** Further names of indexes. */
+export interface Aliases {
+  /** The uid that an alias stands for. */
+  targetOf(alias: string): string | undefined;
+  /** The aliases of a uid. */
+  of(indexUid: string): readonly string[];
+}
+
+const NO_ALIASES: Aliases = { targetOf: () => undefined, of: () => [] };
 
 /** The headers that may carry a credential; undefined when absent. */
 export interface Credentials {
@@ -34,10 +50,14 @@ export interface Credentials {
 export interface Access {
   /** The caller, for fair sharing of resources among callers: the uid of a key. */
   readonly holder: string;
-  /** null: every index. */
+  /**
+   * Whose tasks the caller sees; null: those of every index. A caller that may access an alias sees
+   * the tasks of its index.
+   */
   readonly visible: IndexVisibility;
   /** Patterns of the indexes of a key; null: every index. A tenant token may cover fewer. */
   readonly indexPatterns: readonly string[] | null;
+  /** @param uid or an alias: an alias is accessed like an index of that uid */
   mayAccess(uid: string): boolean;
   /** Whether a write may create this index. */
   mayCreate(uid: string): boolean;
@@ -76,7 +96,15 @@ class Principal implements Access {
   readonly indexPatterns: readonly string[] | null;
   readonly throttle: Throttle | null;
 
-  constructor(record: KeyRecord, token: TenantToken | null, throttle: Throttle | null) {
+  readonly #aliases: Aliases;
+
+  constructor(
+    record: KeyRecord,
+    token: TenantToken | null,
+    throttle: Throttle | null,
+    aliases: Aliases,
+  ) {
+    this.#aliases = aliases;
     this.record = record;
     this.holder = record.uid;
     this.token = token;
@@ -90,7 +118,10 @@ class Principal implements Access {
     );
     this.#expiresAt = record.expiresAt === null ? Infinity : (parseKeyDate(record.expiresAt) ?? 0);
     this.visible =
-      this.#restricted || token !== null ? (uid): boolean => this.mayAccess(uid) : null;
+      this.#restricted || token !== null
+        ? (uid): boolean =>
+            this.mayAccess(uid) || aliases.of(uid).some((alias) => this.mayAccess(alias))
+        : null;
   }
 
   mayAccess(uid: string): boolean {
@@ -103,7 +134,13 @@ class Principal implements Access {
   }
 
   tenantFilter(uid: string): unknown {
-    return this.token === null ? null : (ruleFor(this.token, uid) ?? null);
+    if (this.token === null) return null;
+    const rule = ruleFor(this.token, uid) ?? null;
+    const target = this.#aliases.targetOf(uid);
+    if (target === undefined) return rule;
+    // An alias must not be a way around the rule of its index.
+    const other = ruleFor(this.token, target) ?? null;
+    return other === rule ? rule : combineFilters(rule, other);
   }
 
   refusal(uid: string): ApiError {
@@ -179,13 +216,16 @@ export class Authorizer {
   readonly #throttles = new Map<string, Throttle>();
   /** Limits of keys without limits of their own. */
   readonly #rateLimit: RateLimit | null;
+  readonly #aliases: Aliases;
 
   constructor(
     masterKey: string | null,
     keys: KeyStore,
     clock: Clock,
     rateLimit: RateLimit | null = null,
+    aliases: Aliases = NO_ALIASES,
   ) {
+    this.#aliases = aliases;
     this.#rateLimit = rateLimit;
     this.#masterKey = masterKey;
     this.#keys = keys;
@@ -248,7 +288,7 @@ export class Authorizer {
     }
     const record = this.#values.find(text);
     if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, null, this.#throttleOf(record));
+    const principal = new Principal(record, null, this.#throttleOf(record), this.#aliases);
     this.#keyPrincipals.set(text, principal);
     return this.#checked(principal, action, indexUid);
   }
@@ -314,7 +354,7 @@ export class Authorizer {
       return err(expired(token.exp, now));
     const record = this.#keys.get(token.apiKeyUid);
     if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, token, this.#throttleOf(record));
+    const principal = new Principal(record, token, this.#throttleOf(record), this.#aliases);
     this.#tokenPrincipals.set(text, principal);
     return ok(principal);
   }

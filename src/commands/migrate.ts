@@ -143,6 +143,7 @@ class Migration {
       if (this.#given.flag('source-sends')) await this.#letSend(index);
       else await this.#copyIndex(index, settings.get(index.uid)!);
     }
+    await this.#copyAliases(indexes);
     await this.#compare(indexes);
     this.#say(
       this.#faults === 0 ? 'Everything was copied.' : `${this.#faults} could not be copied.`,
@@ -236,6 +237,32 @@ class Migration {
     if (others > 0) {
       this.#say(`The master keys differ: the values of ${counted(others, 'key')} changed.`);
     }
+  }
+
+  /** Copies the aliases of the indexes. Servers of other programs have none. */
+  async #copyAliases(indexes: readonly IndexSummary[]): Promise<void> {
+    let aliases: { alias: string; indexUid: string }[];
+    try {
+      aliases = await pages(this.#source, '/aliases');
+    } catch (error) {
+      if (!(error instanceof RefusedRequest)) throw error;
+      if (error.status !== 404) this.#report('aliases', error, 'use a key that may read aliases');
+      return;
+    }
+    const uids = new Set(indexes.map(({ uid }) => uid));
+    const chosen = aliases.filter(({ indexUid }) => uids.has(indexUid));
+    for (const { alias, indexUid } of chosen) {
+      try {
+        const path = `/aliases/${encodeURIComponent(alias)}`;
+        const { taskUid } = await this.#target.sendJson<{ taskUid: number }>('PUT', path, {
+          indexUid,
+        });
+        await this.#waitFor([taskUid]);
+      } catch (error) {
+        this.#report(`the alias \`${alias}\``, error);
+      }
+    }
+    if (chosen.length > 0) this.#say(`aliases: ${chosen.length} copied`);
   }
 
   async #copyIndex(

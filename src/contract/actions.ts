@@ -62,6 +62,10 @@ export const ACTIONS = [
   'dynamicSearchRules.*',
   'analytics.get',
   'cluster.get',
+  'aliases.*',
+  'aliases.get',
+  'aliases.update',
+  'aliases.delete',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -89,6 +93,7 @@ const READ_ACTIONS: readonly Action[] = [
   'dynamicSearchRules.get',
   'analytics.get',
   'cluster.get',
+  'aliases.get',
 ];
 
 /** Actions of requests that any node of a cluster answers: nothing is stored by them that the nodes share. */

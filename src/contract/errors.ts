@@ -15,6 +15,7 @@ interface CodeEntry {
 const INVALID_REQUEST: CodeEntry = { status: 400, type: 'invalid_request' };
 
 const SPECIAL = {
+  alias_not_found: { status: 404, type: 'invalid_request' },
   api_key_already_exists: { status: 409, type: 'invalid_request' },
   api_key_not_found: { status: 404, type: 'invalid_request' },
   batch_not_found: { status: 404, type: 'invalid_request' },
@@ -73,6 +74,7 @@ const SPECIAL = {
 
 /** All of these are 400 `invalid_request`. */
 const PLAIN = [
+  'alias_not_allowed',
   'bad_parameter',
   'bad_request',
   'duplicate_index_found',
@@ -96,6 +98,9 @@ const PLAIN = [
   'index_primary_key_multiple_candidates_found',
   'index_primary_key_no_candidate_found',
   'index_scoped_api_key_with_global_action',
+  'invalid_alias_index_uid',
+  'invalid_alias_limit',
+  'invalid_alias_offset',
   'invalid_api_key_actions',
   'invalid_api_key_description',
   'invalid_api_key_expires_at',
@@ -291,6 +296,7 @@ const PLAIN = [
   'invalid_webhooks',
   'malformed_payload',
   'max_fields_limit_exceeded',
+  'missing_alias_index_uid',
   'missing_api_key_actions',
   'missing_api_key_expires_at',
   'missing_api_key_indexes',

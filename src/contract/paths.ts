@@ -6,6 +6,7 @@ const UID: Schema = { type: 'integer', minimum: 0, maximum: TASK_UID_MAX };
 
 export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
   index_uid: INDEX_UID_SCHEMA,
+  alias: INDEX_UID_SCHEMA,
   document_id: { type: 'string', format: 'document-id' },
   task_uid: UID,
   batch_uid: UID,

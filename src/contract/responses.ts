@@ -315,6 +315,9 @@ export const SEARCH_RULE = object(
 );
 export const SEARCH_RULES = pageOf(SEARCH_RULE);
 
+export const ALIAS = object({ alias: TEXT, indexUid: TEXT, createdAt: TEXT, updatedAt: TEXT });
+export const ALIASES = pageOf(ALIAS);
+
 export const RENDERED: Schema = {
   type: 'object',
   properties: { template: ANY, rendered: ANY },

@@ -76,12 +76,22 @@ export interface ListTasksQuery extends TaskFilterQuery {
   reverse?: boolean;
 }
 
-/** The filters that restrict something, without paging. */
-export function taskFilter(query: ListTasksQuery): TaskFilter {
+/**
+ * The filters that restrict something, without paging. The name of an alias selects its own tasks
+ * and those of its index.
+ */
+export function taskFilter(
+  query: ListTasksQuery,
+  aliases: { targetOf(alias: string): string | undefined } = { targetOf: () => undefined },
+): TaskFilter {
   const filter: Record<string, unknown> = {};
   for (const name of Object.keys(FILTERS)) {
     const value = query[name as keyof TaskFilter];
     if (value !== undefined) filter[name] = value;
+  }
+  const { indexUids } = query;
+  if (indexUids !== undefined) {
+    filter.indexUids = indexUids.flatMap((uid) => [uid, aliases.targetOf(uid) ?? []].flat());
   }
   const types = filter.types as string[] | undefined;
   if (types !== undefined) {

@@ -39,6 +39,8 @@ export interface DumpContents {
   chats: Map<string, Record<string, unknown>>;
   /** Dynamic search rules. Only dumps of this server contain them. */
   rules: unknown[];
+  /** Aliases, likewise. */
+  aliases: unknown[];
 }
 
 /** @param files the small files, by path. Throws `DumpError`. */
@@ -60,12 +62,17 @@ export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
     network: small.object('network.json'),
     webhooks: (small.object('webhooks.json')?.webhooks ?? {}) as Record<string, unknown>,
     rules: (small.object('dynamic-search-rules.json')?.rules ?? []) as unknown[],
+    aliases: listOf(small.object('aliases.json')?.aliases),
     chats: new Map(
       small
         .matching(/^chat-completions-settings\/(.+)\.json$/)
         .map(([path, name]) => [name, small.object(path)!]),
     ),
   };
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

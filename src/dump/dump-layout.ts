@@ -21,7 +21,7 @@ const SMALL: readonly RegExp[] = [
   /^metadata\.json$/,
   /^(?:keys|keys\.jsonl)$/,
   /^(?:instance-uid|instance_uid\.uuid)$/,
-  /^(?:experimental-features|network|webhooks|dynamic-search-rules)\.json$/,
+  /^(?:experimental-features|network|webhooks|dynamic-search-rules|aliases)\.json$/,
   /^chat-completions-settings\/[^/]+\.json$/,
   /^index_uuids\/data\.jsonl$/,
   /^indexes\/[^/]+\/(?:metadata|settings|meta)\.json$/,

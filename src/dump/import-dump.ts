@@ -18,6 +18,7 @@ import { EMBEDDER_STATES } from '../engine/embedder-states.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry } from '../engine/registry.ts';
 import { importDatabase, openDataFolder } from '../store/data-folder.ts';
+import { AliasStore } from '../store/alias-store.ts';
 import { ChatStore } from '../store/chat-store.ts';
 import { FeatureStore } from '../store/feature-store.ts';
 import { KeyStore } from '../store/key-store.ts';
@@ -139,6 +140,7 @@ class Import {
         keys: new KeyStore(store),
         chats: new ChatStore(store),
         rules: new RuleStore(store),
+        aliases: new AliasStore(store),
         network: new NetworkStore(store),
         features: new FeatureStore(store),
         webhooks: new WebhookStore(store, null),

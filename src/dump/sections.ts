@@ -4,6 +4,7 @@
  * `dumpSections`.
  */
 import { randomUUID } from 'node:crypto';
+import { rfc3339 } from '../base/clock.ts';
 import { isAction } from '../contract/actions.ts';
 import {
   CHAT_SOURCES,
@@ -14,9 +15,10 @@ import {
   promptsOf,
 } from '../contract/chats.ts';
 import { FEATURES } from '../contract/features.ts';
-import { FORMATS, normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import { FORMATS, isIndexUid, normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
 import { NO_NETWORK, type Remote } from '../contract/network.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
+import type { AliasStore } from '../store/alias-store.ts';
 import type { ChatStore } from '../store/chat-store.ts';
 import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
@@ -50,6 +52,7 @@ export interface DumpStores {
   keys: KeyStore;
   chats: ChatStore;
   rules: RuleStore;
+  aliases: AliasStore;
   network: NetworkStore;
   features: FeatureStore;
   webhooks: WebhookStore;
@@ -60,6 +63,7 @@ export function dumpSections({
   keys,
   chats,
   rules,
+  aliases,
   network,
   features,
   webhooks,
@@ -71,6 +75,7 @@ export function dumpSections({
     featureSection(features),
     networkSection(network),
     ruleSection(rules),
+    aliasSection(aliases),
   ];
 }
 
@@ -174,6 +179,25 @@ function ruleSection(rules: RuleStore): DumpSection {
     load: async ({ rules: given }) => {
       for (const rule of given as SearchRule[]) {
         if (typeof rule?.uid === 'string') await rules.put(rule);
+      }
+    },
+  };
+}
+
+function aliasSection(aliases: AliasStore): DumpSection {
+  return {
+    step: 'dump the aliases',
+    files: () =>
+      aliases.size === 0 ? [] : [jsonFile('aliases.json', { aliases: aliases.list() })],
+    load: async ({ aliases: given, indexes }) => {
+      const uids = new Set(indexes.map(({ uid }) => uid));
+      for (const one of given as Json[]) {
+        const alias = textOf(one.alias) ?? '';
+        const indexUid = textOf(one.indexUid) ?? '';
+        if (!isIndexUid(alias) || !isIndexUid(indexUid) || uids.has(alias)) continue;
+        const createdAt = textOf(one.createdAt) ?? rfc3339(0);
+        const updatedAt = textOf(one.updatedAt) ?? createdAt;
+        await aliases.put({ alias, indexUid, createdAt, updatedAt });
       }
     },
   };

@@ -163,6 +163,7 @@ export class IndexRegistry {
   readonly #unnamed = new Set<IndexEntry>();
   readonly #open = new Set<IndexEntry>();
   #sorted: [string, IndexEntry][] | null = null;
+  #aliases: (alias: string) => string | undefined = () => undefined;
   readonly #limits: OpenLimits;
 
   /** @param dir folder that holds one folder per index, named by its uuid */
@@ -187,12 +188,27 @@ export class IndexRegistry {
     return this.#native;
   }
 
-  get(uid: string): IndexEntry | undefined {
-    return this.#entries.get(uid);
+  /** The index with that uid, or the one that the alias stands for. */
+  get(name: string): IndexEntry | undefined {
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) return entry;
+    const target = this.#aliases(name);
+    return target === undefined ? undefined : this.#entries.get(target);
   }
 
+  /** Whether there is an index with that uid. Aliases do not count. */
   has(uid: string): boolean {
     return this.#entries.has(uid);
+  }
+
+  /** The uid that an alias stands for, whether there is such an index or not. */
+  targetOf(alias: string): string | undefined {
+    return this.#entries.has(alias) ? undefined : this.#aliases(alias);
+  }
+
+  /** @param targetOf returns the uid that an alias stands for */
+  useAliases(targetOf: (alias: string) => string | undefined): void {
+    this.#aliases = targetOf;
   }
 
   /** Ascending uid. */

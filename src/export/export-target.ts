@@ -36,6 +36,17 @@ export class ExportTarget {
     }
   }
 
+  /** Points an alias at an index, unless the target has no aliases or the key may not change them. */
+  async putAlias(alias: string, indexUid: string): Promise<void> {
+    try {
+      const body = jsonBody({ indexUid });
+      await this.#peer.send({ method: 'PUT', path: `/aliases/${alias}`, body });
+    } catch (error) {
+      if (error instanceof RefusedRequest && [403, 404, 405].includes(error.status)) return;
+      throw taskError(error, this.#peer.address);
+    }
+  }
+
   /**
    * Throws `ApiError` if the target has not accepted the request after all attempts.
    * @param secrets the parts of the value that can contain credentials

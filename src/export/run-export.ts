@@ -7,6 +7,7 @@ import type { OpenDocuments } from '../engine/handle.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { readTask, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+import type { AliasStore } from '../store/alias-store.ts';
 import { ExportTarget } from './export-target.ts';
 import { type Payload, payloadsOf } from './payloads.ts';
 
@@ -21,6 +22,7 @@ export interface ExportOptions {
   client: OutboundClient;
   processMark: string;
   features: () => FeatureSet;
+  aliases: Pick<AliasStore, 'of' | 'targetOf'>;
 }
 
 type ExportRow = RowOf<'export'>;
@@ -45,15 +47,18 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
       if (given !== null)
         chosen.push(await openIndex({ indexUid, entry, given, features, signal }));
     }
+    const names = chosen.flatMap(({ indexUid }) =>
+      options.aliases.of(indexUid).map((alias) => [alias, indexUid] as const),
+    );
     // The export sends the open snapshots, so other tasks may run meanwhile.
     context.detach();
     const peer = { url: row.url, apiKey: row.apiKey, client: options.client };
     const target = new ExportTarget({ ...peer, signal: cancel.signal }, options.processMark);
     const payloadBytes = payloadBytesOf(row.payloadSizeBytes);
     const exporter = new Exporter(context, target, payloadBytes);
-    return {
-      ends: [{ ...succeeded(uid, null), details: { indexes: await exporter.run(chosen) } }],
-    };
+    const indexes = await exporter.run(chosen);
+    for (const [alias, indexUid] of names) await target.putAlias(alias, indexUid);
+    return { ends: [{ ...succeeded(uid, null), details: { indexes } }] };
   } catch (error) {
     cancel.check();
     throw error;

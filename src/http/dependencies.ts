@@ -11,6 +11,7 @@ import type { ChatTotals } from '../chat/totals.ts';
 import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ScriptProcesses } from '../rhai/script-process.ts';
+import type { AliasStore } from '../store/alias-store.ts';
 import type { ChatStore } from '../store/chat-store.ts';
 import type { KnownWrites } from '../network/origin.ts';
 import type { Replication } from '../network/replication.ts';
@@ -50,6 +51,7 @@ export interface Dependencies {
   webhooks: WebhookStore;
   chats: ChatStore;
   searchRules: RuleStore;
+  aliases: AliasStore;
   network: NetworkStore;
   replication: Replication;
   knownWrites: KnownWrites;

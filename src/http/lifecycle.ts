@@ -196,7 +196,7 @@ export class Lifecycle {
       return;
     }
     if (route.action !== null) {
-      const uid = match.params.index_uid ?? null;
+      const uid = match.params.index_uid ?? match.params.alias ?? null;
       let access = authorizer.authorize(headers, route.action, uid);
       if (access.ok && route.alsoNeeds !== undefined) {
         const second = authorizer.authorize(headers, route.alsoNeeds, uid);
@@ -372,7 +372,7 @@ export class Lifecycle {
   }
 
   #run(pending: Pending, context: RequestContext): void {
-    const uid = context.params.index_uid;
+    const uid = context.params.index_uid ?? context.params.alias;
     if (uid !== undefined && pending.route.anyUid !== true && !isIndexUid(uid)) {
       this.#fail(pending, badIndexUid(uid));
       return;

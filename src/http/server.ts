@@ -11,6 +11,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-connection.ts';
 import type { Route } from './route.ts';
 import type { Socket } from './socket-types.ts';
+import { ALIAS_ROUTES } from './routes/aliases.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
 import { CHAT_ROUTES } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
@@ -75,6 +76,7 @@ function allRoutes(): Route[] {
     ...WEBHOOK_ROUTES,
     ...FIELD_ROUTES,
     ...SEARCH_RULE_ROUTES,
+    ...ALIAS_ROUTES,
     ...RENDER_ROUTES,
     ...CHAT_ROUTES,
     ...ANALYTICS_ROUTES,

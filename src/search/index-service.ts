@@ -34,9 +34,10 @@ export class Indexes {
     return this.#registry.list().map(([uid, entry]) => infoOf(uid, entry));
   }
 
+  /** @param uid or an alias */
   get(uid: string): IndexInfo | undefined {
     const entry = this.#registry.get(uid);
-    return entry === undefined ? undefined : infoOf(uid, entry);
+    return entry === undefined ? undefined : infoOf(this.#registry.targetOf(uid) ?? uid, entry);
   }
 
   /** @param withParts include the sizes of the parts of the index */

@@ -24,6 +24,8 @@ export interface Pin {
 
 export interface RuledSearch {
   indexUid: string;
+  /** All names of the index: its uid and its aliases. Default: `indexUid`. */
+  names?: readonly string[];
   q: string | null | undefined;
   /** Includes the filter of the caller's token. */
   filter: unknown;
@@ -31,16 +33,16 @@ export interface RuledSearch {
 
 /** @param rules in the order of precedence; a different list after every change */
 export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: number): Pin[] {
-  const { indexUid } = search;
+  const { indexUid, names = [indexUid] } = search;
   const pins = new Map<string, Pin>();
   const judged = new JudgedSearch(search, now);
   let inForce = 0;
-  for (const rule of rulesOf(rules, indexUid).candidates(judged)) {
+  for (const rule of rulesOf(rules, names).candidates(judged)) {
     if (!judged.meets(rule)) continue;
     if (++inForce > RULES_IN_FORCE_MAX) break;
     for (const { selector, action } of rule.actions) {
       const { id } = selector;
-      if ((selector.indexUid ?? indexUid) !== indexUid || pins.has(id)) continue;
+      if (!names.includes(selector.indexUid ?? indexUid) || pins.has(id)) continue;
       if (pins.size === PINS_MAX) return [...pins.values()];
       pins.set(id, { id, position: action.position });
     }
@@ -52,17 +54,18 @@ export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: n
 const KEPT_INDEXES_MAX = 100;
 const KEPT = new WeakMap<readonly SearchRule[], Map<string, IndexRules>>();
 
-function rulesOf(rules: readonly SearchRule[], indexUid: string): IndexRules {
+function rulesOf(rules: readonly SearchRule[], names: readonly string[]): IndexRules {
+  const key = names.length === 1 ? names[0]! : names.join(' ');
   let kept = KEPT.get(rules);
   if (kept === undefined) {
     kept = new Map();
     KEPT.set(rules, kept);
   }
-  let own = kept.get(indexUid);
+  let own = kept.get(key);
   if (own === undefined) {
-    own = new IndexRules(rules, indexUid);
+    own = new IndexRules(rules, names);
     if (kept.size === KEPT_INDEXES_MAX) kept.delete(kept.keys().next().value!);
-    kept.set(indexUid, own);
+    kept.set(key, own);
   }
   return own;
 }
@@ -81,10 +84,12 @@ class IndexRules {
   readonly #byWord = new Map<string, number[]>();
   readonly #byField = new Map<string, { all: number[]; byKey: Map<string, number[]> }>();
 
-  constructor(rules: readonly SearchRule[], indexUid: string) {
+  constructor(rules: readonly SearchRule[], names: readonly string[]) {
     for (const rule of rules) {
       const { indexes, words, values } = readRule(rule);
-      if (!rule.active || indexes?.has(indexUid) === false) continue;
+      if (!rule.active || (indexes !== null && !names.some((name) => indexes.has(name)))) {
+        continue;
+      }
       const number = this.#rules.push(rule) - 1;
       const [word] = words ?? [];
       const [first] = values;

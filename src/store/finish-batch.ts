@@ -5,6 +5,7 @@ import type { IndexRecord } from '../engine/registry.ts';
 import { exchangeHistories, type HistorySwap } from './history-exchange.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
+import type { StagedRecords } from './records.ts';
 import { TASKS_PER_CHUNK, TYPE_OF_CODE } from './task-chunk.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
@@ -38,6 +39,8 @@ export interface BatchEnd {
   history?: HistorySwap;
   /** Rows of the list of indexes; null removes a row. */
   indexes?: ReadonlyMap<string, IndexRecord | null>;
+  /** Changes of another table. */
+  records?: StagedRecords;
 }
 
 /** A requested end of a batch. */
@@ -85,6 +88,7 @@ export function prepareFinish(
         if (record === null) tx.remove(store.indexes, uid);
         else tx.put(store.indexes, uid, record);
       }
+      end.records?.write(tx);
     },
     publish: () => {
       table.storedBatchUids = storedBatchUids;
@@ -96,6 +100,7 @@ export function prepareFinish(
       for (const uid of ended.payloadFiles) payloads.remove(uid);
       sweeper.add(garbage, ended.payloadRows);
       more?.publish();
+      end.records?.publish();
       resolve(finishedAt);
     },
   };

@@ -1,7 +1,14 @@
-import type { Store } from './store.ts';
+import type { Store, Transaction } from './store.ts';
 import type { Table } from './table.ts';
 
 type Listener<V> = (key: string, before: V | undefined, after: V | undefined) => void;
+
+/** Changes of a table that are part of a commit of something else. */
+export interface StagedRecords {
+  write(transaction: Transaction): void;
+  /** Makes the changes visible. Call it once the commit is durable. */
+  publish(): void;
+}
 
 /**
  * A small table of JSON values, held in memory completely: reads never touch the disk.
@@ -68,16 +75,26 @@ export class Records<V> {
   async change(changes: ReadonlyMap<string, V | undefined>): Promise<void> {
     for (const [key, value] of changes) this.#set(key, value);
     try {
-      await this.#store.commit((tx) => {
-        for (const [key, value] of changes) {
-          if (value === undefined) tx.remove(this.#table, key);
-          else tx.put(this.#table, key, value);
-        }
-      });
+      await this.#store.commit(this.staged(changes).write);
     } catch (error) {
       for (const key of changes.keys()) this.#set(key, this.#table.get(key));
       throw error;
     }
+  }
+
+  /** Several changes to be committed together with something else. Undefined removes the key. */
+  staged(changes: ReadonlyMap<string, V | undefined>): StagedRecords {
+    return {
+      write: (transaction) => {
+        for (const [key, value] of changes) {
+          if (value === undefined) transaction.remove(this.#table, key);
+          else transaction.put(this.#table, key, value);
+        }
+      },
+      publish: () => {
+        for (const [key, value] of changes) this.#set(key, value);
+      },
+    };
   }
 
   #set(key: string, value: V | undefined): void {

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { objectLines } from '../archive/json-values.ts';
+import { danglingAlias } from '../contract/aliases.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
@@ -19,6 +20,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
+import type { IndexRegistry } from '../engine/registry.ts';
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
@@ -37,16 +39,27 @@ const SIZE_AGE_MS = 500;
 /** Prefix of payload files that do not yet belong to a task. */
 const UPLOAD_PREFIX = 'upload-';
 
+/** The indexes by uid, and their aliases. */
+type AliasedIndexes = Pick<IndexRegistry, 'has' | 'targetOf'>;
+
 /** The interface of the tasks to the rest of the server: registers, lists and shows them. */
 export class TaskQueue {
   readonly #store: TaskStore;
   readonly #disk: Store;
   readonly #scheduler: Scheduler;
+  readonly #indexes: AliasedIndexes;
   readonly #storeBytesMax: number;
   #size = { at: -Infinity, full: false };
 
   /** @param storeBytesMax size at which the task store would be full */
-  constructor(store: TaskStore, disk: Store, scheduler: Scheduler, storeBytesMax: number) {
+  constructor(
+    store: TaskStore,
+    disk: Store,
+    scheduler: Scheduler,
+    indexes: AliasedIndexes,
+    storeBytesMax: number,
+  ) {
+    this.#indexes = indexes;
     this.#store = store;
     this.#disk = disk;
     this.#scheduler = scheduler;
@@ -58,12 +71,14 @@ export class TaskQueue {
    * Appends a task durably and resolves to its summary. The payload file belongs to the task as
    * soon as you call this, even if the promise rejects.
    */
-  async register(request: TaskRequest): Promise<TaskSummary> {
+  async register(given: TaskRequest): Promise<TaskSummary> {
+    let request = given;
     try {
+      request = unaliased(given, this.#indexes);
       this.#refuseWhenFull(request);
-      const given = payloadOf(request);
+      const sent = payloadOf(request);
       // Tasks without a payload file are appended in the order of the calls.
-      const payload = given !== null && 'file' in given ? await syncedFile(given.file) : given;
+      const payload = sent !== null && 'file' in sent ? await syncedFile(sent.file) : sent;
       const record = await this.#store.append(newTask(request, payload, this.#store));
       if (record.type === 'taskCancelation') this.#cancelRunning(record.uid);
       this.#scheduler.wake();
@@ -276,6 +291,27 @@ function pageOf<T>(
 
 function bounded(page: TaskPaging, most: number): TaskPaging {
   return page.limit <= most ? page : { ...page, limit: most };
+}
+
+/**
+ * The request with the uid of the index instead of an alias: a write goes to the index that the
+ * alias stands for when it is registered. Throws `ApiError`. An index is not created by an alias.
+ */
+function unaliased(request: TaskRequest, indexes: AliasedIndexes): TaskRequest {
+  if (!('indexUid' in request) || request.type === 'indexCreation') return request;
+  const { indexUid: alias } = request;
+  const target = indexes.targetOf(alias);
+  if (target === undefined) return request;
+  const entry = taskTypeEntry(request.type);
+  if (entry.refusesAlias?.(request) === true) {
+    throw new ApiError(
+      'alias_not_allowed',
+      `\`${alias}\` is an alias of the index \`${target}\`; name the index itself.`,
+    );
+  }
+  if (!indexes.has(target)) throw danglingAlias(alias, target);
+  const isCreating = 'allowIndexCreation' in request && { allowIndexCreation: false };
+  return { ...request, indexUid: target, ...isCreating } as TaskRequest;
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {

@@ -4,6 +4,7 @@ import { pauser } from '../base/pauser.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
+import { aliasAlreadyExists } from '../contract/aliases.ts';
 import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import { EmbedderRequests } from '../embedding/embedder-requests.ts';
@@ -435,6 +436,7 @@ export class Scheduler {
       if (recovered instanceof Error) throw recovered;
       const verdict = this.#options.crashes.verdict(batch.uids[0]!);
       if (verdict !== null) throw new ApiError('task_crashed', verdict);
+      this.#refuseAlias(batch);
       return await this.#runner(batch.kind)(context);
     } catch (error) {
       if (error instanceof BatchCanceled || isRefusedByCluster(error)) {
@@ -447,6 +449,13 @@ export class Scheduler {
       if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
       return { ends: allFailed(batch, toApiError(error)) };
     }
+  }
+
+  /** Throws for tasks whose index has become the name of an alias since they were registered. */
+  #refuseAlias({ kind, indexUid }: Batch): void {
+    if (indexUid === null || kind === 'aliasUpdate' || kind === 'aliasDeletion') return;
+    const target = this.#registry.targetOf(indexUid);
+    if (target !== undefined) throw aliasAlreadyExists(indexUid, target);
   }
 
   /** @param indexes the indexes that a batch leaves; they override the registered ones */
@@ -491,6 +500,7 @@ export class Scheduler {
           measured,
           ...(result.remove === undefined ? {} : { remove: result.remove }),
           ...(result.history === undefined ? {} : { history: result.history }),
+          ...(result.records === undefined ? {} : { records: result.records }),
         });
         break;
       } catch (error) {

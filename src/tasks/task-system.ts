@@ -6,6 +6,7 @@ import type { FeatureSet } from '../contract/features.ts';
 import { shardOf } from '../network/owner.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
+import { AliasStore } from '../store/alias-store.ts';
 import { CrashRecord } from '../store/crash-record.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
 import { NetworkStore } from '../store/network-store.ts';
@@ -13,6 +14,7 @@ import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
 import { Pending } from './pending.ts';
+import { aliasDeletionRunner, aliasUpdateRunner } from './run/aliases.ts';
 import { ruleRunner } from './run/search-rules.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
@@ -47,6 +49,7 @@ export interface TaskSystem {
   readonly taskStore: TaskStore;
   readonly registry: IndexRegistry;
   readonly searchRules: RuleStore;
+  readonly aliases: AliasStore;
   readonly network: NetworkStore;
   readonly queue: TaskQueue;
   readonly scheduler: Scheduler;
@@ -89,13 +92,10 @@ export function openTaskSystem(
   const registry = new IndexRegistry(native, folder.indexDir, records);
   // In a cluster a folder may belong to an index that a record yet to come will name.
   if (store.cluster === null) registry.sweep();
-  const upkeep = setInterval(() => {
-    for (const { uuid, fault } of registry.takeMergeFaults()) {
-      options.log(`segments of the index in ${uuid} could not be merged`, new Error(fault));
-    }
-    registry.closeResting();
-  }, REST_MS / 4).unref();
+  const upkeep = upkeepOf(registry, options.log);
   const searchRules = new RuleStore(store);
+  const aliases = new AliasStore(store);
+  registry.useAliases((alias) => aliases.targetOf(alias));
   const network = new NetworkStore(store);
   const pending = new Pending(taskStore);
   const crashes = new CrashRecord(folder.dir);
@@ -106,6 +106,8 @@ export function openTaskSystem(
     runners: {
       dsrUpdate: ruleRunner(searchRules),
       dsrClear: ruleRunner(searchRules),
+      aliasUpdate: aliasUpdateRunner(aliases),
+      aliasDeletion: aliasDeletionRunner(aliases),
       ...options.runners,
     },
     embedding: options.embedding ?? null,
@@ -115,12 +117,13 @@ export function openTaskSystem(
     log: options.log,
     onFinished: options.onFinished ?? (() => {}),
   });
-  const queue = new TaskQueue(taskStore, store, scheduler, options.storeBytesMax);
+  const queue = new TaskQueue(taskStore, store, scheduler, registry, options.storeBytesMax);
   return {
     store,
     taskStore,
     registry,
     searchRules,
+    aliases,
     network,
     queue,
     scheduler,
@@ -133,4 +136,14 @@ export function openTaskSystem(
       await store.close();
     },
   };
+}
+
+/** Closes indexes at rest, and reports merges that have failed. */
+function upkeepOf(registry: IndexRegistry, log: SchedulerOptions['log']): NodeJS.Timeout {
+  return setInterval(() => {
+    for (const { uuid, fault } of registry.takeMergeFaults()) {
+      log(`segments of the index in ${uuid} could not be merged`, new Error(fault));
+    }
+    registry.closeResting();
+  }, REST_MS / 4).unref();
 }

@@ -213,6 +213,7 @@ describe('dumps', function () {
     await call('POST', '/indexes', { uid: 'other' });
     await call('POST', '/swap-indexes', [{ indexes: ['empty', 'other'] }]);
     await call('PATCH', '/indexes/other', { uid: 'renamed' });
+    await call('PUT', '/aliases/library', { indexUid: 'books' });
     await call('POST', '/tasks/cancel?uids=0,1,2');
     await call('DELETE', '/tasks?uids=1');
     await call('POST', '/indexes/books/documents', [{ none: 1 }]);
@@ -227,6 +228,7 @@ describe('dumps', function () {
       '/chats',
       '/chats/support/settings',
       '/dynamic-search-rules/promo',
+      '/aliases/library',
       '/network',
     ]) {
       assert.deepEqual(await second.client.get<any>(path), await first.client.get<any>(path));

@@ -62,6 +62,7 @@ describe('snapshots', function () {
     await client.call('POST', '/keys', {
       body: { actions: ['search'], indexes: ['*'], expiresAt: null },
     });
+    await client.call('PUT', '/aliases/library', { body: { indexUid: 'books' } });
     await settle(client);
     await snapshot(first);
     assert.equal(statSync(file()).mode & 0o777, 0o600);
@@ -79,6 +80,7 @@ describe('snapshots', function () {
     assert.deepEqual(await second.client.get<any>('/keys'), await first.client.get<any>('/keys'));
     assert.equal((await second.client.get<any>('/stats')).indexes.books.numberOfDocuments, 2997);
     assert.equal((await second.client.get<any>('/stats')).indexes.empty.numberOfDocuments, 0);
+    assert.equal((await second.client.get<any>('/aliases/library')).indexUid, 'books');
     const search = { body: { q: 'title', sort: ['year:desc'], limit: 50 } };
     const hits = async (server: ServerProcess): Promise<unknown> =>
       (await server.client.call('POST', '/indexes/books/search', search)).json<any>().hits;

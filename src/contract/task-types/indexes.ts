@@ -49,6 +49,7 @@ export const indexDeletion = taskType({
   batching: { kind: () => 'indexDeletion' },
   counts: true,
   inBatch: { deletedDocuments: 'sum' },
+  refusesAlias: () => true,
   draft: ({ type, indexUid }: IndexDeletionRequest): TaskDraft<IndexDeletionRow> => ({
     indexUid,
     row: () => ({ type }),
@@ -87,6 +88,7 @@ export const indexUpdate = taskType({
   code: 7,
   batching: ALONE,
   inBatch: { primaryKey: 'first' },
+  refusesAlias: ({ newUid }: IndexUpdateRequest) => newUid !== undefined,
   draft(request: IndexUpdateRequest): TaskDraft<IndexUpdateRow> {
     const { type, primaryKey = null, newUid, indexUid } = request;
     if (newUid === undefined) return { indexUid, row: () => ({ type, primaryKey }) };

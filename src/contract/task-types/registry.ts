@@ -1,4 +1,5 @@
 /** Every type of task, in the order in which messages list them. */
+import { aliasDeletion, aliasUpdate } from './aliases.ts';
 import { documentAdditionOrUpdate, documentDeletion, documentEdition } from './documents.ts';
 import {
   indexCompaction,
@@ -32,4 +33,6 @@ export const TASK_TYPE_ENTRIES = [
   networkTopologyChange,
   dsrUpdate,
   dsrClear,
+  aliasUpdate,
+  aliasDeletion,
 ] as const;

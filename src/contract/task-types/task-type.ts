@@ -102,6 +102,8 @@ export interface TaskTypeEntry<Name extends string = string, Request = unknown, 
   readonly detachedMax?: number;
   /** Accepted in a full store when it matches tasks: it frees space. */
   readonly freesSpace?: boolean;
+  /** Whether the request must name an index itself. Default: an alias stands for its index. */
+  refusesAlias?(request: Request): boolean;
   draft(request: Request): TaskDraft<Row>;
   /** The details without what the result adds; null: none. Secrets are hidden here. */
   details(row: Row, progressed: Progressed, nameOf: NameOf): TaskDetails | null;

@@ -295,13 +295,19 @@ function chatServicesOf(server: Dependencies): ChatServices {
 }
 
 /** What the caller of a conversation may search, determined again for each search. */
-function callerOf(context: RequestContext, { services, authorizer }: Dependencies): ChatCaller {
+function callerOf(
+  context: RequestContext,
+  { services, authorizer, aliases }: Dependencies,
+): ChatCaller {
   const { requestId, access, connection } = context;
   const { authorization, legacyKey } = connection.headers;
   return {
     ...{ requestId, requester: requesterOf(context) },
     accessible: () =>
-      services.indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
+      services.indexes.list().flatMap(({ uid }) => {
+        const name = [uid, ...aliases.of(uid)].find((one) => access.mayAccess(one));
+        return name === undefined ? [] : [name];
+      }),
     accessTo(uid) {
       const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
       if (!allowed.ok) throw allowed.error;

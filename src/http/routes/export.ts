@@ -29,7 +29,7 @@ function sendIndexes(
   server: Dependencies,
 ): Promise<RouteResponse> {
   const indexes = Object.entries(body.indexes ?? { '*': {} }).map(([pattern, options]) => [
-    pattern,
+    server.aliases.targetOf(pattern) ?? pattern,
     { filter: options.filter ?? null, overrideSettings: options.overrideSettings ?? false },
   ]);
   const request = {

@@ -106,9 +106,7 @@ function listIndexes(
   { access, query }: RequestContext<Pagination>,
   { services }: Dependencies,
 ): RouteResponse | Promise<RouteResponse> {
-  const { visible } = access;
-  const all = services.indexes.list();
-  const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
+  const seen = services.indexes.list().filter(({ uid }) => access.mayAccess(uid));
   return longJson(page(seen, query));
 }
 
@@ -157,7 +155,10 @@ async function swapIndexes(
   const swaps = body.map((element): IndexSwapPair => {
     const { indexes: pair } = element;
     for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);
-    return { indexes: [pair[0]!, pair[1]!], rename: element.rename ?? false };
+    const rename = element.rename ?? false;
+    const [first, second] = pair.map((uid) => server.aliases.targetOf(uid) ?? uid);
+    // The second one is a new name.
+    return { indexes: [first!, rename ? pair[1]! : second!], rename };
   });
   refuseRepeated(swaps.flatMap((swap) => swap.indexes));
   return registered(server, { type: 'indexSwap', swaps });

@@ -152,7 +152,7 @@ async function showStats(
   { access, query }: RequestContext<StatsQuery>,
   { services: { indexes } }: Dependencies,
 ): Promise<RouteResponse> {
-  const stats = instanceStats(indexes, access.visible);
+  const stats = instanceStats(indexes, (uid) => access.mayAccess(uid));
   if (query.showInternalDatabaseSizes === true) {
     const pause = pauser();
     for (const [uid, one] of Object.entries(stats.indexes)) {

@@ -115,32 +115,36 @@ export const TASK_ROUTES: readonly Route[] = [
 
 async function listTasks(
   { access, query }: RequestContext<ListTasksQuery>,
-  { services: { tasks } }: Dependencies,
+  { services: { tasks }, aliases }: Dependencies,
 ): Promise<RouteResponse> {
-  return longJson(await tasks.page(taskFilter(query), paging(query), access.visible));
+  return longJson(await tasks.page(taskFilter(query, aliases), paging(query), access.visible));
 }
 
 function deleteTasks(
   context: RequestContext<TaskFilterQuery>,
   server: Dependencies,
 ): Promise<RouteResponse> {
-  return registered(server, { type: 'taskDeletion', ...selection(context) }, 200);
+  return registered(server, { type: 'taskDeletion', ...selection(context, server) }, 200);
 }
 
 function cancelTasks(
   context: RequestContext<TaskFilterQuery>,
   server: Dependencies,
 ): Promise<RouteResponse> {
-  return registered(server, { type: 'taskCancelation', ...selection(context) }, 200);
+  return registered(server, { type: 'taskCancelation', ...selection(context, server) }, 200);
 }
 
-function selection({ access, query, rawQuery }: RequestContext<TaskFilterQuery>): {
+function selection(
+  { access, query, rawQuery }: RequestContext<TaskFilterQuery>,
+  { aliases }: Dependencies,
+): {
   filter: TaskFilter;
   originalFilter: string;
   visible: IndexVisibility;
 } {
   if (Object.keys(query).length === 0) throw missingFilters();
-  return { filter: taskFilter(query), originalFilter: `?${rawQuery}`, visible: access.visible };
+  const filter = taskFilter(query, aliases);
+  return { filter, originalFilter: `?${rawQuery}`, visible: access.visible };
 }
 
 async function compactStore(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
@@ -180,9 +184,9 @@ function showDocuments({ access, params }: RequestContext, server: Dependencies)
 
 async function listBatches(
   { access, query }: RequestContext<ListTasksQuery>,
-  { services: { tasks } }: Dependencies,
+  { services: { tasks }, aliases }: Dependencies,
 ): Promise<RouteResponse> {
-  return longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible));
+  return longJson(await tasks.batchPage(taskFilter(query, aliases), paging(query), access.visible));
 }
 
 function showBatch(

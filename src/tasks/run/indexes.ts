@@ -1,6 +1,7 @@
+import { aliasAlreadyExists } from '../../contract/aliases.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
-import type { IndexEntry } from '../../engine/registry.ts';
+import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import { type RowOf, taskTypeEntry } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import {
@@ -46,9 +47,8 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
   const newUid = newUidOf(task, indexUid);
   const entry = registry.get(indexUid);
   if (entry === undefined) return { ends: allFailed(batch, indexNotFound(indexUid)) };
-  if (newUid !== null && registry.has(newUid)) {
-    return { ends: allFailed(batch, indexAlreadyExists(newUid, indexUid)) };
-  }
+  const taken = newUid === null ? null : takenName(registry, newUid, indexUid);
+  if (taken !== null) return { ends: allFailed(batch, taken) };
   if (newUid === null && primaryKey === null && (task.row as RowOf<'indexUpdate'>).rename) {
     // Renamed to its own name: nothing changes, not even the date of the last update.
     return { ends: [succeeded(task.uid, null)] };
@@ -114,7 +114,14 @@ export async function runIndexDeletion(context: RunContext): Promise<RunResult> 
   return { ends, indexes: new Map([[indexUid, null]]), discard: [entry] };
 }
 
-export function indexAlreadyExists(uid: string, from?: string): ApiError {
+/** Why an index cannot be renamed to `newUid`, or null. */
+export function takenName(registry: IndexRegistry, newUid: string, uid: string): ApiError | null {
+  const target = registry.targetOf(newUid);
+  if (target !== undefined) return aliasAlreadyExists(newUid, target);
+  return registry.has(newUid) ? indexAlreadyExists(newUid, uid) : null;
+}
+
+function indexAlreadyExists(uid: string, from?: string): ApiError {
   return new ApiError(
     'index_already_exists',
     from === undefined

@@ -7,6 +7,7 @@ import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../eng
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
+import type { StagedRecords } from '../../store/records.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Shard } from '../../network/owner.ts';
 import type { Batch } from '../batcher.ts';
@@ -51,6 +52,8 @@ export interface RunResult {
   remove?: number[];
   /** Indexes that no longer have a uid. */
   discard?: IndexEntry[];
+  /** Changes of another table. */
+  records?: StagedRecords;
 }
 
 /**

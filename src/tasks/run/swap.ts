@@ -2,7 +2,7 @@ import { compareUtf8 } from '../../base/json.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import type { RowOf } from '../../contract/task-types.ts';
-import { indexAlreadyExists } from './indexes.ts';
+import { takenName } from './indexes.ts';
 import { allFailed, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** Swaps all pairs or none. */
@@ -17,10 +17,10 @@ export function runSwap({ registry, store, batch, progress }: RunContext): RunRe
     .flatMap(({ pair, rename }) => (rename ? [pair[0]] : pair))
     .filter((name) => !registry.has(name));
   if (missing.length > 0) return { ends: allFailed(batch, indexesNotFound(missing)) };
-  const taken = swaps.find(({ pair, rename }) => rename && registry.has(pair[1]));
-  if (taken !== undefined) {
-    return { ends: allFailed(batch, indexAlreadyExists(taken.pair[1], taken.pair[0])) };
-  }
+  const taken = swaps
+    .map(({ pair, rename }) => (rename ? takenName(registry, pair[1], pair[0]) : null))
+    .find((error) => error !== null);
+  if (taken !== undefined) return { ends: allFailed(batch, taken) };
   progress.enter(1, 'swapping the indexes', 1, 2);
   const indexes = new Map<string, IndexEntry | null>();
   for (const { pair } of swaps) {

@@ -18,6 +18,7 @@ import { ChatLoad } from '../../../src/chat/chat-load.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { AliasStore } from '../../../src/store/alias-store.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
 import { KnownWrites } from '../../../src/network/origin.ts';
@@ -102,6 +103,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     webhooks: new WebhookStore(services.store, null),
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
+    aliases: new AliasStore(services.store),
     network: new NetworkStore(services.store),
     replication: new Replication({
       network: () => null,

@@ -25,6 +25,8 @@ describe('The types of tasks', () => {
       networkTopologyChange: 16,
       dsrUpdate: 17,
       dsrClear: 18,
+      aliasUpdate: 19,
+      aliasDeletion: 20,
     };
     const codes = Object.fromEntries(TASK_TYPE_ENTRIES.map(({ name, code }) => [name, code]));
     assert.deepEqual(codes, stored);

@@ -69,6 +69,8 @@ const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
   ['dsrUpdate', { type: 'dsrUpdate', ruleUid: 'r', patch: { active: false } }],
   ['dsrUpdate', { type: 'dsrUpdate', ruleUid: 'r', patch: null }],
   ['dsrClear', { type: 'dsrClear' }],
+  ['aliasUpdate', { type: 'aliasUpdate', alias: 'films', indexUid }],
+  ['aliasDeletion', { type: 'aliasDeletion', alias: 'films' }],
 ];
 
 /** A line of a dump after a round trip through JSON. */

@@ -1,0 +1,55 @@
+/** Aliases: further names of indexes. */
+import { ApiError } from './errors.ts';
+import { paginationQuery } from './indexes.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+
+export const ALIASES_MAX = 10_000;
+
+export interface Alias {
+  /** Has the form of an index uid, and is the uid of no index. */
+  alias: string;
+  /** The index that it stands for. It may have been deleted since. */
+  indexUid: string;
+  /** RFC 3339. */
+  createdAt: string;
+  /** RFC 3339; when it was last pointed at an index. */
+  updatedAt: string;
+}
+
+export interface PutAlias {
+  indexUid: string;
+}
+
+export const PUT_ALIAS: Schema = {
+  type: 'object',
+  properties: {
+    indexUid: {
+      ...INDEX_UID_SCHEMA,
+      'x-code': 'invalid_alias_index_uid',
+      'x-missing-code': 'missing_alias_index_uid',
+    },
+  },
+  required: ['indexUid'],
+  additionalProperties: false,
+};
+
+export const LIST_ALIASES_QUERY = paginationQuery('invalid_alias_offset', 'invalid_alias_limit');
+
+export function danglingAlias(alias: string, indexUid: string): ApiError {
+  return new ApiError(
+    'index_not_found',
+    `Index \`${indexUid}\` not found, which \`${alias}\` is an alias of.`,
+  );
+}
+
+/** The error of an index that would have the name of an alias. */
+export function aliasAlreadyExists(alias: string, indexUid: string): ApiError {
+  return new ApiError(
+    'index_already_exists',
+    `\`${alias}\` is an alias of the index \`${indexUid}\`.`,
+  );
+}
+
+export function aliasNotFound(alias: string): ApiError {
+  return new ApiError('alias_not_found', `There is no alias \`${alias}\`.`);
+}
