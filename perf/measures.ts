@@ -147,8 +147,8 @@ async function measureSearch(
       all.ms.push(ms);
       if (query.target === null) continue;
       all.targets++;
-      const place = hits.slice(0, 10).findIndex(({ id }) => id === query.target);
-      if (place >= 0) all.reciprocal += 1 / (place + 1);
+      const rank = hits.slice(0, 10).findIndex(({ id }) => id === query.target);
+      if (rank >= 0) all.reciprocal += 1 / (rank + 1);
     }
   }
   const wallMs = performance.now() - begin;

@@ -64,7 +64,7 @@ export function parseLogFilter(text: string): Result<LogFilter, string> {
   return ok({ modules, others });
 }
 
-function mostVerbose({ modules, others }: LogFilter): number {
+function levelMin({ modules, others }: LogFilter): number {
   return Math.min(...[others, ...modules.values()].map((level) => LEVEL_VALUES[level]));
 }
 
@@ -198,7 +198,7 @@ export class Logs {
 
   #applyLevel(): void {
     const filters = [this.#stderr.filter, ...(this.#stream === null ? [] : [this.#stream.filter])];
-    const value = Math.min(...filters.map(mostVerbose));
+    const value = Math.min(...filters.map(levelMin));
     const name = LEVELS.find((level) => LEVEL_VALUES[level] === value) ?? 'off';
     const level = name === 'off' ? 'silent' : name;
     this.#root.level = level;

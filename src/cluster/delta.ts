@@ -16,11 +16,11 @@ const TABLES_MAX = 1024;
 
 export function encodeDelta(writes: readonly Write[]): Buffer {
   const tables = [...new Set(writes.map(({ table }) => table))];
-  const places = new Map(tables.map((table, place) => [table, place]));
+  const numbers = new Map(tables.map((table, number) => [table, number]));
   const writer = new ByteWriter().number(tables.length);
   for (const table of tables) writer.text(table);
   for (const write of writes) {
-    writer.number(places.get(write.table)! * 4 + KINDS.indexOf(write.kind));
+    writer.number(numbers.get(write.table)! * 4 + KINDS.indexOf(write.kind));
     if (write.kind !== 'clear') writer.bytes(write.key);
     if (write.kind === 'put') writer.bytes(write.value);
   }

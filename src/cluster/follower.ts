@@ -149,9 +149,9 @@ export class Follower {
   async #takeAll(entries: readonly Entry[]): Promise<void> {
     this.#isTaking = true;
     try {
-      for (const [place, entry] of entries.entries()) {
+      for (const [position, entry] of entries.entries()) {
         entries
-          .slice(place + 1, place + 1 + AHEAD_ENTRIES)
+          .slice(position + 1, position + 1 + AHEAD_ENTRIES)
           .forEach((later) => this.#prefetch(later));
         await this.take(entry);
       }

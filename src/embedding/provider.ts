@@ -181,8 +181,8 @@ export class RequestProvider implements Provider {
     const { deadline = Infinity, signal, limit } = call;
     const waitMs = (error: unknown, retry: number): number | null => {
       if (!(error instanceof AttemptError) || !error.retried) return null;
-      const least = 10 ** retry + (error.status === 429 ? 100 : 0);
-      const wait = Math.min(least, this.#limits.waitMsMax) * (0.5 + Math.random() / 2);
+      const backoffMs = 10 ** retry + (error.status === 429 ? 100 : 0);
+      const wait = Math.min(backoffMs, this.#limits.waitMsMax) * (0.5 + Math.random() / 2);
       const ms = Math.max(wait, Math.min(error.waitMs, this.#limits.waitMsMax));
       return Date.now() + ms < deadline ? ms : null;
     };

@@ -267,12 +267,12 @@ class Parser {
 
   // Expressions.
 
-  #expression(least = 0): Node {
+  #expression(precedenceMin = 0): Node {
     const { at } = this.#peek();
-    return this.#nested(at, () => this.#binary(least));
+    return this.#nested(at, () => this.#binary(precedenceMin));
   }
 
-  #binary(least: number): Node {
+  #binary(precedenceMin: number): Node {
     let left = this.#unary();
     for (let links = 0; ; links++) {
       this.#checkLinks(links, left.at);
@@ -282,7 +282,7 @@ class Parser {
       const negated = op === '!' && this.#is('in', 1);
       if (negated) op = 'in';
       const precedence = PRECEDENCE[op];
-      if (precedence === undefined || precedence <= least) return left;
+      if (precedence === undefined || precedence <= precedenceMin) return left;
       this.#take();
       if (negated) this.#take();
       // `**` is right-associative; all others are left-associative.

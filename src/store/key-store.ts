@@ -52,8 +52,8 @@ export class KeyStore {
   }
 
   #reorder(before: KeyRecord | undefined, after: KeyRecord | undefined): void {
-    if (before !== undefined) this.#ordered.splice(placeOf(this.#ordered, before), 1);
-    if (after !== undefined) this.#ordered.splice(placeOf(this.#ordered, after), 0, after);
+    if (before !== undefined) this.#ordered.splice(positionOf(this.#ordered, before), 1);
+    if (after !== undefined) this.#ordered.splice(positionOf(this.#ordered, after), 0, after);
   }
 }
 
@@ -64,7 +64,7 @@ function inListOrder(a: KeyRecord, b: KeyRecord): number {
 }
 
 /** The position of `record`, or where to insert it. */
-function placeOf(ordered: readonly KeyRecord[], record: KeyRecord): number {
+function positionOf(ordered: readonly KeyRecord[], record: KeyRecord): number {
   let begin = 0;
   let end = ordered.length;
   while (begin < end) {

@@ -108,9 +108,9 @@ export class TaskDigest {
         const code = type[i]!;
         if (code === 0) continue;
         const state = status[i]!;
-        const place = rank[number * N + i]!;
-        const word = firstPlane + (place >> 5);
-        const bit = 1 << (place & 31);
+        const slot = rank[number * N + i]!;
+        const word = firstPlane + (slot >> 5);
+        const bit = 1 << (slot & 31);
         planes[word]! |= bit;
         planes[word + (STATUS_PLANES + state) * PLANE_WORDS]! |= bit;
         planes[word + (TYPE_PLANES + code) * PLANE_WORDS]! |= bit;

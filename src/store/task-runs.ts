@@ -23,7 +23,7 @@ const typesOf = new Int32Array(N);
 const earliestOf = new Float64Array(N);
 const latestOf = new Float64Array(N);
 /** Later the position of the next task of the run. */
-const places = new Uint16Array(N);
+const nextSlots = new Uint16Array(N);
 /** By index: number of runs, later the position of its next run among all. */
 const groups = new Uint16Array(N);
 const ordered = new Uint8Array(N);
@@ -111,7 +111,7 @@ export class TaskRuns {
     const runs = this.#findRuns(chunk);
     this.#orderRuns(number, runs);
     for (let i = 0, next = this.#size(runs); i < N; i++) {
-      this.rank[number * N + i] = chunk.type[i] === 0 ? next++ : places[runOf[i]!]!++;
+      this.rank[number * N + i] = chunk.type[i] === 0 ? next++ : nextSlots[runOf[i]!]!++;
     }
   }
 
@@ -199,7 +199,7 @@ export class TaskRuns {
       ofKind.earliest[ofKind.used] = earliestOf[run]!;
       ofKind.latest[ofKind.used] = latestOf[run]!;
       ofKind.push(number, kind, next);
-      places[run] = next;
+      nextSlots[run] = next;
       next += sizes[run]!;
     }
   }

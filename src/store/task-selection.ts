@@ -99,8 +99,8 @@ export class Selection {
     for (const uid of uids) {
       const number = Math.floor(uid / TASKS_PER_CHUNK);
       if (number >= known.length) continue;
-      const place = rank[uid]!;
-      wanted[number * PLANE_WORDS + (place >> 5)]! |= 1 << (place & 31);
+      const slot = rank[uid]!;
+      wanted[number * PLANE_WORDS + (slot >> 5)]! |= 1 << (slot & 31);
       chunks[number] = 1;
     }
     for (let n = 0; n < known.length; n++) {
@@ -127,8 +127,8 @@ export class Selection {
     const { rank } = this.#digest.runs;
     const first = number * TASKS_PER_CHUNK;
     for (let i = 0; i < TASKS_PER_CHUNK; i++) {
-      const place = rank[first + i]!;
-      if (((bits[place >> 5]! >>> (place & 31)) & 1) === 1) positions.push(i);
+      const slot = rank[first + i]!;
+      if (((bits[slot >> 5]! >>> (slot & 31)) & 1) === 1) positions.push(i);
     }
     return positions;
   }
@@ -165,8 +165,8 @@ export class Selection {
     const { rank } = this.#digest.runs;
     for (let i = 0; i < TASKS_PER_CHUNK; i++) {
       const time = enqueuedAt[i]!;
-      const place = rank[number * TASKS_PER_CHUNK + i]!;
-      if (!(time > after && time < before)) bits[place >> 5]! &= ~(1 << (place & 31));
+      const slot = rank[number * TASKS_PER_CHUNK + i]!;
+      if (!(time > after && time < before)) bits[slot >> 5]! &= ~(1 << (slot & 31));
     }
   }
 
@@ -176,10 +176,10 @@ export class Selection {
     const { rank } = this.#digest.runs;
     for (const i of linked) {
       const uid = number * TASKS_PER_CHUNK + i;
-      const place = rank[uid]!;
-      if (((bits[place >> 5]! >>> (place & 31)) & 1) === 0) continue;
+      const slot = rank[uid]!;
+      if (((bits[slot >> 5]! >>> (slot & 31)) & 1) === 0) continue;
       if (meetsIndexes(type[i]!, this.#table.linked.get(uid)!, this.#conditions)) continue;
-      bits[place >> 5]! &= ~(1 << (place & 31));
+      bits[slot >> 5]! &= ~(1 << (slot & 31));
     }
   }
 }

@@ -112,8 +112,8 @@ class StoreCheck {
         check(key, value);
       }
     } catch (error) {
-      const place = last === undefined ? 'at its beginning' : `behind \`${last}\``;
-      this.#fault(name, `it cannot be read ${place}: ${(error as Error).message}`);
+      const where = last === undefined ? 'at its beginning' : `behind \`${last}\``;
+      this.#fault(name, `it cannot be read ${where}: ${(error as Error).message}`);
     }
   }
 
@@ -139,7 +139,7 @@ class StoreCheck {
       } else if (key === 'cluster') {
         const { id, applied } = value as { id: string; applied: number };
         if (typeof id !== 'string' || !Number.isSafeInteger(applied)) {
-          this.#fault('meta', '`cluster` is no place in a log');
+          this.#fault('meta', '`cluster` is not a position in a log');
         }
       } else this.#fault('meta', `the unknown key \`${key}\``);
     });

@@ -47,15 +47,15 @@ export class Pending implements PendingConcurrently {
   }
 
   remove(uids: readonly number[]): void {
-    const gone = new Set(uids);
-    for (const uid of uids) if (this.#aside.delete(uid)) gone.delete(uid);
+    const removed = new Set(uids);
+    for (const uid of uids) if (this.#aside.delete(uid)) removed.delete(uid);
     const touched = new Set<UidQueue>();
-    for (const uid of gone) {
+    for (const uid of removed) {
       const record = this.#store.record(uid);
       if (record !== undefined) for (const queue of this.#queuesOf(record)) touched.add(queue);
     }
-    for (const queue of touched) queue.remove(gone);
-    this.#count -= gone.size;
+    for (const queue of touched) queue.remove(removed);
+    this.#count -= removed.size;
     for (const [indexUid, queue] of this.#byIndex) {
       if (queue.first() === undefined) this.#byIndex.delete(indexUid);
     }
@@ -164,14 +164,14 @@ class UidQueue {
     return this.#uids[this.#head];
   }
 
-  remove(gone: ReadonlySet<number>): void {
-    while (this.#head < this.#uids.length && gone.has(this.#uids[this.#head]!)) this.#head++;
+  remove(removed: ReadonlySet<number>): void {
+    while (this.#head < this.#uids.length && removed.has(this.#uids[this.#head]!)) this.#head++;
     const left = this.#uids.length - this.#head;
-    if (left === 0 || this.#head > 1024 || gone.size > 1) {
-      this.#uids = this.#uids.slice(this.#head).filter((uid) => !gone.has(uid));
+    if (left === 0 || this.#head > 1024 || removed.size > 1) {
+      this.#uids = this.#uids.slice(this.#head).filter((uid) => !removed.has(uid));
       this.#head = 0;
-    } else if (gone.size === 1) {
-      const [uid] = gone;
+    } else if (removed.size === 1) {
+      const [uid] = removed;
       const at = this.#uids.indexOf(uid!, this.#head);
       if (at >= 0) this.#uids.splice(at, 1);
     }

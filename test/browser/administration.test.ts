@@ -20,8 +20,8 @@ describe('The page, for administrators, in a browser', () => {
   });
   afterEach(() => assert.deepEqual(tab?.faults ?? [], []));
 
-  async function open(place: string, title: string): Promise<void> {
-    await page.goto(`${stage.server.url}/#/${place}`);
+  async function open(path: string, title: string): Promise<void> {
+    await page.goto(`${stage.server.url}/#/${path}`);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
   }
   const button = (name: string | RegExp) => page.getByRole('button', { name });

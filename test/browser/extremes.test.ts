@@ -44,8 +44,8 @@ describe('The page at its limits, in a browser', () => {
     assert.deepEqual(tab.faults, []);
     await tab.close();
   }
-  const open = async (page: Page, place: string, title: string): Promise<void> => {
-    await page.goto(`${stage.server.url}/#/${place}`);
+  const open = async (page: Page, path: string, title: string): Promise<void> => {
+    await page.goto(`${stage.server.url}/#/${path}`);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
   };
 
@@ -91,7 +91,8 @@ describe('The page at its limits, in a browser', () => {
       await hit.getByText('2999', { exact: true }).waitFor();
       await hit.getByRole('button', { name: /^All [\d,]+ characters$/ }).click();
       await page.waitForFunction(
-        (least) => (globalThis as any).document.querySelector('article').textContent.length > least,
+        (length) =>
+          (globalThis as any).document.querySelector('article').textContent.length > length,
         LINES * LINE.length,
       );
     });

@@ -102,8 +102,8 @@ describe('Every view of the page, in a browser', () => {
     await tab.close();
   }
 
-  async function open({ page }: Tab, place: string): Promise<void> {
-    await page.goto(`${stage.server.url}/#/${place}`);
+  async function open({ page }: Tab, path: string): Promise<void> {
+    await page.goto(`${stage.server.url}/#/${path}`);
     await page.locator('main h1').waitFor();
     // Nothing loads any more, and what was asked first is shown.
     await page.waitForLoadState('networkidle');
@@ -147,21 +147,21 @@ describe('Every view of the page, in a browser', () => {
             await picture(page, 'search-dark-telephone');
           }
         }
-        for (const place of ['search/cities', 'search/meaning', 'documents/books?id=1']) {
-          await open(tab, place);
-          assert.deepEqual(await violations(page), [], place);
+        for (const path of ['search/cities', 'search/meaning', 'documents/books?id=1']) {
+          await open(tab, path);
+          assert.deepEqual(await violations(page), [], path);
         }
         await open(tab, 'keys');
         await page.getByRole('button', { name: 'Create a key' }).click();
         await page.getByRole('checkbox', { name: 'search', exact: true }).waitFor();
         assert.deepEqual(await violations(page), [], 'a dialog');
-        for (const [place, opener] of [
+        for (const [path, opener] of [
           ['rules', 'Create a rule'],
           ['chat/demo', 'Settings of the workspace'],
           ['network', 'Edit far'],
         ] as const) {
           await page.keyboard.press('Escape');
-          await open(tab, place);
+          await open(tab, path);
           await page.getByRole('button', { name: opener }).click();
           await page
             .getByRole('dialog')
@@ -170,8 +170,8 @@ describe('Every view of the page, in a browser', () => {
           for (const closed of await page.locator('dialog details summary').all()) {
             await closed.click();
           }
-          assert.deepEqual(await violations(page), [], `${place}: ${opener}`);
-          assert.equal(await overflow(page), 0, `${place}: ${opener} is wider than the screen`);
+          assert.deepEqual(await violations(page), [], `${path}: ${opener}`);
+          assert.equal(await overflow(page), 0, `${path}: ${opener} is wider than the screen`);
         }
       });
     });

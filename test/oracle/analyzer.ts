@@ -280,7 +280,7 @@ function foldingOf(group: string, script: number, locales: readonly string[]): F
 const ARTICLE = /^(ال|أل|إل|آل|ٱل)/;
 const ARTICLE_LENGTH = 2;
 
-function mostlyArmenian(group: string): boolean {
+function mainlyArmenian(group: string): boolean {
   const letters = group.match(/\p{L}/gu) ?? [];
   return 2 * letters.filter((letter) => /[\u0530-\u058f]/.test(letter)).length > letters.length;
 }
@@ -358,7 +358,7 @@ export class Analyzer {
     out: Token[],
   ): void {
     const whole = text.slice(start, end);
-    const script = !isUnspaced(known) && mostlyArmenian(whole) ? ARMENIAN : known;
+    const script = !isUnspaced(known) && mainlyArmenian(whole) ? ARMENIAN : known;
     const group = { text, script, folding: foldingOf(whole, script, locales) };
     let pieceStart = start;
     for (let at = start; at < end;) {

@@ -53,7 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
     finds: TWICE,
   },
   {
-    name: 'takes any entry at its place for its own',
+    name: 'takes any entry at its position for its own',
     file: 'appender.ts',
     from: "  return found.body.equals(entry.body) ? 'present' : 'other';\n",
     to: "  return 'present';\n",

@@ -43,14 +43,14 @@ export class Scheduler {
 
   after(ms: number, run: () => void): void {
     const event = { at: this.#now + ms, order: this.#order++, run };
-    let place = this.#heap.push(event) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    let at = this.#heap.push(event) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
       if (!isBefore(event, this.#heap[parent]!)) break;
-      this.#heap[place] = this.#heap[parent]!;
-      place = parent;
+      this.#heap[at] = this.#heap[parent]!;
+      at = parent;
     }
-    this.#heap[place] = event;
+    this.#heap[at] = event;
   }
 
   /** Lets the next event happen, and all that follows from it without waiting. */
@@ -67,16 +67,16 @@ export class Scheduler {
     const first = heap[0]!;
     const last = heap.pop()!;
     if (heap.length === 0) return first;
-    let place = 0;
+    let at = 0;
     for (;;) {
-      let child = 2 * place + 1;
+      let child = 2 * at + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
       if (!isBefore(heap[child]!, last)) break;
-      heap[place] = heap[child]!;
-      place = child;
+      heap[at] = heap[child]!;
+      at = child;
     }
-    heap[place] = last;
+    heap[at] = last;
     return first;
   }
 }

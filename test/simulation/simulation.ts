@@ -349,7 +349,7 @@ class Simulation {
         this.#acknowledged.add(token);
         if (this.#tokens.get(token) !== result.sequence) {
           throw new Violation(
-            `The write ${token} is acknowledged, and not in the log at its place`,
+            `The write ${token} is acknowledged, and not in the log at its position`,
           );
         }
         return true;
@@ -474,7 +474,8 @@ class Simulation {
     const body = decodeBody(this.#log.entries.get(sequence)!);
     const bytes = body.kind === 'record' ? body.bytes : this.#object(body.blob, body.sha256);
     const record = decodeRecord(bytes, FORMAT_NEWEST);
-    if (record.sequence !== sequence) throw new Violation(`Record ${sequence} names another place`);
+    if (record.sequence !== sequence)
+      throw new Violation(`Record ${sequence} names another position`);
     for (const file of record.files) {
       this.#object(file.blob, file.sha256);
       this.#sums.set(`${record.database}/${file.name}`, file.sha256);

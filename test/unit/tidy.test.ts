@@ -197,8 +197,8 @@ describe('The tree of native/', () => {
         const folder = folderOf(relative('native', file));
         const other = folderOf(target);
         if (folder === '' || folder === other) return [];
-        const place = SEARCH_LAYERS.indexOf(other);
-        if (place >= 0 && place < SEARCH_LAYERS.indexOf(folder)) return [];
+        const position = SEARCH_LAYERS.indexOf(other);
+        if (position >= 0 && position < SEARCH_LAYERS.indexOf(folder)) return [];
         return [`${file} includes ${target}`];
       },
     );

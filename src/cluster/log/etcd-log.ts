@@ -229,7 +229,7 @@ export class EtcdLog implements Log {
     const { floor } = settings === undefined ? NO_SETTINGS : json<LogSettings>(settings);
     if (from < floor) throw new TrimmedError(`Entry ${from} is no longer in the log`);
     const entries = found.map((one) => this.#entryOf(one));
-    if (entries.some(({ sequence }, place) => sequence !== from + place)) {
+    if (entries.some(({ sequence }, index) => sequence !== from + index)) {
       throw new DamagedError(`The log in etcd has a gap after ${from}`);
     }
     return { entries, revision };

@@ -95,9 +95,9 @@ export async function enter(
   { page }: Tab,
   server: BuiltServer,
   key: string,
-  place = '',
+  path = '',
 ): Promise<void> {
-  await page.goto(`${server.url}/${place}`);
+  await page.goto(`${server.url}/${path}`);
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Open' }).click();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();

@@ -122,11 +122,11 @@ async function seed(server: BuiltServer): Promise<void> {
     },
     ...{ n: { deep: id % 5 } },
   }));
-  const places = books.map((book) => ({
+  const cities = books.map((book) => ({
     ...book,
     _geo: { lat: (book.id % 90) - 45, lng: book.id % 180 },
   }));
-  for (const [uid, body] of Object.entries({ books, places })) {
+  for (const [uid, body] of Object.entries({ books, cities })) {
     await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, { body });
     await server.finish('PATCH', `/indexes/${uid}/settings`, {
       body: { filterableAttributes: ['*', '_geo'], sortableAttributes: ['*', '_geo'] },

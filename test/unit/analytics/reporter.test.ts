@@ -18,24 +18,24 @@ describe('Concurrent requests for reports', () => {
     const recorder = { flushed: () => flushed } as Recorder;
     const store = { chunks: function* () {} } as unknown as AnalyticsStore;
     const reporter = new Reporter({ store, recorder, clock: new FakeClock(), retentionMs: 1 });
-    const gone: number[] = [];
+    const asked: number[] = [];
     const report = (n: number): Promise<string> =>
       reporter.report(spec, () => {
-        if (n > 0) gone.push(n);
+        if (n > 0) asked.push(n);
         return n > 0;
       });
     const first = report(0);
     const waiting = Array.from({ length: REPORTS_WAITING_MAX }, (_, n) => report(n + 1));
     const left = Promise.allSettled(waiting);
     await assert.rejects(report(REPORTS_WAITING_MAX + 1), { code: 'too_many_search_requests' });
-    assert.deepEqual(gone, []);
+    assert.deepEqual(asked, []);
     flush();
     const { results } = JSON.parse(await first) as { results: { searches: number }[] };
     assert.equal(results[0]!.searches, 0);
     // No report is computed for a client that has disconnected.
     assert.ok((await left).every(({ status }) => status === 'rejected'));
     assert.deepEqual(
-      gone,
+      asked,
       waiting.map((_, n) => n + 1),
     );
     assert.match(await report(0), /"searches":0/);

@@ -32,7 +32,7 @@ function calls(...chunks: unknown[][]): any[] {
 }
 
 describe('A chunk of a chat provider', () => {
-  const refused: [name: string, chunk: object, place: string][] = [
+  const refused: [name: string, chunk: object, location: string][] = [
     ['choices that are an object', { choices: {} }, 'choices'],
     ['choices that are a text', { choices: 'x' }, 'choices'],
     ['a choice that is null', { choices: [null] }, 'choices[0]'],
@@ -56,10 +56,10 @@ describe('A chunk of a chat provider', () => {
     ['arguments that are a number', ofPieces([{ function: { arguments: 1 } }]), 'arguments'],
     ['arguments that are true', ofPieces([{ function: { arguments: true } }]), 'arguments'],
   ];
-  for (const [name, chunk, place] of refused) {
+  for (const [name, chunk, location] of refused) {
     it(`is refused for ${name}`, () => {
       const outcome = read(chunk);
-      assert.ok(typeof outcome === 'string' && outcome.includes(place), JSON.stringify(outcome));
+      assert.ok(typeof outcome === 'string' && outcome.includes(location), JSON.stringify(outcome));
     });
   }
 

@@ -59,11 +59,11 @@ const CASES: readonly [name: string, steps: readonly Step[], outcome: boolean | 
   ['it is added at once', ['appended'], true],
   ['there is no space', ['refused'], WritesRefusedError],
   ['another leads', ['fenced', { finds: 'nothing' }], false],
-  ['another has its place', ['conflict', { finds: OTHER }], false],
+  ['another has its position', ['conflict', { finds: OTHER }], false],
   ['its attempt arrived without a response', ['lost', { finds: MINE }], true],
   ['its attempt did not arrive', ['lost', { finds: 'nothing' }, 'appended'], true],
   ['its attempt arrives late', ['lost', { finds: 'nothing' }, 'conflict', { finds: MINE }], true],
-  ['another has its place by now', ['lost', { finds: OTHER }], false],
+  ['another has its position by now', ['lost', { finds: OTHER }], false],
   [
     'another leads by now, and the late attempt came first',
     ['lost', { finds: 'nothing' }, 'fenced', { finds: MINE }],

@@ -54,10 +54,10 @@ describe('A record', () => {
 
   it('is refused when any bit is changed, or any byte is missing', () => {
     const bytes = encodeRecord(randomRecord(mulberry(SEED)));
-    for (let place = 0; place < bytes.length * 8; place++) {
+    for (let position = 0; position < bytes.length * 8; position++) {
       const damaged = Buffer.from(bytes);
-      damaged[place >> 3]! ^= 1 << (place & 7);
-      assert.throws(() => decodeRecord(damaged), DamagedError, `bit ${place}`);
+      damaged[position >> 3]! ^= 1 << (position & 7);
+      assert.throws(() => decodeRecord(damaged), DamagedError, `bit ${position}`);
     }
     for (let length = 0; length < bytes.length; length++) {
       assert.throws(() => decodeRecord(bytes.subarray(0, length)), DamagedError);
@@ -110,10 +110,10 @@ describe('A record', () => {
       DamagedError,
     );
     await assert.rejects(recordOf({ sequence: 6, body: inline }, none), DamagedError);
-    for (let place = 0; place < body.length; place++) {
+    for (let position = 0; position < body.length; position++) {
       const damaged = Buffer.from(body);
-      damaged[place]! ^= 4;
-      assert.throws(() => decodeBody(damaged), DamagedError, `byte ${place}`);
+      damaged[position]! ^= 4;
+      assert.throws(() => decodeBody(damaged), DamagedError, `byte ${position}`);
     }
   });
 });

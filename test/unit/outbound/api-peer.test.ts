@@ -56,7 +56,7 @@ describe('Requests to another server with the same API', () => {
   });
 
   it('are repeated when the server says so, in seconds or by a date, or after a wait of their own', async () => {
-    const cases: [string | null, least: number, most: number][] = [
+    const cases: [string | null, min: number, max: number][] = [
       ['7', 7000, 7000],
       [new Date(Date.now() + 3_600_000).toUTCString(), 3_500_000, 3_600_000],
       [new Date(0).toUTCString(), 250, 500],
@@ -64,14 +64,14 @@ describe('Requests to another server with the same API', () => {
       [null, 250, 500],
     ];
     for (const status of [408, 429, 500, 502, 503, 504]) {
-      for (const [header, least, most] of cases) {
+      for (const [header, min, max] of cases) {
         requests = 0;
         respond = (_, response) => {
           if (requests > 1) return response.end('{}');
           return response.writeHead(status, header === null ? {} : { 'retry-after': header }).end();
         };
         const [ms, ...more] = await waits(1e9);
-        assert.ok(ms! >= least && ms! <= most, `${status} ${header}: ${ms}`);
+        assert.ok(ms! >= min && ms! <= max, `${status} ${header}: ${ms}`);
         assert.deepEqual(more, []);
       }
     }

@@ -262,12 +262,12 @@ describe('The outbound client', () => {
     await fails(open().fetch({ ...POST, url: base }), 'broken');
     handle = (request) => request.socket.destroy();
     await fails(open().fetch({ ...POST, url: base }), 'broken');
-    const gone = createTcpServer();
+    const closed = createTcpServer();
     await new Promise<void>((resolve) => {
-      gone.listen(0, '127.0.0.1', resolve);
+      closed.listen(0, '127.0.0.1', resolve);
     });
-    const { port } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
     await fails(open().fetch({ ...POST, url: `http://127.0.0.1:${port}` }), 'unreachable');
   });
 

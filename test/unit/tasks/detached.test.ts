@@ -172,7 +172,7 @@ describe('A batch that waits for another server', () => {
       } else if (what < 8) {
         const uids = [...running.keys()];
         running.get(uids[below(uids.length)]!)?.();
-      } else for (let turn = below(20); turn > 0; turn--) await new Promise(setImmediate);
+      } else for (let rounds = below(20); rounds > 0; rounds--) await new Promise(setImmediate);
     }
     // As many run at a time as may; each that ends lets the next one begin.
     const open = (): boolean => test.tasks({ statuses: ['enqueued', 'processing'] }).length > 0;

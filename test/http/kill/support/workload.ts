@@ -139,7 +139,7 @@ export class Workload {
     };
     if (random.chance(0.3)) document['note'] = random.chance(0.2) ? null : this.#text(3);
     if (random.chance(0.2)) document['tags'] = random.some(WORDS, random.int(0, 4));
-    if (random.chance(0.1)) document['origin'] = { place: random.pick(WORDS), year: serial };
+    if (random.chance(0.1)) document['origin'] = { city: random.pick(WORDS), year: serial };
     if (random.chance(0.05)) document[`extra${random.int(0, 8)}`] = true;
     return document;
   }
