@@ -110,8 +110,8 @@ void SegmentFileWriter::Flush(size_t bytes) {
 #ifdef __linux__
   if (status_.ok() && written_ - writing_ >= kWritebackBytes) {
     // A hint: an error here is reported again when the file is synced.
-    sync_file_range(descriptor_, static_cast<off64_t>(writing_),
-                    static_cast<off64_t>(written_ - writing_), SYNC_FILE_RANGE_WRITE);
+    sync_file_range(descriptor_, static_cast<off_t>(writing_),
+                    static_cast<off_t>(written_ - writing_), SYNC_FILE_RANGE_WRITE);
     writing_ = written_;
   }
 #endif

@@ -3,8 +3,10 @@
  * without a compiler; skipped with a word where npm reaches no registry.
  */
 import assert from 'node:assert/strict';
-import { spawn, type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,14 +19,32 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../support/free-port.ts';
+import { FOREIGN, foreignRoot, whyNoForeign } from './foreign-root.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const PLATFORM = `${process.platform}-${process.arch}`;
 const packed = (name: string): string => resolve(`build/npm/${name}-${version}.tgz`);
+const BOOKS = resolve('test/demo/books.ndjson');
 /** What an install may call, and no compiler. */
 const PROGRAMS = ['node', 'npm', 'sh', 'env'];
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+type Start = (argv: readonly string[]) => ChildProcess;
+
+interface Watched {
+  child: ChildProcess;
+  ended: Promise<number | null>;
+  printed(): string;
+}
+
+function watched(child: ChildProcess): Watched {
+  let text = '';
+  child.stdout!.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr!.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  return { child, ended, printed: () => text };
+}
 
 describe('The packages of npm', function () {
   this.timeout(600_000);
@@ -77,6 +97,30 @@ describe('The packages of npm', function () {
   const gannet = (folder: string, ...argv: string[]): SpawnSyncReturns<string> =>
     spawnSync(join(folder, 'node_modules/.bin/gannet'), argv, { env, encoding: 'utf8' });
 
+  /** Starts a server, fills it, searches, and checks the data. @returns what the server printed */
+  async function serves(start: Start, data: string): Promise<string> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const server = watched(start(['--db-path', data, '--http-addr', `127.0.0.1:${port}`]));
+    try {
+      while (!(await fetch(`${url}/health`).catch(() => null))?.ok) {
+        assert.equal(server.child.exitCode, null, server.printed());
+        await pause(50);
+      }
+      const imported = watched(start(['import', BOOKS, '--index', 'books', '--url', url]));
+      assert.equal(await imported.ended, 0, imported.printed());
+      const response = await fetch(`${url}/indexes/books/search?q=dostoyevski%20crime`);
+      const { hits } = (await response.json()) as { hits: { title: string }[] };
+      assert.match(hits[0]!.title, /Crime and Punishment/);
+    } finally {
+      server.child.kill('SIGTERM');
+    }
+    assert.equal(await server.ended, 0, server.printed());
+    const verified = watched(start(['verify', '--db-path', data]));
+    assert.equal(await verified.ended, 0, verified.printed());
+    return server.printed();
+  }
+
   it('has no compiler in its way', () => {
     for (const name of ['cc', 'gcc', 'g++', 'clang', 'make', 'cmake', 'python3']) {
       assert.notEqual(spawnSync('sh', ['-c', `command -v ${name}`], { env }).status, 0, name);
@@ -87,32 +131,41 @@ describe('The packages of npm', function () {
     const folder = installed('whole', [packed('gannet'), packed(`gannet-${PLATFORM}`)]);
     if (folder === null) return this.skip();
     assert.equal(gannet(folder, '--version').stdout, `gannet ${version}\n`);
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}`;
     const program = join(folder, 'node_modules/.bin/gannet');
-    const data = join(folder, 'data');
-    const argv = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`];
-    const server = spawn(program, argv, { env });
-    let printed = '';
-    server.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-    const ended = new Promise<number | null>((done) => server.once('exit', done));
-    try {
-      while (gannet(folder, 'health', '--url', url).status !== 0) {
-        assert.equal(server.exitCode, null, printed);
-        await pause(50);
-      }
-      const books = resolve('test/demo/books.ndjson');
-      const imported = gannet(folder, 'import', books, '--index', 'books', '--url', url);
-      assert.equal(imported.status, 0, imported.stderr);
-      const response = await fetch(`${url}/indexes/books/search?q=dostoyevski%20crime`);
-      const { hits } = (await response.json()) as { hits: { title: string }[] };
-      assert.match(hits[0]!.title, /Crime and Punishment/);
-    } finally {
-      server.kill('SIGTERM');
-    }
-    assert.equal(await ended, 0, printed);
-    assert.equal(gannet(folder, 'verify', '--db-path', data).status, 0);
+    await serves((argv) => spawn(program, argv, { env }), join(folder, 'data'));
   });
+
+  for (const platform of FOREIGN) {
+    it(`do the same on ${platform}`, async function () {
+      const file = packed(`gannet-${platform}`);
+      const why = existsSync(file) ? whyNoForeign(platform) : `npm run package -- ${platform}`;
+      if (why !== null) {
+        console.log(`      skipped: ${why}`);
+        return this.skip();
+      }
+      const [os, cpu, libc = 'glibc'] = platform.split('-');
+      const folder = installed(platform, [
+        ...[`--os=${os}`, `--cpu=${cpu}`, `--libc=${libc}`, packed('gannet'), file],
+      ]);
+      if (folder === null) return this.skip();
+      const { root, command } = foreignRoot(platform);
+      try {
+        cpSync(folder, join(root.path, 'app'), { recursive: true, dereference: true });
+        copyFileSync(BOOKS, join(root.path, 'books.ndjson'));
+        const program = '/app/node_modules/gannet/dist/main.cjs';
+        const start = (argv: readonly string[]): ChildProcess =>
+          root.start([
+            ...command,
+            program,
+            ...argv.map((one) => one.replace(BOOKS, '/books.ndjson')),
+          ]);
+        const printed = await serves(start, '/data');
+        assert.match(printed, /node:http/);
+      } finally {
+        root.erase();
+      }
+    });
+  }
 
   it('name the package that is missing where there is none for the platform', function () {
     const folder = installed('alone', [packed('gannet')]);

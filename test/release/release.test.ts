@@ -143,7 +143,14 @@ describe('A release', function () {
       console.log('      skipped: lintian is not installed');
       return this.skip();
     }
-    const argv = ['--allow-root', '--fail-on', 'error', '--tag-display-limit', '0', PACKAGE];
+    const argv = [
+      '--allow-root',
+      '--fail-on',
+      'error,warning',
+      '--tag-display-limit',
+      '0',
+      PACKAGE,
+    ];
     const checked = spawnSync('lintian', argv, { encoding: 'utf8' });
     assert.equal(checked.status, 0, checked.stdout + checked.stderr);
   });
@@ -168,12 +175,14 @@ describe('A release', function () {
     copyFileSync(PACKAGE, join(root.path, 'gannet.deb'));
     copyFileSync('test/demo/books.ndjson', join(root.path, 'books.ndjson'));
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' };
+    const environment = join(root.path, 'etc/gannet/environment');
+    let kept: string | undefined;
     try {
       const installed = await root.run(['dpkg', '-i', '/gannet.deb'], env);
       assert.equal(installed.status, 0, installed.output + installed.complaints);
-      const environment = join(root.path, 'etc/gannet/environment');
       assert.equal(statSync(environment).mode & 0o777, 0o600);
-      const key = readFileSync(environment, 'utf8').trim().split('=')[1]!;
+      kept = readFileSync(environment, 'utf8');
+      const key = kept.trim().split('=')[1]!;
       assert.ok(key.length >= 16);
       // The unit's command, user and variables.
       const { url, server } = await serve(
@@ -200,10 +209,20 @@ describe('A release', function () {
       assert.equal(purged.status, 0, purged.complaints);
     }
     assert.equal(existsSync(join(root.path, 'usr/bin/gannet')), false);
-    assert.equal(existsSync(join(root.path, 'etc/gannet')), false);
-    // What people have brought in stays.
+    // The data stays, and the key as long as the data.
     assert.ok(existsSync(join(root.path, 'var/lib/gannet/data.gannet')));
-    spawnSync('rm', ['-rf', join(root.path, 'var/lib/gannet')]);
+    assert.equal(readFileSync(environment, 'utf8'), kept);
+    assert.equal(existsSync(join(root.path, 'etc/gannet/config.toml')), false);
+    spawnSync('rm', ['-rf', join(root.path, 'var/lib/gannet/data.gannet')]);
+    for (const action of [
+      ['-i', '/gannet.deb'],
+      ['--purge', 'gannet'],
+    ]) {
+      const ended = await root.run(['dpkg', ...action], env);
+      assert.equal(ended.status, 0, ended.complaints);
+    }
+    assert.equal(existsSync(join(root.path, 'etc/gannet')), false);
+    assert.equal(existsSync(join(root.path, 'var/lib/gannet')), false);
   });
 
   it('has a unit that systemd understands, and that may do little', function () {

@@ -87,10 +87,8 @@ export function crossAddon(cache, platform) {
     CMAKE_CXX_COMPILER: compilers['c++'],
     CMAKE_AR: compilers.ar,
     CMAKE_RANLIB: compilers.ranlib,
-    // Warnings are those of the usual compiler; this one has others.
-    CMAKE_CXX_FLAGS: '-Wno-everything',
-    CMAKE_C_FLAGS_RELEASE: '-O3 -DNDEBUG',
-    CMAKE_CXX_FLAGS_RELEASE: '-O3 -DNDEBUG',
+    // Without symbols that only a debugger reads.
+    CMAKE_SHARED_LINKER_FLAGS: '-s',
     CMAKE_JS_INC: ['node-api-headers/include', 'node-addon-api']
       .map((folder) => resolve('node_modules', folder))
       .join(';'),
@@ -98,8 +96,9 @@ export function crossAddon(cache, platform) {
   const folder = join(work, 'build');
   const flags = Object.entries(defines).map(([name, value]) => `-D${name}=${value}`);
   const env = { ...process.env, CCACHE_COMPILERTYPE: 'clang' };
-  run('cmake', ['-S', '.', '-B', folder, ...flags], { env });
-  run('cmake', ['--build', folder, '--target', 'gannet', '--parallel', '2'], { env });
+  const options = { env, stdio: 'pipe' };
+  run('cmake', ['-S', '.', '-B', folder, ...flags], options);
+  run('cmake', ['--build', folder, '--target', 'gannet', '--parallel', '2'], options);
   return join(folder, 'gannet.node');
 }
 

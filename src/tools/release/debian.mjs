@@ -48,7 +48,10 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
   deb-systemd-invoke stop gannet.service || true
 fi
 `;
-/** Keeps the data: only a person may delete an index. */
+/**
+ * Keeps the data, because only a person may delete an index, and then the key, without which the
+ * keys derived from it are lost.
+ */
 const POSTRM = `#!/bin/sh
 set -e
 if [ -d /run/systemd/system ]; then
@@ -58,7 +61,10 @@ if [ "$1" = purge ]; then
   if command -v deb-systemd-helper >/dev/null; then
     deb-systemd-helper purge gannet.service >/dev/null || true
   fi
-  rm -f /etc/gannet/environment
+  if [ -z "$(ls -A /var/lib/gannet 2>/dev/null)" ]; then
+    rm -f /etc/gannet/environment
+    rm -rf /var/lib/gannet
+  fi
   rmdir --ignore-fail-on-non-empty /etc/gannet 2>/dev/null || true
 fi
 `;

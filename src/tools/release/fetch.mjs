@@ -1,6 +1,9 @@
 // Fetches packages for a release from package registries with their own clients. Each is fetched
 // once and cached in a folder.
-//   node fetch.mjs FOLDER NAME VERSION    fetches a package of npm and prints where it is
+//   node fetch.mjs FOLDER NAME VERSION              a package of npm
+//   node fetch.mjs FOLDER NAME VERSION PLATFORM     a package of PyPI for a platform
+//   node fetch.mjs FOLDER debian RELEASE ARCH NAME… packages of Debian
+// Each prints the folder it is unpacked into.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -78,12 +81,19 @@ export function socketLibrary(cache, name) {
 
 export const NODE_MAJOR = Number(NODE.version.split('.')[0]);
 
+/** Unpacks packages of the old Debian release for their libraries. @returns the folder */
+export function oldDebian(cache, packages) {
+  return debianPackages(cache, OLD_DEBIAN, 'amd64', packages);
+}
+
 /**
- * Unpacks packages of the old Debian release for their libraries. Throws if apt cannot reach it.
+ * Unpacks packages of a release of Debian, without those that they depend on. Throws if apt cannot
+ * reach it.
  * @returns the folder they are unpacked into
  */
-export function oldDebian(cache, packages) {
-  const folder = join(cache, `debian-${OLD_DEBIAN}`);
+function debianPackages(cache, release, architecture, packages) {
+  const suffix = architecture === 'amd64' ? '' : `-${architecture}`;
+  const folder = join(cache, `debian-${release}${suffix}`);
   if (existsSync(folder)) return folder;
   const part = resolve(`${folder}.part`);
   rmSync(part, { recursive: true, force: true });
@@ -93,7 +103,7 @@ export function oldDebian(cache, packages) {
   const site = /^(\S+) Debian main$/m.exec(sites)?.[1];
   if (site === undefined) throw new Error('apt knows no site of Debian');
   const sources = join(part, 'sources.list');
-  writeFileSync(sources, `deb [signed-by=${KEYRING}] ${site} ${OLD_DEBIAN} main\n`);
+  writeFileSync(sources, `deb [signed-by=${KEYRING}] ${site} ${release} main\n`);
   // An empty package status, so that apt picks the newest version in the old release.
   const status = join(part, 'status');
   writeFileSync(status, '');
@@ -104,6 +114,8 @@ export function oldDebian(cache, packages) {
     `Dir::State::lists=${join(part, 'lists')}`,
     `Dir::Cache=${join(part, 'cache')}`,
     'APT::Sandbox::User=root',
+    `APT::Architecture=${architecture}`,
+    `APT::Architectures=${architecture}`,
     // The lists of the old release are no longer re-signed.
     'Acquire::Check-Valid-Until=false',
   ].flatMap((option) => ['-o', option]);
@@ -117,7 +129,24 @@ export function oldDebian(cache, packages) {
   return folder;
 }
 
+/** Unpacks a package of PyPI for a platform such as `musllinux_1_2_x86_64`. */
+function pythonPackage(cache, name, version, platform) {
+  const folder = join(cache, `${name}-${version}-${platform}`);
+  if (existsSync(folder)) return folder;
+  const part = resolve(`${folder}.part`);
+  rmSync(part, { recursive: true, force: true });
+  const how = ['--quiet', '--no-deps', '--only-binary', ':all:', '--platform', platform];
+  run('python3', ['-m', 'pip', 'install', ...how, '--target', part, `${name}==${version}`]);
+  renameSync(part, folder);
+  return folder;
+}
+
+function fetched([cache, name, version, ...more]) {
+  if (name === 'debian') return debianPackages(cache, version, more[0], more.slice(1));
+  if (more.length === 0) return npmPackage(cache, name, version);
+  return pythonPackage(cache, name, version, more[0]);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [folder, name, version] = process.argv.slice(2);
-  process.stdout.write(`${npmPackage(folder, name, version)}\n`);
+  process.stdout.write(`${fetched(process.argv.slice(2))}\n`);
 }
