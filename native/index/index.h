@@ -230,6 +230,8 @@ class Index {
   Status PutSettings(To& to, const StoredSettings* before, const StoredSettings* after);
   // Writes the record of an index without documents.
   Status WriteFirst();
+  // NextNumber returns none below `least`.
+  void RaiseNextNumber(uint64_t least);
   // Calls `each` with the names of the files directly in `segments`.
   void EachFile(const std::function<void(const std::string&)>& each) const;
 

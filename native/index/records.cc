@@ -36,13 +36,14 @@ bool Index::Leads() {
 }
 
 uint64_t Index::NextNumber() {
-  if (const auto log = TheLog()) {
-    const uint64_t first = log->first_number();
-    for (uint64_t next = next_number_.load();
-         next < first && !next_number_.compare_exchange_weak(next, first);) {
-    }
-  }
+  if (const auto log = TheLog()) RaiseNextNumber(log->first_number());
   return next_number_.fetch_add(1);
+}
+
+void Index::RaiseNextNumber(uint64_t least) {
+  for (uint64_t next = next_number_.load();
+       next < least && !next_number_.compare_exchange_weak(next, least);) {
+  }
 }
 
 Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, NewFiles& files) {
@@ -97,6 +98,10 @@ Result<bool> Index::ApplyRecord(std::string_view log_id, uint64_t sequence,
   const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
   GANNET_ASSIGN_OR_RETURN(auto after, ReadSnapshot(read, &changed, *before));
   after->version = before->version + 1;
+  // A later commit of this node that makes no file must not record a lower one.
+  GANNET_ASSIGN_OR_RETURN(const auto number, read(keys::kNextNumber));
+  if (number && number->size() == sizeof(uint64_t))
+    RaiseNextNumber(LoadFixed<uint64_t>(number->data()));
   GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
   if (const Status status = txn.Commit(); !status.ok()) {
     // See ApplyNow.

@@ -322,5 +322,23 @@ TEST_F(RecordsTest, NumbersOfFilesBeginWhereTheLogSays) {
   EXPECT_EQ(leader_->NextNumber(), (uint64_t{7} << 24) + 2);
 }
 
+TEST_F(RecordsTest, AFollowerThatLeadsRecordsNoLowerNumber) {
+  log_->first = uint64_t{7} << 24;
+  const std::string payload = R"([{"id":"904"}])";
+  ASSERT_TRUE(RunSteps(*leader_, indexing::DocumentsStep(0), {payload}).ok());
+  Follow(false);
+  const auto number = [&] {
+    return LoadFixed<uint64_t>(DatabaseOf(follower_folder_.path())["main/next_number"].data());
+  };
+  const uint64_t before = number();
+  EXPECT_GT(before, uint64_t{7} << 24);
+  log_->index = follower_.get();
+  const size_t records = log_->records.size();
+  ASSERT_TRUE(RunSteps(*follower_, SettingsStep("{}"), {}).ok());
+  ASSERT_EQ(log_->records.size(), records + 1);
+  EXPECT_TRUE(log_->records.back().files.empty());
+  EXPECT_EQ(number(), before);
+}
+
 }  // namespace
 }  // namespace gannet::index
