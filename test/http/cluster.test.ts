@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { clusterOptions } from '../support/cluster-options.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
 
 const NODES = 3;
@@ -38,9 +39,11 @@ describe('A cluster of servers', function () {
   const startNode = (n: number): Promise<BuiltServer> =>
     startBuiltServer(
       (url) => [
-        ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-store', store],
-        ...['--node-name', `node-${n}`, '--node-url', url],
-        ...['--cluster-lease-seconds', String(LEASE_SECONDS), '--snapshot-dir', snapshots],
+        ...clusterOptions({
+          ...{ cluster: 'shop', etcd: [etcd.url], store, node: `node-${n}`, url },
+          leaseSeconds: LEASE_SECONDS,
+        }),
+        ...['--snapshot-dir', snapshots],
       ],
       { GANNET_CHECKPOINT_BYTES: '20000' },
     );
@@ -243,10 +246,8 @@ describe('A cluster of servers', function () {
   it('begins with the data of a server, which cannot be used alone any more', async () => {
     let options: 'alone' | 'join' = 'alone';
     const joined = mkdtempSync(join(tmpdir(), 'gannet-store-'));
-    const shared = (url: string, name: string): string[] => [
-      ...['--cluster-etcd', etcd.url, '--cluster-name', 'joined', '--cluster-store', joined],
-      ...['--node-name', name, '--node-url', url],
-    ];
+    const shared = (url: string, node: string): string[] =>
+      clusterOptions({ cluster: 'joined', etcd: [etcd.url], store: joined, node, url });
     const first = await startBuiltServer((url) =>
       options === 'alone' ? [] : [...shared(url, 'first'), '--cluster-join'],
     );

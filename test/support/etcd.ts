@@ -11,35 +11,64 @@ export const HAS_ETCD = spawnSync('etcd', ['--version'], { stdio: 'ignore' }).st
 /** One member of etcd, with a folder of its own. */
 export class Etcd {
   readonly url: string;
-  readonly child: ChildProcess;
+  readonly #args: readonly string[];
   readonly #dir: string;
+  #child: ChildProcess;
 
-  private constructor(url: string, child: ChildProcess, dir: string) {
+  private constructor(url: string, args: readonly string[], dir: string) {
     this.url = url;
-    this.child = child;
+    this.#args = args;
     this.#dir = dir;
+    this.#child = this.#spawn();
   }
 
+  /** A cluster of one member. */
   static async start(options: readonly string[] = []): Promise<Etcd> {
-    const dir = mkdtempSync(join(tmpdir(), 'gannet-etcd-'));
-    const [client, peer] = [await freePort(), await freePort()].map(
-      (port) => `http://127.0.0.1:${port}`,
-    ) as [string, string];
-    const child = spawn(
-      'etcd',
-      [
-        ...['--data-dir', dir, '--listen-client-urls', client, '--advertise-client-urls', client],
-        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
-        ...['--initial-cluster', `default=${peer}`, ...options],
-      ],
-      { stdio: 'ignore' },
+    const [etcd] = await Etcd.startMembers(1, options);
+    return etcd!;
+  }
+
+  /** The members of one cluster. */
+  static async startMembers(count: number, options: readonly string[] = []): Promise<Etcd[]> {
+    const address = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`;
+    const members = [];
+    for (let n = 0; n < count; n++) {
+      const dir = mkdtempSync(join(tmpdir(), 'gannet-etcd-'));
+      members.push({ name: `etcd-${n}`, dir, client: await address(), peer: await address() });
+    }
+    const all = members.map(({ name, peer }) => `${name}=${peer}`).join(',');
+    const started = members.map(
+      ({ name, dir, client, peer }) =>
+        new Etcd(
+          client,
+          [
+            ...['--name', name, '--data-dir', dir, '--initial-cluster', all],
+            ...['--listen-client-urls', client, '--advertise-client-urls', client],
+            ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, ...options],
+          ],
+          dir,
+        ),
     );
-    const etcd = new Etcd(client, child, dir);
-    while (!(await etcd.#isReady())) {
-      if (child.exitCode !== null) throw new Error(`etcd ended with status ${child.exitCode}`);
+    for (const etcd of started) await etcd.ready();
+    return started;
+  }
+
+  get child(): ChildProcess {
+    return this.#child;
+  }
+
+  #spawn(): ChildProcess {
+    return spawn('etcd', this.#args, { stdio: 'ignore' });
+  }
+
+  /** Resolves once it responds, with a leader among the members. */
+  async ready(): Promise<void> {
+    while (!(await this.#isReady())) {
+      if (this.#child.exitCode !== null) {
+        throw new Error(`etcd ended with status ${this.#child.exitCode}`);
+      }
       await delay(50);
     }
-    return etcd;
   }
 
   async #isReady(): Promise<boolean> {
@@ -50,12 +79,21 @@ export class Etcd {
     }
   }
 
+  /** Like `kill -9`. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** REQUIRES: it was killed. Does not wait until it is ready. */
+  restart(): void {
+    this.#child = this.#spawn();
+  }
+
   async stop(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = new Promise((resolve) => this.child.once('exit', resolve));
-      this.child.kill('SIGKILL');
-      await ended;
-    }
+    await this.kill();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,8 @@
-import { Agent, request as send } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request as send } from 'node:http';
 
 export interface ClientResponse {
   status: number;
+  headers: IncomingHttpHeaders;
   text: string;
   /** The body as JSON; throws when it is not JSON. */
   json<T>(): T;
@@ -18,6 +19,9 @@ export interface CallOptions {
   /** Sent as it is, instead of `body`. */
   bytes?: Buffer;
   type?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** After this time there is no response. */
+  timeoutMs?: number;
 }
 
 /** Shorter than the server keeps an idle connection, so that none is closed during a request. */
@@ -37,10 +41,10 @@ export class Client {
   call(
     method: string,
     path: string,
-    { body, bytes, type }: CallOptions = {},
+    { body, bytes, type, headers: given, timeoutMs }: CallOptions = {},
   ): Promise<ClientResponse> {
     const content = bytes ?? (body === undefined ? null : Buffer.from(JSON.stringify(body)));
-    const headers: Record<string, string | number> = {};
+    const headers: Record<string, string | number> = { ...given };
     if (this.#key !== undefined) headers['authorization'] = `Bearer ${this.#key}`;
     if (content !== null) {
       headers['content-type'] = type ?? 'application/json';
@@ -60,6 +64,7 @@ export class Client {
             const text = Buffer.concat(parts).toString();
             resolve({
               status: response.statusCode!,
+              headers: response.headers,
               text,
               json: <T>() => JSON.parse(text) as T,
             });
@@ -67,6 +72,10 @@ export class Client {
         },
       );
       sent.on('error', noResponse);
+      if (timeoutMs !== undefined) {
+        const timer = setTimeout(() => sent.destroy(new Error('no response in time')), timeoutMs);
+        sent.once('close', () => clearTimeout(timer));
+      }
       sent.end(content ?? undefined);
     });
   }

@@ -270,7 +270,7 @@ export class KillRun {
  * The model of a new server. It learns the default settings from an index that is deleted
  * afterwards.
  */
-async function newModel(client: Client): Promise<Model> {
+export async function newModel(client: Client): Promise<Model> {
   const create: Operation = { serial: -1, kind: 'create', index: 'pristine', primaryKey: null };
   const remove: Operation = { serial: -2, kind: 'deleteIndex', index: 'pristine' };
   const send = async (operation: Operation): Promise<number> => {

@@ -95,8 +95,9 @@ export class Model {
    * Compares the list of tasks with the requests: every acknowledged task once, every other one
    * from a request without a response.
    * @param seen all tasks from `nextUid` on, ascending, while no request is running
+   * @param isNewProcess the server will not accept earlier requests any more
    */
-  identify(seen: readonly SeenTask[]): void {
+  identify(seen: readonly SeenTask[], isNewProcess = true): void {
     let expected = this.nextUid;
     for (const task of seen) {
       if (task.uid !== expected) throw new Error(`task ${expected} is missing before ${task.uid}`);
@@ -122,8 +123,7 @@ export class Model {
     const lost = [...this.#acknowledged.keys()].filter((uid) => !this.tasks.has(uid));
     if (lost.length > 0) throw new Error(`acknowledged tasks are lost: ${lost.join(', ')}`);
     this.#acknowledged.clear();
-    // The server is a new process: it will not accept earlier requests any more.
-    this.#unacknowledged.clear();
+    if (isNewProcess) this.#unacknowledged.clear();
   }
 
   #know(uid: number, operation: Operation): void {

@@ -1,0 +1,220 @@
+/** A cluster under load whose machines fail one after the other, and whose history is checked. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { compareIndexes, settle, tasksFrom } from '../http/kill/support/compare.ts';
+import { newModel } from '../http/kill/support/kills.ts';
+import type { Model, SeenTask } from '../http/kill/support/model.ts';
+import { Random } from '../http/kill/support/random.ts';
+import { faultsOf } from './checker.ts';
+import { Clients, KEYS_PATH, namesOfKeys } from './clients.ts';
+import { beginFault, type Fault, nextFault, possibleFaults } from './faults.ts';
+import type { FinalNode, TaskWrite } from './history.ts';
+import { Machines, type Node } from './machines.ts';
+
+export interface TrialOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly log: (line: string) => void;
+}
+
+/** After this time without new faults, everything is compared. */
+const ROUND_MS = 60_000;
+const SECOND_FAULT_CHANCE = 0.25;
+const POLL_MS = 50;
+/** Time for all nodes to be ready and level after the faults have ended. */
+const RECOVERY_MS_MAX = 120_000;
+
+const PRINTED_CHARS = 4000;
+
+/** Throws the first thing that is wrong. */
+export async function runTrial({ seed, minutes, log }: TrialOptions): Promise<void> {
+  const begin = performance.now();
+  const line = (text: string): void =>
+    log(`${((performance.now() - begin) / 1000).toFixed(1).padStart(7)} s  ${text}`);
+  const machines = await Machines.start({ log: line });
+  try {
+    const trial = await Trial.begin(machines, seed, line);
+    const end = begin + minutes * 60_000;
+    do await trial.round(Math.min(end, performance.now() + ROUND_MS));
+    while (performance.now() < end);
+    await trial.verify();
+  } catch (error) {
+    for (const { name, printed } of machines.nodes) {
+      line(`the last that ${name} has printed:\n${printed.slice(-PRINTED_CHARS)}`);
+    }
+    throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await machines.close();
+  }
+}
+
+class Trial {
+  readonly #machines: Machines;
+  readonly #model: Model;
+  readonly #clients: Clients;
+  /** Of the schedule alone. */
+  readonly #schedule: Random;
+  readonly #random: Random;
+  readonly #log: (line: string) => void;
+
+  private constructor(machines: Machines, model: Model, seed: number, log: (line: string) => void) {
+    this.#machines = machines;
+    this.#model = model;
+    this.#schedule = new Random(seed);
+    this.#random = new Random(seed + 1);
+    this.#log = log;
+    this.#clients = new Clients(machines.nodes, model, new Random(seed + 2));
+  }
+
+  static async begin(
+    machines: Machines,
+    seed: number,
+    log: (line: string) => void,
+  ): Promise<Trial> {
+    log(
+      `the object store is a ${machines.store}; ${possibleFaults(machines).length} kinds of faults`,
+    );
+    await level(machines.nodes);
+    const model = await newModel(machines.nodes[0]!.client);
+    const trial = new Trial(machines, model, seed, log);
+    const first = { kind: 'task', node: 'node-0', tag: null } as const;
+    const events = ['indexCreation', 'indexDeletion'].map((type, uid): TaskWrite => {
+      const outcome = { kind: 'accepted', uid, commit: uid } as const;
+      return { ...first, type, begin: uid, end: uid, outcome };
+    });
+    trial.#clients.history.push(...events);
+    return trial;
+  }
+
+  /** Faults until a time, then everything must work and be right. */
+  async round(until: number): Promise<void> {
+    const { nodes } = this.#machines;
+    this.#clients.start();
+    while (performance.now() < until) await this.#fault();
+    await this.#machines.heal();
+    await level(nodes);
+    await this.#clients.stop();
+    for (const { client } of nodes) await settle(client);
+    await level(nodes);
+    await this.#compare();
+  }
+
+  async #fault(): Promise<void> {
+    const possible = possibleFaults(this.#machines);
+    const count = this.#machines.nodes.length;
+    const faults = [nextFault(this.#schedule, possible, count)];
+    if (this.#schedule.chance(SECOND_FAULT_CHANCE)) {
+      faults.push(nextFault(this.#schedule, possible, count));
+    }
+    await delay(faults[0]!.restMs);
+    // Both of one node would not be ended independently.
+    const nodes = new Set<Node>();
+    const running: Promise<void>[] = [];
+    for (const fault of faults) {
+      const node = await this.#nodeOf(fault);
+      if (nodes.has(node)) continue;
+      nodes.add(node);
+      running.push(this.#run(fault, node));
+    }
+    await Promise.all(running);
+  }
+
+  async #run(fault: Fault, node: Node): Promise<void> {
+    this.#log(`${node.name}: ${fault.name}, ${fault.holdMs} ms`);
+    const end = await beginFault(fault, this.#machines, node);
+    await delay(fault.holdMs);
+    await end();
+  }
+
+  async #nodeOf({ node }: Fault): Promise<Node> {
+    const { nodes } = this.#machines;
+    if (node !== 'leader') return nodes[node]!;
+    for (const { client } of nodes) {
+      const found = await client.call('GET', '/cluster', { timeoutMs: 500 }).catch(() => null);
+      if (found?.status !== 200) continue;
+      const { leader } = found.json<{ leader: string | null }>();
+      const leading = nodes.find(({ name }) => name === leader);
+      if (leading !== undefined) return leading;
+    }
+    return nodes[0]!;
+  }
+
+  /** All nodes show the same, it is what the model shows, and the history is right. */
+  async #compare(): Promise<void> {
+    const { nodes } = this.#machines;
+    const { client } = this.#random.pick(nodes);
+    const seen = await tasksFrom(client, this.#model.nextUid);
+    this.#model.identify(seen, false);
+    this.#model.advance(seen);
+    await compareIndexes(client, this.#model, this.#random);
+    const finals = [];
+    for (const node of nodes) finals.push(await finalOf(node));
+    const { history } = this.#clients;
+    const faults = faultsOf(history, finals);
+    assert.equal(faults.length, 0, `${faults.length} faults:\n${faults.slice(0, 20).join('\n')}`);
+    const count = (kind: string): number =>
+      history.filter((event) => 'outcome' in event && event.outcome.kind === kind).length;
+    this.#log(
+      `all is right: ${count('accepted')} writes accepted, ${count('refused')} refused, ` +
+        `${count('unknown')} without a certain response, ` +
+        `${history.filter((event) => !('outcome' in event)).length} reads`,
+    );
+  }
+
+  /** The folders of all nodes are valid. Ends the nodes. */
+  async verify(): Promise<void> {
+    for (const node of this.#machines.nodes) {
+      await node.end('stop');
+      const { status, text } = await node.verify();
+      assert.equal(status, 0, `${node.name}: ${text}`);
+    }
+  }
+}
+
+/** Resolves once every node has applied everything, and one of them leads. */
+async function level(nodes: readonly Node[]): Promise<void> {
+  const until = performance.now() + RECOVERY_MS_MAX;
+  for (const { client, name, printed } of nodes) {
+    for (;;) {
+      const health = await client.call('GET', '/health').catch(() => null);
+      const found = await client.call('GET', '/cluster').catch(() => null);
+      if (health?.status === 200 && found?.status === 200) {
+        const { leader, head, applied } = found.json<{
+          leader: string | null;
+          head: number;
+          applied: number;
+        }>();
+        if (leader !== null && head > 0 && applied >= head) break;
+      }
+      assert.ok(performance.now() < until, `${name} does not recover: ${found?.text}\n${printed}`);
+      await delay(POLL_MS);
+    }
+  }
+}
+
+async function finalOf({ name, client }: Node): Promise<FinalNode> {
+  const tasks = (await tasksFrom(client, 0)).map(
+    ({ uid, type, status, customMetadata }: SeenTask) => ({
+      ...{ uid, type, status, tag: customMetadata ?? null },
+    }),
+  );
+  const keys = namesOfKeys(await client.call('GET', KEYS_PATH));
+  const digests: Record<string, string> = {};
+  const { results } = await client.get<{ results: { uid: string }[] }>('/indexes?limit=1000');
+  digests['the indexes'] = digestOf(results);
+  for (const { uid } of results) {
+    const get = <T>(path: string): Promise<T> => client.get<T>(`/indexes/${uid}/${path}`);
+    digests[`the documents of ${uid}`] = digestOf(await get('documents?limit=100000'));
+    digests[`the settings of ${uid}`] = digestOf(await get('settings'));
+    // Sizes change with each merge.
+    const stats = await get<{ numberOfDocuments: number; fieldDistribution: object }>('stats');
+    const { numberOfDocuments, fieldDistribution } = stats;
+    digests[`the statistics of ${uid}`] = digestOf({ numberOfDocuments, fieldDistribution });
+  }
+  return { name, tasks, keys, digests };
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
