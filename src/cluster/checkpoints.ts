@@ -70,6 +70,7 @@ export class Checkpoints {
     const { checkpoint: ref } = (await log.state()).settings;
     if (ref === null) throw new UnavailableError('The cluster has no checkpoint yet');
     if (ref.sequence <= replica.applied) return;
+    replica.prepareInstall();
     const checkpoint = await loadCheckpoint(this.#parts.blobs, ref.blob);
     for (const { name, copies, files } of checkpoint.databases) {
       await transfers.fetchFiles(name, [...copies, ...files]);

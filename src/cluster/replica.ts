@@ -48,6 +48,11 @@ export interface Replica {
   /** Returns all files as of `applied`. No record is applied until it resolves. */
   checkpoint(): Promise<LocalCheckpoint>;
   /**
+   * Called before the files of a checkpoint are fetched. Throws `RefusedError` when this process
+   * cannot install it.
+   */
+  prepareInstall(): void;
+  /**
    * Replaces all data with that of a newer checkpoint, whose files already exist. All or nothing.
    */
   install(checkpoint: Checkpoint): Promise<void>;

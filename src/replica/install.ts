@@ -128,6 +128,8 @@ class FetchedCheckpoint implements Replica {
     await writeDurably(join(this.#fetched, checkpointPath(database, name)), content);
   }
 
+  prepareInstall(): void {}
+
   async install({ databases }: Checkpoint): Promise<void> {
     const paths = databases.flatMap(({ name, copies, files }) =>
       [...copies, ...files].map((file) => checkpointPath(name, file.name)),

@@ -3,7 +3,6 @@ import { link, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
-import type { Checkpoint } from '../cluster/checkpoint.ts';
 import { DamagedError, RefusedError, UnavailableError } from '../cluster/errors.ts';
 import type { CommitRecord, FileRef, Sequence } from '../cluster/record.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from '../cluster/replica.ts';
@@ -233,9 +232,13 @@ export class ServerReplica implements Replica {
   }
 
   /** Databases that are open cannot be replaced. */
-  async install(_checkpoint: Checkpoint): Promise<void> {
+  prepareInstall(): never {
     this.#parts.onTooFarBehind();
     throw new RefusedError('This node is further behind than the log reaches: start it again');
+  }
+
+  async install(): Promise<never> {
+    return this.prepareInstall();
   }
 
   #incoming(database: string, { name }: FileRef): string {

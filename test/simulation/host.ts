@@ -257,6 +257,8 @@ export class SimulatedReplica implements Replica {
     this.#view = state;
   }
 
+  prepareInstall(): void {}
+
   async checkpoint(): Promise<LocalCheckpoint> {
     const state = this.#view;
     const local = (name: string, kind: LocalFile['kind'], database: string, bytes: Buffer) => ({

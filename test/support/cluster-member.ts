@@ -27,6 +27,8 @@ export class ClusterMember {
   readonly log = new MemoryLogState();
   readonly objects = new Map<string, Buffer>();
   readonly logged: string[] = [];
+  /** Whether this member has found that it needs a checkpoint. */
+  isTooFarBehind = false;
   /** Called with each entry that this member is about to append. */
   onAppend: (entry: Entry) => void = () => {};
 
@@ -56,7 +58,9 @@ export class ClusterMember {
         indexDir: join(tasks.dir, 'indexes'),
         incomingDir: join(tasks.dir, 'incoming'),
         checkpointDir: join(tasks.dir, 'outgoing'),
-        onTooFarBehind: () => {},
+        onTooFarBehind: () => {
+          this.isTooFarBehind = true;
+        },
         onNameTaken: () => {},
         work: work ?? leaderWork({ system: tasks.system, notifier, keys }),
       },
