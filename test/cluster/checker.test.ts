@@ -217,7 +217,11 @@ describe('The checker of histories', () => {
   )) {
     it(`finds ${what}`, () => {
       const faults = faultsOf([...RIGHT, ...events], final);
-      assert.equal(faults.some((one) => fault.test(one)), true, faults.join());
+      assert.equal(
+        faults.some((one) => fault.test(one)),
+        true,
+        faults.join(),
+      );
     });
   }
 });

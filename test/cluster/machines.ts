@@ -25,6 +25,7 @@ import { ServerProcess, verify } from '../http/kill/support/server-process.ts';
 
 export const LEASE_SECONDS = 2;
 const NODES = 3;
+const MEMBERS = 3;
 const MASTER_KEY = 'masterKeymasterKey';
 /** Small, so that nodes also catch up by checkpoints. */
 const CHECKPOINT_BYTES = 1_500_000;
@@ -39,10 +40,17 @@ const LIBFAKETIME = ['x86_64-linux-gnu', 'aarch64-linux-gnu']
 
 export interface MachinesOptions {
   readonly log: (line: string) => void;
+  /** Nothing but links can fail: disks are not small, clocks are true, checkpoints are rare. */
+  readonly isPlain?: boolean;
+  /** Of etcd. */
+  readonly members?: number;
+  readonly nodes?: number;
 }
 
 /** The object store as one node sees it. */
 interface Store {
+  /** null: a folder. */
+  readonly link: Link | null;
   /** `s3://...`, or a folder. */
   readonly location: string;
   readonly options: readonly string[];
@@ -77,7 +85,7 @@ export class Node {
     parts: { name: string; port: number; etcd: Link[]; store: Store; link: Link },
     dir: string,
     options: () => readonly string[],
-    log: (line: string) => void,
+    { log, isPlain = false }: MachinesOptions,
   ) {
     ({
       name: this.name,
@@ -92,12 +100,12 @@ export class Node {
     this.#log = log;
     mkdirSync(dir);
     const disk = ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', dir];
-    this.hasDisk = spawnSync('mount', disk).status === 0;
-    this.#clock = LIBFAKETIME === undefined ? null : `${dir}.clock`;
+    this.hasDisk = !isPlain && spawnSync('mount', disk).status === 0;
+    this.#clock = isPlain || LIBFAKETIME === undefined ? null : `${dir}.clock`;
     if (this.#clock !== null) this.jump(0);
     this.#env = {
       ...parts.store.env,
-      GANNET_CHECKPOINT_BYTES: String(CHECKPOINT_BYTES),
+      ...(isPlain ? {} : { GANNET_CHECKPOINT_BYTES: String(CHECKPOINT_BYTES) }),
       ...(this.#clock === null
         ? {}
         : {
@@ -123,7 +131,7 @@ export class Node {
     while (this.#isWanted) {
       this.starts++;
       const started = new ServerProcess({
-        ...{ dir: join(this.#dir, 'data'), port: this.port, key: MASTER_KEY },
+        ...{ dir: this.data, port: this.port, key: MASTER_KEY },
         args: ['--log-level', 'warn', ...this.#options()],
         env: this.#env,
       });
@@ -134,6 +142,15 @@ export class Node {
       this.#log(`${this.name} has ended with ${status}: ${last}`);
       await delay(RESTART_MS);
     }
+  }
+
+  get pid(): number {
+    return this.#process!.pid;
+  }
+
+  /** Its data folder. */
+  get data(): string {
+    return join(this.#dir, 'data');
   }
 
   /** What the present process has printed. */
@@ -161,7 +178,7 @@ export class Node {
 
   /** REQUIRES: the node is down. */
   wipe(): void {
-    rmSync(join(this.#dir, 'data'), { recursive: true, force: true });
+    rmSync(this.data, { recursive: true, force: true });
   }
 
   /** Sets its clock this many seconds ahead. */
@@ -190,71 +207,73 @@ export class Node {
 
   /** What `gannet verify` finds. REQUIRES: the node is down. */
   verify(): Promise<{ status: number | null; text: string }> {
-    return verify('--db-path', join(this.#dir, 'data'));
+    return verify('--db-path', this.data);
   }
 
   async close(): Promise<void> {
     this.signal('SIGCONT');
     await this.end('kill');
     for (const link of [...this.etcd, this.link]) link.close();
+    this.store.link?.close();
     if (this.hasDisk) spawnSync('umount', ['-l', this.#dir]);
   }
 }
 
 export class Machines {
-  readonly nodes: readonly Node[];
   readonly etcd: readonly Etcd[];
   readonly store: 'folder' | 's3';
+  readonly #nodes: Node[] = [];
   readonly #dir: string;
   readonly #gateway: VersityGateway | null;
-  readonly #storeLinks: readonly Link[];
+  readonly #options: MachinesOptions;
 
-  private constructor(parts: {
-    nodes: Node[];
-    etcd: Etcd[];
-    dir: string;
-    gateway: VersityGateway | null;
-    storeLinks: Link[];
-  }) {
-    this.nodes = parts.nodes;
-    this.etcd = parts.etcd;
-    this.#dir = parts.dir;
-    this.#gateway = parts.gateway;
-    this.#storeLinks = parts.storeLinks;
-    this.store = parts.gateway === null ? 'folder' : 's3';
+  private constructor(
+    dir: string,
+    etcd: readonly Etcd[],
+    gateway: VersityGateway | null,
+    options: MachinesOptions,
+  ) {
+    this.#dir = dir;
+    this.etcd = etcd;
+    this.#gateway = gateway;
+    this.#options = options;
+    this.store = gateway === null ? 'folder' : 's3';
   }
 
-  static async start({ log }: MachinesOptions): Promise<Machines> {
+  static async start(options: MachinesOptions): Promise<Machines> {
     const dir = mkdtempSync(join(tmpdir(), 'gannet-cluster-'));
-    const etcd = await Etcd.startMembers(3);
+    const etcd = await Etcd.startMembers(options.members ?? MEMBERS);
     const gateway = VERSITY_GATEWAY === null ? null : await VersityGateway.start();
-    const storeLinks: Link[] = [];
-    const nodes: Node[] = [];
-    for (let n = 0; n < NODES; n++) {
-      const name = `node-${n}`;
-      const links: Link[] = [];
-      for (const { url } of etcd) links.push(await Link.to(Number(new URL(url).port)));
-      let store: Store;
-      if (gateway === null) store = folderStore(dir, name);
-      else {
-        const link = await Link.to(Number(new URL(gateway.url).port));
-        storeLinks.push(link);
-        store = s3Store(gateway, link);
-      }
-      const port = await freePort();
-      const link = await Link.to(port);
-      const options = (): string[] => [
-        ...clusterOptions({
-          ...{ cluster: 'faults', etcd: links.map(({ url }) => url), store: store.location },
-          ...{ node: name, url: link.url, leaseSeconds: LEASE_SECONDS },
-        }),
-        ...store.options,
-      ];
-      nodes.push(new Node({ name, port, etcd: links, store, link }, join(dir, name), options, log));
-    }
-    const machines = new Machines({ nodes, etcd, dir, gateway, storeLinks });
-    await Promise.all(nodes.map((node) => node.start()));
+    const machines = new Machines(dir, etcd, gateway, options);
+    for (let n = 0; n < (options.nodes ?? NODES); n++) await machines.addNode();
     return machines;
+  }
+
+  get nodes(): readonly Node[] {
+    return this.#nodes;
+  }
+
+  /** Starts a node with an empty folder. Does not wait until it is ready. */
+  async addNode(): Promise<Node> {
+    const name = `node-${this.#nodes.length}`;
+    const port = await freePort();
+    const link = await Link.to(port);
+    const etcd: Link[] = [];
+    for (const { url } of this.etcd) etcd.push(await Link.to(portOf(url)));
+    const store =
+      this.#gateway === null ? folderStore(this.#dir, name) : await s3Store(this.#gateway);
+    const options = (): string[] => [
+      ...clusterOptions({
+        ...{ cluster: 'faults', etcd: etcd.map(({ url }) => url), store: store.location },
+        ...{ node: name, url: link.url, leaseSeconds: LEASE_SECONDS },
+      }),
+      ...store.options,
+    ];
+    const parts = { name, port, etcd, store, link };
+    const node = new Node(parts, join(this.#dir, name), options, this.#options);
+    this.#nodes.push(node);
+    await node.start();
+    return node;
   }
 
   /** Everything works again. */
@@ -273,7 +292,6 @@ export class Machines {
 
   async close(): Promise<void> {
     for (const node of this.nodes) await node.close();
-    for (const link of this.#storeLinks) link.close();
     await this.#gateway?.stop();
     for (const member of this.etcd) await member.stop();
     rmSync(this.#dir, { recursive: true, force: true });
@@ -290,13 +308,19 @@ function folderStore(dir: string, node: string): Store {
   };
   point(objects);
   return {
-    ...{ location, options: [], env: {} },
+    ...{ link: null, location, options: [], env: {} },
     set: async (state) => point(state === 'open' ? objects : '/dev/null'),
   };
 }
 
-function s3Store(gateway: VersityGateway, link: Link): Store {
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+async function s3Store(gateway: VersityGateway): Promise<Store> {
+  const link = await Link.to(portOf(gateway.url));
   return {
+    link,
     location: `s3://${gateway.bucket}/objects`,
     options: ['--cluster-store-endpoint', link.url],
     env: {

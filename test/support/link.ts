@@ -14,6 +14,8 @@ export type LinkState = 'open' | 'stalled' | 'refused';
 export class Link {
   /** Of each piece of data. */
   delayMs = 0;
+  /** Bytes that the target has sent, and bytes that were sent to it. */
+  readonly bytes = { received: 0, sent: 0 };
   readonly port: number;
   readonly #target: number;
   readonly #sockets = new Set<Socket>();
@@ -69,12 +71,13 @@ export class Link {
         this.#sockets.delete(from);
         void this.#passes.then(() => to.destroySoon());
       });
-      void this.#pump(from, to).catch(() => {});
+      void this.#pump(from, to, from === client ? 'sent' : 'received').catch(() => {});
     }
   }
 
-  async #pump(from: Socket, to: Socket): Promise<void> {
+  async #pump(from: Socket, to: Socket, way: 'sent' | 'received'): Promise<void> {
     for await (const piece of from) {
+      this.bytes[way] += (piece as Buffer).length;
       if (this.delayMs > 0) await delay(this.delayMs);
       await this.#passes;
       if (to.destroyed) return;
