@@ -15,7 +15,7 @@ import { DataFolderError, inspectDataFolder } from './store/data-folder.ts';
 import { fromRuns } from './base/uid-runs.ts';
 import { type Fault, type StoreReport, verifyStore } from './store/verify-store.ts';
 
-/** Exit status: all is sound; something is damaged; it could not be checked. */
+/** Exit status: everything is valid; something is damaged; it could not be checked. */
 export const SOUND = 0;
 export const DAMAGED = 1;
 export const UNCHECKED = 2;
@@ -49,7 +49,9 @@ export async function verifyFolder(
     const check = new FolderCheck(folder.dir, parts, print);
     check.tell(folder.faults.map((message) => ({ file: '.', structure: 'folder', message })));
     const faults = await check.run();
-    print(faults === 0 ? 'All is sound.' : `${faults} ${faults === 1 ? 'fault' : 'faults'}.`);
+    print(
+      faults === 0 ? 'Everything is valid.' : `${faults} ${faults === 1 ? 'fault' : 'faults'}.`,
+    );
     return faults === 0 ? SOUND : DAMAGED;
   } finally {
     parts.close();

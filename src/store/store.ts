@@ -135,9 +135,16 @@ export class Store {
     this.#upgrade(typeof mode === 'number');
   }
 
-  /** A table of JSON values for another part of the server: keys, features, webhooks. */
+  /** A table of JSON values for another part of the server, such as its keys. */
   table<V>(name: string): Table<V, string> {
     return this.#table<V, string>(`${PART_PREFIX}${name}`, 'json');
+  }
+
+  /** The names of the tables of other parts that exist. */
+  partNames(): string[] {
+    return [...this.#root.getKeys()]
+      .filter((name) => name.startsWith(PART_PREFIX))
+      .map((name) => name.slice(PART_PREFIX.length));
   }
 
   #table<V, K extends string | number>(
@@ -183,9 +190,7 @@ export class Store {
    * not say so.
    */
   #checkUnsealed(): void {
-    for (const name of [...this.#root.getKeys()]) {
-      if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
-    }
+    for (const name of this.partNames()) this.table(name);
     let sealed = 0;
     for (const table of this.#open.values()) if (!table.isMissing) sealed += table.countSealed();
     // One value may end in its own checksum by chance, but not two.

@@ -78,7 +78,7 @@ class StoreCheck {
     this.#readLong();
     this.#readPayloads();
     const indexes = this.#readIndexes();
-    for (const name of ['keys', 'features', 'webhooks']) {
+    for (const name of this.#store.partNames()) {
       const table = this.#store.table<unknown>(name);
       this.#each(`x-${name}`, table, (key, value) => {
         if (typeof value !== 'object' || value === null)

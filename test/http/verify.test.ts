@@ -81,7 +81,7 @@ describe('gannet verify', function () {
     const { status, text } = await verify(`--db-path=${dir}`);
     assert.equal(status, 0, text);
     assert.match(text, /`books`\): 400 documents/);
-    assert.match(text, /All is sound\.\n$/);
+    assert.match(text, /Everything is valid\.\n$/);
     assert.deepEqual(digest(dir), before);
   });
 

@@ -115,7 +115,7 @@ describe('A release', function () {
       assert.match(await firstTitle(url, KEY), /Crime and Punishment/);
       assert.equal(await stopped(server), 0);
       const verified = await root.run([program, 'verify', '--db-path', '/data']);
-      assert.match(verified.output, /All is sound/);
+      assert.match(verified.output, /Everything is valid/);
       assert.equal(verified.status, 0);
     } finally {
       root.erase();

@@ -87,7 +87,14 @@ describe('verifyStore', () => {
       (store) => store.long.put('tasks/1/context', Buffer.from('{')),
     ],
     'a record of something unknown': ['meta', (store) => store.meta.put('other', 1)],
-    'a key that is no object': ['x-keys', (store) => store.table<unknown>('keys').put('k', 1)],
+    ...Object.fromEntries(
+      ['keys', 'search-rules', 'network', 'chats', 'aliases', 'notifications', 'later'].map(
+        (part) => [
+          `a record of ${part} that is no object`,
+          [`x-${part}`, (store: Store) => store.table<unknown>(part).put('k', 1)],
+        ],
+      ),
+    ),
   };
   for (const [name, [structure, damage]] of Object.entries(damages)) {
     it(`reports ${name}`, async () => {
