@@ -33,6 +33,7 @@ import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
 import type { S3Options } from './cluster/blobs/s3-blobs.ts';
+import type { EtcdOptions } from './cluster/log/etcd-client.ts';
 import { type EngineTuning, parseTuning } from './engine/tuning.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
@@ -106,8 +107,7 @@ export interface Config {
 }
 
 export interface ClusterConfig {
-  etcd: string[];
-  etcdUser: { name: string; password: string } | undefined;
+  etcd: EtcdOptions;
   name: string;
   store: { kind: 'folder'; dir: string } | ({ kind: 's3' } & S3Options);
   nodeName: string;
@@ -860,29 +860,19 @@ function cluster(given: Given, env: Environment): ClusterConfig | null {
     if (idle !== undefined) throw new BadOption(`${idle} needs cluster-etcd.`);
     return null;
   }
-  const needed = (name: 'cluster-name' | 'cluster-store' | 'node-name' | 'node-url'): string => {
-    const text = given.text(name);
-    if (text === null) throw new BadOption(`cluster-etcd needs ${name}.`);
-    return text;
-  };
-  const named = (name: 'cluster-name' | 'node-name'): string => {
-    const text = needed(name);
-    return CLUSTER_NAME.test(text)
-      ? text
-      : bad(name, text, 'at most 64 letters, digits, `.`, `_`, `-`');
-  };
-  const url = (name: ServerOption, text: string): string => {
-    const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-    return isUrl ? text.replace(/\/+$/, '') : bad(name, text, 'a URL of http or https');
-  };
+  const needed = (name: 'node-name' | 'node-url'): string =>
+    given.text(name) ?? missing(name, 'cluster-etcd');
+  const { options, name } = clusterLogOf(given)!;
   const hours = given.count('cluster-retention-hours', 24, 0, RETENTION_DAYS_MAX * 24);
   return {
-    etcd: etcd.split(',').map((text) => url('cluster-etcd', text.trim())),
-    etcdUser: etcdUser(given.text('cluster-etcd-user')),
-    name: named('cluster-name'),
-    store: clusterStore(needed('cluster-store'), given),
-    nodeName: named('node-name'),
-    nodeUrl: url('node-url', needed('node-url')),
+    etcd: options,
+    name,
+    store:
+      given.text('cluster-store') === null
+        ? missing('cluster-store', 'cluster-etcd')
+        : clusterStoreOf(given),
+    nodeName: clusterName('node-name', needed('node-name')),
+    nodeUrl: clusterUrl('node-url', needed('node-url')),
     join: given.flag('cluster-join'),
     checkpointLogBytes: checkpointBytes(env.GANNET_CHECKPOINT_BYTES),
     leaseMs: given.count('cluster-lease-seconds', 5, 1, 600) * 1000,
@@ -896,14 +886,58 @@ function checkpointBytes(text: string | undefined): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : bad('GANNET_CHECKPOINT_BYTES', text, 'a number');
 }
 
-function etcdUser(text: string | null): ClusterConfig['etcdUser'] {
+function missing(name: ServerOption, other: ServerOption): never {
+  throw new BadOption(`${other} needs ${name}.`);
+}
+
+function clusterName(option: ServerOption, name: string): string {
+  return CLUSTER_NAME.test(name)
+    ? name
+    : bad(option, name, 'at most 64 letters, digits, `.`, `_`, `-`');
+}
+
+function clusterUrl(option: ServerOption, text: string): string {
+  const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  return isUrl ? text.replace(/\/+$/, '') : bad(option, text, 'a URL of http or https');
+}
+
+/** The options that say where the log of a cluster is, as given to any command. */
+type LogOption = 'cluster-etcd' | 'cluster-etcd-user' | 'cluster-name';
+
+/** Where the log of a cluster is; null: not given. Throws `BadOption`. */
+export function clusterLogOf(given: {
+  text(name: LogOption): string | null;
+}): { name: string; options: EtcdOptions } | null {
+  const etcd = given.text('cluster-etcd');
+  if (etcd === null) return null;
+  const name = given.text('cluster-name') ?? missing('cluster-name', 'cluster-etcd');
+  return {
+    name: clusterName('cluster-name', name),
+    options: {
+      endpoints: etcd.split(',').map((text) => clusterUrl('cluster-etcd', text.trim())),
+      user: etcdUser(given.text('cluster-etcd-user')),
+    },
+  };
+}
+
+function etcdUser(text: string | null): EtcdOptions['user'] {
   if (text === null) return undefined;
   const colon = text.indexOf(':');
   if (colon < 1) throw new BadOption('cluster-etcd-user must be `name:password`.');
   return { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-function clusterStore(text: string, given: Given): ClusterConfig['store'] {
+/** The options that say where the objects of a cluster are. */
+type StoreOption =
+  'cluster-store' | `cluster-store-${'endpoint' | 'region' | 'access-key' | 'secret-key'}`;
+
+/** Where the objects of a cluster are. Throws `BadOption`. */
+export function clusterStoreOf(given: {
+  text(name: StoreOption): string | null;
+}): ClusterConfig['store'] {
+  const text = given.text('cluster-store');
+  if (text === null)
+    throw new BadOption('--cluster-store is required: where the cluster shares files.');
   const match = /^s3:\/\/([\w.-]+)(?:\/(.*))?$/.exec(text);
   if (match === null) {
     if (text.includes('://')) bad('cluster-store', text, 'a folder, or `s3://bucket/prefix`');

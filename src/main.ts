@@ -59,6 +59,7 @@ import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
 import { type InstallParts, installIfBehind } from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
+import { restoreCommand } from './restore-command.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
@@ -302,7 +303,7 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
       config.store.kind === 'folder'
         ? new DirectoryBlobs(config.store.dir)
         : new S3Blobs(config.store, client),
-    log: new EtcdLog(config.name, { endpoints: config.etcd, user: config.etcdUser }, client),
+    log: new EtcdLog(config.name, config.etcd, client),
     runtime: systemRuntime((message) => log.info(message)),
     token: randomUUID().replaceAll('-', ''),
   };
@@ -836,6 +837,7 @@ const verifyCommand: Command = command({
 const ALL_COMMANDS: readonly Command[] = [
   ...COMMANDS,
   verifyCommand,
+  restoreCommand(() => versionInfo().serverVersion),
   completionCommand(() => ALL_COMMANDS, OPTIONS),
 ];
 

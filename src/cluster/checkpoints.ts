@@ -251,12 +251,20 @@ export class Checkpoints {
     for (const { blobs: passed } of await this.#namedBy(tail)) {
       for (const name of passed) needed.add(name);
     }
-    const oldest = Math.min(...[...kept.values()].map(({ sequence }) => sequence));
+    // As long as all checkpoints are within the retention time, so are the entries before them.
+    const isOld = ({ at }: Checkpoint): boolean => at < this.#retainedSince();
+    const oldest = [...kept.values()].some(isOld)
+      ? Math.min(...[...kept.values()].map(({ sequence }) => sequence))
+      : 0;
     for (const name of names) {
       const of = epochOf(name);
       const isPassed = !name.startsWith(ARCHIVE) || lastOf(name) <= oldest;
       if (of !== null && of <= epoch && isPassed && !needed.has(name)) await blobs.delete(name);
     }
+  }
+
+  #retainedSince(): number {
+    return this.#parts.runtime.now() - this.#parts.retentionMs;
   }
 
   /**
@@ -267,7 +275,7 @@ export class Checkpoints {
     newest: CheckpointRef,
   ): Promise<Map<BlobName, Checkpoint>> {
     const kept = new Map([[newest.blob, await loadCheckpoint(this.#parts.blobs, newest.blob)]]);
-    const since = this.#parts.runtime.now() - this.#parts.retentionMs;
+    const since = this.#retainedSince();
     const earlier = names.filter(
       (name) => name.startsWith(CHECKPOINTS) && firstOf(name) < newest.sequence,
     );

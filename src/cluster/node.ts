@@ -173,6 +173,13 @@ export class ClusterNode {
           'beginning of the cluster with --cluster-join',
       );
     }
+    // A crash while it was founded leaves a folder that is at 1 although the log does not exist.
+    if (replica.cluster !== null && !(this.#options.join && replica.applied === 1)) {
+      throw new RefusedError(
+        `The data folder is that of a cluster, at ${replica.applied}, and etcd holds no cluster of ` +
+          'this name: it has lost its data, or --cluster-name is another one',
+      );
+    }
     const head = replica.isEmpty ? 0 : 1;
     const id = replica.cluster ?? this.#options.token;
     // Must precede the entry in the log: otherwise a crash in between would leave a cluster whose

@@ -259,9 +259,23 @@ export class IndexRegistry {
     this.#unlisted.delete(uid);
   }
 
-  // --- Records of a cluster -------------------------------------------------------------------------
+  // --- Records of a cluster ----------------------------------------------------------------------
 
-  /** The index of a folder, as records name it: also one that has no uid yet, and whose folder is not there yet. */
+  /** The uid of the index in a folder; null: it has none. */
+  uidOf(uuid: string): string | null {
+    for (const [uid, entry] of this.#entries) if (entry.uuid === uuid) return uid;
+    return null;
+  }
+
+  isUnnamed(uuid: string): boolean {
+    for (const entry of this.#unnamed) if (entry.uuid === uuid) return true;
+    return false;
+  }
+
+  /**
+   * The index of a folder, as records name it: also one that has no uid yet, and whose folder does
+   * not exist yet.
+   */
   byUuid(uuid: string): IndexEntry {
     for (const entry of [...this.#entries.values(), ...this.#unnamed]) {
       if (entry.uuid === uuid) return entry;
@@ -273,7 +287,8 @@ export class IndexRegistry {
   }
 
   /**
-   * Takes over what another node has recorded. Resolves once the folders of indexes that no uid has any more are erased.
+   * Takes over what another node has recorded. Resolves once the folders of indexes that no uid has
+   * any more are erased.
    * @param changes by uid; undefined: removed
    */
   async reload(changes: ReadonlyMap<string, IndexRecord | undefined>): Promise<void> {
@@ -308,6 +323,24 @@ export class IndexRegistry {
     this.#unnamed.delete(entry);
     await entry.discard();
     await rm(this.#dirOf(entry.uuid), { recursive: true, force: true });
+  }
+
+  /** Indexes without a uid. */
+  unnamed(): readonly IndexEntry[] {
+    return [...this.#unnamed];
+  }
+
+  /**
+   * Erases the indexes without a uid, except those of the folders in `keep`, and folders that no
+   * index has. Those of this call are forgotten at once.
+   */
+  async sweepUnnamed(keep: ReadonlySet<string>): Promise<void> {
+    const entries = this.unnamed().filter(({ uuid }) => !keep.has(uuid));
+    for (const entry of entries) this.#unnamed.delete(entry);
+    const known = new Set([...this.#entries.values(), ...this.#unnamed].map(({ uuid }) => uuid));
+    const folders = namesIn(this.#dir).filter((name) => !known.has(name) && !keep.has(name));
+    for (const entry of entries) await this.discard(entry);
+    for (const name of folders) await rm(this.#dirOf(name), { recursive: true, force: true });
   }
 
   /** Erases the folders that no index of the store names. Call once, at start. */
@@ -405,15 +438,25 @@ export class IndexRegistry {
  * of its folder alone. It may be newer, by a batch that a crash has kept the store from recording.
  */
 function checkAgainst({ uuid, createdAt, summary }: IndexEntry, state: IndexState): void {
-  const found = Date.parse(state.updatedAt ?? createdAt);
-  const expected = Date.parse(summary.updatedAt);
-  const isSame = found === expected && state.numberOfDocuments === summary.numberOfDocuments;
-  if (isSame || found > expected) return;
+  const [found, expected] = [state.updatedAt ?? createdAt, summary.updatedAt];
+  const isSame =
+    Date.parse(found) === Date.parse(expected) &&
+    state.numberOfDocuments === summary.numberOfDocuments;
+  if (isSame || isLater(found, expected)) return;
   throw new ApiError(
     'invalid_store_file',
     `The index in the folder ${uuid} is not the one of the store: it has ${state.numberOfDocuments} documents of ` +
       `${state.updatedAt ?? createdAt}, and the store knows ${summary.numberOfDocuments} of ${summary.updatedAt}.`,
   );
+}
+
+/**
+ * Compares dates to the microsecond: while the clock of a leader is behind that of the one before,
+ * its batches are microseconds apart.
+ */
+function isLater(date: string, other: string): boolean {
+  const difference = Date.parse(date) - Date.parse(other);
+  return difference > 0 || (difference === 0 && date > other);
 }
 
 function newRecord(uuid: string, createdAt: string): IndexRecord {

@@ -88,8 +88,10 @@ const RETRY_AFTER: Header = ['retry-after', '10'];
 const SOON: Header = ['retry-after', '1'];
 /** How long the response to a write waits for that; it is accepted already. */
 const OWN_WRITE_MS = 2000;
-/** How long a request waits for a commit that this node has yet to apply. */
+/** How long a request waits for a commit, or the end of a task, that this node has yet to apply. */
 const WAIT_FOR_MS = 10_000;
+/** Longest time between two looks at a task that a request waits for. */
+const LOOK_MS = 100;
 
 /** One request in progress. */
 interface Pending {
@@ -271,22 +273,49 @@ export class Lifecycle {
     return response;
   }
 
-  /** Resolves once this node has applied the commit that the client has named. Throws `ApiError`. */
+  /**
+   * Resolves once this node has applied the commit, or the end of the task, that the client has
+   * named. Throws `ApiError`.
+   */
   async #applied(
     { connection }: Pending,
     node: ClusterMember['node'],
-    commit: string,
+    awaited: string,
   ): Promise<void> {
-    if (!/^\d{1,15}$/.test(commit)) {
+    const match = /^(task:)?(\d{1,15})$/.exec(awaited);
+    if (match === null) {
       throw new ApiError(
         'bad_request',
-        'The header `Gannet-Wait-For` must be the number of a commit, as `Gannet-Commit` has it.',
+        'The header `Gannet-Wait-For` must be the number of a commit, as `Gannet-Commit` has it, ' +
+          'or `task:` and the uid of a task.',
       );
     }
+    const number = Number(match[2]);
     const ending = new AbortController();
     connection.onAbort(() => ending.abort());
-    if (await node.waitFor(Number(commit), WAIT_FOR_MS, ending.signal)) return;
-    throw new ApiError('cluster_unavailable', `This node has not applied commit ${commit} yet.`);
+    if (match[1] === undefined) {
+      if (await node.waitFor(number, WAIT_FOR_MS, ending.signal)) return;
+      throw new ApiError('cluster_unavailable', `This node has not applied commit ${number} yet.`);
+    }
+    if (await this.#ended(number, node, ending.signal)) return;
+    throw new ApiError('cluster_unavailable', `Task ${number} has not ended on this node yet.`);
+  }
+
+  async #ended(
+    taskUid: number,
+    node: ClusterMember['node'],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { tasks } = this.#options.server.services;
+    for (const begin = performance.now(); !signal.aborted;) {
+      const { applied } = node;
+      const status = tasks.get(taskUid, null)?.status;
+      if (status !== undefined && status !== 'enqueued' && status !== 'processing') return true;
+      if (performance.now() - begin > WAIT_FOR_MS) return false;
+      // The leader shows the end of a task a moment after it has applied it.
+      await node.waitFor(applied + 1, LOOK_MS, signal);
+    }
+    return false;
   }
 
   /** A request of several searches counts as several. */

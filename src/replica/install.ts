@@ -98,13 +98,17 @@ function replaceParts(dir: string, fetched: string): void {
 }
 
 /** Files of a checkpoint on their way into a data folder. */
-class FetchedCheckpoint implements Replica {
+export class FetchedCheckpoint implements Replica {
   readonly applied: number;
   readonly cluster: string;
   readonly isEmpty = true;
   readonly #dir: string;
   readonly #fetched: string;
 
+  /**
+   * @param fetched folder that holds the files until they are complete
+   * @param applied position of the data folder in the log
+   */
   constructor(dir: string, fetched: string, applied: number, cluster: string) {
     this.#dir = dir;
     this.#fetched = fetched;

@@ -32,7 +32,7 @@ const LOOK_MS = 50;
 /** The longest time of a timer. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/** Pause of a batch whose commit was refused for a while. */
+/** Pause before a commit of an index that was refused is tried again. */
 const REFUSED_MS = 1000;
 
 /** Numbers of files that one leader can give in an index. */
@@ -81,8 +81,10 @@ export class ServerCluster {
   readonly #replica: ServerReplica;
   readonly #nameTakenMsMax: number;
   #nameTakenSince: number | null = null;
-  /** The term whose work this node does. A later term needs a new beginning. */
+  /** The present term. A later term needs a new beginning. */
   #term: { readonly epoch: Epoch; readonly ending: AbortController } | null = null;
+  /** Epoch of the term whose work is done here, until that work has ended. */
+  #working: Epoch | null = null;
   #isStopped = false;
   /** Settles after each begin and end of the leader's work; they run one after the other. */
   #changes: Promise<void> = Promise.resolve();
@@ -154,11 +156,16 @@ export class ServerCluster {
   #begin(epoch: Epoch): void {
     const ending = new AbortController();
     this.#term = { epoch, ending };
-    this.#parts.native.lead(BigInt(epoch) << NUMBER_BITS);
-    this.#changes = this.#changes.then(() => this.#beginWork(ending.signal));
+    this.#changes = this.#changes.then(() => this.#beginWork(epoch, ending.signal));
   }
 
-  async #beginWork(signal: AbortSignal): Promise<void> {
+  async #beginWork(epoch: Epoch, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#working = epoch;
+    // No term gives a uid to an index of an earlier one: see `#demandWorking`.
+    const swept = this.#parts.registry.sweepUnnamed(new Set());
+    this.#parts.native.lead(BigInt(epoch) << NUMBER_BITS);
+    await swept.catch((error: unknown) => this.#log(error));
     while (!signal.aborted) {
       try {
         await this.#parts.work.begin(signal);
@@ -178,7 +185,19 @@ export class ServerCluster {
     this.#term = null;
     this.#changes = this.#changes
       .then(() => this.#parts.work.end())
-      .catch((error: unknown) => this.#log(error));
+      .catch((error: unknown) => this.#log(error))
+      .then(() => {
+        this.#working = null;
+      });
+  }
+
+  /**
+   * Refuses commits of work that began in an earlier term: another leader may have done that work.
+   */
+  #demandWorking(): void {
+    if (this.#working !== null && this.#working !== this.node.epochLed) {
+      throw new NoLeaderError('The work of an earlier term has not ended');
+    }
   }
 
   #log(error: unknown): void {
@@ -199,7 +218,10 @@ export class ServerCluster {
         STORE,
         payloads.map(({ uid, path }) => ({ name: payloadName(uid), path })),
       );
-      await this.node.commit(() => ({ database: STORE, files, delta: build() }));
+      await this.node.commit(() => {
+        this.#demandWorking();
+        return { database: STORE, files, delta: build() };
+      });
     } catch (error) {
       this.node.release(files);
       throw apiErrorOf(error);
@@ -207,28 +229,56 @@ export class ServerCluster {
   }
 
   async #commitIndex(call: number, uuid: string, names: readonly string[]): Promise<void> {
-    const { native, indexDir } = this.#parts;
+    const { native, runtime } = this.#parts;
     const database = databaseOf(uuid);
-    const located = names
-      .map((name) => ({ name, path: join(indexDir, uuid, 'segments', name) }))
-      .filter(({ path }) => existsSync(path));
-    let files: FileRef[] = [];
     try {
-      files = await this.#upload(database, located);
-      await this.node.commit(async () => {
-        const delta = await native.prepareCommit(call);
-        this.#replica.expectOwn(database, delta);
-        return { database, files, delta };
-      });
+      await this.#appendIndex(call, uuid, names);
       native.endCommit(call, 'applied', '', '');
     } catch (error) {
-      this.node.release(files);
+      if (!isOfCluster(error)) {
+        runtime.log(`A commit of ${database} failed: ${(error as Error).message}`);
+      }
       // Tasks do not fail by it: their batch waits, here or on the next leader.
       if (!(error instanceof NoLeaderError)) await delay(REFUSED_MS, undefined, { ref: false });
       const end = error instanceof OutcomeUnknownError ? 'unknown' : 'notWritten';
       native.endCommit(call, end, CANCELED, (error as Error).message);
     } finally {
       this.#replica.forgetOwn(database);
+    }
+  }
+
+  /**
+   * Rejects when the commit is not in the log, or when that is unknown. While the object store does
+   * not respond, it waits: a batch that is rolled back would do all its work again.
+   */
+  async #appendIndex(call: number, uuid: string, names: readonly string[]): Promise<void> {
+    const { native, indexDir } = this.#parts;
+    const database = databaseOf(uuid);
+    const term = this.#term;
+    const located = names
+      .map((name) => ({ name, path: join(indexDir, uuid, 'segments', name) }))
+      .filter(({ path }) => existsSync(path));
+    for (;;) {
+      let files: FileRef[] = [];
+      let isPrepared = false;
+      try {
+        files = await this.#upload(database, located);
+        await this.node.commit(async () => {
+          this.#demandWorking();
+          if (!this.#replica.isLive(uuid)) throw new NoLeaderError('The index was deleted');
+          isPrepared = true;
+          const delta = await native.prepareCommit(call);
+          this.#replica.expectOwn(database, delta);
+          return { database, files, delta };
+        });
+        return;
+      } catch (error) {
+        this.node.release(files);
+        const isOver = isPrepared || term === null || term !== this.#term;
+        const mayPass = error instanceof UnavailableError || error instanceof WritesRefusedError;
+        if (isOver || !mayPass) throw error;
+      }
+      await delay(REFUSED_MS, undefined, { ref: false });
     }
   }
 
@@ -246,15 +296,21 @@ export class ServerCluster {
   }
 }
 
-/** The error that a client gets when a write was not accepted. */
-function apiErrorOf(error: unknown): unknown {
-  if (error instanceof NoLeaderError) return noLeader();
-  if (
+function isOfCluster(error: unknown): boolean {
+  return (
+    error instanceof NoLeaderError ||
     error instanceof WritesRefusedError ||
     error instanceof OutcomeUnknownError ||
     error instanceof UnavailableError
-  ) {
-    return new ApiError('cluster_unavailable', `The cluster takes no writes: ${error.message}.`);
+  );
+}
+
+/** The error that a client gets when a write was not accepted. */
+function apiErrorOf(error: unknown): unknown {
+  if (error instanceof NoLeaderError) return noLeader();
+  if (isOfCluster(error)) {
+    const { message } = error as Error;
+    return new ApiError('cluster_unavailable', `The cluster takes no writes: ${message}.`);
   }
   return error;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
 import { DamagedError, RefusedError, UnavailableError } from '../cluster/errors.ts';
-import type { CommitRecord, FileRef, Sequence } from '../cluster/record.ts';
+import type { CommitRecord, Epoch, FileRef, Sequence } from '../cluster/record.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from '../cluster/replica.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
 import { keysOf, type Store, STORE_FILE } from '../store/store.ts';
@@ -53,6 +53,12 @@ export class ServerReplica implements Replica {
   readonly #sums = new Map<string, Buffer>();
   /** Commits of indexes that this node makes: their deltas, by database. */
   readonly #own = new Map<string, Buffer>();
+  /** Epoch of the last record. 0: none was applied since the start. */
+  #epoch: Epoch = 0;
+  /** Folders of indexes that records of this epoch name. */
+  readonly #touched = new Set<string>();
+  /** Whether indexes of earlier epochs may be left that never got a uid. */
+  #hasOrphans = false;
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
@@ -96,6 +102,19 @@ export class ServerReplica implements Replica {
     this.#own.delete(database);
   }
 
+  /**
+   * Whether an index has a uid or may get one. If it was deleted, other nodes have erased its files,
+   * and a commit of a merge that was under way could be applied nowhere.
+   */
+  isLive(uuid: string): boolean {
+    const { store, registry } = this.#parts;
+    const uid = registry.uidOf(uuid);
+    if (uid === null) return registry.isUnnamed(uuid);
+    // The registry lags behind the store for a moment.
+    if (store.indexes.get(uid)?.uuid === uuid) return true;
+    return [...store.indexes.getRange()].some(({ value }) => value.uuid === uuid);
+  }
+
   async hasFile(database: string, file: FileRef): Promise<boolean> {
     const paths = [this.#incoming(database, file), this.#path(database, file)].filter((path) =>
       existsSync(path),
@@ -119,6 +138,11 @@ export class ServerReplica implements Replica {
   }
 
   async apply(record: CommitRecord): Promise<void> {
+    if (record.epoch !== this.#epoch) {
+      this.#hasOrphans = this.#epoch !== 0;
+      this.#epoch = record.epoch;
+      this.#touched.clear();
+    }
     if (record.database === STORE) await this.#applyToStore(record);
     else await this.#applyToIndex(record);
     for (const { name, sha256 } of record.files) {
@@ -135,6 +159,9 @@ export class ServerReplica implements Replica {
       return;
     }
     await notLeading();
+    // A leader gives a uid only to an index that it has made itself.
+    if (this.#hasOrphans) void this.#parts.registry.sweepUnnamed(this.#touched).catch(() => {});
+    this.#hasOrphans = false;
     await taskStore.exclusively(async () => {
       this.#takeIn(record);
       await store.applyRecord(state, record.delta);
@@ -144,6 +171,7 @@ export class ServerReplica implements Replica {
   async #applyToIndex(record: CommitRecord): Promise<void> {
     const { store, registry } = this.#parts;
     const uuid = uuidOf(record.database);
+    this.#touched.add(uuid);
     const entry = registry.byUuid(uuid);
     const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
     const { handle } = entry;
@@ -206,6 +234,8 @@ export class ServerReplica implements Replica {
         await add(STORE, payloadName(uid), held, 'file');
       }
       const uuids = new Set([...store.indexes.getRange()].map(({ value }) => value.uuid));
+      // A later record may give a uid to an index whose records come before the checkpoint.
+      for (const { uuid } of registry.unnamed()) uuids.add(uuid);
       for (const uuid of uuids) {
         const dir = join(checkpointDir, uuid);
         await registry.byUuid(uuid).handle.copyTo(dir);

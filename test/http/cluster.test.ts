@@ -145,6 +145,26 @@ describe('A cluster of servers', function () {
     }
   });
 
+  it('lets a read wait for the end of a task', async () => {
+    const [a, b] = servers as [BuiltServer, BuiltServer];
+    const { uid } = await write(a, 'POST', '/indexes/waiting/documents', documents(0, 3));
+    const path = '/indexes/waiting/stats';
+    const read = await send(b, 'GET', path, undefined, { 'gannet-wait-for': `task:${uid}` });
+    assert.equal(((await read.json()) as any).numberOfDocuments, 3);
+    const refused = await send(b, 'GET', path, undefined, { 'gannet-wait-for': `batch:${uid}` });
+    assert.equal(refused.status, 400);
+    // It ends when the client goes away; else with 503 after ten seconds.
+    await assert.rejects(
+      fetch(b.url + path, {
+        headers: { authorization: `Bearer ${b.masterKey}`, 'gannet-wait-for': `task:${uid + 999}` },
+        signal: AbortSignal.timeout(300),
+      }),
+      { name: 'TimeoutError' },
+    );
+    await write(a, 'DELETE', '/indexes/waiting');
+    await level();
+  });
+
   it('takes large payloads, settings, keys, swaps and deletions', async () => {
     const [a, b, c] = servers as [BuiltServer, BuiltServer, BuiltServer];
     const large = await write(b, 'POST', '/indexes/books/documents', documents(0, 2000, 200));

@@ -277,6 +277,8 @@ export class SimulatedReplica implements Replica {
 
   async install(checkpoint: Checkpoint): Promise<void> {
     const state = await this.#io('install', () => {
+      // A recovery may begin with nothing.
+      if (checkpoint.databases.length === 0) return (this.#disk.state = EMPTY);
       const copy = this.#disk.files.get(`${STORE}/copy`)!;
       const [applied, tasks, manifest] = JSON.parse(copy.toString()) as [
         ...[number, [string, string][], [string, string][]],

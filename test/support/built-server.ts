@@ -11,6 +11,8 @@ import { freePort } from './free-port.ts';
 export interface BuiltServer {
   readonly url: string;
   readonly masterKey: string;
+  /** Path of the data folder. */
+  readonly data: string;
   /** Of the process. */
   readonly pid: number;
   call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
@@ -125,6 +127,7 @@ export async function startBuiltServer(
   return {
     url,
     masterKey,
+    data,
     get pid() {
       return child.pid!;
     },

@@ -12,6 +12,7 @@ import { OutboundClient } from '../../src/outbound/outbound-client.ts';
 import { leaderWork } from '../../src/replica/leader-work.ts';
 import { type LeaderWork, ServerCluster } from '../../src/replica/server-cluster.ts';
 import { KeyStore } from '../../src/store/key-store.ts';
+import type { MemoryEngine } from './memory-engine.ts';
 import { TestTaskSystem } from './task-system.ts';
 
 const OTHER = 'other';
@@ -31,6 +32,8 @@ export class ClusterMember {
   isTooFarBehind = false;
   /** Called with each entry that this member is about to append. */
   onAppend: (entry: Entry) => void = () => {};
+  /** Called before each object is stored; what it throws is the outcome. */
+  onPut: () => void = () => {};
 
   private constructor(tasks: TestTaskSystem, work: LeaderWork | null) {
     this.tasks = tasks;
@@ -51,7 +54,10 @@ export class ClusterMember {
       {
         ...{ store, taskStore, registry, native: tasks.engine },
         log,
-        blobs: new MemoryBlobs(this.objects),
+        blobs: new MemoryBlobs(this.objects, async (operation, run) => {
+          if (operation.startsWith('put')) this.onPut();
+          return run();
+        }),
         runtime: systemRuntime((message) => this.logged.push(message)),
         client: new OutboundClient({ denyPrivate: false, allow: [] }),
         lagMsMax: 60_000,
@@ -67,9 +73,16 @@ export class ClusterMember {
     );
   }
 
-  /** @param work replaces the scheduler */
-  static async start(work: LeaderWork | null = null): Promise<ClusterMember> {
+  /**
+   * @param work replaces the scheduler
+   * @param prepare called before the engine is used
+   */
+  static async start(
+    work: LeaderWork | null = null,
+    prepare: (engine: MemoryEngine) => void = () => {},
+  ): Promise<ClusterMember> {
     const member = new ClusterMember(await TestTaskSystem.open({ started: false }), work);
+    prepare(member.tasks.engine);
     await member.cluster.start();
     return member;
   }

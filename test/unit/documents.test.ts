@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { COMMANDS } from '../../src/commands/commands.ts';
 import { OPTIONS } from '../../src/config.ts';
+import { RESTORE_OPTIONS } from '../../src/restore-command.ts';
 
 const SELF = 'test/unit/documents.test.ts';
 
@@ -158,6 +159,7 @@ const withoutPrefix = (word: string): string => word.replace(/^(?:GANNET|MEILI|g
 
 const declared = new Set([
   ...Object.keys(OPTIONS),
+  ...Object.keys(RESTORE_OPTIONS),
   ...COMMANDS.flatMap(({ options }) => Object.keys(options)),
   ...['help', 'version'],
 ]);

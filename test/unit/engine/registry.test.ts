@@ -158,6 +158,23 @@ describe('the registry of indexes', () => {
     assert.deepEqual(readdirSync(dir), [entry!.uuid]);
   });
 
+  it('opens an index that is a microsecond newer than the store knows, and no older one', () => {
+    const updatedAt = (micros: string): string => `2026-01-01T00:00:00.${micros}Z`;
+    const state = engine.indexState.bind(engine);
+    const stored = registry.create('2026-01-01T00:00:00Z');
+    const summary = { ...stored.summary, updatedAt: updatedAt('000005'), numberOfDocuments: 7 };
+    const open = (micros: string): unknown => {
+      const uuid = `1234567${micros.at(-1)}-1111-1111-1111-111111111111`;
+      const records = [['a', { ...stored.record, uuid, summary }]] as const;
+      engine.indexState = (handle) =>
+        JSON.stringify({ ...JSON.parse(state(handle)), updatedAt: updatedAt(micros) });
+      return new IndexRegistry(engine, dir, records).get('a')!.handle;
+    };
+    assert.ok(open('000006'));
+    assert.throws(() => open('000004'), { code: 'invalid_store_file' });
+    assert.throws(() => open('000005'), { code: 'invalid_store_file' });
+  });
+
   it('comes back from its records', async () => {
     const [entry] = named('a');
     await registry.closeAll();

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { decodeDelta, encodeDelta } from '../../../src/cluster/delta.ts';
 import { decodeBody, decodeRecord } from '../../../src/cluster/record.ts';
 import { sha256 } from '../../../src/cluster/bytes.ts';
+import { UnavailableError } from '../../../src/cluster/errors.ts';
+import type { NativeAddon } from '../../../src/engine/native.ts';
+import { ServerReplica } from '../../../src/replica/server-replica.ts';
 import { hex } from '../../../src/cluster/transfers.ts';
 import { ClusterMember } from '../../support/cluster-member.ts';
 import { add } from '../../support/task-system.ts';
@@ -14,15 +18,20 @@ describe('The work of a leader', () => {
   let epoch: number | null = null;
 
   /** A member whose epoch the test sets. */
-  async function start(begin: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async function start(
+    begin: (signal: AbortSignal) => Promise<void>,
+    end: () => Promise<void> = async () => {},
+  ): Promise<void> {
     events.length = 0;
     epoch = null;
     member = await ClusterMember.start({
       begin,
       end: async () => {
         events.push('end');
+        await end();
       },
     });
+    await member.until(() => member.cluster.node.epochLed !== null);
     Object.defineProperty(member.cluster.node, 'epochLed', { get: () => epoch });
   }
   afterEach(async () => {
@@ -39,6 +48,26 @@ describe('The work of a leader', () => {
     epoch = 9;
     await member.until(() => events.length === 3);
     assert.deepEqual(events, ['begin', 'end', 'begin']);
+  });
+
+  it('commits nothing in a later term than that in which it began', async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await start(
+      async () => void events.push('begin'),
+      () => released,
+    );
+    const { store } = member.tasks.system;
+    const commit = (): Promise<void> => store.commit((tx) => tx.put(store.meta, 'test', 1));
+    epoch = 5;
+    await member.until(() => events.length === 1);
+    await commit();
+    epoch = 9;
+    await member.until(() => events.length === 2);
+    await assert.rejects(commit(), { code: 'no_leader' });
+    release();
+    await member.until(() => events.length === 3);
+    await commit();
   });
 
   it('begins again when it has failed', async () => {
@@ -102,5 +131,112 @@ describe('A payload that two leaders have given the same uid', () => {
     assert.equal(taskStore.record(0)!.status, 'enqueued');
     assert.ok(existsSync(taskStore.payloadFile(0)), 'the payload is there');
     assert.deepEqual(readFileSync(taskStore.payloadFile(0)), content);
+  });
+});
+
+describe('Indexes without a uid', () => {
+  const UUIDS = ['1', '2', '3'].map((digit) => `${digit.repeat(8)}-1111-1111-1111-111111111111`);
+  let member: ClusterMember;
+  beforeEach(async () => {
+    member = await ClusterMember.start();
+    member.tasks.engine.applyRecord = async () => true;
+    await member.until(() => member.tasks.system.store.cluster!.applied > 0);
+  });
+  afterEach(() => member.stop());
+
+  const folders = (): string[] => readdirSync(join(member.tasks.dir, 'indexes')).toSorted();
+  const appendTo = (database: string): void =>
+    member.append({ database, files: [], delta: encodeDelta([]) });
+
+  it('are erased when another leader commits, except those that it has made', async () => {
+    const { registry } = member.tasks.system;
+    registry.byUuid(UUIDS[0]!);
+    mkdirSync(join(member.tasks.dir, 'indexes', UUIDS[1]!));
+    member.otherLeads();
+    appendTo(`index/${UUIDS[2]}`);
+    appendTo('store');
+    await member.until(() => member.cluster.node.applied === member.log.state.head);
+    await member.until(() => folders().length === 1);
+    assert.deepEqual(folders(), [UUIDS[2]]);
+    assert.ok(registry.isUnnamed(UUIDS[2]!));
+  });
+
+  it('are erased when this node leads, whoever has made them', async () => {
+    member.otherLeads();
+    appendTo(`index/${UUIDS[2]}`);
+    appendTo('store');
+    await member.until(() => member.cluster.node.applied === member.log.state.head);
+    assert.deepEqual(folders(), [UUIDS[2]]);
+    member.otherLeaves();
+    await member.until(() => member.cluster.node.epochLed !== null);
+    await member.until(() => folders().length === 0);
+  });
+
+  it('are in a checkpoint, because a later record may give them one', async () => {
+    const { store, taskStore, registry } = member.tasks.system;
+    const replica = new ServerReplica({
+      ...{ store, taskStore, registry },
+      indexDir: join(member.tasks.dir, 'indexes'),
+      incomingDir: join(member.tasks.dir, 'incoming'),
+      checkpointDir: join(member.tasks.dir, 'outgoing'),
+      onTooFarBehind: () => {},
+      notLeading: async () => {},
+    });
+    registry.byUuid(UUIDS[0]!);
+    member.tasks.engine.copyIndex = async (_, dir) => {
+      mkdirSync(join(dir, 'segments'), { recursive: true });
+      writeFileSync(join(dir, 'index.mdb'), 'the database');
+    };
+    const checkpoint = await replica.checkpoint();
+    const databases = checkpoint.files.map(({ database }) => database);
+    assert.ok(databases.includes(`index/${UUIDS[0]}`), databases.join());
+    await checkpoint.release();
+  });
+});
+
+describe('A commit of an index', () => {
+  let member: ClusterMember;
+  let ask: (call: number, dir: string, files: string[]) => void;
+  const ends: string[] = [];
+  beforeEach(async () => {
+    ends.length = 0;
+    member = await ClusterMember.start(null, (engine) => {
+      const native: NativeAddon = engine;
+      native.setCommitLog = (given) => (ask = given ?? ask);
+      native.prepareCommit = async () => Buffer.from('delta');
+      native.endCommit = (call, end) => void ends.push(`${call} ${end}`);
+      native.applyRecord = async () => true;
+    });
+    await member.until(() => member.tasks.system.store.cluster!.applied > 0);
+  });
+  afterEach(() => member.stop());
+
+  it('that was deleted is refused, because no node could apply it', async () => {
+    const { registry } = member.tasks.system;
+    await member.tasks.run({ type: 'indexCreation', indexUid: 'books', primaryKey: null });
+    const { uuid } = registry.get('books')!;
+    ask(1, join(member.tasks.dir, 'indexes', uuid), []);
+    await member.until(() => ends.length === 1);
+    await member.tasks.run({ type: 'indexDeletion', indexUid: 'books' });
+    const { head } = member.log.state;
+    ask(2, join(member.tasks.dir, 'indexes', uuid), []);
+    await member.until(() => ends.length === 2);
+    assert.deepEqual(ends, ['1 applied', '2 notWritten']);
+    assert.equal(member.log.state.head, head);
+  });
+
+  it('waits while the object store does not respond', async () => {
+    const { registry } = member.tasks.system;
+    await member.tasks.run({ type: 'indexCreation', indexUid: 'books', primaryKey: null });
+    const dir = join(member.tasks.dir, 'indexes', registry.get('books')!.uuid);
+    mkdirSync(join(dir, 'segments'), { recursive: true });
+    writeFileSync(join(dir, 'segments', '1'), 'a segment');
+    let attempts = 0;
+    member.onPut = () => {
+      if (++attempts === 1) throw new UnavailableError('The object store is down');
+    };
+    ask(1, dir, ['1']);
+    await member.until(() => ends.length === 1);
+    assert.deepEqual([attempts, ends], [2, ['1 applied']]);
   });
 });

@@ -1,0 +1,140 @@
+/** What a cluster has stored becomes the data of a single server, as it was at a chosen commit. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+
+const PROGRAM = 'dist/main.cjs';
+/** Documents of a step: their payload is a file. */
+const DOCUMENTS = 800;
+
+interface State {
+  /** The last commit. */
+  commit: number;
+  /** The response of each path. */
+  answers: unknown[];
+}
+
+describe('gannet restore', function () {
+  let etcd: Etcd;
+  let store: string;
+  let node: BuiltServer;
+  let single: BuiltServer;
+
+  before(async function () {
+    if (!HAS_ETCD) {
+      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
+      this.skip();
+    }
+    etcd = await Etcd.start();
+    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    single = await startBuiltServer();
+    await single.kill();
+    node = await startBuiltServer(
+      (url) => [
+        ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-store', store],
+        ...['--node-name', 'node', '--node-url', url],
+      ],
+      { GANNET_CHECKPOINT_BYTES: '20000' },
+    );
+    while ((await node.call('GET', '/cluster')).json.leader === null) await delay(20);
+  });
+
+  after(async () => {
+    await node?.close();
+    await single?.close();
+    await etcd?.stop();
+    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+  });
+
+  async function answersOf(server: BuiltServer): Promise<unknown[]> {
+    const answers: unknown[] = [];
+    for (const path of [
+      ...['/tasks?limit=1000', '/batches?limit=1000', '/keys', '/webhooks'],
+      ...['/indexes/a/documents?limit=10000', '/indexes/a/settings', '/indexes/b/settings'],
+    ]) {
+      answers.push((await server.call('GET', path)).json);
+    }
+    const search = { body: { q: 'title', filter: 'color = red', limit: 5 } };
+    answers.push((await server.call('POST', '/indexes/a/search', search)).json.hits);
+    return answers;
+  }
+
+  async function state(): Promise<State> {
+    await node.idle();
+    return {
+      commit: (await node.call('GET', '/cluster')).json.applied,
+      answers: await answersOf(node),
+    };
+  }
+
+  function restore(...options: string[]): { status: number | null; text: string } {
+    rmSync(single.data, { recursive: true, force: true });
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [PROGRAM, 'restore', '--db-path', single.data, '--cluster-store', store, ...options],
+      { encoding: 'utf8' },
+    );
+    return { status, text: stdout + stderr };
+  }
+
+  const documents = (from: number): object[] =>
+    Array.from({ length: DOCUMENTS }, (_, n) => ({
+      id: from + n,
+      title: `title ${from + n} ${'x'.repeat(100)}`,
+      color: n % 2 === 0 ? 'red' : 'green',
+    }));
+
+  it('makes a folder that a single server starts with, as of each commit', async () => {
+    const states: State[] = [];
+    const step = async (method: string, path: string, body: unknown): Promise<void> => {
+      await node.call(method, path, { body });
+      states.push(await state());
+    };
+    await step('PATCH', '/indexes/a/settings', { filterableAttributes: ['color'] });
+    await step('POST', '/indexes/a/documents', documents(0));
+    await step('POST', '/indexes/b/documents', documents(0));
+    // Some states are before the first checkpoint, some after it.
+    while (!existsSync(join(store, 'checkpoints'))) await delay(20);
+    await step('POST', '/swap-indexes', [{ indexes: ['a', 'b'] }]);
+    await step('PATCH', '/indexes/a/settings', { filterableAttributes: ['color', 'id'] });
+    await step('POST', '/indexes/a/documents', documents(400));
+    await node.call('POST', '/keys', {
+      body: { actions: ['*'], indexes: ['*'], expiresAt: null, name: 'later' },
+    });
+    await step('POST', '/indexes/a/documents/delete-batch', [1, 2, 3]);
+    const etcdOptions = ['--cluster-etcd', etcd.url, '--cluster-name', 'shop'];
+    for (const { commit, answers } of states) {
+      const { status, text } = restore('--to', String(commit), ...etcdOptions);
+      assert.equal(status, 0, text);
+      assert.match(text, new RegExp(`as of commit ${commit}\\.`));
+      await single.restart();
+      assert.deepEqual(await answersOf(single), answers);
+      const { valid, text: verified } = await single.verify();
+      assert.ok(valid, verified);
+    }
+    const { status, text } = restore('--to', String(states.at(-1)!.commit + 999), ...etcdOptions);
+    assert.equal(status, 1, text);
+    assert.match(text, /There is no record after \d+/);
+    assert.deepEqual(readdirSync(join(single.data, '..')), []);
+  });
+
+  it('recovers the newest checkpoint without etcd, and continues as a single server', async () => {
+    const { status, text } = restore();
+    assert.equal(status, 0, text);
+    await single.restart();
+    const added = await single.finish('POST', '/indexes/c/documents', { body: documents(0) });
+    assert.equal(added.status, 'succeeded');
+    await single.kill();
+  });
+
+  it('refuses dates before everything, and texts that are no date', () => {
+    assert.match(restore('--to', '2001-01-01T00:00:00Z').text, /no checkpoint of that time/);
+    const { status, text } = restore('--to', 'yesterday');
+    assert.deepEqual([status, text], [2, '--to must be a sequence or a date, not `yesterday`.\n']);
+  });
+});
