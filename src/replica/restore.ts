@@ -122,6 +122,8 @@ class RestoredReplica implements Replica {
     return Promise.reject(new Error('A folder that is restored makes no checkpoint'));
   }
 
+  prepareInstall(): void {}
+
   async install(checkpoint: Checkpoint): Promise<void> {
     const { native, version } = this.#options;
     await this.#replica.install(checkpoint);
