@@ -21,7 +21,7 @@ export const EVENT_ROUTE = route({
   method: 'POST',
   path: '/events',
   action: 'search',
-  summary: 'Records that a visitor clicked a result of a search, or did what it was made for.',
+  summary: 'Records a click on a result of a search, or a conversion.',
   body: { schema: USAGE_EVENT, fault: usageEventFault },
   success: 201,
   handle: recordEvent,
@@ -32,7 +32,8 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/analytics/summary',
     action: 'analytics.get',
-    summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
+    summary:
+      'Shows totals of searches, clicks, conversions and latency, by index or day on request.',
     query: queryParser<SummaryQuery>(SUMMARY_QUERY),
     success: 200,
     response: REPORT,

@@ -7,7 +7,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/cluster',
     action: 'cluster.get',
-    summary: 'Shows the nodes of the cluster, and how far each of them is.',
+    summary: 'Shows the nodes of the cluster, and how far behind each is.',
     success: 200,
     response: CLUSTER,
     handle: showCluster,

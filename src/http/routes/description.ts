@@ -13,7 +13,7 @@ export function descriptionRoutes(others: readonly Route[]): Route[] {
       method: 'GET',
       path: '/openapi.json',
       action: null,
-      summary: 'This description.',
+      summary: 'Shows this description.',
       success: 200,
       handle: (_, { version }) => {
         text ??= jsonString(openApi(others, version.serverVersion));
@@ -24,7 +24,7 @@ export function descriptionRoutes(others: readonly Route[]): Route[] {
       method: 'GET',
       path: '/',
       action: null,
-      summary: 'The page for people; for programs in production, tells that the server is running.',
+      summary: 'Shows the page; to programs in production, that the server is running.',
       success: 200,
       handle: showPage,
     }),

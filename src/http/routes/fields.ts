@@ -18,7 +18,7 @@ export const FIELD_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/indexes/:index_uid/fields',
     action: 'fields.post',
-    summary: 'Lists the fields of an index with what the settings say about each.',
+    summary: 'Lists the fields of an index and the settings that apply to each.',
     body: bodyOf<FieldsRequest>(FIELDS),
     anyUid: true,
     success: 200,

@@ -47,7 +47,7 @@ export const INDEX_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/indexes/:index_uid/compact',
     action: 'indexes.compact',
-    summary: 'Merges what can be merged of an index and gives back what is free.',
+    summary: 'Merges the segments of an index and releases its free space.',
     success: 202,
     response: TASK_SUMMARY,
     handle: compactIndex,

@@ -70,7 +70,7 @@ export const TASK_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/tasks/compact',
     action: 'tasks.compact',
-    summary: 'Gives back what is free in the task store.',
+    summary: 'Releases the free space of the task store.',
     success: 200,
     response: COMPACTION,
     handle: compactStore,
