@@ -45,6 +45,7 @@ import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics, ProcessMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
+import { TaskStreams } from './http/task-streams.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import type { Services } from './http/services.ts';
@@ -663,6 +664,7 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     clock: systemClock,
     searchRules,
     aliases,
+    taskStreams: new TaskStreams(queue),
     network,
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),

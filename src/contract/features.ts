@@ -20,6 +20,7 @@ export const FEATURES = [
   'legacySearch',
   'renderRoute',
   'vectorStoreSetting',
+  'tasksStreamingRoute',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

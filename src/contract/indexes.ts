@@ -14,6 +14,9 @@ export interface IndexStats {
   /** Bytes. */
   rawDocumentDbSize: number;
   avgDocumentSize: number;
+  /** Bytes on disk, and of the part that holds live data. */
+  indexSize: number;
+  usedIndexSize: number;
   isIndexing: boolean;
   internalDatabaseSizes?: Record<string, number>;
   numberOfEmbeddings: number;

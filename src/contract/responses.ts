@@ -150,6 +150,8 @@ export const INDEX_STATS = object(
     numberOfDocuments: COUNT,
     rawDocumentDbSize: SIZE,
     avgDocumentSize: SIZE,
+    indexSize: SIZE,
+    usedIndexSize: SIZE,
     isIndexing: FLAG,
     numberOfEmbeddings: COUNT,
     numberOfEmbeddedDocuments: COUNT,

@@ -41,6 +41,8 @@ export interface RequestHeaders {
   forwarded: string | undefined;
   /** The commit that this node is to have applied before it answers. */
   waitFor: string | undefined;
+  /** The last event that the client of a stream has received. */
+  lastEventId: string | undefined;
 }
 
 /** Whether `Meili-Include-Metadata`, `Meili-Proxy-Search` or `X-Gannet-Test-Search` is set. */
@@ -566,6 +568,7 @@ export function noHeaders(): RequestHeaders {
     exportedBy: undefined,
     forwarded: undefined,
     waitFor: undefined,
+    lastEventId: undefined,
   };
 }
 
@@ -599,6 +602,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'x-gannet-exported-by': 'exportedBy',
     'gannet-forwarded': 'forwarded',
     'gannet-wait-for': 'waitFor',
+    'last-event-id': 'lastEventId',
   } as const,
 );
 

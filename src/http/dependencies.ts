@@ -22,6 +22,7 @@ import type { Logs } from '../base/logger.ts';
 import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import type { Services } from './services.ts';
+import type { TaskStreams } from './task-streams.ts';
 
 export interface VersionInfo {
   commitSha: string;
@@ -52,6 +53,7 @@ export interface Dependencies {
   chats: ChatStore;
   searchRules: RuleStore;
   aliases: AliasStore;
+  taskStreams: TaskStreams;
   network: NetworkStore;
   replication: Replication;
   knownWrites: KnownWrites;

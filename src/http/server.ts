@@ -132,6 +132,7 @@ export async function startHttp(
       listener.stopListening();
       eventListener?.stopListening();
       dependencies.logs.closeStream();
+      dependencies.taskStreams.closeAll();
       await Promise.all([lifecycle.drained(graceMs), eventLifecycle.drained(graceMs)]);
       // Sending the last response takes another iteration of the event loop; closing at once would
       // drop it.

@@ -29,6 +29,7 @@ import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
+import type { TaskChange } from '../store/task-store.ts';
 
 export interface Services {
   readonly tasks: TaskService;
@@ -58,6 +59,10 @@ export interface TaskService {
   register(request: TaskRequest): Promise<TaskSummary>;
   /** Records in a task its outcome on other servers; durable once resolved. */
   setNetwork(uid: number, network: TaskNetwork): Promise<void>;
+  /** Calls `watcher` after each change of the status of tasks. Returns a function that ends this. */
+  watch(watcher: (change: TaskChange) => void): () => void;
+  /** The uids that the next task and the next batch will have. */
+  readonly nextUids: { readonly task: number; readonly batch: number };
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
   /**
    * Like `list`, but yields to other requests. A page ends early when its tasks are long; `next`

@@ -11,7 +11,7 @@ import { ApiError, featureNotEnabled, indexNotFound } from '../contract/errors.t
  * Maximum number of different foreign documents that all conditions on one index may select in one
  * filter.
  */
-const FOREIGN_DOCUMENTS_MAX = 100;
+export const FOREIGN_DOCUMENTS_MAX = 1_000;
 
 /** Maximum number of conditions in one filter: each is a search of another index. */
 const FOREIGN_CONDITIONS_MAX = 100;

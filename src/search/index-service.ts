@@ -191,6 +191,8 @@ function statsOf(entry: IndexEntry, withParts: boolean): IndexStats {
     rawDocumentDbSize,
     avgDocumentSize:
       numberOfDocuments === 0 ? 0 : Math.floor(rawDocumentDbSize / numberOfDocuments),
+    indexSize: summary.diskBytes,
+    usedIndexSize: summary.usedBytes,
     isIndexing,
     ...(withParts ? { internalDatabaseSizes: entry.partSizes() } : {}),
     numberOfEmbeddings: summary.numberOfEmbeddings,

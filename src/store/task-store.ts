@@ -4,7 +4,7 @@ import { type Append, type NewTask, prepareAppends } from './append-tasks.ts';
 import { type BatchEnd, type Finish, prepareFinish } from './finish-batch.ts';
 import { MemoryTable, type TaskRecord } from './memory-table.ts';
 import { PayloadFolder } from './payload-folder.ts';
-import type { Store } from './store.ts';
+import { type ChangedKeys, keysOf, type Store } from './store.ts';
 import type { TaskTable } from './task-conditions.ts';
 import { matchBatches, matchTasks, type Matches } from './task-query.ts';
 import type { TaskRow } from '../contract/task-types.ts';
@@ -27,6 +27,18 @@ export interface ListedTasks {
   total: number;
   next: number | null;
 }
+
+/** Tasks that have changed their status together. */
+export interface TaskChange {
+  /** Not empty. */
+  uids: readonly number[];
+  /** The batch that began or ended with them; null: neither. */
+  batchUid: number | null;
+  /** Milliseconds; null: they have not ended. */
+  finishedAt: number | null;
+}
+
+type TaskWatcher = (change: TaskChange) => void;
 
 type Work = Append | Finish | { kind: 'change'; run: () => Promise<void> | void };
 
@@ -52,6 +64,7 @@ export class TaskStore {
    */
   onFinish: TransactionContext['finished'] | null = null;
 
+  readonly #watchers = new Set<TaskWatcher>();
   readonly #work: Work[] = [];
   #draining = false;
   #scheduled = false;
@@ -74,13 +87,42 @@ export class TaskStore {
       sweeper: this.#sweeper,
       now: () => this.now(),
       finished: (batchUid) => this.onFinish?.(batchUid) ?? null,
-      appended: (record) => this.onAppend?.(record),
+      appended: (record) => {
+        this.onAppend?.(record);
+        this.#tell([record.uid], null, null);
+      },
     };
     this.#prepareDigest();
     store.onForeign((changed) => {
       for (const uid of table.reload(store, changed)) this.#payloads.remove(uid);
       this.#moments.notBefore(table.lastTime);
+      this.#tellForeign(changed);
     });
+  }
+
+  /**
+   * Calls `watcher` after each change of the status of tasks, once it is visible. Returns a function
+   * that ends this.
+   */
+  watch(watcher: TaskWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  #tell(uids: readonly number[], batchUid: number | null, finishedAt: number | null): void {
+    if (uids.length === 0) return;
+    for (const watcher of this.#watchers) watcher({ uids, batchUid, finishedAt });
+  }
+
+  /** What another node has registered and ended. */
+  #tellForeign(changed: ChangedKeys): void {
+    if (this.#watchers.size === 0) return;
+    this.#tell(keysOf(changed, this.#store.tasks), null, null);
+    for (const batchUid of keysOf(changed, this.#store.batches)) {
+      const { finishedAt } = this.batch(batchUid) ?? {};
+      const uids = this.matching({ batchUids: [batchUid] }, null);
+      if (finishedAt !== undefined) this.#tell(uids, batchUid, finishedAt);
+    }
   }
 
   /** Applies a record of another node while no transaction on tasks is being prepared. */
@@ -222,6 +264,7 @@ export class TaskStore {
       const batchUid = this.#table.nextBatchUid;
       const startedAt = this.now();
       this.#table.mark(uids, batchUid, startedAt);
+      this.#tell(uids, batchUid, null);
       return { batchUid, startedAt };
     });
   }
@@ -230,7 +273,10 @@ export class TaskStore {
    * Undoes `begin`: the tasks wait again, and the batch uid is free unless a later one is in use.
    */
   async rollBack(batchUid: number, uids: readonly number[]): Promise<void> {
-    return this.#change(() => this.#table.unmark(uids, batchUid));
+    return this.#change(() => {
+      this.#table.unmark(uids, batchUid);
+      this.#tell(uids, null, null);
+    });
   }
 
   /**
@@ -255,7 +301,12 @@ export class TaskStore {
    */
   finish(end: BatchEnd): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ kind: 'finish', end, resolve, reject });
+      const ended = (finishedAt: number): void => {
+        const uids = end.ends.map(({ uid }) => uid);
+        this.#tell(uids, end.batchUid, finishedAt);
+        resolve(finishedAt);
+      };
+      this.#enqueue({ kind: 'finish', end, resolve: ended, reject });
     });
   }
 

@@ -24,7 +24,7 @@ import type { IndexRegistry } from '../engine/registry.ts';
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
-import type { ListedTasks, TaskStore } from '../store/task-store.ts';
+import type { ListedTasks, TaskChange, TaskStore } from '../store/task-store.ts';
 import { fromRuns } from '../base/uid-runs.ts';
 import { deletionOf, newTask } from './new-task.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -88,6 +88,17 @@ export class TaskQueue {
       if (payload !== null && 'file' in payload) this.removePayloadFile(payload.file);
       throw toApiError(error);
     }
+  }
+
+  /** See `TaskStore.watch`. */
+  watch(watcher: (change: TaskChange) => void): () => void {
+    return this.#store.watch(watcher);
+  }
+
+  /** The uids that the next task and the next batch will have. */
+  get nextUids(): { task: number; batch: number } {
+    const { nextTaskUid, nextBatchUid } = this.#store.table;
+    return { task: nextTaskUid, batch: nextBatchUid };
   }
 
   setNetwork(uid: number, network: TaskNetwork): Promise<void> {
@@ -200,10 +211,9 @@ export class TaskQueue {
   }
 
   #batch(uid: number): BatchView | undefined {
-    const running = this.#scheduler.runningView(uid);
-    if (running !== undefined) return running;
+    // A batch that has just ended may still count as running.
     const row = this.#store.batch(uid);
-    return row === undefined ? undefined : batchView(uid, row);
+    return row === undefined ? this.#scheduler.runningView(uid) : batchView(uid, row);
   }
 
   #refuseWhenFull(request: TaskRequest): void {

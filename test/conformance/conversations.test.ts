@@ -37,7 +37,9 @@ const VOLATILE: ReadonlySet<string> = new Set([
 ]);
 
 /** Optional keys. */
-const OPTIONAL: ReadonlySet<string> = new Set(['writeChannelCongestion', 'internalDatabaseSizes']);
+const OPTIONAL: ReadonlySet<string> = new Set([
+  ...['writeChannelCongestion', 'internalDatabaseSizes', 'indexSize', 'usedIndexSize'],
+]);
 
 /** `uid` is volatile where it is a number: that of a task or batch. */
 function comparable(value: unknown, key = ''): unknown {

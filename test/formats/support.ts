@@ -28,6 +28,8 @@ const VOLATILE = new Set([
   'processingTimeMs',
   'requestUid',
   'databaseSize',
+  'indexSize',
+  'usedIndexSize',
   'usedDatabaseSize',
   'duration',
   'commitSha',

@@ -32,7 +32,14 @@ interface Description {
 
 /** Routes that call other servers, never end, or would end what the others need. */
 const LEFT_OUT = [
-  ...['/logs/stream', '/export', '/network', '/network/rebalance'],
+  ...[
+    '/logs/stream',
+    '/tasks/stream',
+    '/batches/stream',
+    '/export',
+    '/network',
+    '/network/rebalance',
+  ],
   ...['/chats/{workspace}/chat/completions', '/experimental-features', '/snapshots', '/dumps'],
 ];
 

@@ -235,6 +235,8 @@ function indexStatsView(stats: IndexStats, query: StatsQuery): Record<string, un
     numberOfDocuments: stats.numberOfDocuments,
     rawDocumentDbSize: sized(stats.rawDocumentDbSize, query),
     avgDocumentSize: sized(stats.avgDocumentSize, query),
+    indexSize: sized(stats.indexSize, query),
+    usedIndexSize: sized(stats.usedIndexSize, query),
     isIndexing: stats.isIndexing,
     ...(query.showInternalDatabaseSizes === true
       ? {

@@ -23,6 +23,7 @@ import {
   longJson,
   registered,
   route,
+  STREAMED,
   type RouteResponse,
   type RequestContext,
   type Route,
@@ -77,6 +78,17 @@ export const TASK_ROUTES: readonly Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/tasks/stream',
+    action: 'tasks.get',
+    summary: 'Streams tasks as they change, as Server-Sent Events.',
+    query: SELECTED,
+    success: 200,
+    response: 'text',
+    responseType: 'text/event-stream',
+    handle: streamOf('task', 'Streaming the tasks'),
+  }),
+  route({
+    method: 'GET',
     path: '/tasks/:task_uid',
     action: 'tasks.get',
     summary: 'Shows a task.',
@@ -104,6 +116,17 @@ export const TASK_ROUTES: readonly Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/batches/stream',
+    action: 'tasks.get',
+    summary: 'Streams batches as they begin and end, as Server-Sent Events.',
+    query: SELECTED,
+    success: 200,
+    response: 'text',
+    responseType: 'text/event-stream',
+    handle: streamOf('batch', 'Streaming the batches'),
+  }),
+  route({
+    method: 'GET',
     path: '/batches/:batch_uid',
     action: 'tasks.get',
     summary: 'Shows a batch.',
@@ -118,6 +141,21 @@ async function listTasks(
   { services: { tasks }, aliases }: Dependencies,
 ): Promise<RouteResponse> {
   return longJson(await tasks.page(taskFilter(query, aliases), paging(query), access.visible));
+}
+
+function streamOf(kind: 'task' | 'batch', what: string): Route<TaskFilterQuery>['handle'] {
+  return ({ connection, query, requestId }, server) => {
+    needFeature(server, 'tasksStreamingRoute', what);
+    if (connection.method === 'HEAD') {
+      return { status: 200, body: null, headers: [['content-type', 'text/event-stream']] };
+    }
+    const { authorization, legacyKey } = connection.headers;
+    server.taskStreams.open({
+      ...{ kind, connection, requestId, filter: taskFilter(query, server.aliases) },
+      authorize: () => server.authorizer.authorize({ authorization, legacyKey }, 'tasks.get', null),
+    });
+    return STREAMED;
+  };
 }
 
 function deleteTasks(

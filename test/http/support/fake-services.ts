@@ -109,6 +109,8 @@ export function fakeServices(clock: Clock): FakeServices {
     numberOfDocuments: 0,
     rawDocumentDbSize: 0,
     avgDocumentSize: 0,
+    indexSize: 0,
+    usedIndexSize: 0,
     isIndexing: false,
     numberOfEmbeddings: 0,
     numberOfEmbeddedDocuments: 0,
@@ -129,6 +131,8 @@ export function fakeServices(clock: Clock): FakeServices {
     },
     tasks: {
       setNetwork: () => Promise.resolve(),
+      watch: () => () => {},
+      nextUids: { task: 0, batch: 0 },
       register(request) {
         registered.push(request);
         const summary: TaskSummary = {

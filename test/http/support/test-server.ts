@@ -18,6 +18,7 @@ import { ChatLoad } from '../../../src/chat/chat-load.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { TaskStreams } from '../../../src/http/task-streams.ts';
 import { AliasStore } from '../../../src/store/alias-store.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
@@ -104,6 +105,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
     aliases: new AliasStore(services.store),
+    taskStreams: new TaskStreams(services.tasks),
     network: new NetworkStore(services.store),
     replication: new Replication({
       network: () => null,

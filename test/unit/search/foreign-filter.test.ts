@@ -12,7 +12,7 @@ class Resolver implements ForeignResolver {
   checkSyntax = (): void => {};
   select = (_uid: string, _expression: string, max: number): Promise<string[]> => {
     this.asked++;
-    assert.equal(max, 100);
+    assert.equal(max, 1_000);
     return Promise.resolve(['x1', 'x2']);
   };
 }
@@ -53,6 +53,17 @@ describe('Foreign conditions of filters', () => {
       assert.equal(await codeOf(resolvedFilter(many, resolver)), 'invalid_search_filter');
     }
     assert.equal(resolver.asked, 100);
+  });
+
+  it('select 1,000 different documents of an index together at most', async () => {
+    const resolver = new Resolver();
+    const ids = (from: number, count: number): string[] =>
+      Array.from({ length: count }, (_, n) => `x${from + n}`);
+    const lists = [ids(0, 600), ids(500, 500)];
+    resolver.select = () => Promise.resolve(lists.shift()!);
+    await resolvedFilter([one, one], resolver);
+    lists.push(ids(0, 600), ids(500, 501));
+    assert.equal(await codeOf(resolvedFilter([one, one], resolver)), 'invalid_search_filter');
   });
 
   it('need an index that the caller may read', async () => {
