@@ -349,9 +349,8 @@ double Settings::NaturalWeight(std::string_view field) const {
   for (const auto& [name, weight] : searchable_weights) {
     if (Covers(name, field)) return weight;
   }
-  if (!searchable) return 1.0;
-  const double place = 1.0 + Weight(field);
-  return 1.0 + 1.0 / (place * place);
+  if (!searchable || searchable->size() < 2) return 1.0;
+  return 3.0 - 2.0 * Weight(field) / static_cast<double>(searchable->size() - 1);
 }
 
 bool Settings::SameText(const Settings& other) const {

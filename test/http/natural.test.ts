@@ -57,8 +57,9 @@ describe('Questions', () => {
     const { hits } = await search(body);
     for (const { _rankingScore: score, _rankingScoreDetails: details } of hits) {
       assert.ok(score > 0 && score <= 1);
-      const { words, proximity, score: told } = details.natural;
-      const sum = words.reduce((all: number, word: any) => all + word.contribution, proximity);
+      const { words, proximity, wholeField, score: told } = details.natural;
+      const rest = proximity + wholeField;
+      const sum = words.reduce((all: number, word: any) => all + word.contribution, rest);
       assert.ok(Math.abs(sum - score) < 1e-5 && told === score);
       const whale = words.find(({ word }: any) => word === 'whale');
       assert.equal(whale.variant, 'exact');
@@ -149,6 +150,39 @@ describe('Questions', () => {
       { id: 2, t: '京東' },
     ];
     assert.deepEqual(await found(japanese, '東京'), [1]);
+  });
+
+  it('find the field that they are first, and words half typed or mistyped', async () => {
+    const lines = [
+      { id: 1, name: 'mail server tools', about: 'mail server, mail server, mail server' },
+      { id: 2, name: 'mail server', about: 'for many' },
+      { id: 3, name: 'main serving', about: 'a rare lib' },
+      { id: 4, name: 'library', about: 'of functions' },
+    ];
+    await server.finish('PATCH', '/indexes/typed/settings', {
+      body: { searchableAttributes: ['name', 'about'], synonyms: { postman: ['mail'] } },
+    });
+    await server.finish('POST', '/indexes/typed/documents', { body: lines });
+    const found = async (q: string): Promise<any> =>
+      search({ q, matchingStrategy: 'natural', showRankingScoreDetails: true }, typed);
+    const typed = '/indexes/typed/search';
+    const whole = await found('mail server');
+    assert.deepEqual(ids(whole).slice(0, 2), [2, 1]);
+    const share = ({ _rankingScoreDetails: { natural } }: any): number => natural.wholeField;
+    assert.ok(share(whole.hits[0]) > share(whole.hits[1]) && share(whole.hits[1]) > 0);
+    assert.deepEqual(ids(await found('lib')), [4, 3]);
+    const variants = ({ hits }: any): string[] =>
+      hits.map((hit: any) => hit._rankingScoreDetails.natural.words[0].variant);
+    const mistyped = await found('serving');
+    assert.deepEqual(ids(mistyped)[0], 3);
+    const synonyms = await found('postman .');
+    assert.deepEqual(
+      [ids(synonyms).sort(), variants(synonyms)],
+      [
+        [1, 2],
+        ['synonym', 'synonym'],
+      ],
+    );
   });
 
   it('take part in multi-search, federation and hybrid search', async () => {

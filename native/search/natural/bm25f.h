@@ -19,6 +19,11 @@ inline double Shortness(size_t words) {
 }
 // What neighbours that stand together add, as a share of the lesser of the two.
 inline double Together(size_t words) { return 0.1 + Shortness(words); }
+// What a field adds that has all words of a question, and no others, as a share of their worth.
+inline constexpr size_t kWholeWordsMax = 10;  // of longer questions: nothing
+inline double Whole(size_t words) {
+  return words > kWholeWordsMax ? 0 : 2.0 / static_cast<double>(std::max<size_t>(words, 1));
+}
 // What is left of the worth of a document that has `share` of the worth of the words.
 inline double Coverage(double share, size_t words) {
   return std::pow(std::min(share, 1.0), Shortness(words));

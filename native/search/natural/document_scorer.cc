@@ -1,6 +1,7 @@
 #include "search/natural/document_scorer.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "search/natural/bm25f.h"
@@ -42,6 +43,8 @@ DocumentScorer::DocumentScorer(const index::Snapshot& snapshot, const Question& 
   states_.resize(question.words.size());
   pairs_.resize(question.words.size());
   nearness_.resize(question.neighbours.size());
+  if (question.words.size() <= bm25f::kWholeWordsMax && question.neighbours.size() <= kBits)
+    field_states_.resize(fields.size());
   for (uint32_t p = 0; p < question.neighbours.size(); ++p) {
     pairs_[question.neighbours[p].left].push_back(p);
     pairs_[question.neighbours[p].right].push_back(p);
@@ -71,7 +74,8 @@ double DocumentScorer::Worth(std::string_view record) {
     for (const uint32_t pair : pairs_[word]) nearness_[pair] = 0;
   }
   found_.clear();
-  together_ = 0;
+  std::fill(field_states_.begin(), field_states_.end(), FieldState());
+  together_ = whole_ = 0;
   segment::ForwardDocument document;
   if (!text_.OpenRecord(record, document)) return 0;
   segment::PositionCursor cursor(document);
@@ -82,6 +86,7 @@ double DocumentScorer::Worth(std::string_view record) {
     const auto [field, position] = cursor.At(i);
     const FieldCounts& counts = fields_[field];
     if (counts.weight == 0) continue;
+    if (!field_states_.empty()) field_states_[field].length = cursor.field_words();
     const double occurrence = bm25f::Occurrence(counts.weight, cursor.field_words(), counts.mean);
     ForEachUse(ordinal, [&, field = field, position = position](const Use& use) {
       if (use.part == Part::kWhole) {
@@ -104,7 +109,8 @@ double DocumentScorer::Worth(std::string_view record) {
     const Neighbours& pair = question_.neighbours[p];
     together_ += nearness_[p] * question_.WorthTogether(worth_of(pair.left), worth_of(pair.right));
   }
-  return (worth + together_) *
+  whole_ = ShareOfField() * bm25f::Whole(question_.words.size()) * covered;
+  return (worth + together_ + whole_) *
          bm25f::Coverage(covered / question_.words_worth, question_.words.size());
 }
 
@@ -133,6 +139,7 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
   }
   state.last_field = field;
   state.last_position = position;
+  if (!field_states_.empty()) field_states_[field].words |= uint32_t{1} << word;
   for (const uint32_t p : pairs_[word]) {
     const Neighbours& pair = question_.neighbours[p];
     const bool is_right = pair.right == word;
@@ -140,9 +147,23 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
     if (other.occurrences == 0 || other.last_field != field || other.last_position == position)
       continue;
     const int64_t since = int64_t{position} - other.last_position;
-    nearness_[p] =
-        std::max(nearness_[p], bm25f::Nearness(is_right ? since : -since, pair.distance));
+    const double nearness = bm25f::Nearness(is_right ? since : -since, pair.distance);
+    nearness_[p] = std::max(nearness_[p], nearness);
+    if (!field_states_.empty() && nearness == 1) field_states_[field].pairs |= uint32_t{1} << p;
   }
+}
+
+double DocumentScorer::ShareOfField() const {
+  if (found_.size() < question_.words.size()) return 0;
+  double most = 0;
+  for (const FieldState& state : field_states_) {
+    if (static_cast<size_t>(std::popcount(state.words)) < found_.size()) continue;
+    double share = std::min(1.0, static_cast<double>(question_.length) / state.length);
+    if (!nearness_.empty())
+      share *= std::popcount(state.pairs) / static_cast<double>(nearness_.size());
+    most = std::max(most, share);
+  }
+  return most;
 }
 
 double DocumentScorer::WorthOf(uint32_t word) const {

@@ -38,9 +38,11 @@ class DocumentScorer {
 
   // What a document gets of Question::worth; 0: it has none of the words, or is damaged.
   double Worth(std::string_view record);
-  // The same of each word that the last document had, and what its neighbours added.
+  // The same of each word that the last document had, what its neighbours added, and what a field
+  // with all of them added.
   std::vector<WordFinding> Findings() const;
   double together() const { return together_; }
+  double whole() const { return whole_; }
 
  private:
   // What a word of a document is of one of the question: itself, or a character of a pair.
@@ -61,11 +63,21 @@ class DocumentScorer {
     FieldId left_field = 0;
   };
 
+  // What one field of the document at hand has of a question that has few words.
+  struct FieldState {
+    uint32_t words = 0, pairs = 0;  // a bit each; pairs: side by side
+    uint32_t length = 0;
+  };
+  static constexpr size_t kBits = 32;
+  static_assert(bm25f::kWholeWordsMax <= kBits);
+
   template <typename Sink>
   void ForEachUse(Ordinal ordinal, Sink&& sink) const;
   void TakeCharacter(const Use& use, FieldId field, uint32_t position, double occurrence);
   void Take(uint32_t word, Variant variant, FieldId field, uint32_t position, double occurrence);
   double WorthOf(uint32_t word) const;
+  // How much of a field the question is, of the field of which it is most: 1 is all of it.
+  double ShareOfField() const;
 
   const segment::TextReader& text_;
   const Question& question_;
@@ -82,7 +94,8 @@ class DocumentScorer {
   std::vector<uint32_t> touched_;             // pairs of which it has the left character
   std::vector<std::vector<uint32_t>> pairs_;  // by word: the neighbours it is one of
   std::vector<double> nearness_;              // of each pair, in the document at hand
-  double together_ = 0;
+  std::vector<FieldState> field_states_;      // by field; empty if the question is long
+  double together_ = 0, whole_ = 0;
   StopCounter steps_;
 };
 

@@ -189,7 +189,7 @@ DocSet NaturalScan::AtLeast(const DocSet& candidates, double score) const {
 
 void NaturalScan::AppendFindings(DocId docid, std::string& out) const {
   out += "\"words\":[";
-  double got = 0, sum = 0, together = 0;
+  double got = 0, sum = 0, together = 0, whole = 0;
   std::vector<WordFinding> findings;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
@@ -198,7 +198,9 @@ void NaturalScan::AppendFindings(DocId docid, std::string& out) const {
     DocumentScorer scorer(snapshot_, question_, evaluator_.words, fields_, s);
     got = scorer.Worth(view.text->ForwardRecord(static_cast<uint32_t>(local)));
     findings = scorer.Findings();
-    together = sum = scorer.together();
+    together = scorer.together();
+    whole = scorer.whole();
+    sum = together + whole;
     for (const WordFinding& finding : findings) sum += finding.worth;
   }
   // What is shown adds up to the score.
@@ -218,6 +220,8 @@ void NaturalScan::AppendFindings(DocId docid, std::string& out) const {
   }
   out += "],\"proximity\":";
   AppendJsonFloat(out, together * share);
+  out += ",\"wholeField\":";
+  AppendJsonFloat(out, whole * share);
 }
 
 MatchTerms NaturalScan::TermsToMark() const {

@@ -11,7 +11,9 @@ namespace gannet::search {
 namespace {
 
 // What a variant is worth next to the word itself.
-constexpr std::array<double, kVariants> kQuality{1, 0.9, 0.9, 0.6, 0.5};
+constexpr std::array<double, kVariants> kQuality{1, 0.9, 0.9, 0.9, 0.5};
+// In questions of at most so many terms, words that the index has may be mistyped as well.
+constexpr size_t kTypingTermsMax = 4;
 
 // Dead documents count.
 uint64_t DocumentsWith(const segment::TextReader& text, Ordinal ordinal) {
@@ -37,6 +39,7 @@ class QuestionBuilder {
   }
 
   Question Run(const ParsedQuery& query) {
+    terms_ = query.terms.size();
     for (NodeNumber node = 0; node < query.terms.size(); ++node) AddTerm(query.terms[node], node);
     for (QuestionWord& word : question_.words) Value(word);
     for (const Neighbours& pair : question_.neighbours) {
@@ -45,6 +48,7 @@ class QuestionBuilder {
       question_.worth += question_.WorthTogether(question_.words[pair.left].worth[0],
                                                  question_.words[pair.right].worth[0]);
     }
+    question_.worth += bm25f::Whole(question_.words.size()) * question_.words_worth;
     for (auto& words : question_.all) segment::Unite(words);
     return std::move(question_);
   }
@@ -90,6 +94,7 @@ class QuestionBuilder {
     if (is_new) question_.words.emplace_back().text = text;
     const uint32_t number = known->second;
     ++question_.words[number].times;
+    ++question_.length;
     if (position_ && number != last_) AddNeighbours(last_, number, position - *position_);
     last_ = number;
     position_ = position;
@@ -111,16 +116,18 @@ class QuestionBuilder {
     const Expansions& plain = expansion.Class(node, 0);
     Add(word, expansion.Of(node).verbatim, Variant::kExact);
     AddStems(word);
-    for (const WordNumber number : plain.words) {
-      const bool begins = evaluator_.words[number].text.starts_with(word.text);
-      Add(word, number, begins ? Variant::kPrefix : Variant::kSynonym);
+    for (const Phrase& synonym : plain.phrases) {
+      if (synonym.words.size() == 1) Add(word, synonym.words[0], Variant::kSynonym);
     }
+    for (const WordNumber number : plain.words) Add(word, number, Variant::kPrefix);
     if (plain.has_range) word.prefixes = plain.ranges;
-    if (!word.words.empty() || HasStems(word) || ++words_with_typos_ > kTermsMax) return;
-    for (int typos = 1; typos < kTypoClasses; ++typos) {
+    const bool known = !word.words.empty() || HasStems(word);
+    if ((known && terms_ > kTypingTermsMax) || ++words_with_typos_ > kTermsMax) return;
+    const size_t without = word.words.size();
+    for (int typos = 1; typos < kTypoClasses && word.words.size() == without; ++typos) {
+      if (known && typos > 1) return;
       for (const WordNumber number : expansion.Class(node, typos).words)
         Add(word, number, Variant::kTypo);
-      if (!word.words.empty()) return;
     }
   }
 
@@ -187,9 +194,13 @@ class QuestionBuilder {
           static_cast<double>(evaluator_.postings.AnyWord(ranges, nullptr, nullptr).size());
     }
     if (word.characters) ValueCharacters(*word.characters, found);
-    // The word itself is worth as much as with its stems.
-    found[static_cast<size_t>(Variant::kExact)] += found[static_cast<size_t>(Variant::kStem)];
-    found[static_cast<size_t>(Variant::kStem)] = 0;
+    // The word itself is worth as much as with its stems, and as words that begin with it: what is
+    // typed so far may be a rare word.
+    double& exact = found[static_cast<size_t>(Variant::kExact)];
+    double& stem = found[static_cast<size_t>(Variant::kStem)];
+    double& prefix = found[static_cast<size_t>(Variant::kPrefix)];
+    exact = std::max(exact + stem, prefix);
+    stem = prefix = 0;
     double documents = 0;
     for (size_t v = 0; v < kVariants; ++v) {
       documents += found[v];
@@ -213,6 +224,7 @@ class QuestionBuilder {
 
   QueryEvaluator& evaluator_;
   std::vector<Stems> stems_;
+  size_t terms_ = 0;             // of the query
   size_t words_with_typos_ = 0;  // that were looked up: dictionaries are walked for each
   Question question_;
   std::map<std::string, uint32_t, std::less<>> numbers_;

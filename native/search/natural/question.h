@@ -50,7 +50,8 @@ struct Question {
   std::vector<QuestionWord> words;
   std::vector<Neighbours> neighbours;
   double worth = 0;        // what no document exceeds
-  double words_worth = 0;  // of that without neighbours
+  double words_worth = 0;  // of that, what its words are worth
+  uint32_t length = 0;     // number of words, those that repeat included
   WordsBySegment all;      // the words of the index that stand for any of its words
 
   // What two neighbours add at most, given what they are worth.
@@ -58,10 +59,10 @@ struct Question {
     return bm25f::Together(words.size()) * std::min(left, right);
   }
   // What the word adds to a document at most whose best variant is this one, with the neighbours of
-  // QuestionWord::pairs.
+  // QuestionWord::pairs, and as a part of a field that has all words.
   double Bound(const QuestionWord& word, Variant variant) const {
     return word.worth[static_cast<size_t>(variant)] *
-           (1 + bm25f::Together(words.size()) * word.pairs);
+           (1 + bm25f::Together(words.size()) * word.pairs + bm25f::Whole(words.size()));
   }
 };
 

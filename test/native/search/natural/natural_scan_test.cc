@@ -21,7 +21,7 @@ using Random = std::mt19937_64;
 using Words = std::vector<std::string>;
 
 constexpr const char* kFields[] = {"title", "text"};
-constexpr double kWeights[] = {2, 1.25};
+constexpr double kWeights[] = {3, 1};
 constexpr const char* kSettings =
     R"({"searchableAttributes":["title","text"],"prefixSearch":"disabled",)"
     R"("typoTolerance":{"enabled":false}})";
@@ -72,6 +72,34 @@ struct NaiveModel {
     }
     return best;
   }
+  // The share of a field with all words that the question makes up, and of its pairs that stand
+  // side by side there.
+  static double ShareOfField(const NaiveDocument& document, const Words& question,
+                             const std::set<std::pair<std::string, std::string>>& pairs) {
+    double best = 0;
+    for (const auto& [name, words] : document.fields) {
+      const bool all = std::all_of(question.begin(), question.end(), [&](const std::string& word) {
+        return std::count(words.begin(), words.end(), word) > 0;
+      });
+      if (!all) continue;
+      double adjacent = 0;
+      for (const auto& [left, right] : pairs) {
+        int64_t l = -1, r = -1;
+        bool found = false;
+        for (int64_t p = 0; p < static_cast<int64_t>(words.size()); ++p) {
+          if (words[p] == left) l = p;
+          if (words[p] == right) r = p;
+          found |= l >= 0 && r == l + 1;
+        }
+        adjacent += found ? 1 : 0;
+      }
+      const double count = static_cast<double>(pairs.size());
+      best = std::max(best, std::min(1.0, static_cast<double>(question.size()) /
+                                              static_cast<double>(words.size())) *
+                                (pairs.empty() ? 1 : adjacent / count));
+    }
+    return best;
+  }
   double Score(DocId docid, const Words& question) const {
     const NaiveDocument& document = documents.at(docid);
     double got = 0, worth = 0, covered = 0, words = 0;
@@ -105,6 +133,10 @@ struct NaiveModel {
           (0.1 + shortness) * std::min(times[left] * Worth(left), times[right] * Worth(right));
       worth += both;
       got += both * Nearness(document, left, right);
+    }
+    if (distinct <= 10) {
+      got += 2 / distinct * covered * ShareOfField(document, question, pairs);
+      worth += 2 / distinct * words;
     }
     return std::sqrt(got * std::pow(covered / words, shortness) / worth);
   }
