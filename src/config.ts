@@ -96,7 +96,7 @@ export interface Config {
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
   chatAllowNonStreaming: boolean;
-  /** Of every key without limits of its own; null: none. */
+  /** The limit for every key that has none of its own; null: no limit. */
   rateLimit: RateLimit | null;
   /** null: searches are not recorded. */
   analytics: AnalyticsConfig | null;
@@ -127,19 +127,19 @@ export interface AnalyticsConfig {
   eventsAddress: { host: string; port: number } | null;
 }
 
-/** Of requests to embedding providers; from the environment alone. */
+/** Settings for requests to embedding providers; from the environment only. */
 export interface EmbeddingConfig {
   openAiKey: string | null;
   ollamaUrl: string | null;
   timeoutMs: number;
-  /** Of the wait before a retry. */
+  /** The longest wait before a retry. */
   waitMsMax: number;
   /** What cannot be rendered, or embedded, has no embedding instead of failing its batch. */
   ignoreTemplateFailures: boolean;
   ignoreEmbedderFailures: boolean;
 }
 
-/** Of requests to other servers of the network; from the environment alone. */
+/** Settings for requests to other servers of the network; from the environment only. */
 export interface NetworkConfig {
   /** Ms that a search waits for remotes. */
   searchMsMax: number;
@@ -175,7 +175,7 @@ function ignored<K extends OptionKind, N extends string>(
   return Object.fromEntries(names.map((name) => [name, option])) as Record<N, typeof option>;
 }
 
-/** What the server can be told at its start. */
+/** What can be set when the server starts. */
 export const OPTIONS = {
   'db-path': { kind: 'text', common: true, initial: './data.gannet', help: 'Data folder.' },
   'http-addr': {
@@ -601,7 +601,7 @@ const OWN_VARIABLES = [
   'GANNET_UPDATE_GOLDEN',
 ];
 
-/** Of the options that say where the database is. */
+/** The options that say where the database is. */
 export const DB_PATH_OPTIONS = {
   'db-path': OPTIONS['db-path'],
   'config-file-path': OPTIONS['config-file-path'],
@@ -781,7 +781,7 @@ function modelsConfig(env: Environment): Config['models'] {
   };
 }
 
-/** Of the user; in a container that knows no users, and without HOME, that of temporary files. */
+/** The home folder of the user; that of temporary files in a container without users and HOME. */
 function homeFolder(): string {
   try {
     return homedir();

@@ -16,11 +16,11 @@ import { fromRuns } from './base/uid-runs.ts';
 import { type Fault, type StoreReport, verifyStore } from './store/verify-store.ts';
 
 /** Exit status: everything is valid; something is damaged; it could not be checked. */
-export const SOUND = 0;
+export const VALID = 0;
 export const DAMAGED = 1;
 export const UNCHECKED = 2;
 
-/** Of a line about something damaged. */
+/** How a line about something damaged begins. */
 const DAMAGED_PREFIX = 'damaged: ';
 
 /** The first argument of the processes that read parts. */
@@ -52,7 +52,7 @@ export async function verifyFolder(
     print(
       faults === 0 ? 'Everything is valid.' : `${faults} ${faults === 1 ? 'fault' : 'faults'}.`,
     );
-    return faults === 0 ? SOUND : DAMAGED;
+    return faults === 0 ? VALID : DAMAGED;
   } finally {
     parts.close();
     await folder.close();
@@ -72,7 +72,7 @@ class FolderCheck {
     this.#print = print;
   }
 
-  /** @returns the number of faults told */
+  /** @returns the number of faults reported */
   async run(): Promise<number> {
     const store = await this.#readStore();
     if (existsSync(analyticsFolder(this.#dir))) await this.#readAnalytics();
@@ -154,7 +154,7 @@ class FolderCheck {
 export async function faultsOf(path: string, version: string): Promise<string[]> {
   const lines: string[] = [];
   const status = await verifyFolder(path, version, (line) => lines.push(line));
-  if (status === SOUND) return [];
+  if (status === VALID) return [];
   if (status === UNCHECKED) return lines;
   return lines.flatMap((line) =>
     line.startsWith(DAMAGED_PREFIX) ? [line.slice(DAMAGED_PREFIX.length)] : [],

@@ -87,7 +87,7 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
 const COMPARISONS = '1000000';
 
-/** Of `native/base/cpu.h`, below the best; and the tests of functions that have a variant for each. */
+/** Levels of `native/base/cpu.h` below the best, and the tests of functions with a variant for each. */
 const CPU_LEVELS = ['portable', 'avx2'];
 const CPU_FILTER =
   '--gtest_filter=TuningTest.*:DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
@@ -397,7 +397,7 @@ function together(a: Outcome, b: Outcome): Outcome {
 
 const NOTHING: Outcome = { passed: 0, failed: 0, skipped: 0 };
 
-/** Of every test that ran. */
+/** The duration of every test that ran. */
 const times: TestTime[] = [];
 const SLOWEST = 10;
 

@@ -255,12 +255,12 @@ export class Conversation {
     this.#addedLength += reasoning.length;
     for (const call of calls) {
       if (this.#signal.aborted) return;
-      const answer =
+      const content =
         call.name === SEARCH_TOOL
           ? await this.#search(call, reasoning, last)
           : `There is no function \`${call.name}\`; the only one is \`${SEARCH_TOOL}\`.`;
-      this.#messages.push(toolMessage(answer, call.id));
-      this.#addedLength += call.length + answer.length;
+      this.#messages.push(toolMessage(content, call.id));
+      this.#addedLength += call.length + content.length;
       if (this.#addedLength > ADDED_LENGTH_MAX) {
         throw providerError(
           'tool_call_limit',

@@ -349,7 +349,7 @@ export interface IndexState {
   /** Whether the settings are in the current form; see `IndexHandle.upgradeSettings`. */
   settingsAreCurrent: boolean;
   numberOfDocuments: number;
-  /** Of all embedders together. */
+  /** The sum over all embedders. */
   numberOfEmbeddings: number;
   /** Documents with at least one embedding. */
   numberOfEmbeddedDocuments: number;

@@ -489,7 +489,7 @@ class StreamQueue {
 }
 
 /**
- * Bytes of a request line besides method, path and query: two spaces, the question mark, the
+ * Bytes of a request line apart from method, path and query: two spaces, the question mark, the
  * version, the line end.
  */
 const LINE_BYTES = '  ?HTTP/1.1\r\n'.length;

@@ -472,14 +472,14 @@ function partsMax(args: Value[]): number {
   return args.length > 2 ? clamp(int(args, 2), LIMITS.arrayLength + 1) : LIMITS.arrayLength + 1;
 }
 
-/** @param partsLimit maximum number of parts; the last one holds the rest of the text */
-function partsOf(whole: string, separator: string, most: number): Value[] {
+/** @param limit maximum number of parts; the last one holds the rest of the text */
+function partsOf(whole: string, separator: string, limit: number): Value[] {
   const parts: Value[] = [];
-  if (most === 0) return parts;
+  if (limit === 0) return parts;
   // With an empty separator there is an empty part before the first and after the last character.
   let begin = 0;
   let end = separator === '' ? 0 : whole.indexOf(separator);
-  while (end >= 0 && parts.length < most - 1) {
+  while (end >= 0 && parts.length < limit - 1) {
     boundedArray(parts).push(whole.slice(begin, end));
     begin = end + separator.length;
     if (separator !== '') end = whole.indexOf(separator, begin);
@@ -490,9 +490,9 @@ function partsOf(whole: string, separator: string, most: number): Value[] {
 }
 
 /** Like `partsOf`, but from the end of the text, with the last part first. */
-function partsFromEnd(whole: string, separator: string, most: number): Value[] {
+function partsFromEnd(whole: string, separator: string, limit: number): Value[] {
   const parts: Value[] = [];
-  if (most === 0) return parts;
+  if (limit === 0) return parts;
   const before = (end: number): number => {
     if (separator !== '')
       return end < separator.length ? -1 : whole.lastIndexOf(separator, end - separator.length);
@@ -500,7 +500,7 @@ function partsFromEnd(whole: string, separator: string, most: number): Value[] {
   };
   let end = whole.length;
   let begin = separator === '' ? end : before(end);
-  while (begin >= 0 && parts.length < most - 1) {
+  while (begin >= 0 && parts.length < limit - 1) {
     boundedArray(parts).push(whole.slice(begin + separator.length, end));
     end = begin;
     begin = before(end);

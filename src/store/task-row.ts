@@ -1,7 +1,7 @@
 import type { ErrorBody } from '../contract/errors.ts';
 import type { BatchStats, ExactDates, TaskDetails } from '../contract/tasks.ts';
 
-/** Properties of a finished task besides its columns; absent for most. */
+/** Properties of a finished task apart from its columns; absent for most. */
 export interface TaskOutcome {
   error?: ErrorBody;
   /** Keys that replace or extend the details. */

@@ -299,8 +299,8 @@ function pageOf<T>(
   return { results, total, limit, from: uids[0] ?? null, next };
 }
 
-function bounded(page: TaskPaging, most: number): TaskPaging {
-  return page.limit <= most ? page : { ...page, limit: most };
+function bounded(page: TaskPaging, limitMax: number): TaskPaging {
+  return page.limit <= limitMax ? page : { ...page, limit: limitMax };
 }
 
 /**

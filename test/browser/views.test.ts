@@ -45,7 +45,7 @@ describe('Every view of the page, in a browser', () => {
     await loadBooks(server);
     await server.call('PATCH', '/experimental-features', { body: { logsRoute: true } });
     await server.call('POST', '/webhooks', {
-      body: { url: 'http://127.0.0.1:9/told', headers: { 'X-From': 'gannet' } },
+      body: { url: 'http://127.0.0.1:9/hook', headers: { 'X-From': 'gannet' } },
     });
     await server.finish('DELETE', '/indexes/nowhere');
     await server.finish('PATCH', '/indexes/cities/settings', {

@@ -43,7 +43,7 @@ export class Clients {
   readonly #workload: Workload;
   readonly #model: Model;
   readonly #keys: { name: string; uid: string }[] = [];
-  /** Of the newest response to a write. */
+  /** The commit that the newest response to a write names. */
   #commit = 0;
   #serial = 1_000_000;
   #keyCount = 0;

@@ -155,7 +155,7 @@ export interface Fault {
   /** How long everything works before it, ms. */
   readonly restMs: number;
   readonly holdMs: number;
-  /** Of its details. */
+  /** The seed of its details. */
   readonly seed: number;
 }
 

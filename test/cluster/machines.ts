@@ -42,7 +42,7 @@ export interface MachinesOptions {
   readonly log: (line: string) => void;
   /** Nothing but links can fail: disks are not small, clocks are true, checkpoints are rare. */
   readonly isPlain?: boolean;
-  /** Of etcd. */
+  /** Members of etcd. */
   readonly members?: number;
   readonly nodes?: number;
 }

@@ -53,7 +53,7 @@ class Trial {
   readonly #machines: Machines;
   readonly #model: Model;
   readonly #clients: Clients;
-  /** Of the schedule alone. */
+  /** Used for the schedule only. */
   readonly #schedule: Random;
   readonly #random: Random;
   readonly #log: (line: string) => void;

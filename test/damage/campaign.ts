@@ -56,18 +56,18 @@ export async function runCampaign({
   const dir = join(folder, 'damaged');
   const result: CampaignResult = { refused: 0, errors: 0, harmless: 0, faults: [] };
   try {
-    const sounds: Sound[] = [];
+    const folders: Intact[] = [];
     for (const format of readdirSync(FORMATS)
       .filter((name) => /^\d/.test(name))
       .toSorted()) {
-      sounds.push(await prepare(join(FORMATS, format), join(folder, format), port));
+      folders.push(await prepare(join(FORMATS, format), join(folder, format), port));
     }
     for (let n = 0; n < changes; n++) {
-      const sound = sounds[n % sounds.length]!;
+      const intact = folders[n % folders.length]!;
       rmSync(dir, { recursive: true, force: true });
-      cpSync(sound.dir, dir, { recursive: true });
+      cpSync(intact.dir, dir, { recursive: true });
       const change = damage(dir, random);
-      const outcome = await tryServer(dir, port, sound.exchanges);
+      const outcome = await tryServer(dir, port, intact.exchanges);
       const report = await verify('--db-path', dir);
       const tell = (what: string): void => {
         result.faults.push(`change ${n}: ${change}: ${what}`);
@@ -88,7 +88,7 @@ export async function runCampaign({
 }
 
 /** A data folder with its expected responses. */
-interface Sound {
+interface Intact {
   dir: string;
   exchanges: readonly Recording[];
 }
@@ -97,7 +97,7 @@ interface Sound {
  * Copies the data folder of a format to `dir`, upgrades it and records the responses to its
  * requests.
  */
-async function prepare(format: string, dir: string, port: number): Promise<Sound> {
+async function prepare(format: string, dir: string, port: number): Promise<Intact> {
   cpSync(join(format, 'data'), dir, { recursive: true });
   const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;
   const server = await ServerProcess.start({ dir, port, args: ['--upgrade-db', ...RUN_NOTHING] });

@@ -51,7 +51,7 @@ export async function* conversation(url: string, key: string): AsyncGenerator<st
       for (const { function: fn } of calls ?? []) {
         if (said !== '') yield said.trimEnd();
         said = '';
-        yield toldOf(fn!.name!, JSON.parse(fn!.arguments!));
+        yield lineOf(fn!.name!, JSON.parse(fn!.arguments!));
       }
     }
     yield said;
@@ -60,8 +60,8 @@ export async function* conversation(url: string, key: string): AsyncGenerator<st
   }
 }
 
-function toldOf(tool: string, told: any): string {
-  if (tool === '_meiliSearchProgress') return `  (searches ${told.function_arguments})`;
-  const titles = told.sources.map(({ title }: { title: string }) => title);
+function lineOf(tool: string, report: any): string {
+  if (tool === '_meiliSearchProgress') return `  (searches ${report.function_arguments})`;
+  const titles = report.sources.map(({ title }: { title: string }) => title);
   return `  (finds ${titles.length === 0 ? 'nothing' : titles.join('; ')})`;
 }

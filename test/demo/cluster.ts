@@ -15,7 +15,7 @@ const NODES = 3;
 const START_MS_MAX = 20_000;
 const POLL_MS = 20;
 const BATCH = 20;
-/** Of the batches, the one before which the leader is killed. */
+/** The leader is killed before this batch. */
 const KILL_AT = 8;
 
 interface Node {

@@ -72,7 +72,7 @@ describe('a data folder of format', function () {
         rmSync(dir, { recursive: true, force: true });
       });
 
-      it('is sound', () => {
+      it('is valid', () => {
         const { status, stdout } = verify(dir);
         assert.equal(status, 0, stdout);
       });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export interface Block {
-  /** Of the page, from 1. */
+  /** Its line on the page, from 1. */
   line: number;
   commands: string;
   /** Part of the response of the last command, if the page shows it. */

@@ -93,8 +93,8 @@ describe('Aliases', () => {
     assert.deepEqual([page.offset, page.limit, page.total], [1, 1, 3]);
     for (const alias of ['a-shown', 'b-shown']) {
       assert.equal((await server.finish('DELETE', `/aliases/${alias}`)).status, 'succeeded');
-      const gone = await server.call('GET', `/aliases/${alias}`);
-      assert.deepEqual([gone.status, gone.json.code], [404, 'alias_not_found']);
+      const missing = await server.call('GET', `/aliases/${alias}`);
+      assert.deepEqual([missing.status, missing.json.code], [404, 'alias_not_found']);
     }
     const again = await server.finish('DELETE', '/aliases/a-shown');
     assert.deepEqual([again.status, again.error.code], ['failed', 'alias_not_found']);
@@ -268,9 +268,9 @@ describe('Aliases', () => {
       ] as const) {
         const made = await newKey([...actions], ['open*']);
         const body = method === 'PUT' ? { indexUid: 'open-1' } : undefined;
-        const answer = await as(made.key, method, '/aliases/open', body);
-        assert.equal(answer.status, status, `${actions} ${method}`);
-        if (status === 202) await server.ended(answer.json.taskUid);
+        const response = await as(made.key, method, '/aliases/open', body);
+        assert.equal(response.status, status, `${actions} ${method}`);
+        if (status === 202) await server.ended(response.json.taskUid);
       }
       await put('open', 'open-1');
     });

@@ -48,7 +48,7 @@ describe('A cluster of servers', function () {
       { GANNET_CHECKPOINT_BYTES: '20000' },
     );
 
-  /** Of a write that must succeed, in the end: nobody leads for a moment after a death. */
+  /** Repeats a write until it succeeds: nobody leads for a moment after a death. */
   async function write(
     server: BuiltServer,
     method: string,

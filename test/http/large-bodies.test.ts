@@ -16,7 +16,7 @@ describe('A large body', () => {
   after(() => server.close());
 
   /** The response, and how many other requests were served meanwhile. */
-  async function besides(path: string, text: string) {
+  async function withOthers(path: string, text: string) {
     let done = false;
     const asked = server.call('POST', path, { text }).finally(() => (done = true));
     let others = 0;
@@ -34,7 +34,7 @@ describe('A large body', () => {
     const found = { search: '/indexes/things/search', fetch: '/indexes/things/documents/fetch' };
     for (const [name, path] of Object.entries(found)) {
       const text = JSON.stringify({ filter, limit: 1000 });
-      const { status, json, others } = await besides(path, text);
+      const { status, json, others } = await withOthers(path, text);
       assert.equal(status, 200, JSON.stringify(json));
       assert.equal((json.hits ?? json.results).length, 10, name);
       assert.ok(others > 0, 'nobody was served meanwhile');
@@ -44,7 +44,7 @@ describe('A large body', () => {
       { indexUid: 'things', filter: 'n = 1' },
     ];
     for (const federation of [undefined, {}]) {
-      const { json } = await besides('/multi-search', JSON.stringify({ federation, queries }));
+      const { json } = await withOthers('/multi-search', JSON.stringify({ federation, queries }));
       const hits = federation === undefined ? json.results[0].hits : json.hits;
       assert.equal(hits.length, federation === undefined ? 10 : 11);
     }
@@ -70,20 +70,23 @@ describe('A large body', () => {
   it('may hold long texts and many names, and an error shows their ends only', async () => {
     const path = '/indexes/things/search';
     const q = `0 ${'漢字é\u{1f600} "'.repeat(300_000)}`;
-    const asked = await besides(path, JSON.stringify({ q, attributesToRetrieve: ['n'] }));
+    const asked = await withOthers(path, JSON.stringify({ q, attributesToRetrieve: ['n'] }));
     assert.equal(asked.status, 200);
     assert.equal(asked.json.query, q);
     const names = ['n', ...Array.from({ length: 65_535 }, (_, i) => `${i}${'y'.repeat(50)}`)];
-    const listed = await besides(path, JSON.stringify({ attributesToRetrieve: names, limit: 1 }));
+    const listed = await withOthers(
+      path,
+      JSON.stringify({ attributesToRetrieve: names, limit: 1 }),
+    );
     assert.deepEqual(Object.keys(listed.json.hits[0]), ['n']);
-    const many = await besides(path, JSON.stringify({ facets: [...names, 'n'] }));
+    const many = await withOthers(path, JSON.stringify({ facets: [...names, 'n'] }));
     assert.equal(many.json.code, 'invalid_search_facets');
     for (const body of [
       { filter: `x ${'漢字'.repeat(500_000)}` },
       { distinct: 'y'.repeat(3_000_000) },
       { matchingStrategy: 'z'.repeat(200_000) },
     ]) {
-      const { status, json } = await besides(path, JSON.stringify(body));
+      const { status, json } = await withOthers(path, JSON.stringify(body));
       assert.equal(status, 400);
       assert.ok(json.message.length <= 8192, `${json.message.length}`);
     }
@@ -98,7 +101,7 @@ describe('A large body', () => {
       [`{"q":"${'x'.repeat(300_000)}","nope":1}`, 'bad_request'],
     ];
     for (const [text, code] of cases) {
-      const { status, json, others } = await besides('/indexes/things/search', text);
+      const { status, json, others } = await withOthers('/indexes/things/search', text);
       assert.equal(status, 400);
       assert.equal(json.code, code);
       assert.ok(others > 0);
@@ -108,7 +111,7 @@ describe('A large body', () => {
   it('may hold many ids, which stay exact', async () => {
     const ids = Array.from({ length: 60_000 }, (_, i) => String(i + 98));
     const text = `{"limit":10,"ids":[${ids.join(',')},18446744073709551615]}`;
-    const { json } = await besides('/indexes/things/documents/fetch', text);
+    const { json } = await withOthers('/indexes/things/documents/fetch', text);
     assert.deepEqual(
       json.results.map(({ n }: any) => n),
       [98, 99, 1000],

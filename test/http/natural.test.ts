@@ -57,10 +57,10 @@ describe('Questions', () => {
     const { hits } = await search(body);
     for (const { _rankingScore: score, _rankingScoreDetails: details } of hits) {
       assert.ok(score > 0 && score <= 1);
-      const { words, proximity, wholeField, score: told } = details.natural;
+      const { words, proximity, wholeField, score: shown } = details.natural;
       const rest = proximity + wholeField;
       const sum = words.reduce((all: number, word: any) => all + word.contribution, rest);
-      assert.ok(Math.abs(sum - score) < 1e-5 && told === score);
+      assert.ok(Math.abs(sum - score) < 1e-5 && shown === score);
       const whale = words.find(({ word }: any) => word === 'whale');
       assert.equal(whale.variant, 'exact');
       assert.ok(['title', 'text'].includes(whale.attribute));

@@ -86,7 +86,7 @@ function search(): Record<string, unknown> {
   };
 }
 
-/** Of points within a metre the details show one. */
+/** The details show only one of several points within a metre. */
 interface Hit {
   id: number;
   _rankingScore: number;

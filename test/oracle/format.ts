@@ -89,7 +89,7 @@ export class Matcher {
       };
       if (node.verbatim >= 0) add(typed);
       for (const { typos, words, phrases } of node.alternatives) {
-        // Of a short prefix only the word itself counts.
+        // Only the word itself counts for a short prefix.
         if (node.shortPrefix && typos === 0) continue;
         // What begins as typed counts, even if the index only has longer words.
         if (prefix && typos === 0 && node.verbatim < 0 && words.size > 0) add(typed);

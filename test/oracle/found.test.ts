@@ -11,7 +11,7 @@ interface Example {
   deleted?: number[];
   params: SearchParams;
   ids: number[];
-  /** Of `proximity`, hit by hit. */
+  /** The score of `proximity`, hit by hit. */
   proximity?: number[];
   /** The title of each hit as it is shown. */
   formatted?: string[];

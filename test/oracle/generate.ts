@@ -246,8 +246,8 @@ export class Generator {
       out.colours = Array.from({ length: random.int(0, 3) }, () => this.#value());
     }
     if (random.chance(0.3)) out.flag = random.chance(0.5);
-    // Of documents side by side some are as good as equally far, and the rest of a bucket without
-    // them begins elsewhere.
+    // Some neighbouring documents are as good as equally far, and the rest of their bucket, without
+    // them, begins elsewhere.
     if (random.chance(0.2)) {
       const lat = random.int(-3, 4) + random.pick([0, 0.000006, 0.000012]);
       out._geo = { lat, lng: random.int(-3, 4) };
@@ -446,7 +446,7 @@ export class Generator {
     if (random.chance(0.1)) out.attributesToRetrieve = [...names(), '_geo.lat', '_geo.lng'];
     if (random.chance(0.6)) out.attributesToHighlight = names();
     if (random.chance(0.5)) {
-      // Of overlapping names the oldest attribute decides: none here.
+      // The oldest attribute decides for overlapping names; there are none here.
       const cropped = random.chance(0.2)
         ? [random.pick(['*', 'info'])]
         : random.some(['id', 'year', 'ghost', ...TEXT_FIELDS], 3);

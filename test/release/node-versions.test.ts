@@ -52,8 +52,8 @@ describe('The built server', function () {
   }
 
   async function smoke(node: string, folder: string, version: string): Promise<void> {
-    const told = spawnSync(node, ['--version'], { encoding: 'utf8' });
-    assert.equal(told.stdout, `v${version}\n`);
+    const about = spawnSync(node, ['--version'], { encoding: 'utf8' });
+    assert.equal(about.stdout, `v${version}\n`);
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const program = join(folder, 'dist/main.cjs');

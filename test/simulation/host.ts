@@ -9,21 +9,22 @@ import type { Runtime } from '../../src/cluster/runtime.ts';
 import { after, digestOf, EMPTY, filesOf, INDEX, type State, STORE, textOf } from './model.ts';
 import type { Scheduler } from './scheduler.ts';
 
+/** Each is the probability of a fault. */
 export interface Faults {
-  /** Of each operation on the log or the object store. */
+  /** Per operation on the log or the object store. */
   lost: number;
   /** A request whose outcome stays unknown arrives long after. */
   late: number;
   twice: number;
-  /** Of each append: the log takes no writes at the moment. */
+  /** Per append: the log takes no writes at the moment. */
   refused: number;
-  /** Of each operation of the disk. */
+  /** Per operation of the disk. */
   diskFails: number;
-  /** Of each read of an object. */
+  /** Per read of an object. */
   damaged: number;
-  /** Of each operation that is rare and changes something: the process is paused right after it. */
+  /** Per operation that is rare and changes something: the process is paused right after it. */
   pausedAfter: number;
-  /** Of each batch of a watch. */
+  /** Per batch of a watch. */
   watchErrs: number;
 }
 

@@ -66,7 +66,7 @@ class Simulation {
   // What a single server makes of the same log, by sequence.
   readonly #records: (CommitRecord | null)[] = [null];
   readonly #states: model.State[] = [model.EMPTY];
-  /** Of the files, by database and name. */
+  /** Checksums of the files, by database and name. */
   readonly #sums = new Map<string, Buffer>();
   readonly #tokens = new Map<string, number>();
   readonly #acknowledged = new Set<string>();
@@ -85,7 +85,7 @@ class Simulation {
     this.#history = records ? [] : null;
     this.#log = new MemoryLogState(() => scheduler.now);
     // Each seed has faults of some kinds only: those that are always there hide what others do.
-    const some = (most: number): number => (scheduler.chance(0.5) ? most * scheduler.random() : 0);
+    const some = (max: number): number => (scheduler.chance(0.5) ? max * scheduler.random() : 0);
     const faults = (): Faults => ({
       ...{ lost: some(0.15), late: some(0.2), twice: some(0.1) },
       ...{

@@ -39,7 +39,7 @@ const WARM_UP = 0.25;
 const TIMED_SEARCHES = 150;
 
 interface Sample {
-  /** Of the life, in hours. */
+  /** Age of the server, in hours. */
   hours: number;
   privateMb: number;
   p99Ms: number;
@@ -122,7 +122,7 @@ function report(lives: readonly Sample[][]): void {
   });
 }
 
-/** Of the least squares line, per hour. */
+/** The slope of the least squares line, per hour. */
 function slope(samples: readonly Sample[], value: (sample: Sample) => number): number {
   const mean = (list: readonly number[]): number =>
     list.reduce((sum, one) => sum + one, 0) / list.length;

@@ -104,8 +104,8 @@ export class ClusterMember {
   /** Appends a record of the other member, which leads. */
   append(record: Omit<CommitRecord, 'format' | 'sequence' | 'epoch' | 'at'>): void {
     const { head, leader } = this.log.state;
-    const place = { format: 1, sequence: head + 1, epoch: leader!.epoch, at: Date.now() };
-    const bytes = encodeRecord({ ...place, ...record });
+    const position = { format: 1, sequence: head + 1, epoch: leader!.epoch, at: Date.now() };
+    const bytes = encodeRecord({ ...position, ...record });
     const body = encodeBody({ kind: 'record', bytes });
     const { kind } = this.log.append({ sequence: head + 1, body }, leader!.epoch);
     if (kind !== 'appended') throw new Error(`The record was not appended: ${kind}`);

@@ -11,7 +11,7 @@ export interface ClusterNodeOptions {
   readonly leaseSeconds?: number;
 }
 
-/** Of the command line. */
+/** Options of the command line for a node. */
 export function clusterOptions(options: ClusterNodeOptions): string[] {
   const { cluster, etcd, store, node, url, leaseSeconds } = options;
   return [

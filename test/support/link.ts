@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type LinkState = 'open' | 'stalled' | 'refused';
 
 export class Link {
-  /** Of each piece of data. */
+  /** The delay of each piece of data. */
   delayMs = 0;
   /** Bytes that the target has sent, and bytes that were sent to it. */
   readonly bytes = { received: 0, sent: 0 };

@@ -263,8 +263,8 @@ export class EtcdLog implements Log {
 
   #range(name: string, end?: string, limit?: number): Operation {
     const rest = end === undefined ? {} : { range_end: this.#key(end) };
-    const most = limit === undefined ? {} : { limit: String(limit) };
-    return { request_range: { key: this.#key(name), ...rest, ...most } };
+    const bound = limit === undefined ? {} : { limit: String(limit) };
+    return { request_range: { key: this.#key(name), ...rest, ...bound } };
   }
 
   #put(name: string, value: string | Buffer, lease?: string): Operation {

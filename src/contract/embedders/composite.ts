@@ -10,7 +10,7 @@ const PART_SOURCES = [openAi, huggingFace, ollama, rest] as const;
 
 export type PartEmbedder = EmbedderFrom<(typeof PART_SOURCES)[number]>;
 
-/** Fields not allowed in a part, besides those that no part has. */
+/** Fields not allowed in a part, apart from those that no part has. */
 export const REFUSED_IN: Readonly<Record<Part, readonly FieldName[]>> = {
   searchEmbedder: ['documentTemplate', 'documentTemplateMaxBytes', 'indexingFragments'],
   indexingEmbedder: ['searchFragments'],

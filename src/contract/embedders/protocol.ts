@@ -29,7 +29,7 @@ export interface Protocol {
   shorten: ((input: unknown, signal: AbortSignal | undefined) => Promise<unknown>) | null;
 }
 
-/** What creating a protocol takes, besides the embedder. */
+/** What creating a protocol takes, apart from the embedder. */
 export interface ProtocolContext {
   options: { openAiKey: string | null; ollamaUrl: string | null };
   /** The text, or its first token numbers if it is too long for OpenAI. */

@@ -13,7 +13,7 @@ export interface EmbedderSource<
   Embedder = EmbedderOf<Name, Rules>,
 > {
   readonly name: Name;
-  /** Supported fields besides `COMMON_FIELDS`, in the order in which messages list them. */
+  /** Supported fields apart from `COMMON_FIELDS`, in the order in which messages list them. */
   readonly fields: Rules;
   /** Defaults of absent fields. Those of a document template are the same for all sources. */
   defaults?(given: GivenEmbedder): GivenEmbedder;

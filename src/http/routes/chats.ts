@@ -206,7 +206,7 @@ async function converse(
   const whole = body.stream === false;
   const ending = new AbortController();
   connection.onAbort(() => ending.abort());
-  const answer = whole ? new WholeAnswer() : null;
+  const collected = whole ? new WholeAnswer() : null;
   const stream = whole ? null : new EventStream(connection, context.requestId, ending.signal);
   const conversation = new Conversation(
     server.outbound,
@@ -214,7 +214,7 @@ async function converse(
     workspace,
     body,
     callerOf(context, server),
-    (stream ?? answer)!,
+    (stream ?? collected)!,
     ending.signal,
   );
   chatLoad.conversations++;
@@ -229,7 +229,7 @@ async function converse(
     chatLoad.conversations--;
     chatTotals.add(conversation.usage, { workspace: workspace.uid, model: body.model });
   }
-  if (answer !== null) return json(200, answer.body(body.model, conversation.usage));
+  if (collected !== null) return json(200, collected.body(body.model, conversation.usage));
   stream!.end();
   return STREAMED;
 }

@@ -34,7 +34,7 @@ import type { SearchQueue, Permit } from '../search-queue.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
-/** Options of a run besides its request and its caller. */
+/** Options of a run apart from its request and its caller. */
 export interface RunOptions {
   /**
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.

@@ -41,16 +41,16 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
       const steps = tasks.filter(({ kind }) => kind === 'clear').map(clearStep);
       return concludeTasks(tasks, await applySteps(context, entry, steps, payloads));
     }
-    const { sound, ends } = await withoutDamaged(context, tasks);
-    if (sound.length === 0) return ends;
+    const { intact, ends } = await withoutDamaged(context, tasks);
+    if (intact.length === 0) return ends;
     const indexKey = entry.summary.primaryKey;
-    const steps = await documentSteps(context, sound, indexKey, payloads);
+    const steps = await documentSteps(context, intact, indexKey, payloads);
     const share = await ownSteps(context, steps, payloads, indexKey);
     try {
       progress.enter(1, 'indexing', 2, 3);
-      const uids = sound.map(({ uid }) => uid);
+      const uids = intact.map(({ uid }) => uid);
       const outcome = await applySteps(context, entry, share.steps, payloads, uids);
-      return [...concludeTasks(sound, outcome), ...ends];
+      return [...concludeTasks(intact, outcome), ...ends];
     } finally {
       share.end();
     }
@@ -120,17 +120,17 @@ function refusedKey(task: BatchTask, indexUid: string, indexKey: string | null):
 async function withoutDamaged(
   { store, cancel }: RunContext,
   tasks: readonly BatchTask[],
-): Promise<{ sound: BatchTask[]; ends: RunResult['ends'] }> {
-  const sound: BatchTask[] = [];
+): Promise<{ intact: BatchTask[]; ends: RunResult['ends'] }> {
+  const intact: BatchTask[] = [];
   const ends: RunResult['ends'] = [];
   const pause = pauser();
   for (const task of tasks) {
     const error = damageOf(store, task.uid);
-    if (error === null) sound.push(task);
+    if (error === null) intact.push(task);
     else ends.push({ uid: task.uid, status: 'failed', result: 0, error: error.toJSON() });
     if (await pause()) cancel.check();
   }
-  return { sound, ends };
+  return { intact, ends };
 }
 
 function damageOf(store: TaskStore, uid: number): ApiError | null {

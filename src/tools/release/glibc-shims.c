@@ -38,7 +38,7 @@ HIDDEN uint32_t arc4random(void) {
 // False: counters of shared pointers are changed atomically, as in every process with threads.
 HIDDEN char __libc_single_threaded = 0;
 
-// Waits until a moment of `clock`. Without clocks in the condition the rest of the wait is told by the wall clock.
+// Waits until a moment of `clock`. Without clocks in the condition the rest of the wait is measured by the wall clock.
 HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                   const struct timespec* until) {
   if (clock == CLOCK_REALTIME) return pthread_cond_timedwait(condition, mutex, until);

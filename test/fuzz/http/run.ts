@@ -103,9 +103,9 @@ class Run {
 
   #report({ method, path, headers, body }: FuzzRequest, fault: string): void {
     const sent = body === null ? '' : ` ${body.length} bytes: ${body.slice(0, 600)}`;
-    const told = `${fault}\n  ${method} ${path.slice(0, 600)} ${JSON.stringify(headers)}${sent}`;
-    this.faults.push(told);
-    console.log(told);
+    const report = `${fault}\n  ${method} ${path.slice(0, 600)} ${JSON.stringify(headers)}${sent}`;
+    this.faults.push(report);
+    console.log(report);
   }
 }
 

@@ -82,7 +82,7 @@ function naive(rows: readonly AnalyticsRow[]): Record<string, number | null> {
   const searches = rows.filter((row): row is SearchRow => row[0] === SEARCH_ROW);
   const clicks = rows.filter((row): row is EventRow => row[0] === CLICK_ROW);
   const conversions = rows.filter((row): row is EventRow => row[0] === CONVERSION_ROW);
-  const told = clicks.filter((row) => row[7] >= 0);
+  const known = clicks.filter((row) => row[7] >= 0);
   const distinct = (events: readonly EventRow[]): number =>
     events.filter((row) => row[9] === 1).length;
   return {
@@ -93,8 +93,8 @@ function naive(rows: readonly AnalyticsRow[]): Record<string, number | null> {
     clickThroughRate: share(distinct(clicks), searches.length),
     conversionRate: share(distinct(conversions), searches.length),
     meanClickPosition: share(
-      told.reduce((sum, row) => sum + row[7], 0),
-      told.length,
+      known.reduce((sum, row) => sum + row[7], 0),
+      known.length,
     ),
   };
 }

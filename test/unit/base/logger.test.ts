@@ -47,13 +47,13 @@ describe('The log', () => {
   it('lets pass what the target says, module by module', () => {
     const { logs, lines } = heard('http=warn,info');
     logs.often('info', 'http', { message: 'left out' });
-    logs.often('warn', 'http', { message: 'told' });
+    logs.often('warn', 'http', { message: 'logged' });
     logs.of('http').info('left out');
-    logs.of('store').info('told');
+    logs.of('store').info('logged');
     logs.of('store').debug('left out');
-    logs.of('store').fatal('told');
+    logs.of('store').fatal('logged');
     const messages = lines.map((line) => (JSON.parse(line) as any).fields.message);
-    assert.deepEqual(messages, ['told', 'told', 'told']);
+    assert.deepEqual(messages, ['logged', 'logged', 'logged']);
   });
 
   it('has one stream at a time, and a stream that has ended ends no later one', () => {

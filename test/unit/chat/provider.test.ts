@@ -159,11 +159,11 @@ describe('A chat provider', () => {
         await chunks();
       } catch (thrown) {
         assert.ok(thrown instanceof ProviderError, String(thrown));
-        const { event_id: id, type, error: told } = thrown.event;
+        const { event_id: id, type, error: reported } = thrown.event;
         assert.match(id, /^[0-9a-f-]{36}$/);
-        assert.deepEqual([type, told.event_id], ['error', null]);
-        assert.equal(typeof told.message, 'string');
-        return told;
+        assert.deepEqual([type, reported.event_id], ['error', null]);
+        assert.equal(typeof reported.message, 'string');
+        return reported;
       }
       assert.fail('no error');
     };
@@ -194,7 +194,7 @@ describe('A chat provider', () => {
       assert.deepEqual(ids(await chunks()), ['1', '2']);
     });
 
-    const refusals: [name: string, status: number, body: string, told: object][] = [
+    const refusals: [name: string, status: number, body: string, expected: object][] = [
       [
         'OpenAI',
         401,
@@ -218,16 +218,16 @@ describe('A chat provider', () => {
       ['nothing at all', 503, '', { type: 'reqwest_error', code: null }],
       ['a status that is no error, and no stream', 200, '{"id":"1"}', { type: 'reqwest_error' }],
     ];
-    for (const [name, status, body, told] of refusals) {
+    for (const [name, status, body, expected] of refusals) {
       it(`with an error before the stream: ${name}`, async () => {
         respond = (response) => {
           response.writeHead(status, { 'content-type': 'application/json' }).end(body);
         };
-        assert.deepEqual({ ...(await error()), ...told }, await error());
+        assert.deepEqual({ ...(await error()), ...expected }, await error());
       });
     }
 
-    const faults: [name: string, parts: (string | Buffer)[], told: object][] = [
+    const faults: [name: string, parts: (string | Buffer)[], expected: object][] = [
       [
         'an error object',
         ['data: {"id":"1"}\n\n', 'data: {"error":{"message":"full","type":"overloaded"}}\n\n'],
@@ -263,11 +263,11 @@ describe('A chat provider', () => {
         { type: 'parser_error' },
       ],
     ];
-    for (const [name, parts, told] of faults) {
+    for (const [name, parts, expected] of faults) {
       it(`with a fault in the stream: ${name}`, async () => {
         respond = streaming(...parts);
         const { type, code, message } = (await error()) as Record<string, unknown>;
-        assert.deepEqual({ type, code, message, ...told }, { type, code, message });
+        assert.deepEqual({ type, code, message, ...expected }, { type, code, message });
       });
     }
 

@@ -179,7 +179,7 @@ describe('A number', () => {
       assert.equal(new ByteReader(new ByteWriter().number(value).done()).number(), value);
     }
     assert.throws(() => new ByteReader(Buffer.alloc(12, 0xff)).number(), DamagedError);
-    const most = new ByteWriter().number(2 ** 53).done();
-    assert.throws(() => new ByteReader(most).number(), DamagedError);
+    const tooLarge = new ByteWriter().number(2 ** 53).done();
+    assert.throws(() => new ByteReader(tooLarge).number(), DamagedError);
   });
 });

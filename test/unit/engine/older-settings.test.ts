@@ -90,7 +90,7 @@ async function writeOlder(dir: string, entry: IndexEntry): Promise<void> {
   await addon.closeIndex(handle);
 }
 
-/** Of the one document, for a vector at 45 degrees to its own: cosine 0.707, similarity 0.854. */
+/** The score of the one document for a vector at 45 degrees: cosine 0.707, similarity 0.854. */
 async function scoreOf(entry: IndexEntry): Promise<number> {
   const request = { vector: [1, 1], hybrid: { embedder: 'e', semanticRatio: 1 } };
   const plan = planSearch(

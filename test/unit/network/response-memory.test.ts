@@ -24,7 +24,7 @@ function fanOut(): FanOut {
   const outbound = {
     fetch: async (_: unknown, { admit }: { admit: (bytes: number) => boolean }) => {
       await Promise.resolve();
-      if (!admit(BYTES_MAX)) throw new OutboundError('responseTooLarge', 'no room');
+      if (!admit(BYTES_MAX)) throw new OutboundError('responseTooLarge', 'no space');
       return { status: 200, headers: {}, body: Buffer.alloc(BYTES_MAX) };
     },
   } as unknown as OutboundClient;

@@ -54,8 +54,8 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
   const random = mulberry(seed);
   const below = (bound: number): number => Math.floor(random() * bound);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
-  const text = (alphabet: readonly string[], most: number): string =>
-    Array.from({ length: below(most) }, () => pick(alphabet)).join('');
+  const text = (alphabet: readonly string[], lengthMax: number): string =>
+    Array.from({ length: below(lengthMax) }, () => pick(alphabet)).join('');
   const native = loadAddon();
   native.configure({
     ...{ searchThreads: 1, indexingThreads: 1, indexingMemoryBytes: 64 << 20 },
@@ -150,9 +150,11 @@ describe(`Records of CSV (GANNET_SEED=${seed})`, () => {
     ];
     for (const [csv, line] of cases) {
       for (const size of [1, 3, 100]) {
-        const { message, line: told } = fault(() => recordsOf(Buffer.from(csv), ',', () => size));
+        const { message, line: reported } = fault(() =>
+          recordsOf(Buffer.from(csv), ',', () => size),
+        );
         assert.match(message, /never closed/);
-        assert.equal(told, line, csv);
+        assert.equal(reported, line, csv);
       }
     }
     assert.equal(recordsOf(Buffer.from('a"b\n1"\n'), ',', () => 9).length, 2);
@@ -193,9 +195,9 @@ describe('The encoding of a file', () => {
         ['\r\n', 3],
       ] as const) {
         const bytes = Buffer.from(['id,a', '1,b', '2,\xe9t\xe9', '3,c'].join(end), 'latin1');
-        const { message, line: told } = fault(() => check(bytes, size));
+        const { message, line: reported } = fault(() => check(bytes, size));
         assert.match(message, /Latin-1/);
-        assert.equal(told, line, `${JSON.stringify(end)} ${size}`);
+        assert.equal(reported, line, `${JSON.stringify(end)} ${size}`);
       }
       assert.equal(fault(() => check(Buffer.from('a\né').subarray(0, 3), size)).line, 2);
     }

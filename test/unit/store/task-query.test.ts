@@ -168,8 +168,8 @@ function changedTable(
 
 function randomFilter(random: Random, models: readonly Model[], table: TaskTable): TaskFilter {
   const filter: TaskFilter = {};
-  const some = <T>(values: readonly T[], most: number): T[] =>
-    Array.from({ length: random(most + 1) }, () => values[random(values.length)]!);
+  const some = <T>(values: readonly T[], countMax: number): T[] =>
+    Array.from({ length: random(countMax + 1) }, () => values[random(values.length)]!);
   const uid = (): number => random((models.at(-1)?.uid ?? 0) + 3);
   const time = (): number => 1000 + random(2 * Math.max(500, 3 * table.nextBatchUid));
   const add: (() => void)[] = [
@@ -257,7 +257,7 @@ describe('filters over tasks and batches', () => {
           from: random(2) === 0 ? null : random(table.nextTaskUid + 2),
           reverse: random(2) === 0,
         };
-        const told = `seed ${seed}, round ${round}.${n}: ${JSON.stringify({ filter, page })}`;
+        const what = `seed ${seed}, round ${round}.${n}: ${JSON.stringify({ filter, page })}`;
         const tests = conditionsOf(filter);
         const inBatches = (task: Model): boolean =>
           filter.batchUids === undefined ||
@@ -272,7 +272,7 @@ describe('filters over tasks and batches', () => {
             tasks.map(({ uid }) => uid),
             page,
           ),
-          told,
+          what,
         );
 
         const batches = [...new Set(models.map(({ batchUid }) => batchUid))].filter((batchUid) => {
@@ -284,20 +284,20 @@ describe('filters over tasks and batches', () => {
             tests.every((test) => members.some(test))
           );
         }) as number[];
-        assert.deepEqual(matchBatches(table, filter, visible, page), pageOf(batches, page), told);
+        assert.deepEqual(matchBatches(table, filter, visible, page), pageOf(batches, page), what);
 
         const uid = random(table.nextTaskUid + 3);
         const model = models.find((task) => task.uid === uid);
         assert.equal(
           isVisible(table, uid, visible),
           model !== undefined && mayBeSeen(model, visible),
-          told,
+          what,
         );
         const batchUid = random(table.nextBatchUid + 3);
         assert.equal(
           isBatchVisible(table, batchUid, visible),
           models.some((task) => task.batchUid === batchUid && mayBeSeen(task, visible)),
-          told,
+          what,
         );
       }
     }

@@ -85,7 +85,7 @@ describe('Batches', () => {
   it('a failure of the engine fails every task with the same error', async () => {
     test = await TestTaskSystem.open({ started: false });
     test.engine.beforeCommit = () => {
-      throw Object.assign(new Error('out of room'), { code: 'no_space_left_on_device' });
+      throw Object.assign(new Error('out of space'), { code: 'no_space_left_on_device' });
     };
     await test.together([add('a', [{ id: 1 }]), add('a', [{ id: 2 }])]);
     assert.deepEqual(

@@ -54,22 +54,22 @@ function belongs({ type, indexUid, details }: TaskView, uids: readonly string[])
 describe('The tasks of an index', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
-  async function check(test: TestTaskSystem, random: Random, told: string): Promise<void> {
+  async function check(test: TestTaskSystem, random: Random, context: string): Promise<void> {
     const all = test.tasks();
     const names = NAMES.filter(() => random(3) === 0).concat(randomName(random));
     const filter: TaskFilter = { indexUids: names };
     const page = { limit: 1000, from: null, reverse: random(2) === 0 };
     const { results, total } = test.system.queue.list(filter, page, null);
-    assert.equal(total, results.length, told);
-    assert.equal(test.system.queue.list(filter, { ...page, limit: 0 }, null).total, total, told);
+    assert.equal(total, results.length, context);
+    assert.equal(test.system.queue.list(filter, { ...page, limit: 0 }, null).total, total, context);
     const found = new Set(results.map(({ uid }) => uid));
     for (const task of all) {
       const expected = belongs(task, names);
-      if (expected !== null) assert.equal(found.has(task.uid), expected, `${told}: ${task.uid}`);
+      if (expected !== null) assert.equal(found.has(task.uid), expected, `${context}: ${task.uid}`);
     }
     const visible = (uid: string): boolean => uid === names[0];
     const seen = test.system.queue.list(filter, page, visible);
-    assert.equal(seen.total, seen.results.length, told);
+    assert.equal(seen.total, seen.results.length, context);
   }
 
   for (let round = 0; round < ROUNDS; round++) {

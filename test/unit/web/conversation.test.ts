@@ -8,8 +8,10 @@ import {
 } from '../../../src/web/conversation.ts';
 
 const text = (content: string): ChatEvent => ({ choices: [{ delta: { content } }] });
-const report = (name: string, told: unknown): ChatEvent => ({
-  choices: [{ delta: { tool_calls: [{ function: { name, arguments: JSON.stringify(told) } }] } }],
+const report = (name: string, content: unknown): ChatEvent => ({
+  choices: [
+    { delta: { tool_calls: [{ function: { name, arguments: JSON.stringify(content) } }] } },
+  ],
 });
 const search = (id: string, args: string): ChatEvent[] => [
   report('_meiliSearchProgress', { call_id: id, function_arguments: args }),

@@ -3,7 +3,7 @@ import { conditionWords, draftOf, ruleChange, type Rule } from '../../../src/web
 
 const RULE: Rule = {
   uid: 'r',
-  description: 'told',
+  description: 'explained',
   precedence: 0,
   active: false,
   conditions: {
