@@ -282,7 +282,7 @@ function parsedChunk(data: string, hide: Hide): ProviderChunk {
     throw badChunk(`it is not JSON: ${hide((error as Error).message)}`);
   }
   if (typeof chunk !== 'object' || chunk === null || Array.isArray(chunk)) {
-    throw badChunk('it is no JSON object');
+    throw badChunk('it is not a JSON object');
   }
   const { error, object } = chunk as { error?: unknown; object?: unknown };
   if (typeof error === 'string' && error !== '') throw providerError('unknown', hide(error));

@@ -197,7 +197,7 @@ function parseArguments(text: string): SearchArguments | string {
   if (typeof indexUid !== 'string') return 'The argument `index_uid` is missing.';
   for (const [name, given] of Object.entries({ q, filter })) {
     if (given !== undefined && given !== null && typeof given !== 'string') {
-      return `The argument \`${name}\` is no string.`;
+      return `The argument \`${name}\` is not a string.`;
     }
   }
   return {

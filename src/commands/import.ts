@@ -155,7 +155,7 @@ function delimiterGiven(text: string | null): string | null {
   if (text === null) return null;
   return (
     parseDelimiter(text) ??
-    bad('csv-delimiter', text, 'one character of ASCII that is no quote, or `tab`')
+    bad('csv-delimiter', text, 'one ASCII character that is not a quote, or `tab`')
   );
 }
 

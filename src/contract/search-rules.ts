@@ -218,7 +218,7 @@ export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiErr
     if (text === undefined || text === null || !Number.isNaN(momentOf(text))) continue;
     return new ApiError(
       CONDITIONS,
-      `\`.conditions.time.${name}\`: \`${text}\` is no moment (RFC 3339).`,
+      `\`.conditions.time.${name}\`: \`${text}\` is not a date (RFC 3339).`,
     );
   }
   if (start && end && momentOf(start) > momentOf(end)) {
@@ -233,7 +233,7 @@ export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiErr
     if (uid === null || isIndexUid(uid)) continue;
     return new ApiError(
       ACTIONS,
-      `\`.actions[${n}].selector.indexUid\`: \`${uid}\` is no uid of an index.`,
+      `\`.actions[${n}].selector.indexUid\`: \`${uid}\` is not the uid of an index.`,
     );
   }
   return null;

@@ -47,7 +47,7 @@ export interface DumpContents {
 export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
   const small = new SmallFiles(files);
   const metadata = small.object('metadata.json');
-  if (metadata === null) throw new DumpError('it has no metadata.json, so it is no dump');
+  if (metadata === null) throw new DumpError('it has no metadata.json, so it is not a dump');
   const version = versionOf(metadata.dumpVersion);
   const instanceUid =
     small.text('instance_uid.uuid')?.trim() ?? small.text('instance-uid')?.trim() ?? null;
@@ -140,7 +140,7 @@ function checked(indexes: DumpedIndex[]): DumpedIndex[] {
   const seen = new Set<string>();
   for (const { uid } of indexes) {
     if (!isIndexUid(uid))
-      throw new DumpError(`\`${uid}\` is no uid of an index; ${INDEX_UID_RULE}`);
+      throw new DumpError(`\`${uid}\` is not the uid of an index; ${INDEX_UID_RULE}`);
     if (seen.has(uid)) throw new DumpError(`two indexes have the uid \`${uid}\``);
     seen.add(uid);
   }

@@ -37,8 +37,8 @@ export function readTask(line: Json, location: string): DumpedTask | null {
     throw new DumpError(`${location}: ${what}`);
   };
   const uid = line.uid;
-  if (!isUid(uid)) return bad('`uid` is no number of a task');
-  const enqueuedAt = dateOf(line.enqueuedAt) ?? bad('`enqueuedAt` is no date');
+  if (!isUid(uid)) return bad('`uid` is not the number of a task');
+  const enqueuedAt = dateOf(line.enqueuedAt) ?? bad('`enqueuedAt` is not a date');
   const status = line.status === 'processing' ? 'enqueued' : line.status;
   if (!isStatus(status)) return bad(`\`status\` is ${JSON.stringify(status)}`);
   const [name, content] = variantOf(line.type);
@@ -50,7 +50,7 @@ export function readTask(line: Json, location: string): DumpedTask | null {
   });
   if (read === undefined || read === null) return null;
   const finishedAt = status === 'enqueued' ? null : dateOf(line.finishedAt);
-  if (status !== 'enqueued' && finishedAt === null) return bad('`finishedAt` is no date');
+  if (status !== 'enqueued' && finishedAt === null) return bad('`finishedAt` is not a date');
   const task: DumpedTask = {
     uid,
     batchUid: status !== 'enqueued' && isUid(line.batchUid) ? line.batchUid : null,

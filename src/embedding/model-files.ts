@@ -73,7 +73,7 @@ export async function modelFiles(
   }
   const version = revision ?? MAIN_BRANCH;
   if (!REVISION.test(version) || /^\.+$/.test(version)) {
-    throw new EmbeddingError(`\`${version}\` is no revision of a model`);
+    throw new EmbeddingError(`\`${version}\` is not a revision of a model`);
   }
   const folder = join(source.cacheDir, model.replace('/', '--'), version);
   const complete = join(folder, '.complete');

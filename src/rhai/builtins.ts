@@ -277,7 +277,7 @@ define('to_int', {
   char: ([value]) => BigInt((value as Char).text.codePointAt(0)!),
   float: ([value]) => {
     const whole = Math.trunc(value as number);
-    if (!Number.isFinite(whole)) return fail(`${floatText(value as number)} is no integer`);
+    if (!Number.isFinite(whole)) return fail(`${floatText(value as number)} is not an integer`);
     return int64(BigInt(whole), () => floatText(value as number));
   },
 });
@@ -300,14 +300,14 @@ define('max', { any: best((order) => order >= 0) });
 define('parse_int', {
   string: (args) => {
     const radix = int(args, 1, 10n);
-    if (radix < 2n || radix > 36n) return fail(`${radix} is no base of numbers`);
+    if (radix < 2n || radix > 36n) return fail(`${radix} is not a base of numbers`);
     const given = text(args, 0).trim();
     const match = /^([+-]?)([0-9a-z]+)$/i.exec(given);
     let value = 0n;
     for (const digit of (match?.[2] ?? '!').toLowerCase()) {
       const position = '0123456789abcdefghijklmnopqrstuvwxyz'.indexOf(digit);
       if (position < 0 || BigInt(position) >= radix || value > INT_MAX) {
-        return fail(`${quoted(given)} is no integer`);
+        return fail(`${quoted(given)} is not an integer`);
       }
       value = value * radix + BigInt(position);
     }
@@ -323,7 +323,7 @@ define('parse_float', {
     const isValid =
       given.length <= NUMBER_LENGTH_MAX &&
       /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)$/i.test(given);
-    if (!isValid) return fail(`${quoted(given)} is no number`);
+    if (!isValid) return fail(`${quoted(given)} is not a number`);
     const word = given.toLowerCase().replace(/^[+-]/, '');
     const plain = word === 'nan' ? NaN : word.startsWith('inf') ? Infinity : Number(word);
     return given.startsWith('-') ? -plain : plain;

@@ -44,7 +44,7 @@ export class Run {
 
   /** Calls a function pointer. `self`: the value of `this`, or null. */
   callPointer(pointer: Value, args: Value[], self: Cell | null = null): Value {
-    if (!(pointer instanceof FnPtr)) return fail(`${typeName(pointer)} is no function`);
+    if (!(pointer instanceof FnPtr)) return fail(`${typeName(pointer)} is not a function`);
     const all = pointer.curried.length === 0 ? args : [...pointer.curried, ...args];
     if (pointer.closure !== null) {
       const { fn, captured } = pointer.closure;

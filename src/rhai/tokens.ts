@@ -206,7 +206,7 @@ class Tokenizer {
       case '`':
         return letter;
       default:
-        return this.#error(`\`\\${letter ?? ''}\` is no escape`, this.#at - 2);
+        return this.#error(`\`\\${letter ?? ''}\` is not an escape`, this.#at - 2);
     }
   }
 

@@ -106,7 +106,7 @@ async function inList(
     throw invalid('`_foreign` cannot stand inside `_foreign`');
   resolver.checkSyntax(expression);
   const key = resolver.keys.find(({ fieldName }) => fieldName === field);
-  if (key === undefined) throw invalid(`\`${field}\` is no foreign key of the index`);
+  if (key === undefined) throw invalid(`\`${field}\` is not a foreign key of the index`);
   const uid = key.foreignIndexUid;
   if (!resolver.mayRead(uid)) throw indexNotFound(uid);
   if (!resolver.isFilterable(field)) throw invalid(`the attribute \`${field}\` is not filterable`);

@@ -28,7 +28,7 @@ export async function importSnapshot(options: SnapshotImport): Promise<void> {
   // Reads the whole archive, so that a damaged one is refused before anything is created.
   for await (const { path } of readArchive(file)) {
     if (!PATHS.test(path)) {
-      throw new ArchiveError(`${file} is no snapshot: it has an entry \`${path}\`.`);
+      throw new ArchiveError(`${file} is not a snapshot: it has an entry \`${path}\`.`);
     }
   }
   await importDatabase(dbPath, (dir) => unpack(dir, options));
@@ -54,7 +54,7 @@ async function unpack(dir: string, { file, version, verify }: SnapshotImport): P
   }
   const found = textOf(join(dir, 'VERSION'));
   if (found === null || textOf(join(dir, 'instance-uid')) === null) {
-    throw new ArchiveError(`${file} is no snapshot: it has no VERSION, or no instance-uid.`);
+    throw new ArchiveError(`${file} is not a snapshot: it has no VERSION, or no instance-uid.`);
   }
   if (!isVersionOf(found, version)) {
     throw new ArchiveError(
@@ -78,14 +78,14 @@ async function checkIndexes(dir: string, file: string): Promise<void> {
   const stored = statSync(join(dir, 'store', STORE_FILE), { throwIfNoEntry: false });
   if (stored === undefined || stored.size === 0) {
     throw new ArchiveError(
-      `${file} is no snapshot: it has no store/${STORE_FILE}, or an empty one.`,
+      `${file} is not a snapshot: it has no store/${STORE_FILE}, or an empty one.`,
     );
   }
   const store = new Store(join(dir, 'store'), { readOnly: true });
   try {
     for (const { key, value } of store.indexes.getRange()) {
       if (!existsSync(join(dir, 'indexes', value.uuid, 'index.mdb'))) {
-        throw new ArchiveError(`${file} is no whole snapshot: the index \`${key}\` is missing.`);
+        throw new ArchiveError(`${file} is not a whole snapshot: the index \`${key}\` is missing.`);
       }
     }
   } finally {

@@ -193,7 +193,7 @@ export class Table<V, K extends string | number> {
   keyOf(write: Write): K {
     if (write.kind === 'clear') throw new DamagedError(`A record empties the table ${this.name}`);
     const isNumber = this.#keyEncoding === 'uint32';
-    if (isNumber && write.key.length !== 4) throw new DamagedError('A key is no number');
+    if (isNumber && write.key.length !== 4) throw new DamagedError('A key is not a number');
     const key = (isNumber ? write.key.readUInt32BE() : write.key.toString()) as K;
     if (write.kind === 'put' && !this.#isSealed(key, write.value)) {
       throw new DamagedError(`A record has a damaged value of the table ${this.name}`);

@@ -82,7 +82,7 @@ class StoreCheck {
       const table = this.#store.table<unknown>(name);
       this.#each(`x-${name}`, table, (key, value) => {
         if (typeof value !== 'object' || value === null)
-          this.#fault(`x-${name}`, `\`${key}\` is no object`);
+          this.#fault(`x-${name}`, `\`${key}\` is not an object`);
       });
     }
     const waiting = [...this.#tasks].filter(([, { status }]) => status === 'enqueued');
@@ -112,7 +112,7 @@ class StoreCheck {
         check(key, value);
       }
     } catch (error) {
-      const where = last === undefined ? 'at its beginning' : `behind \`${last}\``;
+      const where = last === undefined ? 'at its beginning' : `after \`${last}\``;
       this.#fault(name, `it cannot be read ${where}: ${(error as Error).message}`);
     }
   }
@@ -131,7 +131,7 @@ class StoreCheck {
   #readMeta(): void {
     this.#each('meta', this.#store.meta, (key, value) => {
       if (key === 'nextBatchUid') {
-        if (!Number.isSafeInteger(value)) this.#fault('meta', '`nextBatchUid` is no number');
+        if (!Number.isSafeInteger(value)) this.#fault('meta', '`nextBatchUid` is not a number');
       } else if (key === 'garbage') {
         const { tasks, batches } = value as { tasks: number[]; batches: number[] };
         for (const uid of inRuns(tasks)) this.#garbage.tasks.add(uid);
@@ -222,7 +222,7 @@ class StoreCheck {
       const { tasks, batches } = this.#store;
       const owner = table === 'tasks' ? tasks : table === 'batches' ? batches : null;
       if (owner === null || owner.sizeOf(Number(uid)) === 0 || !isJson(bytes))
-        this.#fault('long', `\`${key}\` is no value of a stored task or batch`);
+        this.#fault('long', `\`${key}\` is not a value of a stored task or batch`);
     });
   }
 
@@ -236,7 +236,7 @@ class StoreCheck {
         ? statSync(join(this.#dir, file), { throwIfNoEntry: false })?.size
         : stored.get(uid);
       if (size !== undefined && Math.min(size, NONE) === task.payloadBytes) continue;
-      const found = size === undefined ? 'is gone' : `has ${size} bytes`;
+      const found = size === undefined ? 'is missing' : `has ${size} bytes`;
       const message = `the payload of task ${uid} ${found}; ${task.payloadBytes} were stored`;
       this.#fault('payloads', message, task.inFile ? file : undefined);
     }

@@ -196,7 +196,7 @@ describe('snapshots', function () {
     ];
     for (const [part, change] of garbage) {
       await repacked((path, bytes) => (part.test(path) ? change(bytes) : undefined));
-      await refused(/is no snapshot|damaged/);
+      await refused(/is not a snapshot|damaged/);
     }
     // An empty store, with folders of indexes.
     const other = await start('other');
@@ -216,7 +216,7 @@ describe('snapshots', function () {
     const foreign = await ArchiveWriter.create(broken, { level: 1 });
     await foreign.add('metadata.json', '{}');
     await foreign.finish();
-    await refused(/is no snapshot: it has an entry `metadata\.json`/);
+    await refused(/is not a snapshot: it has an entry `metadata\.json`/);
     const kept = await folder.failing('first', ['--import-snapshot', file()]);
     assert.equal(kept.status, 1);
     assert.match(kept.text, /already has a database/);

@@ -214,7 +214,7 @@ function showDocuments({ access, params }: RequestContext, server: Dependencies)
   if (documents === null) {
     throw new ApiError(
       'task_file_not_found',
-      `The task \`${uid}\` has no documents: it is no addition, or it has ended.`,
+      `The task \`${uid}\` has no documents: it is not an addition, or has ended.`,
     );
   }
   return { ...bytes(documents), type: 'application/x-ndjson' };

@@ -25,7 +25,7 @@ describe('contents of a dump', () => {
   const metadata = { dumpVersion: 'V6', dbVersion: '1.0.0' };
 
   it('are refused with the position of the fault', () => {
-    assert.throws(() => contents({}), /no metadata\.json, so it is no dump/);
+    assert.throws(() => contents({}), /no metadata\.json, so it is not a dump/);
     assert.throws(() => contents({ 'metadata.json': '{' }), /metadata\.json is not JSON/);
     assert.throws(
       () => contents({ 'metadata.json': { dumpVersion: 'V7' } }),
@@ -37,7 +37,7 @@ describe('contents of a dump', () => {
     );
     assert.throws(
       () => contents({ 'metadata.json': metadata, 'indexes/a/metadata.json': { uid: '../a' } }),
-      /`\.\.\/a` is no uid of an index/,
+      /`\.\.\/a` is not the uid of an index/,
     );
     const two = {
       'indexes/a/metadata.json': { uid: 'x' },
@@ -150,11 +150,11 @@ describe('tasks of dumps', () => {
 
   it('that are damaged are refused with the position', () => {
     const read = (line: object): unknown => readTask({ uid: 1, enqueuedAt, ...line }, 'line 3');
-    assert.throws(() => read({ uid: -1 }), /line 3: `uid` is no number/);
+    assert.throws(() => read({ uid: -1 }), /line 3: `uid` is not the number/);
     assert.throws(() => read({ status: 'gone' }), /line 3: `status` is "gone"/);
     assert.throws(
       () => read({ status: 'succeeded', type: 'indexDeletion' }),
-      /line 3: `finishedAt` is no date/,
+      /line 3: `finishedAt` is not a date/,
     );
     assert.equal(read({ status: 'enqueued', type: { futureKind: {} } }), null);
   });

@@ -145,7 +145,7 @@ describe('A model that runs here', () => {
     const before = asked.length;
     assert.deepEqual(await modelFiles('owner/name', 'v1', source, undefined), found);
     assert.equal(asked.length, before);
-    await assert.rejects(modelFiles('owner/name', '../x', source, undefined), /no revision/);
+    await assert.rejects(modelFiles('owner/name', '../x', source, undefined), /not a revision/);
     hub.close();
   });
 

@@ -85,9 +85,9 @@ export const ATTACKS: readonly (readonly [name: string, script: string, failure:
       'let s = " "; for i in 0..22 { s += s; } s = "a" + s + "a"; s.trim(); s.trim();',
       null,
     ],
-    ['half a number', `${DOUBLED(8_388_608, '1')} s += "x"; parse_float(s)`, /no number/],
-    ['digits', `${DOUBLED(8_388_608, '1')} parse_float(s)`, /no number/],
-    ['an integer of digits', `${DOUBLED(8_388_608, '1')} parse_int(s)`, /no integer/],
+    ['half a number', `${DOUBLED(8_388_608, '1')} s += "x"; parse_float(s)`, /not a number/],
+    ['digits', `${DOUBLED(8_388_608, '1')} parse_float(s)`, /not a number/],
+    ['an integer of digits', `${DOUBLED(8_388_608, '1')} parse_int(s)`, /not an integer/],
     ['an integer of zeros', `${DOUBLED(8_388_608, '0')} doc.n = parse_int(s);`, null],
     [
       'a search that compares everything with everything',

@@ -90,7 +90,7 @@ describe('verifyStore', () => {
     ...Object.fromEntries(
       ['keys', 'search-rules', 'network', 'chats', 'aliases', 'notifications', 'later'].map(
         (part) => [
-          `a record of ${part} that is no object`,
+          `a record of ${part} that is not an object`,
           [`x-${part}`, (store: Store) => store.table<unknown>(part).put('k', 1)],
         ],
       ),
