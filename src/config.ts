@@ -70,8 +70,16 @@ export interface Config {
   configFile: string | null;
   upgradeDb: boolean;
   webhook: { url: string; authorization: string | null } | null;
+  /** A folder, or `s3://bucket/prefix`. */
   dumpDir: string;
   snapshotDir: string;
+  /** For `s3://` in the places of dumps and snapshots. */
+  s3: BackupService;
+  /** Seconds between dumps; null: none. */
+  scheduleDumpSeconds: number | null;
+  /** How many remain; null: all. */
+  keptDumps: number | null;
+  keptSnapshots: number;
   importDump: string | null;
   ignoreMissingDump: boolean;
   ignoreDumpIfDbExists: boolean;
@@ -105,6 +113,9 @@ export interface Config {
   transport: 'fastest' | 'node';
   tuning: EngineTuning;
 }
+
+/** The S3 service of backups. */
+export type BackupService = Omit<S3Options, 'bucket' | 'prefix'>;
 
 export interface ClusterConfig {
   etcd: EtcdOptions;
@@ -161,6 +172,8 @@ const ANALYTICS_BYTES_MIN = 2 ** 20;
 /** A hundred years. */
 const RETENTION_DAYS_MAX = 36_500;
 const SNAPSHOT_SECONDS = 86_400;
+/** Most dumps or snapshots that an option may keep. */
+const KEPT_MAX = 10_000;
 /** What a timer can wait for. */
 const TIMER_SECONDS_MAX = 2_147_483;
 const BATCHED_BYTES_MAX = 10 * GIB;
@@ -263,16 +276,40 @@ export const OPTIONS = {
     kind: 'text',
     help: 'Authorization header of its requests.',
   },
-  'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder for dumps.' },
+  'dump-dir': {
+    kind: 'text',
+    initial: 'dumps/',
+    help: 'Folder for dumps, or `s3://bucket/prefix`.',
+  },
+  'schedule-dump': { kind: 'optionalCount', ours: true, help: 'Seconds between dumps.' },
+  'keep-dumps': { kind: 'count', ours: true, initial: 'all', help: 'How many dumps are kept.' },
   'import-dump': { kind: 'text', help: 'Dump to load at start.' },
   'ignore-missing-dump': { kind: 'flag', help: 'Start even if the dump to import is missing.' },
   'ignore-dump-if-db-exists': {
     kind: 'flag',
     help: 'Start without importing if a database exists.',
   },
-  'snapshot-dir': { kind: 'text', initial: 'snapshots/', help: 'Folder for snapshots.' },
+  'snapshot-dir': {
+    kind: 'text',
+    initial: 'snapshots/',
+    help: 'Folder for snapshots, or `s3://bucket/prefix`.',
+  },
   'schedule-snapshot': { kind: 'optionalCount', help: 'Seconds between snapshots.' },
+  'keep-snapshots': {
+    kind: 'count',
+    ours: true,
+    initial: '1',
+    help: 'How many snapshots are kept.',
+  },
   'import-snapshot': { kind: 'text', help: 'Snapshot to load at start.' },
+  's3-bucket-url': { kind: 'text', help: 'URL of the S3 service for dumps and snapshots.' },
+  's3-bucket-region': {
+    kind: 'text',
+    initial: 'us-east-1',
+    help: 'Region of the S3 service for dumps and snapshots.',
+  },
+  's3-access-key': { kind: 'text', help: 'Access key for dumps and snapshots.' },
+  's3-secret-key': { kind: 'text', help: 'Secret key for dumps and snapshots.' },
   'ignore-missing-snapshot': {
     kind: 'flag',
     help: 'Start even if the snapshot to import is missing.',
@@ -477,24 +514,18 @@ export const OPTIONS = {
   ]),
   ...ignored('text', 'Databases grow as needed.', ['max-index-size', 'max-task-db-size']),
   ...ignored('text', 'Responses are not personalized.', ['experimental-personalization-api-key']),
-  ...ignored(
-    'text',
-    'Snapshots are written only to snapshot-dir, not to S3: copy them from there.',
-    [
-      's3-bucket-url',
-      's3-bucket-region',
-      's3-bucket-name',
-      's3-snapshot-prefix',
-      's3-access-key',
-      's3-secret-key',
-      'experimental-s3-role-arn',
-      'experimental-s3-web-identity-token-file',
-      'experimental-s3-max-in-flight-parts',
-      'experimental-s3-compression-level',
-      'experimental-s3-signature-duration-seconds',
-      'experimental-s3-multipart-part-size',
-    ],
-  ),
+  ...ignored('text', 'The bucket of snapshots is part of snapshot-dir: `s3://bucket/prefix`.', [
+    's3-bucket-name',
+    's3-snapshot-prefix',
+  ]),
+  ...ignored('text', 'Snapshots are sent to S3 with an access key, in parts of 16 MB.', [
+    'experimental-s3-role-arn',
+    'experimental-s3-web-identity-token-file',
+    'experimental-s3-max-in-flight-parts',
+    'experimental-s3-compression-level',
+    'experimental-s3-signature-duration-seconds',
+    'experimental-s3-multipart-part-size',
+  ]),
 } as const satisfies Options;
 
 type ServerValues = Values<typeof OPTIONS>;
@@ -931,6 +962,14 @@ function etcdUser(text: string | null): EtcdOptions['user'] {
 type StoreOption =
   'cluster-store' | `cluster-store-${'endpoint' | 'region' | 'access-key' | 'secret-key'}`;
 
+/** The bucket and the prefix of `s3://bucket/prefix`; null: the text is something else. */
+export function bucketOf(text: string): { bucket: string; prefix: string } | null {
+  const match = /^s3:\/\/([\w.-]+)(?:\/(.*))?$/.exec(text);
+  if (match === null) return null;
+  const prefix = (match[2] ?? '').replace(/\/*$/, '/').replace(/^\/$/, '');
+  return { bucket: match[1]!, prefix };
+}
+
 /** Where the objects of a cluster are. Throws `BadOption`. */
 export function clusterStoreOf(given: {
   text(name: StoreOption): string | null;
@@ -938,8 +977,8 @@ export function clusterStoreOf(given: {
   const text = given.text('cluster-store');
   if (text === null)
     throw new BadOption('--cluster-store is required: where the cluster shares files.');
-  const match = /^s3:\/\/([\w.-]+)(?:\/(.*))?$/.exec(text);
-  if (match === null) {
+  const place = bucketOf(text);
+  if (place === null) {
     if (text.includes('://')) bad('cluster-store', text, 'a folder, or `s3://bucket/prefix`');
     return { kind: 'folder', dir: text };
   }
@@ -950,9 +989,8 @@ export function clusterStoreOf(given: {
     string,
     string,
   ];
-  const prefix = (match[2] ?? '').replace(/\/*$/, '/').replace(/^\/$/, '');
   const region = given.text('cluster-store-region') ?? 'us-east-1';
-  return { kind: 's3', endpoint, bucket: match[1]!, prefix, region, accessKeyId, secretAccessKey };
+  return { kind: 's3', endpoint, ...place, region, accessKeyId, secretAccessKey };
 }
 
 function address(name: OptionName<typeof OPTIONS>, text: string): { host: string; port: number } {
@@ -987,13 +1025,28 @@ function webhook(given: Given): Config['webhook'] {
 
 function dumps(
   given: Given,
-): Pick<Config, 'dumpDir' | 'importDump' | 'ignoreMissingDump' | 'ignoreDumpIfDbExists'> {
+): Pick<
+  Config,
+  | 'dumpDir'
+  | 'importDump'
+  | 'ignoreMissingDump'
+  | 'ignoreDumpIfDbExists'
+  | 'scheduleDumpSeconds'
+  | 'keptDumps'
+> {
   requireImport(given, 'import-dump', 'ignore-missing-dump', 'ignore-dump-if-db-exists');
   if (given.text('import-dump') !== null && given.text('import-snapshot') !== null) {
     throw new BadOption('import-dump and import-snapshot cannot be given together.');
   }
   return {
     dumpDir: given.text('dump-dir') ?? 'dumps/',
+    scheduleDumpSeconds: given.optionalCount(
+      'schedule-dump',
+      SNAPSHOT_SECONDS,
+      1,
+      TIMER_SECONDS_MAX,
+    ),
+    keptDumps: given.count('keep-dumps', null, 1, KEPT_MAX),
     importDump: given.text('import-dump'),
     ignoreMissingDump: given.flag('ignore-missing-dump'),
     ignoreDumpIfDbExists: given.flag('ignore-dump-if-db-exists'),
@@ -1021,11 +1074,15 @@ function snapshots(
   | 'ignoreMissingSnapshot'
   | 'ignoreSnapshotIfDbExists'
   | 'scheduleSnapshotSeconds'
+  | 'keptSnapshots'
+  | 's3'
 > {
   const flags = ['ignore-missing-snapshot', 'ignore-snapshot-if-db-exists'] as const;
   requireImport(given, 'import-snapshot', ...flags);
   return {
     snapshotDir: given.text('snapshot-dir') ?? 'snapshots/',
+    keptSnapshots: given.count('keep-snapshots', 1, 1, KEPT_MAX),
+    s3: backupService(given),
     importSnapshot: given.text('import-snapshot'),
     ignoreMissingSnapshot: given.flag('ignore-missing-snapshot'),
     ignoreSnapshotIfDbExists: given.flag('ignore-snapshot-if-db-exists'),
@@ -1036,6 +1093,29 @@ function snapshots(
       TIMER_SECONDS_MAX,
     ),
   };
+}
+
+/** The options that may name a bucket. */
+const BACKUP_PLACES = ['dump-dir', 'import-dump', 'snapshot-dir', 'import-snapshot'] as const;
+
+function backupService(given: Given): BackupService {
+  const place = BACKUP_PLACES.find((name) => given.text(name)?.includes('://') === true);
+  const named = (name: 's3-bucket-url' | 's3-access-key' | 's3-secret-key'): string =>
+    given.text(name) ?? (place === undefined ? '' : missing(name, place));
+  const service = {
+    endpoint: named('s3-bucket-url'),
+    region: given.text('s3-bucket-region') ?? 'us-east-1',
+    accessKeyId: named('s3-access-key'),
+    secretAccessKey: named('s3-secret-key'),
+  };
+  if (place === undefined) return service;
+  for (const name of BACKUP_PLACES) {
+    const text = given.text(name);
+    if (text?.includes('://') === true && bucketOf(text) === null) {
+      bad(name, text, 'a path, or `s3://bucket/prefix`');
+    }
+  }
+  return { ...service, endpoint: clusterUrl('s3-bucket-url', service.endpoint) };
 }
 
 function outbound(given: Given): Pick<Config, 'outboundDenyPrivate' | 'outboundAllow'> {

@@ -1,6 +1,6 @@
 /** `--import-dump` and `--import-snapshot`: what becomes of them before the database is opened. */
 import { existsSync } from 'node:fs';
-import type { Config } from './config.ts';
+import { bucketOf, type Config } from './config.ts';
 import { DataFolderError, hasDatabase } from './store/data-folder.ts';
 
 export interface Source {
@@ -19,7 +19,6 @@ export function sourceOf(config: Config): Source | null {
   const file = config.importDump ?? config.importSnapshot;
   if (file === null) return null;
   const ignoresDatabase = dump ? config.ignoreDumpIfDbExists : config.ignoreSnapshotIfDbExists;
-  const ignoresMissing = dump ? config.ignoreMissingDump : config.ignoreMissingSnapshot;
   if (hasDatabase(dbPath)) {
     if (ignoresDatabase) return null;
     throw new DataFolderError(
@@ -27,11 +26,18 @@ export function sourceOf(config: Config): Source | null {
         `or start with --ignore-${kind}-if-db-exists to keep that database.`,
     );
   }
-  if (!existsSync(file)) {
-    if (ignoresMissing) return null;
-    throw new DataFolderError(
-      `There is no ${kind} ${file}. Start with --ignore-missing-${kind} to begin without it.`,
-    );
+  if (bucketOf(file) === null && !existsSync(file)) {
+    refuseMissing({ kind, file }, config);
+    return null;
   }
   return { kind, file };
+}
+
+/** Throws `DataFolderError` unless a missing archive is to be ignored. */
+export function refuseMissing({ kind, file }: Source, config: Config): void {
+  const isIgnored = kind === 'dump' ? config.ignoreMissingDump : config.ignoreMissingSnapshot;
+  if (isIgnored) return;
+  throw new DataFolderError(
+    `There is no ${kind} ${file}. Start with --ignore-missing-${kind} to begin without it.`,
+  );
 }

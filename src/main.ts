@@ -51,7 +51,9 @@ import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import type { Services } from './http/services.ts';
 import { loadSocketLibrary } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
-import { sourceOf } from './import-at-start.ts';
+import { refuseMissing, sourceOf } from './import-at-start.ts';
+import { backupsAt, localArchive, scheduleBackups } from './backups.ts';
+import type { BackupStore } from './archive/backup-store.ts';
 import { KnownWrites } from './network/origin.ts';
 import { Replication } from './network/replication.ts';
 import { FanOut } from './network/fan-out.ts';
@@ -227,7 +229,7 @@ async function run(config: Config): Promise<void> {
     opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
   const { notifier, analytics, cluster } = opened;
-  const { keys, features, webhooks, chats } = stores;
+  const { keys, features, webhooks, chats, dumps } = stores;
   const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
   const phase = new Phase();
@@ -236,7 +238,7 @@ async function run(config: Config): Promise<void> {
     { native, scripts, embedding, system, keys, features },
     {
       ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
-      ...{ processMark, cluster, analytics: analytics.parts },
+      ...{ processMark, cluster, analytics: analytics.parts, dumps },
     },
   );
   const http = await startHttp(parts, httpOptions(config, library, logs.of('http')));
@@ -246,7 +248,7 @@ async function run(config: Config): Promise<void> {
   } else await catchUp(cluster, startLog);
   phase.current = 'ready';
   const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
-  const endSchedule = scheduleSnapshots(config, system, taskLog, leads);
+  const endSchedule = scheduleBackups(config, system.queue, taskLog, leads);
   banner(config, version, folder.instanceUid, http);
   manager.ready(`serving at ${config.host}:${http.port}`, () => {
     checkParts(parts.services);
@@ -422,6 +424,7 @@ interface Stores {
   features: FeatureStore;
   webhooks: WebhookStore;
   chats: ChatStore;
+  dumps: BackupStore;
 }
 
 function openStores(config: Config, store: TaskSystem['store']): Stores {
@@ -430,6 +433,7 @@ function openStores(config: Config, store: TaskSystem['store']): Stores {
     features: new FeatureStore(store, config.launchFeatures),
     webhooks: new WebhookStore(store, launchWebhook(config)),
     chats: new ChatStore(store),
+    dumps: backupsAt(config.dumpDir, config),
   };
 }
 
@@ -451,7 +455,8 @@ function addRunners(
   system.scheduler.addRunners({
     documentEdition: editionRunner(scripts),
     dumpCreation: dumpRunner({
-      dumpDir: config.dumpDir,
+      backups: stores.dumps,
+      kept: config.keptDumps,
       instanceUid: folder.instanceUid,
       version: version.serverVersion,
       rules: system.searchRules,
@@ -469,7 +474,8 @@ function addRunners(
       aliases: system.aliases,
     }),
     snapshotCreation: snapshotRunner({
-      snapshotDir: config.snapshotDir,
+      backups: backupsAt(config.snapshotDir, config),
+      kept: config.keptSnapshots,
       folder,
       store: system.store,
       storeBytesMax: STORE_BYTES_MAX,
@@ -505,12 +511,17 @@ async function importAtStart(
 ): Promise<void> {
   const source = sourceOf(config);
   if (source === null) return;
+  const archive = await localArchive(source.file, config);
+  if (archive === null) {
+    refuseMissing(source, config);
+    return;
+  }
   const begun = performance.now();
   const tell = (): void => manager.starting(`importing ${source.file}`, START_ALIVE_MS);
   tell();
   const reporting = setInterval(tell, START_REPORT_MS);
   const options = {
-    file: source.file,
+    file: archive.file,
     dbPath: config.dbPath,
     version,
   };
@@ -523,6 +534,7 @@ async function importAtStart(
     }
   } finally {
     clearInterval(reporting);
+    await archive.release();
   }
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   log.info(`the ${source.kind} ${source.file} was imported in ${seconds} s`);
@@ -579,6 +591,7 @@ type Shared = Pick<
   | 'processMark'
   | 'webhooks'
   | 'chats'
+  | 'dumps'
   | 'outbound'
   | 'replication'
   | 'analytics'
@@ -731,23 +744,6 @@ async function openAnalytics(
       await store.close();
     },
   };
-}
-
-/** Registers a snapshot at every interval. Returns a function that stops this. */
-function scheduleSnapshots(
-  { scheduleSnapshotSeconds }: Config,
-  { queue }: TaskSystem,
-  log: Logger,
-  leads: () => boolean,
-): () => void {
-  if (scheduleSnapshotSeconds === null) return () => {};
-  const timer = setInterval(() => {
-    if (!leads()) return;
-    queue.register({ type: 'snapshotCreation' }).catch((error: unknown) => {
-      log.error({ err: error }, 'the scheduled snapshot could not be registered');
-    });
-  }, scheduleSnapshotSeconds * 1000);
-  return () => clearInterval(timer);
 }
 
 /** Warms up after a delay. Returns a function that interrupts this and waits for its end. */

@@ -27,6 +27,7 @@ export const ACTIONS = [
   'metrics.get',
   'dumps.*',
   'dumps.create',
+  'dumps.get',
   'snapshots.*',
   'snapshots.create',
   'version',
@@ -73,7 +74,7 @@ export function isAction(name: string): name is Action {
   return (ACTIONS as readonly string[]).includes(name);
 }
 
-/** The actions that `*.get` includes: neither `keys.get` nor `chatCompletions`. */
+/** The actions that `*.get` includes: neither `keys.get`, `dumps.get` nor `chatCompletions`. */
 const READ_ACTIONS: readonly Action[] = [
   'search',
   'documents.get',
@@ -101,6 +102,8 @@ const ANSWERED_ANYWHERE = new Set<Action>([
   ...READ_ACTIONS.filter((action) => action !== 'export'),
   'keys.get',
   'chatCompletions',
+  // Each node has its own.
+  'dumps.get',
 ]);
 
 /** Whether a request with this action changes what the nodes of a cluster share. */

@@ -140,6 +140,8 @@ const PLAIN = [
   'invalid_document_retrieve_vectors',
   'invalid_document_sort',
   'invalid_document_use_network',
+  'invalid_dump_limit',
+  'invalid_dump_offset',
   'invalid_dynamic_search_rule_actions',
   'invalid_dynamic_search_rule_active',
   'invalid_dynamic_search_rule_conditions',

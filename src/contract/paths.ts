@@ -10,6 +10,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
   document_id: { type: 'string', format: 'document-id' },
   task_uid: UID,
   batch_uid: UID,
+  dump_uid: { type: 'string', minLength: 1 },
   key_or_uid: { type: 'string', minLength: 1 },
   /** Uuid of a webhook. */
   uuid: { type: 'string', format: 'uuid' },

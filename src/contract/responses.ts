@@ -317,6 +317,8 @@ export const SEARCH_RULE = object(
 );
 export const SEARCH_RULES = pageOf(SEARCH_RULE);
 
+export const DUMPS = pageOf(object({ uid: TEXT, createdAt: TEXT, size: COUNT }));
+
 export const ALIAS = object({ alias: TEXT, indexUid: TEXT, createdAt: TEXT, updatedAt: TEXT });
 export const ALIASES = pageOf(ALIAS);
 

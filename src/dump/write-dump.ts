@@ -7,8 +7,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ArchiveWriter } from '../archive/archive-writer.ts';
+import { type BackupStore, removeOldest } from '../archive/backup-store.ts';
 import { objectLines } from '../archive/json-values.ts';
 import { newlinesIn } from '../base/newlines.ts';
+import { DUMP_NAME } from '../contract/dumps.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { isInitial, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
@@ -27,8 +29,14 @@ const READ_BYTES = 2 ** 20;
  */
 const COMPRESSION = 4;
 
+function isDump(name: string): boolean {
+  return DUMP_NAME.test(name);
+}
+
 export interface DumpOptions extends DumpStores {
-  dumpDir: string;
+  backups: BackupStore;
+  /** How many dumps remain; null: all. */
+  kept: number | null;
   instanceUid: string;
   /** Version of the program. */
   version: string;
@@ -55,8 +63,9 @@ class DumpWriter {
     this.#options = options;
     this.#context = context;
     this.#dumpUid = dumpUidOf(context.now);
-    this.#file = join(options.dumpDir, `${this.#dumpUid}.dump`);
-    this.#unfinished = join(options.dumpDir, options.instanceUid);
+    const { folder } = options.backups;
+    this.#file = join(folder, `${this.#dumpUid}.dump`);
+    this.#unfinished = join(folder, options.instanceUid);
   }
 
   async run(): Promise<RunResult> {
@@ -71,6 +80,9 @@ class DumpWriter {
       await archive.abort();
       throw error;
     }
+    await this.#options.backups.keep(`${this.#dumpUid}.dump`);
+    // The dump is there, whatever becomes of the old ones.
+    await removeOldest(this.#options.backups, isDump, this.#options.kept).catch(() => {});
     const details = { dumpUid: this.#dumpUid };
     return {
       ends: this.#context.batch.uids.map((uid) => ({ ...succeeded(uid, null), details })),

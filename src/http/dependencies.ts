@@ -1,4 +1,5 @@
 import type { Authorizer } from '../auth/authorize.ts';
+import type { BackupStore } from '../archive/backup-store.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ClusterNode } from '../cluster/node.ts';
@@ -53,6 +54,7 @@ export interface Dependencies {
   chats: ChatStore;
   searchRules: RuleStore;
   aliases: AliasStore;
+  dumps: BackupStore;
   taskStreams: TaskStreams;
   network: NetworkStore;
   replication: Replication;

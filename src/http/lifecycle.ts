@@ -481,7 +481,7 @@ export class Lifecycle {
     if (response.headers !== undefined) headers.push(...response.headers);
     this.#addCommit(pending.route, response, headers);
     if (isInParts(body)) {
-      const coding = responseCoding(acceptEncoding);
+      const coding = response.isCompressed === true ? null : responseCoding(acceptEncoding);
       if (coding !== null) headers.push(['content-encoding', coding]);
       if (connection.method === 'HEAD') {
         void body[Symbol.asyncIterator]().return?.();

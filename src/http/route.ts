@@ -20,6 +20,8 @@ export interface RouteResponse {
   /** Default `application/json`. */
   type?: string;
   headers?: HeaderList;
+  /** Compressing it again would only cost time. */
+  isCompressed?: boolean;
 }
 
 export interface RequestContext<Q = unknown, B = unknown> {

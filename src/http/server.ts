@@ -16,6 +16,7 @@ import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
 import { CHAT_ROUTES } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { DOCUMENT_ROUTES } from './routes/documents.ts';
+import { DUMP_ROUTES } from './routes/dumps.ts';
 import { FIELD_ROUTES } from './routes/fields.ts';
 import { EXPORT_ROUTES } from './routes/export.ts';
 import { LOG_ROUTES } from './routes/logs.ts';
@@ -75,6 +76,7 @@ function allRoutes(): Route[] {
     ...KEY_ROUTES,
     ...WEBHOOK_ROUTES,
     ...FIELD_ROUTES,
+    ...DUMP_ROUTES,
     ...SEARCH_RULE_ROUTES,
     ...ALIAS_ROUTES,
     ...RENDER_ROUTES,

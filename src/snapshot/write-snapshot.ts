@@ -5,11 +5,13 @@
  * of documents continue.
  */
 import { linkSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { ArchiveWriter } from '../archive/archive-writer.ts';
+import { type BackupStore, removeOldest } from '../archive/backup-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { pauser } from '../base/pauser.ts';
+import { syncFolder } from '../base/sync-folder.ts';
 import { snapshotStage, type DataFolder } from '../store/data-folder.ts';
 import { Store, STORE_FILE } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
@@ -19,7 +21,9 @@ import { type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts'
 const COMPRESSION = 1;
 
 export interface SnapshotOptions {
-  snapshotDir: string;
+  backups: BackupStore;
+  /** How many snapshots remain, the newest one included. */
+  kept: number;
   folder: DataFolder;
   store: Store;
   storeBytesMax: number;
@@ -28,9 +32,9 @@ export interface SnapshotOptions {
 /** Files at the top level of a database. */
 const FILES = ['VERSION', 'instance-uid'];
 
-/** The path of a database's snapshot in the snapshot folder. */
-export function snapshotFile(snapshotDir: string, dbPath: string): string {
-  return join(snapshotDir, `${basename(resolve(dbPath))}.snapshot`);
+/** The name of the newest snapshot of a database. */
+function snapshotName(dbPath: string): string {
+  return `${basename(resolve(dbPath))}.snapshot`;
 }
 
 /**
@@ -43,7 +47,7 @@ export function snapshotRunner(
 }
 
 async function writeSnapshot(options: SnapshotOptions, context: RunContext): Promise<RunResult> {
-  const { snapshotDir, folder } = options;
+  const { backups, folder } = options;
   const { batch, progress } = context;
   const stage = snapshotStage(folder.dir);
   progress.enter(1, 'start the snapshot creation', 0, 6);
@@ -52,11 +56,32 @@ async function writeSnapshot(options: SnapshotOptions, context: RunContext): Pro
     await copyDatabase(options, context, stage);
     context.allowConcurrent();
     progress.enter(1, 'create the tarball', 5, 6);
-    await packFolder(stage, snapshotFile(snapshotDir, folder.dir), context);
+    const name = snapshotName(folder.dir);
+    // A file of another name, so that the snapshot before stays until this one is complete.
+    const fresh = join(backups.folder, `${name}.new`);
+    await packFolder(stage, fresh, context);
+    await keepOlder(options, name, context.now);
+    await rename(fresh, join(backups.folder, name));
+    syncFolder(backups.folder);
+    await backups.keep(name);
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
   return { ends: batch.uids.map((uid) => succeeded(uid, null)) };
+}
+
+/** Keeps the snapshot before under another name, with the time at which it is replaced. */
+async function keepOlder(
+  { backups, kept }: SnapshotOptions,
+  name: string,
+  now: string,
+): Promise<void> {
+  const stem = name.slice(0, -'.snapshot'.length);
+  const date = now.slice(0, 23).replaceAll(/[-:.]/g, '').replace('T', '-');
+  if (kept > 1) await backups.rename(name, `${stem}-${date}.snapshot`);
+  const isOlder = (one: string): boolean =>
+    one.startsWith(stem) && /^-\d{8}-\d{9}\.snapshot$/.test(one.slice(stem.length));
+  await removeOldest(backups, isOlder, kept - 1);
 }
 
 async function copyDatabase(

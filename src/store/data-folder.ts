@@ -155,6 +155,14 @@ export function snapshotStage(dir: string): string {
   return join(dir, SNAPSHOT);
 }
 
+/** Archives that are sent elsewhere once they are complete. */
+const BACKUP = 'backup';
+
+/** A folder for them, which every start erases. */
+export function backupStage(dir: string): string {
+  return join(dir, BACKUP);
+}
+
 /** Moves a complete import to its final location, and erases an incomplete one. */
 function settleImport(dir: string): void {
   const imported = join(dir, IMPORTED);
@@ -166,7 +174,7 @@ function settleImport(dir: string): void {
     rmSync(imported, { recursive: true });
     syncFolder(dir);
   }
-  for (const name of [IMPORTING, SNAPSHOT]) {
+  for (const name of [IMPORTING, SNAPSHOT, BACKUP]) {
     rmSync(join(dir, name), { recursive: true, force: true });
   }
 }

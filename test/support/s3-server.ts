@@ -136,7 +136,8 @@ export class S3Server {
       .toSorted();
     const page = keys.slice(0, PAGE_KEYS);
     const contents = page.map(
-      (key) => `<Contents><Key>${encodeURIComponent(key)}</Key></Contents>`,
+      (key) =>
+        `<Contents><Key>${encodeURIComponent(key)}</Key><Size>${this.objects.get(key)!.length}</Size></Contents>`,
     );
     const isMore = keys.length > page.length;
     const next = isMore ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';

@@ -73,7 +73,24 @@ export class S3Blobs implements Blobs {
   }
 
   async list(prefix: string): Promise<BlobName[]> {
-    const names: BlobName[] = [];
+    return (await this.#objects(prefix)).map(({ name }) => name).toSorted();
+  }
+
+  /** All objects with their sizes, in no particular order. */
+  sizes(): Promise<{ name: BlobName; bytes: number }[]> {
+    return this.#objects('');
+  }
+
+  /** Copies an object within the bucket. Throws `BlobMissingError`. */
+  async copy(from: BlobName, to: BlobName): Promise<void> {
+    // A copy request has a limit of 5 GB, so the object is read and written.
+    const size = (await this.sizes()).find(({ name }) => name === from)?.bytes;
+    if (size === undefined) throw new BlobMissingError(from);
+    await this.#putParts(to, { size, sha256: EMPTY_SUM, open: () => this.get(from) });
+  }
+
+  async #objects(prefix: string): Promise<{ name: BlobName; bytes: number }[]> {
+    const found: { name: BlobName; bytes: number }[] = [];
     let token: string | undefined;
     do {
       const query: Record<string, string> = {
@@ -81,13 +98,15 @@ export class S3Blobs implements Blobs {
         ...(token === undefined ? {} : { 'continuation-token': token }),
       };
       const page = await this.#fetch({ method: 'GET', name: '', query });
-      for (const key of elements(page, 'Key')) {
-        names.push(decodeURIComponent(key.replaceAll('+', ' ')).slice(this.#options.prefix.length));
+      const sizes = elements(page, 'Size');
+      for (const [n, key] of elements(page, 'Key').entries()) {
+        const name = decodeURIComponent(key.replaceAll('+', ' '));
+        found.push({ name: name.slice(this.#options.prefix.length), bytes: Number(sizes[n] ?? 0) });
       }
       const [next] = elements(page, 'NextContinuationToken');
       token = elements(page, 'IsTruncated')[0] === 'true' ? next : undefined;
     } while (token !== undefined);
-    return names.toSorted();
+    return found;
   }
 
   async delete(name: BlobName): Promise<void> {

@@ -112,15 +112,6 @@ export const SYSTEM_ROUTES: readonly Route[] = [
   }),
   route({
     method: 'POST',
-    path: '/dumps',
-    action: 'dumps.create',
-    summary: 'Creates a dump.',
-    success: 202,
-    response: TASK_SUMMARY,
-    handle: createDump,
-  }),
-  route({
-    method: 'POST',
     path: '/snapshots',
     action: 'snapshots.create',
     summary: 'Creates a snapshot.',
@@ -189,10 +180,6 @@ async function changeFeatures(
   { services }: Dependencies,
 ): Promise<RouteResponse> {
   return json(200, await services.features.patch(body));
-}
-
-function createDump(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
-  return registered(server, { type: 'dumpCreation' });
 }
 
 function createSnapshot(_: RequestContext, server: Dependencies): Promise<RouteResponse> {

@@ -19,6 +19,7 @@ import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { TaskStreams } from '../../../src/http/task-streams.ts';
+import { BackupFolder } from '../../../src/archive/backup-store.ts';
 import { AliasStore } from '../../../src/store/alias-store.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
@@ -105,6 +106,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
     aliases: new AliasStore(services.store),
+    dumps: new BackupFolder('no such folder'),
     taskStreams: new TaskStreams(services.tasks),
     network: new NetworkStore(services.store),
     replication: new Replication({

@@ -238,7 +238,7 @@ describe('Launch options', () => {
         assert.match(notices.join(), new RegExp(`^The option ${name} has no effect\\. \\w`));
       }
     }
-    for (const name of ['experimental-replication-parameters', 's3-bucket-url']) {
+    for (const name of ['experimental-replication-parameters', 's3-bucket-name']) {
       assert.ok(Object.hasOwn(OPTIONS, name), name);
     }
   });
@@ -347,7 +347,7 @@ describe('Launch options', () => {
     const launch = readConfig(['--help'], {});
     assert.ok(launch.ok && launch.value.kind === 'help');
     assert.match(launch.value.text, /--master-key TEXT[\s\S]*GANNET_MASTER_KEY/);
-    const listed = [...launch.value.text.matchAll(/^  --([a-z-]+)/gm)].map(([, name]) => name!);
+    const listed = [...launch.value.text.matchAll(/^  --([a-z\d-]+)/gm)].map(([, name]) => name!);
     const shown = Object.entries<Option>(OPTIONS).filter(
       ([, { means, ignored }]) => means === undefined && ignored !== true,
     );

@@ -1,0 +1,75 @@
+/** Dumps and snapshots: where they are kept, when they are made, and how one is fetched. */
+import { createWriteStream } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { BackupBucket, BackupFolder, type BackupStore } from './archive/backup-store.ts';
+import type { Logger } from './base/logger.ts';
+import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
+import { bucketOf, type Config } from './config.ts';
+import { OutboundClient } from './outbound/outbound-client.ts';
+import { backupStage } from './store/data-folder.ts';
+import type { TaskQueue } from './tasks/queue.ts';
+
+/** The folder or the bucket that an option names. */
+export function backupsAt(place: string, { s3, dbPath }: Config): BackupStore {
+  const bucket = bucketOf(place);
+  if (bucket === null) return new BackupFolder(place);
+  // The address comes from the person who starts the server.
+  const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  return new BackupBucket(backupStage(dbPath), new S3Blobs({ ...s3, ...bucket }, client));
+}
+
+/** A file of an archive that is to be imported. */
+export interface LocalArchive {
+  file: string;
+  /** Removes the file if it is a copy. */
+  release(): Promise<void>;
+}
+
+/** Fetches an archive from a bucket; null: there is none. A path is the file itself. */
+export async function localArchive(place: string, config: Config): Promise<LocalArchive | null> {
+  if (bucketOf(place) === null) return { file: place, release: () => Promise.resolve() };
+  const name = basename(place);
+  const pieces = await backupsAt(place.slice(0, -name.length), config).read(name);
+  if (pieces === null) return null;
+  const parent = dirname(resolve(config.dbPath));
+  await mkdir(parent, { recursive: true });
+  // On the file system of the database, which needs the space anyway.
+  const folder = await mkdtemp(join(parent, '.gannet-import-'));
+  const release = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    const file = join(folder, name);
+    await pipeline(pieces, createWriteStream(file, { mode: 0o600 }));
+    return { file, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/**
+ * Registers a dump and a snapshot at every interval of theirs. Returns a function that stops this.
+ * @param leads whether this server is the one of its cluster that makes them
+ */
+export function scheduleBackups(
+  { scheduleSnapshotSeconds, scheduleDumpSeconds }: Config,
+  queue: Pick<TaskQueue, 'register'>,
+  log: Logger,
+  leads: () => boolean,
+): () => void {
+  const schedules = [
+    ['snapshotCreation', scheduleSnapshotSeconds],
+    ['dumpCreation', scheduleDumpSeconds],
+  ] as const;
+  const timers = schedules.map(([type, seconds]) => {
+    if (seconds === null) return undefined;
+    return setInterval(() => {
+      if (!leads()) return;
+      queue.register({ type }).catch((error: unknown) => {
+        log.error({ err: error }, `the scheduled ${type} could not be registered`);
+      });
+    }, seconds * 1000);
+  });
+  return () => timers.forEach((timer) => clearInterval(timer));
+}
