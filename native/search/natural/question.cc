@@ -12,7 +12,7 @@ namespace {
 
 // What a variant is worth next to the word itself.
 constexpr std::array<double, kVariants> kQuality{1, 0.9, 0.9, 0.9, 0.5};
-// In questions of at most so many terms, words that the index has may be mistyped as well.
+// In questions of at most this many terms, words that the index has may be mistyped as well.
 constexpr size_t kTypingTermsMax = 4;
 
 // Dead documents count.
