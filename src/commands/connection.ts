@@ -78,6 +78,8 @@ export function authoritiesOf(
 export interface ConnectionTarget {
   url: string;
   key: string | null;
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>>;
   authorities: string | null;
   /** How long to repeat a request that fails for the moment. */
   retrySeconds: number;
@@ -90,7 +92,7 @@ export class Connection {
   readonly #signal: AbortSignal;
 
   constructor(
-    { url, key, authorities, retrySeconds: seconds }: ConnectionTarget,
+    { url, key, headers, authorities, retrySeconds: seconds }: ConnectionTarget,
     terminal: Terminal,
   ) {
     const { signal } = terminal;
@@ -103,6 +105,7 @@ export class Connection {
     this.#peer = new ApiPeer({
       url,
       apiKey: key,
+      ...(headers === undefined ? {} : { headers }),
       client: this.#client,
       signal,
       retriesMsMax: seconds * 1000,
@@ -129,6 +132,11 @@ export class Connection {
   /** Sends a request and returns the response body. Throws `RefusedRequest` and `OutboundError`. */
   send(request: PeerRequest): Promise<Buffer> {
     return this.#peer.send(request);
+  }
+
+  /** Sends one request and yields the response body. Throws like `send`. */
+  stream(path: string): AsyncGenerator<Buffer, undefined> {
+    return this.#peer.stream(path);
   }
 
   /** Returns a JSON response. A response that does not fit the API counts as refused. */

@@ -96,6 +96,33 @@ export class ApiPeer {
     });
   }
 
+  /**
+   * Sends a GET request once and yields the body as it arrives. Throws `RefusedRequest` and
+   * `OutboundError`.
+   */
+  async *stream(path: string): AsyncGenerator<Buffer, undefined> {
+    const { client, apiKey, headers, signal } = this.#options;
+    const response = await client.stream({
+      method: 'GET',
+      url: this.#base + path,
+      headers: {
+        ...headers,
+        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+      },
+      timeoutMs: REQUEST_MS_MAX,
+      idleTimeoutMs: IDLE_MS,
+      signal,
+    });
+    try {
+      if (response.status < 200 || response.status > 299) {
+        throw new RefusedRequest(response.status, {}, null);
+      }
+      yield* response.body;
+    } finally {
+      response.discard();
+    }
+  }
+
   async #attempt({ method, path, body, responseBytesMax }: PeerRequest): Promise<Buffer> {
     const { client, apiKey, headers, signal } = this.#options;
     const idle = new IdleTimer(signal);

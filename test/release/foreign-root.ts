@@ -16,16 +16,14 @@ import { Root, whyNoRoot } from './root.ts';
 export const FOREIGN = ['linux-x64-musl', 'linux-arm64', 'linux-arm64-musl'];
 
 const CACHE = 'build/release/cache';
-const QEMU = 'qemu-aarch64-static';
+/** Packages of Debian for this machine: a qemu that maps as much memory as an index does. */
+const OWN = ['trixie', 'amd64', 'musl', 'qemu-user'];
 /** A version that the packages of npm and of PyPI both have as a major. */
 const NODE = { npm: '22.23.3', pypi: '22.20.0' };
 
-/** Why programs of a platform cannot be run here; null when they can. */
-export function whyNoForeign(platform: string): string | null {
+/** Why programs of other platforms cannot be run here; null when they can. */
+export function whyNoForeign(): string | null {
   if (`${process.platform}-${process.arch}` !== 'linux-x64') return 'this is not linux-x64';
-  if (platform.includes('arm64') && spawnSync(QEMU, ['--version']).error !== undefined) {
-    return `${QEMU} is not installed`;
-  }
   return whyNoRoot();
 }
 
@@ -43,7 +41,7 @@ export function foreignRoot(platform: string): { root: Root; command: string[] }
   const root = new Root();
   const isMusl = platform.endsWith('musl');
   const debian = isMusl
-    ? fetched('debian', 'trixie', isArm ? 'arm64' : 'amd64', 'musl')
+    ? fetched('debian', ...(isArm ? ['trixie', 'arm64', 'musl'] : OWN))
     : fetched('debian', 'bookworm', 'arm64', 'libc6', 'libstdc++6', 'libgcc-s1');
   // Some releases have the libraries in one of the two folders, some in the other.
   mkdirSync(join(root.path, 'usr/lib'), { recursive: true });
@@ -56,9 +54,8 @@ export function foreignRoot(platform: string): { root: Root; command: string[] }
   }
   const node = isMusl ? addMuslNode(root, isArm) : addNode(root);
   if (!isArm) return { root, command: [node] };
-  const found = spawnSync('sh', ['-c', `command -v ${QEMU}`], { encoding: 'utf8' });
-  copyFileSync(found.stdout.trim(), join(root.path, QEMU));
-  return { root, command: [`/${QEMU}`, node] };
+  copyFileSync(join(fetched('debian', ...OWN), 'usr/bin/qemu-aarch64'), join(root.path, 'qemu'));
+  return { root, command: ['/qemu', node] };
 }
 
 function addNode(root: Root): string {
