@@ -98,7 +98,7 @@ describe('The packages of npm', function () {
     spawnSync(join(folder, 'node_modules/.bin/gannet'), argv, { env, encoding: 'utf8' });
 
   /** Starts a server, fills it, searches, and checks the data. @returns what the server printed */
-  async function serves(start: Start, data: string): Promise<string> {
+  async function serves(start: Start, data: string, verifies = true): Promise<string> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const server = watched(start(['--db-path', data, '--http-addr', `127.0.0.1:${port}`]));
@@ -116,6 +116,7 @@ describe('The packages of npm', function () {
       server.child.kill('SIGTERM');
     }
     assert.equal(await server.ended, 0, server.printed());
+    if (!verifies) return server.printed();
     const verified = watched(start(['verify', '--db-path', data]));
     assert.equal(await verified.ended, 0, verified.printed());
     return server.printed();
@@ -161,7 +162,8 @@ describe('The packages of npm', function () {
             program,
             ...argv.map((one) => one.replace(BOOKS, '/books.ndjson')),
           ]);
-        const printed = await serves(start, '/data');
+        // Under qemu no program can start another one, as the check of the data does.
+        const printed = await serves(start, '/data', cpu === 'x64');
         assert.match(printed, /node:http/);
       } finally {
         root.erase();

@@ -53,7 +53,7 @@ const FOREIGN = new Set([
 const FOREIGN_OPTIONS = new Set(['import']);
 
 /** Pages that are tables of other programs' names in their first column. */
-const FIRST_COLUMN_IS_FOREIGN = 'docs/guide/migration.md';
+const FIRST_COLUMN_IS_FOREIGN = /^docs\/guide\/from-\w+\.md$/;
 
 const projectFiles = execFileSync(
   'git',
@@ -112,7 +112,7 @@ function prose(page: string): { line: number; text: string }[] {
 /** What stands in backticks, page by page. */
 const spans: Named[] = pages.flatMap((page) =>
   prose(page).flatMap(({ line, text }) => {
-    const cells = text.startsWith('| ') && page === FIRST_COLUMN_IS_FOREIGN;
+    const cells = text.startsWith('| ') && FIRST_COLUMN_IS_FOREIGN.test(page);
     const read = cells ? text.split(' | ').slice(1).join(' | ') : text;
     return [...read.matchAll(/(?<!`)`([^`]+)`(?!`)/g)].map((match) => ({
       page,
