@@ -436,6 +436,17 @@ export const OPTIONS = {
     ours: true,
     help: 'Name and password for etcd: `name:password`.',
   },
+  'cluster-etcd-ca': {
+    kind: 'text',
+    ours: true,
+    help: 'File of the authorities (PEM) to trust for etcd, instead of those of Node.',
+  },
+  'cluster-etcd-cert': {
+    kind: 'text',
+    ours: true,
+    help: 'File of the certificate (PEM) to show to etcd.',
+  },
+  'cluster-etcd-key': { kind: 'text', ours: true, help: 'File of its key (PEM).' },
   'cluster-name': { kind: 'text', ours: true, help: 'Name of the cluster.' },
   'cluster-store': {
     kind: 'text',
@@ -630,6 +641,7 @@ const OWN_VARIABLES = [
   'GANNET_SHARED',
   'GANNET_PICTURES',
   'GANNET_UPDATE_GOLDEN',
+  'GANNET_VERSITYGW',
 ];
 
 /** The options that say where the database is. */
@@ -933,12 +945,11 @@ function clusterUrl(option: ServerOption, text: string): string {
 }
 
 /** The options that say where the log of a cluster is, as given to any command. */
-type LogOption = 'cluster-etcd' | 'cluster-etcd-user' | 'cluster-name';
+type LogOption = 'cluster-etcd' | `cluster-etcd-${'user' | 'ca' | 'cert' | 'key'}` | 'cluster-name';
+type GivenLog = { text(name: LogOption): string | null };
 
 /** Where the log of a cluster is; null: not given. Throws `BadOption`. */
-export function clusterLogOf(given: {
-  text(name: LogOption): string | null;
-}): { name: string; options: EtcdOptions } | null {
+export function clusterLogOf(given: GivenLog): { name: string; options: EtcdOptions } | null {
   const etcd = given.text('cluster-etcd');
   if (etcd === null) return null;
   const name = given.text('cluster-name') ?? missing('cluster-name', 'cluster-etcd');
@@ -947,7 +958,32 @@ export function clusterLogOf(given: {
     options: {
       endpoints: etcd.split(',').map((text) => clusterUrl('cluster-etcd', text.trim())),
       user: etcdUser(given.text('cluster-etcd-user')),
+      tls: etcdTls(given),
     },
+  };
+}
+
+function etcdTls(given: GivenLog): NonNullable<EtcdOptions['tls']> {
+  const read = (name: LogOption): string | null => {
+    const path = given.text(name);
+    if (path === null) return null;
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      throw new BadOption(`${name}: ${path} cannot be read: ${(error as Error).message}`);
+    }
+  };
+  const [authorities, certificate, key] = [
+    read('cluster-etcd-ca'),
+    read('cluster-etcd-cert'),
+    read('cluster-etcd-key'),
+  ];
+  if ((certificate === null) !== (key === null)) {
+    throw new BadOption('cluster-etcd-cert and cluster-etcd-key must be given together.');
+  }
+  return {
+    ...(authorities === null ? {} : { authorities }),
+    ...(certificate === null || key === null ? {} : { identity: { certificate, key } }),
   };
 }
 

@@ -18,6 +18,7 @@ import { checkBlobs } from './cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
 import { UnavailableError } from './cluster/errors.ts';
+import { etcdClientOf } from './cluster/log/etcd-client.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import { systemRuntime } from './cluster/system-runtime.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
@@ -62,7 +63,7 @@ import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
 import { type InstallParts, installIfBehind } from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
-import { restoreCommand } from './restore-command.ts';
+import { removeNodeCommand, restoreCommand } from './cluster-commands.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
@@ -291,8 +292,9 @@ function openLogs(config: Config): Logs {
 
 /** The connections of this node to the cluster. */
 interface ClusterOutside extends InstallParts {
-  /** The client for requests to the cluster and to its other nodes. */
+  /** The client for requests to the object store and to other nodes. */
   readonly client: OutboundClient;
+  readonly etcdClient: OutboundClient;
 }
 
 /** Returns null when this server is not a node of a cluster. */
@@ -300,13 +302,15 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
   if (config === null) return null;
   // These addresses come from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  const etcdClient = etcdClientOf(config.etcd);
   return {
     client,
     blobs:
       config.store.kind === 'folder'
         ? new DirectoryBlobs(config.store.dir)
         : new S3Blobs(config.store, client),
-    log: new EtcdLog(config.name, config.etcd, client),
+    log: new EtcdLog(config.name, config.etcd, etcdClient),
+    etcdClient,
     runtime: systemRuntime((message) => log.info(message)),
     token: randomUUID().replaceAll('-', ''),
   };
@@ -372,7 +376,7 @@ async function openCluster(
   }
   const { folder, native, system, notifier, keys } = parts;
   const { store, taskStore, registry } = system;
-  const { log, blobs, runtime, token, client } = outside;
+  const { log, blobs, runtime, token, client, etcdClient } = outside;
   const cluster = new ServerCluster(
     {
       ...{ name: config.nodeName, url: config.nodeUrl, token, join: config.join },
@@ -385,7 +389,7 @@ async function openCluster(
         : { checkpointLogBytes: config.checkpointLogBytes }),
     },
     {
-      ...{ native, store, taskStore, registry, blobs, log, runtime, client },
+      ...{ native, store, taskStore, registry, blobs, log, runtime, client, etcdClient },
       lagMsMax: config.lagMsMax,
       indexDir: folder.indexDir,
       incomingDir: join(folder.dir, 'incoming'),
@@ -836,6 +840,7 @@ const ALL_COMMANDS: readonly Command[] = [
   ...COMMANDS,
   verifyCommand,
   restoreCommand(() => versionInfo().serverVersion),
+  command(removeNodeCommand),
   completionCommand(() => ALL_COMMANDS, OPTIONS),
 ];
 

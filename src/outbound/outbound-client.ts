@@ -80,6 +80,8 @@ export interface OutboundResponse extends OutboundHead {
 export interface OutboundOptions extends AddressPolicyOptions {
   /** Certificate authorities to trust instead of those of Node (PEM). */
   authorities?: string;
+  /** Shown to servers that ask who connects (PEM). */
+  identity?: { readonly certificate: string; readonly key: string };
   /** Maximum ms to connect. Default: 10 s. */
   connectMsMax?: number;
   /** Replaces name resolution in tests. */
@@ -232,10 +234,12 @@ export class OutboundClient {
   /** Loads undici on first use, because most servers send no requests. */
   async #open(): Promise<Agent> {
     const { Agent: AgentClass, buildConnector: build } = await import('undici');
+    const { connectMsMax = CONNECT_TIMEOUT_MS, authorities, identity } = this.#options;
     const connect = build({
-      timeout: this.#options.connectMsMax ?? CONNECT_TIMEOUT_MS,
+      timeout: connectMsMax,
       lookup: this.#lookup,
-      ...(this.#options.authorities === undefined ? {} : { ca: this.#options.authorities }),
+      ...(authorities === undefined ? {} : { ca: authorities }),
+      ...(identity === undefined ? {} : { cert: identity.certificate, key: identity.key }),
     } as buildConnector.BuildOptions);
     return new AgentClass({
       connect: (options, callback) => {

@@ -63,6 +63,7 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly work: LeaderWork;
   /** For requests to other nodes. */
   readonly client: OutboundClient;
+  readonly etcdClient: OutboundClient;
   /** A node further behind is not healthy. */
   readonly lagMsMax: number;
   /** Another process is the node of this name. */
@@ -126,6 +127,7 @@ export class ServerCluster {
     await this.endWork();
     await this.node.stop();
     await this.client.close();
+    await this.#parts.etcdClient.close();
     this.#parts.native.setCommitLog(null);
   }
 

@@ -60,6 +60,7 @@ export class ClusterMember {
         }),
         runtime: systemRuntime((message) => this.logged.push(message)),
         client: new OutboundClient({ denyPrivate: false, allow: [] }),
+        etcdClient: new OutboundClient({ denyPrivate: false, allow: [] }),
         lagMsMax: 60_000,
         indexDir: join(tasks.dir, 'indexes'),
         incomingDir: join(tasks.dir, 'incoming'),

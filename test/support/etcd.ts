@@ -13,10 +13,13 @@ export class Etcd {
   readonly url: string;
   readonly #args: readonly string[];
   readonly #dir: string;
+  /** URL that reports its health. */
+  readonly #health: string;
   #child: ChildProcess;
 
-  private constructor(url: string, args: readonly string[], dir: string) {
+  private constructor(url: string, args: readonly string[], dir: string, health: string) {
     this.url = url;
+    this.#health = health;
     this.#args = args;
     this.#dir = dir;
     this.#child = this.#spawn();
@@ -26,6 +29,27 @@ export class Etcd {
   static async start(options: readonly string[] = []): Promise<Etcd> {
     const [etcd] = await Etcd.startMembers(1, options);
     return etcd!;
+  }
+
+  /**
+   * A cluster of one member that speaks TLS and whose clients must show a certificate.
+   * @param certificate path of one that signs itself, for the member and for clients
+   */
+  static async startWithTls(certificate: string, key: string): Promise<Etcd> {
+    const [client, peer, health] = await Promise.all([freePort(), freePort(), freePort()]);
+    const [url, peerUrl] = [`https://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
+    const dir = mkdtempSync(join(tmpdir(), 'gannet-etcd-'));
+    const healthUrl = `http://127.0.0.1:${health}`;
+    const args = [
+      ...['--data-dir', dir, '--initial-cluster', `default=${peerUrl}`],
+      ...['--listen-client-urls', url, '--advertise-client-urls', url],
+      ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
+      ...['--listen-metrics-urls', healthUrl, '--cert-file', certificate, '--key-file', key],
+      ...['--client-cert-auth', '--trusted-ca-file', certificate],
+    ];
+    const etcd = new Etcd(url, args, dir, healthUrl);
+    await etcd.ready();
+    return etcd;
   }
 
   /** The members of one cluster. */
@@ -47,6 +71,7 @@ export class Etcd {
             ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, ...options],
           ],
           dir,
+          client,
         ),
     );
     for (const etcd of started) await etcd.ready();
@@ -73,7 +98,7 @@ export class Etcd {
 
   async #isReady(): Promise<boolean> {
     try {
-      return (await fetch(`${this.url}/health`)).ok;
+      return (await fetch(`${this.#health}/health`)).ok;
     } catch {
       return false;
     }

@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { COMMANDS } from '../../src/commands/commands.ts';
 import { OPTIONS } from '../../src/config.ts';
-import { RESTORE_OPTIONS } from '../../src/restore-command.ts';
+import { RESTORE_OPTIONS } from '../../src/cluster-commands.ts';
 
 const SELF = 'test/unit/documents.test.ts';
 

@@ -3,7 +3,11 @@
  * shared outbound client. In the JSON, keys and values are base64, 64-bit numbers are strings, and
  * fields with their default value are omitted.
  */
-import type { OutboundResponse, OutboundClient } from '../../outbound/outbound-client.ts';
+import {
+  OutboundClient,
+  type OutboundOptions,
+  type OutboundResponse,
+} from '../../outbound/outbound-client.ts';
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { RefusedError, UnavailableError } from '../errors.ts';
 
@@ -23,6 +27,14 @@ export interface EtcdOptions {
   /** URL of each member, such as `http://10.0.0.1:2379`. */
   readonly endpoints: readonly string[];
   readonly user?: { readonly name: string; readonly password: string } | undefined;
+  /** For `https` (PEM). Absent: the authorities of Node are trusted, and no certificate is shown. */
+  readonly tls?: Pick<OutboundOptions, 'authorities' | 'identity'>;
+}
+
+/** The client for requests to etcd. */
+export function etcdClientOf({ tls }: EtcdOptions): OutboundClient {
+  // These addresses come from the person who starts the server.
+  return new OutboundClient({ denyPrivate: false, allow: [], ...tls });
 }
 
 export interface KeyValue {

@@ -1,0 +1,132 @@
+/** What a cluster needs besides its nodes, as in production: etcd with client certificates, and an S3 service. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { VERSITY_GATEWAY, VersityGateway } from '../support/versity-gateway.ts';
+
+const PROGRAM = 'dist/main.cjs';
+
+describe('A cluster over etcd with client certificates', function () {
+  let dir: string;
+  let etcd: Etcd;
+  let gateway: VersityGateway | null = null;
+  let log: string[];
+  let servers: BuiltServer[] = [];
+
+  before(async function () {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-outside-'));
+    const [certificate, key] = [join(dir, 'c.pem'), join(dir, 'k.pem')];
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=gannet'],
+      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate],
+    ]);
+    if (!HAS_ETCD || made.status !== 0) {
+      console.log('    skipped: etcd (Debian package etcd-server) or openssl is not installed');
+      this.skip();
+    }
+    etcd = await Etcd.startWithTls(certificate, key);
+    if (VERSITY_GATEWAY === null) console.log('    a folder is the store: there is no versitygw');
+    else gateway = await VersityGateway.start();
+    log = [
+      ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-etcd-ca', certificate],
+      ...['--cluster-etcd-cert', certificate, '--cluster-etcd-key', key],
+    ];
+    servers = await Promise.all([0, 1].map(startNode));
+  });
+
+  after(async () => {
+    for (const server of servers) await server.close();
+    await etcd?.stop();
+    await gateway?.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const storeOptions = (): string[] =>
+    gateway === null
+      ? ['--cluster-store', join(dir, 'store')]
+      : [
+          ...['--cluster-store', `s3://${gateway.bucket}/cluster`],
+          ...['--cluster-store-endpoint', gateway.url],
+        ];
+  const credentials = (): Record<string, string> => ({
+    GANNET_CLUSTER_STORE_ACCESS_KEY: gateway?.accessKeyId ?? '',
+    GANNET_CLUSTER_STORE_SECRET_KEY: gateway?.secretAccessKey ?? '',
+  });
+  const startNode = (n: number): Promise<BuiltServer> =>
+    startBuiltServer(
+      (url) => [...log, ...storeOptions(), '--node-name', `node-${n}`, '--node-url', url],
+      { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '60000' },
+    );
+  const run = (...argv: string[]): { status: number | null; text: string } => {
+    const env = { ...process.env, ...(gateway === null ? {} : credentials()) };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...argv], {
+      encoding: 'utf8',
+      env,
+    });
+    return { status, text: stdout + stderr };
+  };
+
+  async function write(server: BuiltServer, path: string, body: unknown): Promise<any> {
+    for (;;) {
+      const { status, json } = await server.call('POST', path, { body });
+      if (status === 202) return server.ended(json.taskUid);
+      assert.equal(status, 503, JSON.stringify(json));
+      await delay(50);
+    }
+  }
+
+  const documents = (from: number): object[] =>
+    Array.from({ length: 1000 }, (_, n) => ({ id: from + n, title: `title ${'x'.repeat(100)}` }));
+
+  async function expectDocuments(server: BuiltServer, count: number): Promise<void> {
+    for (;;) {
+      const { json } = await server.call('GET', '/indexes/books/stats');
+      if (json.numberOfDocuments === count) return;
+      await delay(20);
+    }
+  }
+
+  it('replicates, brings in a node, and restores', async () => {
+    const [a, b] = servers as [BuiltServer, BuiltServer];
+    for (let n = 0; n < 4; n++) {
+      const task = await write(servers[n % 2]!, '/indexes/books/documents', documents(n * 1000));
+      assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    }
+    for (const server of [a, b]) await expectDocuments(server, 4000);
+    const added = await startNode(2);
+    servers.push(added);
+    await expectDocuments(added, 4000);
+    const restored = join(dir, 'restored');
+    const { status, text } = run('restore', '--db-path', restored, ...storeOptions(), ...log);
+    assert.equal(status, 0, text);
+    const verified = run('verify', '--db-path', restored);
+    assert.equal(verified.status, 0, verified.text);
+    assert.match(verified.text, /4000 documents/);
+  });
+
+  it('forgets a node that is removed, but none that runs', async () => {
+    const removed = servers.pop()!;
+    const running = run('remove-node', ...log, 'node-2');
+    assert.deepEqual(
+      [running.status, running.text],
+      [1, 'The node node-2 is running: stop it first.\n'],
+    );
+    await removed.close();
+    const { status, text } = run('remove-node', ...log, 'node-2');
+    assert.deepEqual([status, text], [0, 'The cluster has forgotten the node node-2.\n']);
+    assert.match(run('remove-node', ...log, 'node-2').text, /It has: node-0, node-1\./);
+  });
+
+  it('is refused without the certificate, and the secrets are in no message', async () => {
+    const { status, text } = run('remove-node', ...log.slice(0, 6), 'node-1');
+    assert.equal(status, 1, text);
+    assert.doesNotMatch(text, /PRIVATE KEY|a-secret-of-the-store/);
+    const half = run('remove-node', ...log.slice(0, 8), 'node-1');
+    assert.match(half.text, /must be given together/);
+  });
+});
