@@ -165,8 +165,8 @@ async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
   for (const [n, node] of followers.entries()) {
     figures[`follower${n}CpuSeconds`] = of(node);
     figures[`follower${n}CpuShare`] = of(node) / of(leader);
-    const place = machines.nodes.indexOf(node);
-    const [before, after] = [fetched[place]!, fetchedBytes(node)];
+    const position = machines.nodes.indexOf(node);
+    const [before, after] = [fetched[position]!, fetchedBytes(node)];
     if (before === null || after === null) continue;
     figures[`follower${n}FetchedMb`] = (after - before) / 1e6;
     figures[`follower${n}FetchedShare`] = (after - before) / (writtenBytes(leader.pid) - written);

@@ -218,6 +218,7 @@ type State =
 type Step = { state: State } | { stop: string };
 
 const DOCUMENTS_THEN_SETTINGS = 'document and settings changes are not mixed';
+const CLEAR_THEN_ADDITIONS = 'a deletion of all documents is not mixed with later additions';
 const SETTINGS_THEN_DOCUMENTS = 'settings and document changes are not mixed';
 
 const START: Readonly<Record<Exclude<PendingTask['kind'], 'alone'>, State>> = {
@@ -253,7 +254,7 @@ const TRANSITIONS: Readonly<
     indexDeletion: merge('indexDeletion'),
   },
   clear: {
-    add: stop(DOCUMENTS_THEN_SETTINGS),
+    add: stop(CLEAR_THEN_ADDITIONS),
     deleteIds: merge('clear'),
     deleteFilter: merge('clear'),
     clear: merge('clear'),

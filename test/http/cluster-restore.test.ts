@@ -16,7 +16,7 @@ interface State {
   /** The last commit. */
   commit: number;
   /** The response of each path. */
-  answers: unknown[];
+  results: unknown[];
 }
 
 describe('gannet restore', function () {
@@ -51,24 +51,24 @@ describe('gannet restore', function () {
     if (store !== undefined) rmSync(store, { recursive: true, force: true });
   });
 
-  async function answersOf(server: BuiltServer): Promise<unknown[]> {
-    const answers: unknown[] = [];
+  async function resultsOf(server: BuiltServer): Promise<unknown[]> {
+    const results: unknown[] = [];
     for (const path of [
       ...['/tasks?limit=1000', '/batches?limit=1000', '/keys', '/webhooks'],
       ...['/indexes/a/documents?limit=10000', '/indexes/a/settings', '/indexes/b/settings'],
     ]) {
-      answers.push((await server.call('GET', path)).json);
+      results.push((await server.call('GET', path)).json);
     }
     const search = { body: { q: 'title', filter: 'color = red', limit: 5 } };
-    answers.push((await server.call('POST', '/indexes/a/search', search)).json.hits);
-    return answers;
+    results.push((await server.call('POST', '/indexes/a/search', search)).json.hits);
+    return results;
   }
 
   async function state(): Promise<State> {
     await node.idle();
     return {
       commit: (await node.call('GET', '/cluster')).json.applied,
-      answers: await answersOf(node),
+      results: await resultsOf(node),
     };
   }
 
@@ -108,12 +108,12 @@ describe('gannet restore', function () {
     });
     await step('POST', '/indexes/a/documents/delete-batch', [1, 2, 3]);
     const etcdOptions = ['--cluster-etcd', etcd.url, '--cluster-name', 'shop'];
-    for (const { commit, answers } of states) {
+    for (const { commit, results } of states) {
       const { status, text } = restore('--to', String(commit), ...etcdOptions);
       assert.equal(status, 0, text);
       assert.match(text, new RegExp(`as of commit ${commit}\\.`));
       await single.restart();
-      assert.deepEqual(await answersOf(single), answers);
+      assert.deepEqual(await resultsOf(single), results);
       const { valid, text: verified } = await single.verify();
       assert.ok(valid, verified);
     }

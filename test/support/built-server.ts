@@ -13,7 +13,7 @@ export interface BuiltServer {
   readonly masterKey: string;
   /** Path of the data folder. */
   readonly data: string;
-  /** Of the process. */
+  /** The id of the process. */
   readonly pid: number;
   call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
   /** The same, then waits for the task in the response to end and returns it. */

@@ -178,6 +178,8 @@ describe('nextBatch', () => {
   describe('merging', () => {
     const DOCUMENTS = 'ended before task 1: document and settings changes are not mixed';
     const SETTINGS = 'ended before task 1: settings and document changes are not mixed';
+    const ADDITIONS =
+      'ended before task 1: a deletion of all documents is not mixed with later additions';
     const FILTER =
       'ended before task 1: a deletion by filter is not mixed with earlier document changes';
     const ALL = 'all enqueued tasks were taken';
@@ -218,7 +220,7 @@ describe('nextBatch', () => {
       ],
       [
         'clear',
-        [stopped('clear', DOCUMENTS), clear, clear, clear, stopped('clear', DOCUMENTS), deletion],
+        [stopped('clear', ADDITIONS), clear, clear, clear, stopped('clear', DOCUMENTS), deletion],
       ],
       [
         'settings',
