@@ -62,7 +62,15 @@ const CLIENTS: Record<string, Client> = {
     tools: ['python3'],
     fetch: [
       { argv: ['python3', '-m', 'venv', python] },
-      { argv: [join(python, 'bin/pip'), 'install', '--quiet', 'meilisearch==0.43.0'] },
+      {
+        argv: [
+          join(python, 'bin/pip'),
+          'install',
+          '--quiet',
+          '-r',
+          `${FOLDER}/python/requirements.txt`,
+        ],
+      },
     ],
     run: { argv: [join(python, 'bin/python'), `${FOLDER}/python/smoke.py`] },
     network: { argv: [join(python, 'bin/python'), `${FOLDER}/python/network.py`] },
