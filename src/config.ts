@@ -429,7 +429,7 @@ export const OPTIONS = {
   'cluster-etcd': {
     kind: 'text',
     ours: true,
-    help: 'URLs of the etcd members, comma-separated. Makes this server a node of a cluster.',
+    help: 'URLs of the etcd members of the cluster, comma-separated.',
   },
   'cluster-etcd-user': {
     kind: 'text',
