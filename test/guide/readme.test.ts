@@ -6,7 +6,7 @@ import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { lastJson } from './pages.ts';
 
 const README = readFileSync('README.md', 'utf8');
-const USE_IT = README.slice(README.indexOf('## Use it'), README.indexOf('## Options'));
+const USE_IT = README.slice(README.indexOf('## Use it'), README.indexOf('## Figures'));
 const KEY = 'a key of sixteen bytes or more';
 const SHELLS = ['bash', 'zsh'].filter((shell) => spawnSync(shell, ['-c', '']).status === 0);
 /** Within the repository, so that it finds the packages. */
