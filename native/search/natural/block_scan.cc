@@ -9,7 +9,7 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kBlockDocuments = 65'536;
-// Sums of bounds are floats: so much more may be needed to be sure.
+// Sums of bounds are floats, so they are compared with this margin.
 constexpr double kMargin = 1 - 1e-5;
 
 // The documents of one list, ascending, block by block.
@@ -19,7 +19,7 @@ class ListCursor {
 
   double bound() const { return list_->bound; }
   bool Contains(DocId docid) const { return list_->documents.Contains(docid); }
-  // Whether there is a document of [begin, end). Documents before are passed over.
+  // Whether there is a document in [begin, end). Skips documents before `begin`.
   bool MoveTo(DocId begin, uint64_t end) {
     if (size_ > 0 && buffer_[size_ - 1] < begin) {
       cursor_.SkipTo(begin);
@@ -106,7 +106,7 @@ class BlockScan {
     StopPoint();
   }
 
-  // Adds another list to documents that were found and can still have enough.
+  // Adds another list to the documents found so far that can still reach the minimum.
   void Refine(ListCursor& list, DocId begin, uint64_t end, double rest) {
     const double least = least_() * kMargin;
     std::erase_if(found_, [&](uint32_t local) {
@@ -115,7 +115,7 @@ class BlockScan {
       return true;
     });
     const auto bound = static_cast<float>(list.bound());
-    // Looking a document up takes as long as walking past some thirty.
+    // A lookup takes as long as reading some thirty documents of the list.
     if (found_.size() < kBlockDocuments / 64) {
       for (const uint32_t local : found_) {
         if (list.Contains(begin + local)) sums_[local] += bound;
@@ -129,7 +129,7 @@ class BlockScan {
     StopPoint();
   }
 
-  // Reads what was found, best first, as long as it can have enough.
+  // Reads the documents found, best first, as long as they can reach the minimum.
   void ReadBest(DocId begin) {
     const auto is_worse = [&](uint32_t a, uint32_t b) { return sums_[a] < sums_[b]; };
     std::vector<uint32_t> heap = found_;
@@ -157,10 +157,10 @@ class BlockScan {
   const DocSet& candidates_;
   const std::function<double()>& least_;
   const std::function<void(std::span<const DocId>)>& read_;
-  std::vector<std::unique_ptr<ListCursor>> cursors_;  // the greatest bound first
-  std::vector<float> sums_;                           // of bounds, by place in the block
-  std::vector<uint32_t> found_;                       // places whose sum is not 0
-  std::vector<ListCursor*> here_;                     // with documents of the block
+  std::vector<std::unique_ptr<ListCursor>> cursors_;  // by bound, descending
+  std::vector<float> sums_;                           // sums of bounds, by position in the block
+  std::vector<uint32_t> found_;                       // positions whose sum is not 0
+  std::vector<ListCursor*> here_;                     // those with documents in the block
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
-// Which documents can be among the best for a question: MAXSCORE (Turtle, Flood: Query Evaluation:
-// Strategies and Optimizations, 1995) over blocks of docids.
+// Finds the documents that can be among the best for a question: MAXSCORE (Turtle, Flood: Query
+// Evaluation: Strategies and Optimizations, 1995) over blocks of docids.
 //
-// A list names the documents that have a word, and bounds what the word adds to any of them. In
-// each block the lists that together cannot lift a document to the least that is wanted are not
-// essential: a document that is in none of the others is not looked at. Of the remaining ones the
-// sum of the bounds decides which are read, best first; each that was read may raise the least.
+// A list has the documents that contain a word, and an upper bound of what the word adds to any of
+// them. Lists whose bounds together do not reach the minimum are not essential: a document that is
+// in no other list is skipped. The remaining documents of a block are read in descending order of
+// the sum of their bounds, as long as it reaches the minimum, which each of them may raise.
 //
 // Threads: one owner.
-// Memory: 512 KiB, whatever the number of documents.
+// Memory: 512 KiB, independent of the number of documents.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,10 @@ struct BoundedList {
   double bound = 0;  // above 0
 };
 
-// Calls read(documents) with documents of the lists, ascending, a batch at a time, until no other
-// can have `least()`, which never falls. A document is given once; some that are given have less.
-// candidates    others are left out
+// Calls read(documents) with batches of documents of the lists, each ascending, until no other one
+// can have `least()`, which never falls. Each document is
+// passed at most once; some of those passed have less.
+// candidates    other documents are skipped
 void ScanBlocks(std::span<const BoundedList> lists, const DocSet& candidates,
                 const std::function<double()>& least,
                 const std::function<void(std::span<const DocId>)>& read);

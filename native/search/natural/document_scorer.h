@@ -1,4 +1,4 @@
-// What a document is worth for a question, told from its forward record.
+// Computes what a document is worth for a question from its forward record.
 //
 // Threads: one owner. Lifetime: dies before the question and the snapshot.
 // Cost: 1 ns per word of the document, and some 10 ns per word that the question refers to.
@@ -15,17 +15,17 @@
 
 namespace gannet::search {
 
-// What fields count, by field.
+// How much an occurrence in a field counts.
 struct FieldCounts {
   double weight = 0;  // 0: not searched
-  double mean = 1;    // words of a document that has the field
+  double mean = 1;    // mean number of words, over documents that have the field
 };
 
-// Of one word of the question in one document.
+// What one document has of one word of the question.
 struct WordFinding {
-  uint32_t word;  // of Question::words
+  uint32_t word;  // index in Question::words
   Variant variant = Variant::kTypo;
-  FieldId field = 0;  // the one that added most
+  FieldId field = 0;  // the one that added the largest share
   double worth = 0;
 };
 
@@ -36,16 +36,16 @@ class DocumentScorer {
                  const IndexWords& index_words, std::span<const FieldCounts> fields,
                  size_t segment);
 
-  // What a document gets of Question::worth; 0: it has none of the words, or is damaged.
+  // The part of Question::worth that a document has. 0: it has none of the words, or is damaged.
   double Worth(std::string_view record);
-  // The same of each word that the last document had, what its neighbours added, and what a field
-  // with all of them added.
+  // The parts of that for the last document: by word that it had, for neighbours, and for a field
+  // that has all of them.
   std::vector<WordFinding> Findings() const;
   double together() const { return together_; }
   double whole() const { return whole_; }
 
  private:
-  // What a word of a document is of one of the question: itself, or a character of a pair.
+  // How a word of a document is used: as a word of the question, or as a character of a pair.
   enum class Part : uint8_t { kWhole, kRight, kLeft };
   struct Use {
     Ordinal ordinal;
@@ -53,19 +53,19 @@ class DocumentScorer {
     Variant variant;
     Part part = Part::kWhole;
   };
-  // What the document at hand has of a word.
+  // What the current document has of a word of the question.
   struct State {
-    double occurrences = 0, most = 0;  // most: that one field added
+    double occurrences = 0, most = 0;  // most: the largest share of one field
     FieldId field = 0, last_field = 0;
     Variant variant = Variant::kTypo;
     uint32_t last_position = 0;
-    uint32_t left_position = ~uint32_t{0} - 1;  // of the left character, in left_field
+    uint32_t left_position = ~uint32_t{0} - 1;  // position of the left character in left_field
     FieldId left_field = 0;
   };
 
-  // What one field of the document at hand has of a question that has few words.
+  // What one field of the current document has of a question that has few words.
   struct FieldState {
-    uint32_t words = 0, pairs = 0;  // a bit each; pairs: side by side
+    uint32_t words = 0, pairs = 0;  // one bit each; pairs: that are adjacent
     uint32_t length = 0;
   };
   static constexpr size_t kBits = 32;
@@ -76,13 +76,13 @@ class DocumentScorer {
   void TakeCharacter(const Use& use, FieldId field, uint32_t position, double occurrence);
   void Take(uint32_t word, Variant variant, FieldId field, uint32_t position, double occurrence);
   double WorthOf(uint32_t word) const;
-  // How much of a field the question is, of the field of which it is most: 1 is all of it.
+  // The largest share of a field that the question makes up; 1: a field consists of it.
   double ShareOfField() const;
 
   const segment::TextReader& text_;
   const Question& question_;
   std::span<const FieldCounts> fields_;
-  std::vector<uint64_t> wanted_;  // a bit per ordinal
+  std::vector<uint64_t> wanted_;  // one bit per ordinal
   std::vector<Use> uses_;         // ascending
   struct Range {
     segment::WordRange words;
@@ -90,10 +90,10 @@ class DocumentScorer {
   };
   std::vector<Range> ranges_;
   std::vector<State> states_;                 // by word
-  std::vector<uint32_t> found_;               // words of the document at hand
-  std::vector<uint32_t> touched_;             // pairs of which it has the left character
-  std::vector<std::vector<uint32_t>> pairs_;  // by word: the neighbours it is one of
-  std::vector<double> nearness_;              // of each pair, in the document at hand
+  std::vector<uint32_t> found_;               // words that the current document has
+  std::vector<uint32_t> touched_;             // pairs whose left character it has
+  std::vector<std::vector<uint32_t>> pairs_;  // by word: the pairs of neighbours that it is part of
+  std::vector<double> nearness_;              // by pair, in the current document
   std::vector<FieldState> field_states_;      // by field; empty if the question is long
   double together_ = 0, whole_ = 0;
   StopCounter steps_;

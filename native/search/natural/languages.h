@@ -1,4 +1,4 @@
-// The languages of a question: which stems its words have (docs/behaviour/relevance.md).
+// The languages of a question, whose stemmers apply to its words (docs/behaviour/relevance.md).
 //
 // Threads: a pure function.
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace gannet::search {
 
-// The languages of `locales`, else those of the searched fields, else the one that the function
-// words of the question tell, else the one of most documents. At most kQuestionLanguagesMax; none
-// has no stems.
+// The languages of `locales`; else those of the searched fields; else the one guessed from the
+// function words of the question; else the one of most documents. At most kQuestionLanguagesMax,
+// all of which have stems.
 inline constexpr size_t kQuestionLanguagesMax = 3;
 std::vector<text::Locale> LanguagesOf(const ParsedQuery& query, const index::Snapshot& snapshot,
                                       const FieldScope& scope,

@@ -35,7 +35,7 @@ std::vector<FieldCounts> CountsOf(const index::Snapshot& snapshot, const FieldSc
   return counts;
 }
 
-// A text of more words than this is prose, in which quotation marks demand nothing.
+// A text of more words than this is prose, in which quotation marks do not require a phrase.
 constexpr size_t kQuotingWordsMax = kTermsMax;
 
 size_t WordsOf(const ParsedQuery& query) {
@@ -156,7 +156,7 @@ void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<dou
 
 std::vector<NearDocument> NaturalScan::Best(const DocSet& candidates, size_t count) const {
   std::vector<NearDocument> best;
-  // The best `count` so far, the least of them on top.
+  // The best `count` so far, the lowest on top.
   std::priority_queue<double, std::vector<double>, std::greater<double>> kept;
   const auto least = [&] { return kept.size() < count ? 0.0 : kept.top(); };
   ForEachWorth(candidates, least, [&](DocId docid, double worth) {
@@ -203,7 +203,7 @@ void NaturalScan::AppendFindings(DocId docid, std::string& out) const {
     sum = together + whole;
     for (const WordFinding& finding : findings) sum += finding.worth;
   }
-  // What is shown adds up to the score.
+  // The parts shown add up to the score.
   const double share = sum > 0 ? bm25f::Score(got, question_.worth) / sum : 0;
   for (const WordFinding& finding : findings) {
     if (&finding != &findings[0]) out += ',';

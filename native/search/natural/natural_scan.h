@@ -1,4 +1,4 @@
-// The documents that answer a question best (docs/behaviour/relevance.md).
+// Finds the best documents for a question (docs/behaviour/relevance.md).
 //
 // Owner: the search. Threads: one owner. Lifetime: dies before the snapshot, the scope and the
 // evaluator.
@@ -21,33 +21,32 @@ namespace gannet::search {
 
 class NaturalScan {
  public:
-  // deadline    once it has passed no more documents are read
-  // locales     that the request names
+  // deadline    once it has passed, no more documents are read
+  // locales     those that the request names
   NaturalScan(const ParsedQuery& query, QueryEvaluator& evaluator,
               std::span<const text::Locale> locales, const Deadline& deadline);
 
   // The documents of `allowed` (null: all live ones) that have a word of the question, and every
-  // phrase in quotes. To be called before the others, once.
+  // phrase in quotes. Call it once, before the other functions.
   DocSet Matching(const DocSet* allowed);
 
-  // The `count` best documents of `candidates`, best first, then by docid; and all others that are
-  // as good as the last of them. After the deadline: of those that have been read.
+  // The `count` best documents of `candidates`, best first, then by docid, and all others that are
+  // as good as the last of them. After the deadline: the best of those read so far.
   // candidates    a subset of Matching()
   std::vector<NearDocument> Best(const DocSet& candidates, size_t count) const;
-  // Documents of `candidates` with at least this score. After the deadline: those that are known
-  // to have it.
+  // Documents of `candidates` with at least this score. After the deadline: those known to have it.
   DocSet AtLeast(const DocSet& candidates, double score) const;
 
-  // Appends the members that tell what a document's score is made of.
+  // Appends JSON members with the parts of a document's score.
   void AppendFindings(DocId docid, std::string& out) const;
-  // What of the index is marked in the text of hits.
+  // The words of the index that are marked in the text of hits.
   MatchTerms TermsToMark() const;
 
  private:
-  // Adds the documents that have one of the word's variants from `first` to `last` to lists_.
+  // Adds to lists_ the documents that have one of the variants `first` to `last` of the word.
   void AddList(const QuestionWord& word, Variant first, Variant last, const DocSet* allowed);
-  // Calls sink(DocId, double worth) for the candidates that can have least(), and maybe others, in
-  // no order, until the deadline.
+  // Calls sink(DocId, double worth) for the candidates that can be worth least() or more, and
+  // perhaps for others, in any order, until the deadline.
   template <typename Sink>
   void ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
                     Sink&& sink) const;

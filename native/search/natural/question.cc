@@ -10,12 +10,12 @@
 namespace gannet::search {
 namespace {
 
-// What a variant is worth next to the word itself.
+// What a variant is worth relative to the word itself.
 constexpr std::array<double, kVariants> kQuality{1, 0.9, 0.9, 0.9, 0.5};
 // In questions of at most this many terms, words that the index has may be mistyped as well.
 constexpr size_t kTypingTermsMax = 4;
 
-// Dead documents count.
+// Counts dead documents, too.
 uint64_t DocumentsWith(const segment::TextReader& text, Ordinal ordinal) {
   const segment::TextReader::Count count = text.CountDocuments(ordinal);
   if (count.least == count.most) return count.most;
@@ -54,7 +54,7 @@ class QuestionBuilder {
   }
 
  private:
-  // Of one language.
+  // The stems of one language.
   struct Stems {
     std::unique_ptr<text::Stemmer> stemmer;
     std::vector<std::shared_ptr<const segment::StemTable>> tables;  // by segment
@@ -72,7 +72,7 @@ class QuestionBuilder {
         AddCharacters(*term.words[i], *term.words[i + 1], term.first + static_cast<int32_t>(i));
         continue;
       }
-      // The last character is in a pair already.
+      // The last character is part of a pair already.
       if (!term.mandatory && i > 0 && term.words[i - 1]) continue;
       AddWord(*term.words[i], term.first + static_cast<int32_t>(i));
       Add(question_.words[last_], evaluator_.words.Find(*term.words[i]), Variant::kExact);
@@ -102,7 +102,7 @@ class QuestionBuilder {
 
   void AddNeighbours(uint32_t left, uint32_t right, int32_t distance) {
     if (evaluator_.snapshot.settings->proximity_by_attribute) return;
-    // A sentence ends between them.
+    // A sentence ends between the two words.
     if (distance >= static_cast<int32_t>(text::kHardSeparatorGap)) return;
     const auto same = [&](const Neighbours& pair) {
       return pair.left == left && pair.right == right;
@@ -162,7 +162,7 @@ class QuestionBuilder {
     word.words.emplace_back(number, variant);
   }
 
-  // What the word is worth: the more documents hold one of its variants, the less.
+  // The worth of the word: the more documents contain one of its variants, the lower.
   void Value(QuestionWord& word) {
     const index::Snapshot& snapshot = evaluator_.snapshot;
     const auto all = static_cast<double>(snapshot.documents.size());
@@ -194,8 +194,8 @@ class QuestionBuilder {
           static_cast<double>(evaluator_.postings.AnyWord(ranges, nullptr, nullptr).size());
     }
     if (word.characters) ValueCharacters(*word.characters, found);
-    // The word itself is worth as much as with its stems, and as words that begin with it: what is
-    // typed so far may be a rare word.
+    // The word itself gets the worth that it has with its stems and with words that begin with it:
+    // the part typed so far may be a rare word.
     double& exact = found[static_cast<size_t>(Variant::kExact)];
     double& stem = found[static_cast<size_t>(Variant::kStem)];
     double& prefix = found[static_cast<size_t>(Variant::kPrefix)];
@@ -224,12 +224,12 @@ class QuestionBuilder {
 
   QueryEvaluator& evaluator_;
   std::vector<Stems> stems_;
-  size_t terms_ = 0;             // of the query
-  size_t words_with_typos_ = 0;  // that were looked up: dictionaries are walked for each
+  size_t terms_ = 0;             // terms of the query
+  size_t words_with_typos_ = 0;  // words looked up with typos, each in all dictionaries
   Question question_;
   std::map<std::string, uint32_t, std::less<>> numbers_;
   uint32_t last_ = 0;
-  std::optional<int32_t> position_;  // of last_
+  std::optional<int32_t> position_;  // position of last_
 };
 
 }  // namespace
