@@ -104,6 +104,8 @@ export interface Config {
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
   chatAllowNonStreaming: boolean;
+  /** Assistants may change documents. */
+  mcpAllowsWrites: boolean;
   /** The limit for every key that has none of its own; null: no limit. */
   rateLimit: RateLimit | null;
   /** null: searches are not recorded. */
@@ -474,6 +476,11 @@ export const OPTIONS = {
     ours: true,
     help: 'Secret key of the S3 service.',
   },
+  'mcp-allow-writes': {
+    kind: 'flag',
+    ours: true,
+    help: 'Offer assistants (`/mcp`) tools that change documents.',
+  },
   'node-name': { kind: 'text', ours: true, help: 'Name of this node, unique in its cluster.' },
   'node-url': { kind: 'text', ours: true, help: 'URL at which the other nodes reach this one.' },
   'cluster-join': {
@@ -746,6 +753,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     },
     ...outbound(given),
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
+    mcpAllowsWrites: given.flag('mcp-allow-writes'),
     rateLimit: rateLimit(given),
     analytics: analytics(given),
     cluster: cluster(given, env),

@@ -46,6 +46,7 @@ import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics, ProcessMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
+import { InnerRequests } from './http/inner-request.ts';
 import { TaskStreams } from './http/task-streams.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
@@ -682,6 +683,8 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     searchRules,
     aliases,
     taskStreams: new TaskStreams(queue),
+    inner: new InnerRequests(),
+    mcpAllowsWrites: config.mcpAllowsWrites,
     network,
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),

@@ -3,6 +3,7 @@ import { exportCommand } from './export.ts';
 import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
+import { mcpCommand } from './mcp.ts';
 import { tasksCommand } from './tasks.ts';
 
 /** The commands that talk to a running server. */
@@ -11,5 +12,6 @@ export const COMMANDS: readonly Command[] = [
   exportCommand,
   migrateCommand,
   tasksCommand,
+  mcpCommand,
   healthCommand,
 ];

@@ -21,6 +21,7 @@ export const FEATURES = [
   'renderRoute',
   'vectorStoreSetting',
   'tasksStreamingRoute',
+  'mcp',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

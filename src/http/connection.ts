@@ -43,6 +43,8 @@ export interface RequestHeaders {
   waitFor: string | undefined;
   /** The last event that the client of a stream has received. */
   lastEventId: string | undefined;
+  /** The version of the Model Context Protocol that the client speaks. */
+  mcpProtocol: string | undefined;
 }
 
 /** Whether `Meili-Include-Metadata`, `Meili-Proxy-Search` or `X-Gannet-Test-Search` is set. */
@@ -569,6 +571,7 @@ export function noHeaders(): RequestHeaders {
     forwarded: undefined,
     waitFor: undefined,
     lastEventId: undefined,
+    mcpProtocol: undefined,
   };
 }
 
@@ -603,6 +606,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'gannet-forwarded': 'forwarded',
     'gannet-wait-for': 'waitFor',
     'last-event-id': 'lastEventId',
+    'mcp-protocol-version': 'mcpProtocol',
   } as const,
 );
 

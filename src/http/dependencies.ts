@@ -20,6 +20,7 @@ import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
+import type { InnerRequests } from './inner-request.ts';
 import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import type { Services } from './services.ts';
@@ -55,6 +56,9 @@ export interface Dependencies {
   searchRules: RuleStore;
   aliases: AliasStore;
   dumps: BackupStore;
+  inner: InnerRequests;
+  /** Assistants may change documents, if their key may. */
+  mcpAllowsWrites: boolean;
   taskStreams: TaskStreams;
   network: NetworkStore;
   replication: Replication;

@@ -23,6 +23,7 @@ import { LOG_ROUTES } from './routes/logs.ts';
 import { NETWORK_ROUTES } from './routes/network.ts';
 import { INDEX_ROUTES } from './routes/indexes.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
+import { MCP_ROUTES } from './routes/mcp.ts';
 import { METRICS_ROUTES } from './routes/metrics.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
@@ -77,6 +78,7 @@ function allRoutes(): Route[] {
     ...WEBHOOK_ROUTES,
     ...FIELD_ROUTES,
     ...DUMP_ROUTES,
+    ...MCP_ROUTES,
     ...SEARCH_RULE_ROUTES,
     ...ALIAS_ROUTES,
     ...RENDER_ROUTES,
@@ -103,6 +105,7 @@ export async function startHttp(
       processMark,
     });
   const lifecycle = lifecycleOf(allRoutes());
+  dependencies.inner.serve = (connection) => lifecycle.handle(connection, true);
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
   const listenAt = (

@@ -61,6 +61,7 @@ const { metafile } = await build({
     'report-worker': 'src/analytics/report-worker.ts',
     'share-worker': 'src/network/share-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',
+    mcp: 'src/mcp/protocol.ts',
     'local-model': 'src/embedding/local-model-process.ts',
   },
   outdir: 'dist',

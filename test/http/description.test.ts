@@ -30,12 +30,13 @@ interface Description {
   components: object;
 }
 
-/** Routes that call other servers, never end, or would end what the others need. */
+/** Routes that call other servers, never end, speak another protocol, or would end what the others need. */
 const LEFT_OUT = [
   ...[
     '/logs/stream',
     '/tasks/stream',
     '/batches/stream',
+    '/mcp',
     '/export',
     '/network',
     '/network/rebalance',

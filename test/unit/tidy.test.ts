@@ -50,6 +50,7 @@ const SRC_LAYERS = [
     'snapshot',
     'export',
     'search',
+    'mcp',
     'chat',
     'http',
   ],

@@ -18,6 +18,7 @@ import { ChatLoad } from '../../../src/chat/chat-load.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { InnerRequests } from '../../../src/http/inner-request.ts';
 import { TaskStreams } from '../../../src/http/task-streams.ts';
 import { BackupFolder } from '../../../src/archive/backup-store.ts';
 import { AliasStore } from '../../../src/store/alias-store.ts';
@@ -107,6 +108,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     searchRules: new RuleStore(services.store),
     aliases: new AliasStore(services.store),
     dumps: new BackupFolder('no such folder'),
+    inner: new InnerRequests(),
+    mcpAllowsWrites: false,
     taskStreams: new TaskStreams(services.tasks),
     network: new NetworkStore(services.store),
     replication: new Replication({
