@@ -12,9 +12,9 @@ import { backupStage } from './store/data-folder.ts';
 import type { TaskQueue } from './tasks/queue.ts';
 
 /** The folder or the bucket that an option names. */
-export function backupsAt(place: string, { s3, dbPath }: Config): BackupStore {
-  const bucket = bucketOf(place);
-  if (bucket === null) return new BackupFolder(place);
+export function backupsAt(location: string, { s3, dbPath }: Config): BackupStore {
+  const bucket = bucketOf(location);
+  if (bucket === null) return new BackupFolder(location);
   // The address comes from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
   return new BackupBucket(backupStage(dbPath), new S3Blobs({ ...s3, ...bucket }, client));
@@ -28,10 +28,10 @@ export interface LocalArchive {
 }
 
 /** Fetches an archive from a bucket; null: there is none. A path is the file itself. */
-export async function localArchive(place: string, config: Config): Promise<LocalArchive | null> {
-  if (bucketOf(place) === null) return { file: place, release: () => Promise.resolve() };
-  const name = basename(place);
-  const pieces = await backupsAt(place.slice(0, -name.length), config).read(name);
+export async function localArchive(location: string, config: Config): Promise<LocalArchive | null> {
+  if (bucketOf(location) === null) return { file: location, release: () => Promise.resolve() };
+  const name = basename(location);
+  const pieces = await backupsAt(location.slice(0, -name.length), config).read(name);
   if (pieces === null) return null;
   const parent = dirname(resolve(config.dbPath));
   await mkdir(parent, { recursive: true });

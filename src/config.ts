@@ -1021,8 +1021,8 @@ export function clusterStoreOf(given: {
   const text = given.text('cluster-store');
   if (text === null)
     throw new BadOption('--cluster-store is required: where the cluster shares files.');
-  const place = bucketOf(text);
-  if (place === null) {
+  const bucket = bucketOf(text);
+  if (bucket === null) {
     if (text.includes('://')) bad('cluster-store', text, 'a folder, or `s3://bucket/prefix`');
     return { kind: 'folder', dir: text };
   }
@@ -1034,7 +1034,7 @@ export function clusterStoreOf(given: {
     string,
   ];
   const region = given.text('cluster-store-region') ?? 'us-east-1';
-  return { kind: 's3', endpoint, ...place, region, accessKeyId, secretAccessKey };
+  return { kind: 's3', endpoint, ...bucket, region, accessKeyId, secretAccessKey };
 }
 
 function address(name: OptionName<typeof OPTIONS>, text: string): { host: string; port: number } {
@@ -1143,16 +1143,16 @@ function snapshots(
 const BACKUP_PLACES = ['dump-dir', 'import-dump', 'snapshot-dir', 'import-snapshot'] as const;
 
 function backupService(given: Given): BackupService {
-  const place = BACKUP_PLACES.find((name) => given.text(name)?.includes('://') === true);
+  const option = BACKUP_PLACES.find((name) => given.text(name)?.includes('://') === true);
   const named = (name: 's3-bucket-url' | 's3-access-key' | 's3-secret-key'): string =>
-    given.text(name) ?? (place === undefined ? '' : missing(name, place));
+    given.text(name) ?? (option === undefined ? '' : missing(name, option));
   const service = {
     endpoint: named('s3-bucket-url'),
     region: given.text('s3-bucket-region') ?? 'us-east-1',
     accessKeyId: named('s3-access-key'),
     secretAccessKey: named('s3-secret-key'),
   };
-  if (place === undefined) return service;
+  if (option === undefined) return service;
   for (const name of BACKUP_PLACES) {
     const text = given.text(name);
     if (text?.includes('://') === true && bucketOf(text) === null) {

@@ -226,13 +226,16 @@ async function* documentsOf(
 /** `_geoloc` becomes `_geo`. A record with several places gets the first. */
 function documentOf(text: string): string {
   const members = rawMembers(text);
-  let place = members.get('_geoloc');
-  if (place?.startsWith('[') === true) {
-    const first = elementsAt(place, 0)[0];
-    place = first === undefined ? undefined : place.slice(first.begin, first.end);
+  let location = members.get('_geoloc');
+  if (location?.startsWith('[') === true) {
+    const first = elementsAt(location, 0)[0];
+    location = first === undefined ? undefined : location.slice(first.begin, first.end);
   }
-  if (place?.startsWith('{') === true && membersAt(place, 0).some(({ name }) => name === 'lat')) {
-    members.set('_geo', place);
+  if (
+    location?.startsWith('{') === true &&
+    membersAt(location, 0).some(({ name }) => name === 'lat')
+  ) {
+    members.set('_geo', location);
   }
   return writtenDocument(members);
 }

@@ -130,8 +130,15 @@ describe('Backups', () => {
     ];
 
     it('are written, listed, downloaded, kept and imported', async () => {
-      const place = ['--dump-dir', 's3://shop/all/dumps', '--snapshot-dir', 's3://shop/all'];
-      const server = await start(...place, ...keys(), '--keep-dumps', '2', '--keep-snapshots', '2');
+      const folders = ['--dump-dir', 's3://shop/all/dumps', '--snapshot-dir', 's3://shop/all'];
+      const server = await start(
+        ...folders,
+        ...keys(),
+        '--keep-dumps',
+        '2',
+        '--keep-snapshots',
+        '2',
+      );
       await server.finish('POST', '/indexes/books/documents', { body: [{ id: 1, title: 'Dune' }] });
       const uids: string[] = [];
       for (let n = 0; n < 3; n++) uids.push(await dump(server));
