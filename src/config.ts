@@ -556,7 +556,7 @@ const NAMES = (Object.keys(OPTIONS) as ServerOption[]).filter((name) => isShown(
 export type Launch =
   | { readonly kind: 'run'; readonly config: Config }
   | { readonly kind: 'help'; readonly text: string }
-  | { readonly kind: 'version' };
+  | { readonly kind: 'version'; readonly isVerbose: boolean };
 
 /** What --help says of a command. */
 export interface CommandLine {
@@ -574,7 +574,9 @@ export function readConfig(
 ): Result<Launch, string> {
   if (argv.includes('--help') || argv.includes('-h'))
     return ok({ kind: 'help', text: helpText(commands) });
-  if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
+  if (argv.includes('--version') || argv.includes('-V')) {
+    return ok({ kind: 'version', isVerbose: argv.includes('--verbose') });
+  }
   const [first = '--'] = argv;
   if (!first.startsWith('-')) return err(unknownCommand(first, commands));
   const flags = readFlags(OPTIONS, argv, false);
@@ -1234,6 +1236,6 @@ function helpText(commands: readonly CommandLine[]): string {
     `the configuration file:\n${optionsHelp(common)}`,
     `Commands:\n${rows.join('')}`,
     `All other options:\n${optionsHelp(others)}  --help\n      Show this text.`,
-    '  --version\n      Show the version.\n',
+    '  --version\n      Show the version; with --verbose those of the libraries too.\n',
   ].join('\n');
 }

@@ -51,7 +51,7 @@ import { TaskStreams } from './http/task-streams.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import type { Services } from './http/services.ts';
-import { loadSocketLibrary } from './http/socket-library.ts';
+import { loadSocketLibrary, socketLibraryVersion } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
 import { backupsAt, localArchive, scheduleBackups } from './backups.ts';
@@ -129,6 +129,30 @@ function versionInfo(): VersionInfo {
     commitDate: process.env.GANNET_COMMIT_DATE ?? 'unknown',
     serverVersion: version,
   };
+}
+
+/** The version of the program; `isVerbose`: and of everything native that runs with it. */
+function versionText(isVerbose: boolean): string {
+  const { serverVersion, commitSha } = versionInfo();
+  const first = `gannet ${serverVersion}\n`;
+  if (!isVerbose) return first;
+  const libraries = JSON.parse(process.env.GANNET_NATIVE_VERSIONS ?? '{}') as Record<
+    string,
+    string
+  >;
+  const { name, version } = socketLibraryVersion();
+  const all = {
+    commit: commitSha,
+    'Node.js': `${process.versions.node} (${process.platform}-${process.arch})`,
+    [name]: version,
+    ...libraries,
+  };
+  return (
+    first +
+    Object.entries(all)
+      .map(([what, its]) => `${what} ${its}\n`)
+      .join('')
+  );
 }
 
 function banner(
@@ -894,7 +918,7 @@ function main(): void {
       process.stdout.write(launch.value.text);
       return;
     case 'version':
-      process.stdout.write(`gannet ${versionInfo().serverVersion}\n`);
+      process.stdout.write(versionText(launch.value.isVerbose));
       return;
     case 'run':
       endWith(run(launch.value.config));

@@ -25,16 +25,28 @@ export function headTooLong(): ApiError {
   );
 }
 
-const CHECKSUMS: Readonly<Record<string, { readonly sha256: string }>> = binaries;
+const BINARIES: Readonly<Record<string, { readonly sha256: string; readonly version: string }>> =
+  binaries;
+
+/** The name of the package for this platform and Node major version, which may not exist. */
+function packageName(): string {
+  const major = process.versions.node.split('.')[0];
+  return `@uwsjs/${process.platform}-${process.arch}-${major}`;
+}
+
+/** What serves HTTP here, if it is installed. */
+export function socketLibraryVersion(): { name: string; version: string } {
+  const known = BINARIES[packageName()];
+  return { name: 'uWebSockets.js', version: known?.version ?? 'none for this platform' };
+}
 
 /**
  * The library for this platform and Node major version, or null if there is none. Throws when the
  * installed file is not the expected one.
  */
 export function loadSocketLibrary(): Socket.Library | null {
-  const major = process.versions.node.split('.')[0];
-  const name = `@uwsjs/${process.platform}-${process.arch}-${major}`;
-  const expected = CHECKSUMS[name];
+  const name = packageName();
+  const expected = BINARIES[name];
   if (expected === undefined) return null;
   // The binary itself: the script of the package would be one more file to trust.
   const load = createRequire(import.meta.url);

@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { nativeVersions } from './native-versions.mjs';
 
 /** The commit that is built: from the environment, else from git, else unknown. */
 function commit(variable, format) {
@@ -73,6 +74,7 @@ const { metafile } = await build({
   format: 'cjs',
   define: {
     'import.meta.url': 'mainUrl',
+    'process.env.GANNET_NATIVE_VERSIONS': JSON.stringify(JSON.stringify(nativeVersions())),
     'process.env.GANNET_COMMIT_SHA': JSON.stringify(commit('GANNET_COMMIT_SHA', '%H')),
     'process.env.GANNET_PAGE_SCRIPT': JSON.stringify(await pagePart('src/web/main.tsx')),
     'process.env.GANNET_PAGE_STYLE': JSON.stringify(await pagePart('src/web/style.css')),

@@ -1,39 +1,31 @@
-/** The version that a built server reports. */
+/** `gannet --version`, alone and with what the program is made of. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import { readFileSync } from 'node:fs';
+import { nativeVersions } from '../../src/tools/native-versions.mjs';
+import { runProgram } from '../support/run-program.ts';
 
-describe('GET /version of a built server', () => {
-  let server: BuiltServer;
-  before(async () => {
-    server = await startBuiltServer();
+const { version, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+describe('gannet --version', function () {
+  this.timeout(30_000);
+
+  it('is one line', async () => {
+    const { status, output } = await runProgram(['--version']);
+    assert.equal(status, 0);
+    assert.equal(output, `gannet ${version}\n`);
   });
-  after(() => server.close());
 
-  it('responds to HEAD for a listing that is sent in parts', async () => {
-    const body = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(500) }));
-    await server.finish('POST', '/indexes/a/documents', { body });
-    const headers = { authorization: `Bearer ${server.masterKey}` };
-    for (const path of ['/indexes/a/documents?limit=2000', '/indexes/a/search?q=']) {
-      for (let n = 0; n < 3; n++) {
-        const head = await fetch(server.url + path, { method: 'HEAD', headers });
-        assert.deepEqual([head.status, await head.text()], [200, '']);
-        const { status, json } = await server.call('GET', path);
-        assert.deepEqual([status, (json.results ?? json.hits).length > 1], [200, true]);
-      }
+  it('names the version of each native library with --verbose', async () => {
+    const { output } = await runProgram(['--version', '--verbose']);
+    const lines = output.trimEnd().split('\n');
+    assert.equal(lines[0], `gannet ${version}`);
+    assert.ok(lines.some((line) => line.startsWith(`Node.js ${process.versions.node} (`)));
+    assert.match(output, /^uWebSockets\.js \S+/m);
+    for (const [name, its] of Object.entries(nativeVersions())) {
+      assert.ok(lines.includes(`${name} ${its}`), `${name} in ${output}`);
     }
-    const { json } = await server.call('GET', '/indexes/a/documents?limit=2000');
-    assert.equal(json.results.length, 2000);
-  });
-
-  it('names the commit that was built', async () => {
-    const { json } = await server.call('GET', '/version');
-    const version = json as Record<string, string>;
-    assert.equal(version.pkgVersion, '1.50.0');
-    const { version: own } = JSON.parse(readFileSync('package.json', 'utf8'));
-    assert.deepEqual([version.serverName, version.serverVersion], ['Gannet', own]);
-    if (!existsSync('.git')) return;
-    assert.match(version.commitSha!, /^[0-9a-f]{40}$/);
-    assert.ok(Date.parse(version.commitDate!) > 0, version.commitDate);
+    // The version that the package vendors, which is not that of the package.
+    assert.match(output, /^simdjson 0\.9\.1$/m);
+    assert.match(output, new RegExp(`^usearch ${dependencies.usearch}$`, 'm'));
   });
 });
