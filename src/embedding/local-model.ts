@@ -202,6 +202,6 @@ function messageOf(
   { folder }: ModelFiles,
 ): string {
   return missing === true
-    ? `Models cannot be run here: \`npm run install:models\` installs what runs them (${fault})`
+    ? `Models cannot be run here: \`npm run install:models\` installs what runs them in a clone, docs/embedders.md says what does elsewhere (${fault})`
     : `The model in \`${folder}\` cannot be run: ${fault}`;
 }
