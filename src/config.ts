@@ -566,6 +566,8 @@ export interface CommandLine {
   readonly options?: Options;
 }
 
+const MISSPELT_MASTER_KEY = /did you mean [A-Z]+_MASTER_KEY\?$/;
+
 /** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
 export function readConfig(
   argv: readonly string[],
@@ -588,6 +590,10 @@ export function readConfig(
   const sources = [file.value.values, variables, flags.value.values];
   const values: ServerValues = Object.assign({}, ...sources.map(underNewNames));
   const notices = noticesOf(Object.assign({}, ...sources), env, commands);
+  const misspelt = notices.notices.find((notice) => MISSPELT_MASTER_KEY.test(notice));
+  if (misspelt !== undefined && values['master-key'] === undefined) {
+    return err(`${misspelt} Without a master key the server would be open to everyone.`);
+  }
   const config = build(values, { configFile: file.value.path, ...notices }, env);
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }

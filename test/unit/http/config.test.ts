@@ -282,15 +282,24 @@ describe('Launch options', () => {
       { name: 'import', summary: '', options: { key: { kind: 'text', help: '' } } },
     ] as const;
     for (const [name, near] of cases) {
-      const launch = readConfig(
-        [],
-        { [name]: name === 'GANNET_TUNING' ? '{}' : 'secret value' },
-        commands,
-      );
+      const env = { [name]: name === 'GANNET_TUNING' ? '{}' : 'secret value' };
+      const launch = readConfig(['--master-key', 'a key'], env, commands);
       assert.ok(launch.ok && launch.value.kind === 'run', name);
       const { notices } = launch.value.config;
       const hint = near === '' ? '.' : `: did you mean ${near}?`;
       assert.deepEqual(notices, near === null ? [] : [`Nobody reads the variable ${name}${hint}`]);
+    }
+  });
+
+  it('do not start a server that would be open because of a misspelt variable', () => {
+    for (const name of ['MEILI_MASTERKEY', 'GANNET_MASTER_KEI', 'MEILISEARCH_MASTER_KEY']) {
+      for (const value of ['a key of sixteen bytes', '']) {
+        const message = refusal([], { [name]: value });
+        assert.match(message, new RegExp(`^Nobody reads the variable ${name}: did you mean`));
+        assert.match(message, /open to everyone/);
+      }
+      const file = { GANNET_MASTER_KEY: 'a key of sixteen bytes', [name]: 'another' };
+      assert.equal(config([], file).masterKey, 'a key of sixteen bytes');
     }
   });
 
