@@ -71,7 +71,7 @@ import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
 import { NetworkSearch } from './search/run/network.ts';
 import { SearchPipeline } from './search/execute.ts';
-import { pinsOf } from './search/rules-in-force.ts';
+import { pinsOf, RuleTables } from './search/rules-in-force.ts';
 import { ForeignDocuments } from './search/foreign-documents.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
 import { LocalSearch } from './search/run/local.ts';
@@ -678,6 +678,8 @@ function searchServices(
   });
   const merger = new ResponseMerger(native);
   const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
+  const ruleTables = new RuleTables(searchRules.values());
+  searchRules.onChange((before, after) => ruleTables.change(before, after));
   const search = new SearchPipeline({
     local,
     network: new NetworkSearch(local, elsewhere),
@@ -685,7 +687,7 @@ function searchServices(
     pins: (asked) =>
       enabled().dynamicSearchRules && searchRules.size > 0
         ? pinsOf(
-            searchRules.inForceOrder(),
+            ruleTables,
             { ...asked, names: aliases.namesOf(asked.indexUid) },
             systemClock.now(),
           )

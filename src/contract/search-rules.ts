@@ -68,7 +68,7 @@ const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;
 
 /** Maximum number of stored rules, and of actions of one. */
-export const RULES_MAX = 10_000;
+export const RULES_MAX = 75_000;
 const RULE_ACTIONS_MAX = 1_000;
 
 /** Maximum JSON size of one rule, and of all together, bytes. */

@@ -31,13 +31,12 @@ export interface RuledSearch {
   filter: unknown;
 }
 
-/** @param rules in the order of precedence; a different list after every change */
-export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: number): Pin[] {
+export function pinsOf(rules: RuleTables, search: RuledSearch, now: number): Pin[] {
   const { indexUid, names = [indexUid] } = search;
   const pins = new Map<string, Pin>();
   const judged = new JudgedSearch(search, now);
   let inForce = 0;
-  for (const rule of rulesOf(rules, names).candidates(judged)) {
+  for (const rule of rules.candidates(names, judged)) {
     if (!judged.meets(rule)) continue;
     if (++inForce > RULES_IN_FORCE_MAX) break;
     for (const { selector, action } of rule.actions) {
@@ -50,90 +49,196 @@ export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: n
   return [...pins.values()];
 }
 
-/** Maximum number of indexes with cached rules. */
-const KEPT_INDEXES_MAX = 100;
-const KEPT = new WeakMap<readonly SearchRule[], Map<string, IndexRules>>();
-
-function rulesOf(rules: readonly SearchRule[], names: readonly string[]): IndexRules {
-  const key = names.length === 1 ? names[0]! : names.join(' ');
-  let kept = KEPT.get(rules);
-  if (kept === undefined) {
-    kept = new Map();
-    KEPT.set(rules, kept);
-  }
-  let own = kept.get(key);
-  if (own === undefined) {
-    own = new IndexRules(rules, names);
-    if (kept.size === KEPT_INDEXES_MAX) kept.delete(kept.keys().next().value!);
-    kept.set(key, own);
-  }
-  return own;
+/** By precedence, then those without one; among equals the older first. */
+function inOrder(a: SearchRule, b: SearchRule): number {
+  return (
+    (a.precedence ?? Infinity) - (b.precedence ?? Infinity) ||
+    (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0) ||
+    readRule(a).number - readRule(b).number
+  );
 }
 
-/**
- * The active rules with an action for an index, by something that a search must have for each of
- * them: a word, or a value of a field. A search examines only few of many rules.
- */
-class IndexRules {
-  readonly #rules: SearchRule[] = [];
-  /**
-   * Positions of rules, ascending: those that any search may meet; by word; by field and key of the
-   * value.
-   */
-  readonly #any: number[] = [];
-  readonly #byWord = new Map<string, number[]>();
-  readonly #byField = new Map<string, { all: number[]; byKey: Map<string, number[]> }>();
+const NO_RULES: readonly SearchRule[] = [];
 
-  constructor(rules: readonly SearchRule[], names: readonly string[]) {
-    for (const rule of rules) {
-      const { indexes, words, values } = readRule(rule);
-      if (!rule.active || (indexes !== null && !names.some((name) => indexes.has(name)))) {
+/** Rules in order. Changes are merged into the order when it is needed next. */
+class OrderedRules {
+  #items = NO_RULES;
+  #added: SearchRule[] | null = null;
+  #removed: Set<SearchRule> | null = null;
+  /** Number of rules. */
+  size = 0;
+
+  add(rule: SearchRule): void {
+    (this.#added ??= []).push(rule);
+    this.size++;
+  }
+
+  /** REQUIRES: the rule was added */
+  remove(rule: SearchRule): void {
+    (this.#removed ??= new Set()).add(rule);
+    this.size--;
+  }
+
+  get items(): readonly SearchRule[] {
+    const removed = this.#removed;
+    const added = this.#added;
+    if (removed === null && added === null) return this.#items;
+    const isLeft = (rule: SearchRule): boolean => removed?.has(rule) !== true;
+    const fresh = (added ?? NO_RULES).filter(isLeft).sort(inOrder);
+    this.#items = merged(removed === null ? this.#items : this.#items.filter(isLeft), fresh);
+    this.#added = null;
+    this.#removed = null;
+    return this.#items;
+  }
+}
+
+function merged(a: readonly SearchRule[], b: readonly SearchRule[]): readonly SearchRule[] {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const all: SearchRule[] = [];
+  let n = 0;
+  for (const rule of a) {
+    while (n < b.length && inOrder(b[n]!, rule) < 0) all.push(b[n++]!);
+    all.push(rule);
+  }
+  while (n < b.length) all.push(b[n++]!);
+  return all;
+}
+
+/** The rules of one index, by something that a search must have for each of them. */
+class IndexTable {
+  /** Those that any search may meet. */
+  readonly any = new OrderedRules();
+  readonly byWord = new Map<string, OrderedRules>();
+  /** By field, and by field and key of the value. */
+  readonly byField = new Map<string, OrderedRules>();
+  readonly byValue = new Map<string, OrderedRules>();
+
+  /** @param change adds the rule to a list, or removes it */
+  change(rule: SearchRule, change: 'add' | 'remove'): void {
+    const { words, values } = readRule(rule);
+    const [word] = words ?? [];
+    const [first] = values;
+    if (word !== undefined) changeIn(this.byWord, word, rule, change);
+    else if (first === undefined) this.any[change](rule);
+    else {
+      changeIn(this.byField, first[0], rule, change);
+      changeIn(this.byValue, valueKey(first[0], keyOf(first[1])), rule, change);
+    }
+  }
+}
+
+function valueKey(field: string, key: string): string {
+  return `${field.length} ${field}${key}`;
+}
+
+function changeIn(
+  lists: Map<string, OrderedRules>,
+  key: string,
+  rule: SearchRule,
+  change: 'add' | 'remove',
+): void {
+  let list = lists.get(key);
+  if (list === undefined) {
+    list = new OrderedRules();
+    lists.set(key, list);
+  }
+  list[change](rule);
+  if (list.size === 0) lists.delete(key);
+}
+
+/** The table of rules that apply to any index. */
+const ANY_INDEX = '*';
+
+/**
+ * The active rules, so that a search examines only few of many. A change of a rule costs as much as
+ * the lists that it is in.
+ */
+export class RuleTables {
+  readonly #tables = new Map<string, IndexTable>();
+
+  constructor(rules: Iterable<SearchRule> = []) {
+    for (const rule of rules) this.change(undefined, rule);
+    // Sorts the long lists now instead of during the first search.
+    for (const { any } of this.#tables.values()) void any.items;
+  }
+
+  /** Replaces a rule. undefined: there was, or is, none. */
+  change(before: SearchRule | undefined, after: SearchRule | undefined): void {
+    if (before === after) return;
+    if (before?.active === true) this.#change(before, 'remove');
+    if (after?.active === true) this.#change(after, 'add');
+  }
+
+  #change(rule: SearchRule, change: 'add' | 'remove'): void {
+    for (const index of readRule(rule).indexes ?? [ANY_INDEX]) {
+      let table = this.#tables.get(index);
+      if (table === undefined) {
+        table = new IndexTable();
+        this.#tables.set(index, table);
+      }
+      table.change(rule, change);
+    }
+  }
+
+  /**
+   * The rules that a search may meet, in the order of precedence.
+   * @param names of the searched index
+   */
+  *candidates(names: readonly string[], search: JudgedSearch): Generator<SearchRule> {
+    const lists = new Set<OrderedRules>();
+    for (const name of [...names, ANY_INDEX]) {
+      const table = this.#tables.get(name);
+      if (table !== undefined) for (const list of listsOf(table, search)) lists.add(list);
+    }
+    yield* inTurn([...lists].map((list) => list.items).filter((items) => items.length > 0));
+  }
+}
+
+function* listsOf(table: IndexTable, search: JudgedSearch): Generator<OrderedRules> {
+  yield table.any;
+  if (table.byWord.size > 0) {
+    for (const word of search.words()) {
+      const list = table.byWord.get(word);
+      if (list !== undefined) yield list;
+    }
+  }
+  if (table.byField.size === 0) return;
+  for (const alternative of search.alternatives()) {
+    for (const [field, conditions] of alternative) {
+      const all = table.byField.get(field);
+      if (all === undefined) continue;
+      const equals = conditions.find((condition) => condition.equals !== null)?.equals;
+      if (equals === undefined || equals === null) {
+        yield all;
         continue;
       }
-      const number = this.#rules.push(rule) - 1;
-      const [word] = words ?? [];
-      const [first] = values;
-      if (word !== undefined) listAt(this.#byWord, word).push(number);
-      else if (first !== undefined) this.#add(first, number);
-      else this.#any.push(number);
-    }
-  }
-
-  #add([field, value]: readonly [string, unknown], number: number): void {
-    let lists = this.#byField.get(field);
-    if (lists === undefined) {
-      lists = { all: [], byKey: new Map() };
-      this.#byField.set(field, lists);
-    }
-    lists.all.push(number);
-    listAt(lists.byKey, keyOf(value)).push(number);
-  }
-
-  /** The rules that the search may meet, in the order of precedence. */
-  *candidates(search: JudgedSearch): Generator<SearchRule> {
-    if (this.#rules.length === this.#any.length) {
-      yield* this.#rules;
-      return;
-    }
-    const lists = new Set([this.#any]);
-    if (this.#byWord.size > 0) {
-      for (const word of search.words()) lists.add(this.#byWord.get(word) ?? []);
-    }
-    if (this.#byField.size > 0) for (const list of this.#byFilter(search)) lists.add(list);
-    const numbers = new Set([...lists].flat());
-    for (const number of [...numbers].sort((a, b) => a - b)) yield this.#rules[number]!;
-  }
-
-  *#byFilter(search: JudgedSearch): Generator<number[]> {
-    for (const alternative of search.alternatives()) {
-      for (const [field, conditions] of alternative) {
-        const known = this.#byField.get(field);
-        if (known === undefined) continue;
-        const equals = conditions.find((condition) => condition.equals !== null)?.equals;
-        if (equals === undefined || equals === null) yield known.all;
-        else for (const key of keysOf(equals)) yield known.byKey.get(key) ?? [];
+      for (const key of keysOf(equals)) {
+        const list = table.byValue.get(valueKey(field, key));
+        if (list !== undefined) yield list;
       }
     }
+  }
+}
+
+/** The rules of several lists in order, each once: a rule may be in several lists. */
+function* inTurn(lists: (readonly SearchRule[])[]): Generator<SearchRule> {
+  const [first] = lists;
+  if (lists.length === 1) {
+    yield* first!;
+    return;
+  }
+  const heads = lists.map((items) => ({ items, at: 0 }));
+  let last: SearchRule | null = null;
+  while (heads.length > 0) {
+    let least = heads[0]!;
+    for (const head of heads) {
+      if (inOrder(head.items[head.at]!, least.items[least.at]!) < 0) least = head;
+    }
+    const rule = least.items[least.at++]!;
+    if (least.at === least.items.length) heads.splice(heads.indexOf(least), 1);
+    if (rule !== last) yield rule;
+    last = rule;
   }
 }
 
@@ -148,6 +253,8 @@ function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
 
 /** A rule in the form for comparison with searches. */
 interface ReadRule {
+  /** In the order of reading; decides between rules that are equal otherwise. */
+  number: number;
   /** The indexes of its actions; null: one applies to any index. */
   indexes: ReadonlySet<string> | null;
   /** Milliseconds since 1970; infinite if unbounded. */
@@ -161,6 +268,7 @@ interface ReadRule {
 
 /** A rule that changes is a new object. */
 const READ = new WeakMap<SearchRule, ReadRule>();
+let rulesRead = 0;
 
 function readRule(rule: SearchRule): ReadRule {
   let read = READ.get(rule);
@@ -168,6 +276,7 @@ function readRule(rule: SearchRule): ReadRule {
     const { time, query, filter } = rule.conditions;
     const named = rule.actions.map(({ selector }) => selector.indexUid);
     read = {
+      number: rulesRead++,
       indexes: named.includes(undefined) ? null : new Set(named as string[]),
       start: time?.start === undefined ? -Infinity : momentOf(time.start),
       end: time?.end === undefined ? Infinity : momentOf(time.end),

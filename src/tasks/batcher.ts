@@ -194,16 +194,19 @@ function notBatchable({ uid, type }: { uid: number; type: TaskType }): string {
   return `task ${uid} of type \`${type}\` is not batchable with other tasks`;
 }
 
+/** Changes of rules in a batch: they are stored, and take effect, at once. */
+const RULE_TASKS_MAX = 1_000;
+
 /** Changes of dynamic search rules, in order. A deletion of all rules ends the batch. */
 function ruleBatch(pending: PendingTasks, limits: BatchLimits): Batch {
+  const most = Math.min(limits.tasks, RULE_TASKS_MAX);
   const uids: number[] = [];
   let kind: BatchKind = 'dsrClear';
   const done = (strategy: string): Batch => {
     return { kind, indexUid: RULES_INDEX_UID, uids, mayCreateIndex: false, strategy };
   };
   for (const { uid, type } of pending.ofIndex(RULES_INDEX_UID)) {
-    if (uids.length >= limits.tasks)
-      return done(`limit of ${limits.tasks} tasks per batch reached`);
+    if (uids.length >= most) return done(`limit of ${most} tasks per batch reached`);
     uids.push(uid);
     if (type === 'dsrClear') return done(`ended after task ${uid}: it deletes all rules`);
     kind = 'dsrUpdate';

@@ -1,7 +1,7 @@
 /** Rules compared with a naive model: which apply to a filter, and the resulting pins. */
 import assert from 'node:assert/strict';
 import type { SearchRule } from '../../../src/contract/search-rules.ts';
-import { pinsOf } from '../../../src/search/rules-in-force.ts';
+import { pinsOf, RuleTables } from '../../../src/search/rules-in-force.ts';
 import { mulberry } from '../../support/random.ts';
 
 type Tree =
@@ -24,7 +24,7 @@ function ruleOf(uid: string, conditions: SearchRule['conditions']): SearchRule {
 }
 
 const holds = (rule: SearchRule, filter: unknown): boolean =>
-  pinsOf([rule], { indexUid: 'i', q: '', filter }, NOW).length > 0;
+  pinsOf(new RuleTables([rule]), { indexUid: 'i', q: '', filter }, NOW).length > 0;
 
 describe('Rules in force', () => {
   it('meet a filter as a plain loop over its alternatives finds', () => {
@@ -139,7 +139,7 @@ describe('Rules in force', () => {
       for (const filter of FILTERS) {
         const search = { indexUid: 'i', q: pick(['', 'red', 'a red hat', '"red"']), filter };
         assert.deepEqual(
-          pinsOf(rules, search, NOW).map(({ id }) => id),
+          pinsOf(new RuleTables(rules), search, NOW).map(({ id }) => id),
           rules.filter((rule) => alone(rule, search)).map(({ uid }) => uid),
           `seed ${seed}`,
         );
@@ -153,15 +153,70 @@ describe('Rules in force', () => {
     const parts = [others, query && { query }, filter && { filter }].filter((part) => part);
     return (
       rule.active &&
-      parts.every((conditions) => pinsOf([ruleOf('r', conditions!)], search, NOW).length > 0)
+      parts.every(
+        (conditions) => pinsOf(new RuleTables([ruleOf('r', conditions!)]), search, NOW).length > 0,
+      )
     );
   }
 
   it('are read again when they change', () => {
     const rule = ruleOf('r', { query: { words: 'red' } });
     const search = { indexUid: 'i', q: 'red hat', filter: null };
-    assert.deepEqual(pinsOf([rule], search, NOW), [{ id: 'r', position: 0 }]);
+    assert.deepEqual(pinsOf(new RuleTables([rule]), search, NOW), [{ id: 'r', position: 0 }]);
     const changed = { ...rule, conditions: { query: { words: 'blue' } } };
-    assert.deepEqual(pinsOf([changed], search, NOW), []);
+    assert.deepEqual(pinsOf(new RuleTables([changed]), search, NOW), []);
+  });
+
+  it('are the same after any changes as if they had been read at once', () => {
+    const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 32);
+    const random = mulberry(seed);
+    const below = (n: number): number => Math.floor(random() * n);
+    const rules = new Map<string, SearchRule>();
+    const tables = new RuleTables();
+    let moment = 0;
+    const newRule = (uid: string): SearchRule => {
+      const rule = ruleOf(
+        uid,
+        [
+          {},
+          { query: { words: `w${below(3)}` } },
+          { filter: { values: { a: below(3) } } },
+          { query: { words: `w${below(3)}` }, filter: { values: { a: below(3) } } },
+        ][below(4)]!,
+      );
+      const indexUid = [undefined, 'i', 'alias', 'other'][below(4)];
+      rule.actions = [
+        {
+          selector: { id: uid, ...(indexUid !== undefined && { indexUid }) },
+          action: { type: 'pin', position: below(4) },
+        },
+      ];
+      if (below(3) > 0) rule.precedence = below(3);
+      rule.active = below(5) > 0;
+      rule.createdAt = new Date(++moment).toISOString();
+      return rule;
+    };
+    for (let round = 0; round < 400; round++) {
+      for (let n = below(5); n >= 0; n--) {
+        const uid = `r${below(30)}`;
+        const before = rules.get(uid);
+        const after = below(3) > 0 ? newRule(uid) : undefined;
+        if (after === undefined) rules.delete(uid);
+        else rules.set(uid, after);
+        tables.change(before, after);
+      }
+      const search = {
+        ...{ indexUid: 'i', names: ['i', 'alias'] },
+        ...{ q: `w${below(3)} w${below(3)}`, filter: `a = ${below(3)} OR a > ${below(3)}` },
+      };
+      const found = pinsOf(tables, search, NOW);
+      const sorted = [...rules.values()].sort(
+        (a, b) => (a.precedence ?? 9) - (b.precedence ?? 9) || (a.createdAt < b.createdAt ? -1 : 1),
+      );
+      assert.deepEqual(found, pinsOf(new RuleTables(sorted), search, NOW), `seed ${seed}`);
+      // Each rule by itself, in order: the same again without any lists.
+      const alone = sorted.flatMap((rule) => pinsOf(new RuleTables([rule]), search, NOW));
+      assert.deepEqual(found, alone, `seed ${seed}`);
+    }
   });
 });
