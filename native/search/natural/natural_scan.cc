@@ -1,6 +1,7 @@
 #include "search/natural/natural_scan.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -79,8 +80,14 @@ DocSet NaturalScan::Matching(const DocSet* allowed) {
     allowed = &*within;
   }
   for (const QuestionWord& word : question_.words) {
+    const size_t before = lists_.size();
     AddList(word, Variant::kExact, Variant::kStem, allowed);
     AddList(word, Variant::kSynonym, Variant::kTypo, allowed);
+    // The best variant of a list bounds all of its documents.
+    double least =
+        lists_.size() == before ? std::numeric_limits<double>::infinity() : lists_.back().bound;
+    for (size_t i = before; i < lists_.size(); ++i) least = std::min(least, lists_[i].bound);
+    all_words_ += least;
   }
   std::vector<const DocSet*> sets;
   for (const BoundedList& list : lists_) sets.push_back(&list.documents);
@@ -129,6 +136,18 @@ void NaturalScan::AddList(const QuestionWord& word, Variant first, Variant last,
   lists_.push_back({std::move(documents), question_.Bound(word, best)});
 }
 
+double NaturalScan::LeastSum(double got) const {
+  const double some = bm25f::SumFor(got, question_.words_worth, question_.words.size());
+  // With all words, neighbours and whole fields may add to a smaller sum.
+  if (question_.AllWords(some) <= some || all_words_ >= some) return some;
+  double low = all_words_, high = some;
+  for (int i = 0; i < 20; ++i) {
+    const double middle = (low + high) / 2;
+    (question_.AllWords(middle) >= got ? high : low) = middle;
+  }
+  return question_.AllWords(all_words_) >= got ? all_words_ : low;
+}
+
 template <typename Sink>
 void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
                                Sink&& sink) const {
@@ -148,9 +167,7 @@ void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<dou
       });
     }
   };
-  const auto least_sum = [&] {
-    return bm25f::SumFor(least(), question_.words_worth, question_.words.size());
-  };
+  const auto least_sum = [&] { return LeastSum(least()); };
   RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, least_sum, read); });
 }
 

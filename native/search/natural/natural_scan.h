@@ -51,6 +51,9 @@ class NaturalScan {
   void ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
                     Sink&& sink) const;
 
+  // The smallest sum of the bounds of lists_ with which a document can have `got`.
+  double LeastSum(double got) const;
+
   const index::Snapshot& snapshot_;
   QueryEvaluator& evaluator_;
   const Deadline deadline_;
@@ -59,6 +62,8 @@ class NaturalScan {
   Question question_;
   std::vector<FieldCounts> fields_;
   std::vector<BoundedList> lists_;
+  // The smallest sum of bounds of a document that has all words; set by Matching().
+  double all_words_ = 0;
 };
 
 }  // namespace gannet::search

@@ -59,10 +59,18 @@ struct Question {
     return bm25f::Together(words.size()) * std::min(left, right);
   }
   // The most that the word adds to a document whose best variant is this one, together with the
-  // neighbours of QuestionWord::pairs, and as a part of a field that has all words.
+  // neighbours of QuestionWord::pairs; without what AllWords bounds.
   double Bound(const QuestionWord& word, Variant variant) const {
-    return word.worth[static_cast<size_t>(variant)] *
-           (1 + bm25f::Together(words.size()) * word.pairs + bm25f::Whole(words.size()));
+    const double pairs = words.size() == 2 ? 0 : word.pairs;
+    return word.worth[static_cast<size_t>(variant)] * (1 + bm25f::Together(words.size()) * pairs);
+  }
+  // The most that a document with all words gets, if the sum of Bound over them is `sum`.
+  double AllWords(double sum) const {
+    const double pair = words.size() == 2 && !neighbours.empty()
+                            ? WorthTogether(words[0].worth[0], words[1].worth[0]) *
+                                  static_cast<double>(neighbours.size())
+                            : 0;
+    return sum + pair + bm25f::Whole(words.size()) * std::min(sum, words_worth);
   }
 };
 
