@@ -209,6 +209,7 @@ describe('export', function () {
     await first.restart();
     proxy.substitute = null;
     assert.equal((await first.ended(taskUid)).status, 'succeeded');
+    await second.idle();
     assert.equal((await second.call('GET', '/indexes/empty')).json.primaryKey, 'key');
     await first.finish('DELETE', '/indexes/later');
   });
