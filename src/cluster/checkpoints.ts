@@ -36,11 +36,13 @@ import {
   loadIfWhole,
 } from './objects.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from './replica.ts';
-import type { Runtime } from './runtime.ts';
+import { Limit, type Runtime } from './runtime.ts';
 import { epochOf, hex, type Transfers } from './transfers.ts';
 
 const READ_ENTRIES = 64;
 const RETRY_MS = 500;
+/** Maximum number of files that a checkpoint reads and stores at a time. */
+const FILES_AT_A_TIME = 4;
 
 export interface CheckpointParts {
   readonly log: Log;
@@ -191,15 +193,17 @@ export class Checkpoints {
     epoch: Epoch,
     uploaded: BlobName[],
   ): Promise<CheckpointDatabase[]> {
-    const refs = await Promise.all(
-      local.files.map(async ({ database, name, kind, source }: LocalFile) => {
-        const found = kind === 'file' ? known.find(database, name) : undefined;
-        if (found !== undefined) return found;
-        const blob = await this.#parts.transfers.upload(source, epoch);
-        uploaded.push(blob);
-        return { name, size: source.size, sha256: source.sha256, blob };
-      }),
-    );
+    const limit = new Limit(FILES_AT_A_TIME);
+    const store = async (file: LocalFile): Promise<FileRef> => {
+      const { database, name, kind } = file;
+      const found = kind === 'file' ? known.find(database, name) : undefined;
+      if (found !== undefined) return found;
+      const source = await file.source();
+      const blob = await this.#parts.transfers.upload(source, epoch);
+      uploaded.push(blob);
+      return { name, size: source.size, sha256: source.sha256, blob };
+    };
+    const refs = await Promise.all(local.files.map((file) => limit.run(() => store(file))));
     const names = [...new Set(local.files.map(({ database }) => database))].toSorted();
     return names.map((name) => {
       const of = (kind: LocalFile['kind']): FileRef[] =>

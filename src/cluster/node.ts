@@ -5,7 +5,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { appendSurely } from './appender.ts';
-import type { BlobName, Blobs } from './blobs/blobs.ts';
+import type { BlobName, Blobs, BlobSource } from './blobs/blobs.ts';
 import { SHA256_BYTES } from './bytes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import {
@@ -34,7 +34,7 @@ import {
   recordPieces,
   type Sequence,
 } from './record.ts';
-import type { LocalFile, Replica } from './replica.ts';
+import type { Replica } from './replica.ts';
 import { type Runtime, Serial } from './runtime.ts';
 import { epochOf, RECORD_BYTES_MAX, Transfers } from './transfers.ts';
 
@@ -257,7 +257,7 @@ export class ClusterNode {
    * Stores files that a commit is about to name. Throws `NoLeaderError`, or the error of the object
    * store. Call `release` if the commit does not follow.
    */
-  async upload(files: readonly Omit<LocalFile, 'database' | 'kind'>[]): Promise<FileRef[]> {
+  async upload(files: readonly { name: string; source: BlobSource }[]): Promise<FileRef[]> {
     const { epoch } = this.#demandTerm();
     const stored = await Promise.allSettled(
       files.map(async ({ name, source }) => {

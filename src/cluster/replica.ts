@@ -45,7 +45,10 @@ export interface Replica {
    */
   apply(record: CommitRecord): Promise<void>;
 
-  /** Returns all files as of `applied`. No record is applied until it resolves. */
+  /**
+   * Returns all files as of `applied`. No record is applied until it resolves, so it reads none of
+   * them.
+   */
   checkpoint(): Promise<LocalCheckpoint>;
   /**
    * Called before the files of a checkpoint are fetched. Throws `RefusedError` when this process
@@ -67,7 +70,8 @@ export interface LocalFile {
    * it by `writeFile` while the database is in use.
    */
   readonly kind: 'file' | 'copy';
-  readonly source: BlobSource;
+  /** Reads the file if its checksum is not known. */
+  source(): Promise<BlobSource>;
 }
 
 export interface LocalCheckpoint {

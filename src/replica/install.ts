@@ -39,7 +39,8 @@ export async function installIfBehind(dir: string, parts: InstallParts): Promise
   let reported = '';
   for (;;) {
     try {
-      await install(dir, parts);
+      // Meanwhile the log may have moved on.
+      while (await install(dir, parts));
       return;
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
@@ -50,16 +51,17 @@ export async function installIfBehind(dir: string, parts: InstallParts): Promise
   }
 }
 
-async function install(dir: string, parts: InstallParts): Promise<void> {
+/** @returns whether a checkpoint was installed */
+async function install(dir: string, parts: InstallParts): Promise<boolean> {
   const fetched = join(dir, 'checkpoint');
   // An interrupted start fetched everything, and may have replaced some parts.
   if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);
   const { identity, settings } = await parts.log.state();
   const state = await stateOf(join(dir, 'store'));
   const applied = state?.applied ?? 0;
-  if (identity === null || applied + 1 >= settings.floor) return;
+  if (identity === null || applied + 1 >= settings.floor) return false;
   // Data of its own, or of another cluster: the node is refused later, with the reason.
-  if (state === null ? isUsed(join(dir, 'store')) : state.id !== identity.id) return;
+  if (state === null ? isUsed(join(dir, 'store')) : state.id !== identity.id) return false;
   const replica = new FetchedCheckpoint(dir, fetched, applied, identity.id);
   const { blobs, log, runtime, token } = parts;
   await new Checkpoints({
@@ -67,6 +69,7 @@ async function install(dir: string, parts: InstallParts): Promise<void> {
     transfers: new Transfers(blobs, replica, token),
     signal: new AbortController().signal,
   }).install();
+  return true;
 }
 
 /** The position of the data in the log; null: it belongs to no cluster. */

@@ -84,6 +84,8 @@ export class ServerCluster {
   #nameTakenSince: number | null = null;
   /** The present term. A later term needs a new beginning. */
   #term: { readonly epoch: Epoch; readonly ending: AbortController } | null = null;
+  /** Epoch of the last term that has ended here. */
+  #ended: Epoch = 0;
   /** Epoch of the term whose work is done here, until that work has ended. */
   #working: Epoch | null = null;
   #isStopped = false;
@@ -138,7 +140,9 @@ export class ServerCluster {
       const epoch = this.node.epochLed;
       if (epoch !== (this.#term?.epoch ?? null)) {
         this.#end();
-        if (epoch !== null) this.#begin(epoch);
+        // A node may learn from a record of the next leader, and later from the log, that it does
+        // not lead any more.
+        if (epoch !== null && epoch > this.#ended) this.#begin(epoch);
       }
       this.#checkName();
       await delay(LOOK_MS, undefined, { ref: false });
@@ -162,7 +166,7 @@ export class ServerCluster {
   }
 
   async #beginWork(epoch: Epoch, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
+    if (signal.aborted || this.#replica.epoch > epoch) return;
     this.#working = epoch;
     // No term gives a uid to an index of an earlier one: see `#demandWorking`.
     const swept = this.#parts.registry.sweepUnnamed(new Set());
@@ -184,6 +188,7 @@ export class ServerCluster {
     this.#parts.native.lead(null);
     // A beginning that waits for the log would wait for ever.
     this.#term.ending.abort();
+    this.#ended = this.#term.epoch;
     this.#term = null;
     this.#changes = this.#changes
       .then(() => this.#parts.work.end())

@@ -72,6 +72,11 @@ export class ServerReplica implements Replica {
     });
   }
 
+  /** Epoch of the last record that this process has applied. */
+  get epoch(): Epoch {
+    return this.#epoch;
+  }
+
   get applied(): Sequence {
     return this.#parts.store.cluster?.applied ?? 0;
   }
@@ -212,26 +217,20 @@ export class ServerReplica implements Replica {
     await release();
     try {
       const files: LocalFile[] = [];
-      const add = async (
-        database: string,
-        name: string,
-        path: string,
-        kind: 'file' | 'copy',
-      ): Promise<void> => {
-        const source = await (kind === 'copy'
-          ? fileSource(path)
-          : this.#source(database, name, path));
+      const add = (database: string, name: string, path: string, kind: 'file' | 'copy'): void => {
+        const source = (): Promise<BlobSource> =>
+          kind === 'copy' ? fileSource(path) : this.#source(database, name, path);
         files.push({ database, name, kind, source });
       };
       const storeDir = join(checkpointDir, STORE);
       await store.copyTo(storeDir);
-      await add(STORE, STORE_FILE, join(storeDir, STORE_FILE), 'copy');
+      add(STORE, STORE_FILE, join(storeDir, STORE_FILE), 'copy');
       for (const uid of taskStore.enqueued()) {
         const payload = taskStore.payloadFile(uid);
         if (!existsSync(payload)) continue;
         const held = join(storeDir, payloadName(uid));
         await link(payload, held);
-        await add(STORE, payloadName(uid), held, 'file');
+        add(STORE, payloadName(uid), held, 'file');
       }
       const uuids = new Set([...store.indexes.getRange()].map(({ value }) => value.uuid));
       // A later record may give a uid to an index whose records come before the checkpoint.
@@ -239,9 +238,9 @@ export class ServerReplica implements Replica {
       for (const uuid of uuids) {
         const dir = join(checkpointDir, uuid);
         await registry.byUuid(uuid).handle.copyTo(dir);
-        await add(databaseOf(uuid), INDEX_FILE, join(dir, INDEX_FILE), 'copy');
+        add(databaseOf(uuid), INDEX_FILE, join(dir, INDEX_FILE), 'copy');
         for (const name of await readdir(join(dir, 'segments'))) {
-          await add(databaseOf(uuid), name, join(dir, 'segments', name), 'file');
+          add(databaseOf(uuid), name, join(dir, 'segments', name), 'file');
         }
       }
       return { files, release };

@@ -264,7 +264,7 @@ export class SimulatedReplica implements Replica {
     const state = this.#view;
     const local = (name: string, kind: LocalFile['kind'], database: string, bytes: Buffer) => ({
       ...{ database, name, kind },
-      source: bufferSource(bytes, digestOf(bytes)),
+      source: async () => bufferSource(bytes, digestOf(bytes)),
     });
     const copy = Buffer.from(textOf(state));
     const files = [STORE, INDEX].flatMap((database) =>

@@ -198,6 +198,33 @@ describe('A node of a cluster', () => {
     assert.ok(cluster.log.state.settings.checkpoint!.sequence >= written);
   });
 
+  it('commits while a checkpoint reads files', async () => {
+    const only = await cluster.start('a', { checkpointLogBytes: 1000, maintenanceMs: 100 });
+    const leader = await cluster.leader([only]);
+    const checkpoint = only.replica.checkpoint.bind(only.replica);
+    let isReading = false;
+    let read = (): void => {};
+    const isRead = new Promise<void>((resolve) => (read = resolve));
+    only.replica.checkpoint = async () => {
+      const { files, release } = await checkpoint();
+      const later = files.map((file) => ({
+        ...file,
+        source: async () => {
+          isReading = true;
+          await isRead;
+          return file.source();
+        },
+      }));
+      return { files: later, release };
+    };
+    await cluster.commit(leader, 'large'.padEnd(2000, '.'));
+    await cluster.until(() => isReading);
+    assert.equal(await cluster.commit(leader, 'meanwhile'), 2);
+    assert.equal(cluster.log.state.settings.checkpoint, null);
+    read();
+    await cluster.until(() => cluster.log.state.settings.checkpoint?.sequence === 1);
+  });
+
   it('makes no commit when its build throws', async () => {
     const { leader, all } = await three();
     const fault = new Error('a fault of the caller');

@@ -70,6 +70,18 @@ describe('The work of a leader', () => {
     await commit();
   });
 
+  it('does not begin again when a record of the next leader has ended it', async () => {
+    await start(async () => void events.push('begin'));
+    epoch = 5;
+    await member.until(() => events.length === 1);
+    member.otherLeads();
+    member.append({ database: 'store', files: [], delta: encodeDelta([]) });
+    await member.until(() => events.length === 2);
+    // The node still believes to lead for a moment.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.deepEqual(events, ['begin', 'end']);
+  });
+
   it('begins again when it has failed', async () => {
     await start(async () => {
       events.push('begin');
@@ -106,7 +118,8 @@ describe('A payload that two leaders have given the same uid', () => {
   let member: ClusterMember;
   beforeEach(async () => {
     member = await ClusterMember.start();
-    await member.until(() => member.cluster.node.epochLed !== null);
+    // It has stored the default keys.
+    await member.until(() => member.cluster.node.applied > 0);
   });
   afterEach(() => member.stop());
 
