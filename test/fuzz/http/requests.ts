@@ -31,7 +31,7 @@ const LEFT_OUT = [
   /^\/webhooks/,
   /^\/dumps$/,
   /^\/snapshots$/,
-  /^\/logs\/stream$/,
+  /^\/(?:logs|tasks|batches)\/stream$/,
   /^\/network/,
 ];
 
