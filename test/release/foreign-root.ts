@@ -55,7 +55,21 @@ export function foreignRoot(platform: string): { root: Root; command: string[] }
   const node = isMusl ? addMuslNode(root, isArm) : addNode(root);
   if (!isArm) return { root, command: [node] };
   copyFileSync(join(fetched('debian', ...OWN), 'usr/bin/qemu-aarch64'), join(root.path, 'qemu'));
-  return { root, command: ['/qemu', node] };
+  const preloaded = isMusl ? ['-E', `LD_PRELOAD=${addRobust(root)}`] : [];
+  return { root, command: ['/qemu', ...preloaded, node] };
+}
+
+/**
+ * qemu lacks the system call by which musl asks whether mutexes can be robust, and only LMDB needs
+ * to know.
+ */
+function addRobust(root: Root): string {
+  const source = 'int pthread_mutexattr_setrobust(void *attr, int robust) { return 0; }';
+  const argv = ['-shared', '-o', join(root.path, 'robust.so'), '-x', 'c', '-'];
+  const compiler = join(CACHE, 'addon-linux-arm64-musl/cc');
+  const made = spawnSync(compiler, argv, { input: source, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`${compiler}: ${made.stderr}`);
+  return '/robust.so';
 }
 
 function addNode(root: Root): string {
