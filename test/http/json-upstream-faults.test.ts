@@ -1,0 +1,87 @@
+/**
+ * Payloads that later versions of simdjson were corrected for, and their like; the list of
+ * corrections is in docs/design/simdjson.md.
+ */
+import assert from 'node:assert/strict';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+
+describe('Payloads that simdjson was corrected for', function () {
+  this.timeout(120_000);
+  let server: BuiltServer;
+
+  before(async () => {
+    server = await startBuiltServer();
+  });
+  after(() => server?.close());
+
+  async function statusOf(bytes: Buffer): Promise<number> {
+    const response = await fetch(`${server.url}/indexes/j/documents`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.masterKey}`,
+        'content-type': 'application/json',
+      },
+      body: new Uint8Array(bytes),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  const ofText = (inner: string): Buffer => Buffer.from(`[{"id":1,"t":"${inner}"}]`);
+
+  it('are refused when an escape makes half a character', async () => {
+    const halves = ['\\ud800', '\\udc00', '\\ud800\\u0041', '\\ud800 \\udc00', '\\udbff\\ud800'];
+    for (const half of halves) {
+      for (const around of [half, `a${half}`, `${half}b`, '\\ud83d\\ude00' + half]) {
+        assert.equal(await statusOf(ofText(around)), 400, around);
+        // The name of a member as well.
+        assert.equal(await statusOf(Buffer.from(`[{"id":1,"${around}":1}]`)), 400, around);
+      }
+    }
+    for (const whole of ['\\ud83d\\ude00', '\\u0000', '\\\\ud800']) {
+      assert.equal(await statusOf(ofText(whole)), 202, whole);
+    }
+  });
+
+  it('are refused when an invalid byte stands in a text, even one that does not end', async () => {
+    // Wherever the byte falls in the blocks of 64 that are read at a time.
+    for (let length = 0; length < 140; length++) {
+      for (const bad of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]]) {
+        const text = Buffer.concat([Buffer.alloc(length, 'a'), Buffer.from(bad)]);
+        const begin = Buffer.from('[{"id":1,"t":"');
+        const ends = length % 35 === 0 ? ['"}]', ''] : ['"}]'];
+        for (const end of ends) {
+          assert.equal(await statusOf(Buffer.concat([begin, text, Buffer.from(end)])), 400);
+        }
+      }
+    }
+  });
+
+  it('are refused when they are cut at any byte, also before brackets', async () => {
+    const whole = '[{"id":1,"a":[[[{"b":[1,-2.5e3,true,null,"\\u00e9"]}]]]}]';
+    for (let length = 1; length < whole.length; length++) {
+      assert.equal(await statusOf(Buffer.from(whole.slice(0, length))), 400, `${length}`);
+    }
+    assert.equal(await statusOf(Buffer.from(`${whole}[[[[[[[[[[`)), 400);
+    assert.equal(await statusOf(Buffer.from(whole)), 202);
+  });
+
+  it('are refused with numbers that JSON does not have', async () => {
+    for (const number of ['-', '+1', '01', '1.', '.5', '1e', '1e+', '--1', '1-', 'NaN', '0x1']) {
+      assert.equal(await statusOf(Buffer.from(`[{"id":1,"n":${number}}]`)), 400, number);
+      assert.equal(await statusOf(Buffer.from(number)), 400, number);
+    }
+  });
+
+  it('leave the parser usable, however deep or large what it refused was', async () => {
+    for (const depth of [500, 1500, 200_000]) {
+      const deep = `[{"id":1,"d":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
+      const status = await statusOf(Buffer.from(deep));
+      assert.ok(status === 202 || status === 400, `${depth}: ${status}`);
+      assert.equal(await statusOf(Buffer.from(`[{"id":1,"d":${'['.repeat(depth)}`)), 400);
+      assert.equal(await statusOf(ofText('fine')), 202);
+    }
+    await server.idle();
+    assert.equal((await server.call('GET', '/health')).status, 200);
+  });
+});
