@@ -88,6 +88,9 @@ export interface OutboundOptions extends AddressPolicyOptions {
   lookup?: typeof dnsLookup;
 }
 
+/** How often the end of a connection is delivered until the response before it is read. */
+const END_RETRY_MS = 20;
+
 /** Thrown inside a connection attempt. */
 class AddressRefused extends Error {
   readonly code = 'GANNET_ADDRESS_REFUSED';
@@ -248,7 +251,10 @@ export class OutboundClient {
           else if (!this.#policy.allows((socket as Socket).remoteAddress ?? '')) {
             socket.destroy();
             callback(new AddressRefused(), null);
-          } else callback(null, socket);
+          } else {
+            holdEnd(socket as Socket);
+            callback(null, socket);
+          }
         });
       },
     });
@@ -271,6 +277,31 @@ export class OutboundClient {
       else callback(null, first.address, first.family);
     });
   };
+}
+
+/**
+ * Delivers the end of a connection only when undici can take it. Version 7 fails with an assertion
+ * in its listener, where nobody can catch it and the process would end, when the server closes the
+ * connection after a response that nobody reads at the moment (nodejs/undici#5360). Version 8 does
+ * not, but needs Node 22.
+ */
+function holdEnd(socket: Socket): void {
+  // Otherwise Node closes the socket at the end, and undici reads no more of the response.
+  socket.allowHalfOpen = true;
+  const emit = socket.emit.bind(socket) as (name: string, ...values: unknown[]) => boolean;
+  const end = (): boolean => {
+    if (socket.destroyed) return false;
+    try {
+      emit('end');
+      socket.end();
+    } catch (error) {
+      if (codeIn(error) !== 'ERR_ASSERTION') throw error;
+      setTimeout(end, END_RETRY_MS);
+    }
+    return true;
+  };
+  socket.emit = (name: string, ...values: unknown[]) =>
+    name === 'end' ? end() : emit(name, ...values);
 }
 
 /** Creates `hide`. The secrets are collected on first use, because most responses are not shown. */

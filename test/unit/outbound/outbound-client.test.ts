@@ -4,6 +4,7 @@ import type { lookup } from 'node:dns';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import {
   OutboundClient,
@@ -15,6 +16,8 @@ import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbo
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const OPEN: OutboundOptions = { denyPrivate: false, allow: [] };
+/** As much as a body holds while nobody reads it. */
+const LATE_BYTES = 64 * 1024;
 const POST = { method: 'POST', timeoutMs: 10_000 } as const;
 
 async function readAll(stream: AsyncIterable<unknown>): Promise<string> {
@@ -218,6 +221,35 @@ describe('The outbound client', () => {
     cancel.abort();
     await fails(rest, 'canceled');
   });
+
+  // Without a length, the end of the connection is the end of the body.
+  for (const [framing, head, last] of [
+    ['a length', `content-length: ${LATE_BYTES}\r\n`, ''],
+    ['chunks', 'transfer-encoding: chunked\r\n', '\r\n0\r\n\r\n'],
+    ['neither', '', ''],
+  ] as const) {
+    it(`reads a body with ${framing} after the server has closed the connection`, async () => {
+      const first = framing === 'chunks' ? `${LATE_BYTES.toString(16)}\r\n` : '';
+      const peer = createTcpServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => {
+          socket.write(`HTTP/1.1 200 OK\r\n${head}connection: close\r\n\r\n${first}`);
+          socket.end('x'.repeat(LATE_BYTES) + last);
+        });
+      });
+      await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
+      const ended = new Promise((resolve) =>
+        peer.once('connection', (s) => s.once('end', resolve)),
+      );
+      const url = `http://127.0.0.1:${(peer.address() as AddressInfo).port}/`;
+      const { body } = await open().stream({ ...POST, url });
+      // The end arrives while nobody reads.
+      await delay(100);
+      assert.equal((await readAll(body)).length, LATE_BYTES);
+      await ended;
+      peer.close();
+    });
+  }
 
   it('gives up on a stream that pauses for too long', async () => {
     handle = (_, response) => void response.write('x');
