@@ -36,6 +36,11 @@ const TAGGED: ReadonlySet<Operation['kind']> = new Set<Operation['kind']>([
   ...(['add', 'deleteIds', 'deleteFilter', 'clear'] as const),
 ]);
 
+/** Whether it is a change of settings that no other one equals. */
+function hasPatch(operation: Operation): boolean {
+  return operation.kind === 'settings' && operation.patch !== null;
+}
+
 export class Clients {
   readonly history: HistoryEvent[] = [];
   readonly #nodes: readonly Node[];
@@ -45,6 +50,11 @@ export class Clients {
   readonly #keys: { name: string; uid: string }[] = [];
   /** The commit that the newest response to a write names. */
   #commit = 0;
+  /**
+   * Types of tasks that show nothing of their request, while the outcome of one is not known: a
+   * second one could be taken for the first.
+   */
+  readonly #uncertain = new Set<string>();
   #serial = 1_000_000;
   #keyCount = 0;
   #isOver = false;
@@ -59,6 +69,7 @@ export class Clients {
 
   start(): void {
     this.#isOver = false;
+    this.#uncertain.clear();
     this.#running = Promise.all([
       ...Array.from({ length: WRITERS }, () => this.#loop(() => this.#write())),
       ...Array.from({ length: READERS }, () => this.#read()),
@@ -122,14 +133,18 @@ export class Clients {
   }
 
   async #operate(operation: Operation): Promise<void> {
+    const type = TASK_TYPE[operation.kind];
+    const showsNothing = !TAGGED.has(operation.kind) && !hasPatch(operation);
+    if (showsNothing && this.#uncertain.has(type)) return;
+    if (showsNothing) this.#uncertain.add(type);
     const node = this.#random.pick(this.#nodes);
     const begin = performance.now();
     const response = await this.#send(node, requestOf(operation), null);
     const outcome = this.#outcomeOf(response, 202, short(operation));
     if (outcome.kind === 'accepted') this.#model.acknowledge(outcome.uid, operation);
     else if (outcome.kind === 'unknown') this.#model.doubt(operation);
+    if (outcome.kind !== 'unknown') this.#uncertain.delete(type);
     const tag = TAGGED.has(operation.kind) ? tagOf(operation.serial) : null;
-    const type = TASK_TYPE[operation.kind];
     const end = performance.now();
     this.history.push({ kind: 'task', node: node.name, begin, end, type, tag, outcome });
   }

@@ -138,8 +138,8 @@ export class Node {
       this.#process = started;
       const status = await started.exited;
       if (!this.#isWanted) return;
-      const last = started.stderr.trimEnd().split('\n').slice(-2).join(' | ');
-      this.#log(`${this.name} has ended with ${status}: ${last}`);
+      const last = started.stderr.trimEnd().split('\n').slice(-14).join('\n');
+      this.#log(`${this.name} has ended with ${status}:\n${last}`);
       await delay(RESTART_MS);
     }
   }

@@ -22,6 +22,8 @@ export interface TrialOptions {
 const ROUND_MS = 60_000;
 const SECOND_FAULT_CHANCE = 0.25;
 const POLL_MS = 50;
+/** Time for requests whose clients have given up, and which links held back. */
+const LATE_MS = 1000;
 /** Time for all nodes to be ready and level after the faults have ended. */
 const RECOVERY_MS_MAX = 120_000;
 
@@ -95,6 +97,7 @@ class Trial {
     await this.#machines.heal();
     await level(nodes);
     await this.#clients.stop();
+    await delay(LATE_MS);
     // A follower that is behind may know of no task that is left.
     await level(nodes);
     for (const { client } of nodes) await settle(client);
@@ -145,16 +148,16 @@ class Trial {
   /** All nodes show the same, it is what the model shows, and the history is right. */
   async #compare(): Promise<void> {
     const { nodes } = this.#machines;
-    const { client } = this.#random.pick(nodes);
-    const seen = await tasksFrom(client, this.#model.nextUid);
-    this.#model.identify(seen, false);
-    this.#model.advance(seen);
-    await compareIndexes(client, this.#model, this.#random);
     const finals = [];
     for (const node of nodes) finals.push(await finalOf(node));
     const { history } = this.#clients;
     const faults = faultsOf(history, finals);
     assert.equal(faults.length, 0, `${faults.length} faults:\n${faults.slice(0, 20).join('\n')}`);
+    const { client } = this.#random.pick(nodes);
+    const seen = await tasksFrom(client, this.#model.nextUid);
+    this.#model.identify(seen);
+    this.#model.advance(seen);
+    await compareIndexes(client, this.#model, this.#random);
     const count = (kind: string): number =>
       history.filter((event) => 'outcome' in event && event.outcome.kind === kind).length;
     this.#log(
@@ -205,13 +208,12 @@ async function stateOf({ client }: Node): Promise<State | null> {
 }
 
 async function finalOf({ name, client }: Node): Promise<FinalNode> {
-  const tasks = (await tasksFrom(client, 0)).map(
-    ({ uid, type, status, customMetadata }: SeenTask) => ({
-      ...{ uid, type, status, tag: customMetadata ?? null },
-    }),
-  );
+  const seen = await tasksFrom(client, 0);
+  const tasks = seen.map(({ uid, type, status, customMetadata }: SeenTask) => ({
+    ...{ uid, type, status, tag: customMetadata ?? null },
+  }));
   const keys = namesOfKeys(await client.call('GET', KEYS_PATH));
-  const digests: Record<string, string> = {};
+  const digests: Record<string, string> = { 'what tasks show': digestOf(seen) };
   const { results } = await client.get<{ results: { uid: string }[] }>('/indexes?limit=1000');
   digests['the indexes'] = digestOf(results);
   for (const { uid } of results) {

@@ -95,9 +95,8 @@ export class Model {
    * Compares the list of tasks with the requests: every acknowledged task once, every other one
    * from a request without a response.
    * @param seen all tasks from `nextUid` on, ascending, while no request is running
-   * @param isNewProcess the server will not accept earlier requests any more
    */
-  identify(seen: readonly SeenTask[], isNewProcess = true): void {
+  identify(seen: readonly SeenTask[]): void {
     let expected = this.nextUid;
     for (const task of seen) {
       if (task.uid !== expected) throw new Error(`task ${expected} is missing before ${task.uid}`);
@@ -123,7 +122,8 @@ export class Model {
     const lost = [...this.#acknowledged.keys()].filter((uid) => !this.tasks.has(uid));
     if (lost.length > 0) throw new Error(`acknowledged tasks are lost: ${lost.join(', ')}`);
     this.#acknowledged.clear();
-    if (isNewProcess) this.#unacknowledged.clear();
+    // The server is a new process: it will not accept earlier requests any more.
+    this.#unacknowledged.clear();
   }
 
   #know(uid: number, operation: Operation): void {
@@ -208,7 +208,11 @@ export class Model {
         if (inBatch.has(earlier.uid) || this.#appliedBatchOf.has(earlier.uid)) continue;
         const other = indexesOf(this.tasks.get(earlier.uid)!.operation);
         if (other.some((index) => indexes.includes(index))) {
-          throw new Error(`task ${uid} ran before task ${earlier.uid} of the same index`);
+          const { operation } = this.tasks.get(earlier.uid)!;
+          throw new Error(
+            `task ${uid} ran before task ${earlier.uid} of the same index: ` +
+              `${text(earlier)}, from ${short(operation)}`,
+          );
         }
       }
     }
