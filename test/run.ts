@@ -41,7 +41,6 @@ const CLIENTS = 'test/clients/clients.test.ts';
 const LONG: readonly string[] = [
   'test/browser/',
   CLIENTS,
-  'test/cluster/cluster.test.ts',
   'test/http/embedding-histories.test.ts',
   'test/http/kill/',
   'test/http/memory-per-byte.test.ts',
