@@ -152,8 +152,8 @@ Napi::Value CompleteEmbed(const Napi::CallbackInfo& info) {
   if (!open || !info[1].IsNumber() || !info[2].IsBuffer()) return info.Env().Undefined();
   const auto bytes = info[2].As<Napi::Buffer<char>>();
   if (const auto calls = EmbedCallsOf(*open)) {
-    calls->Answer(info[1].As<Napi::Number>().Uint32Value(),
-                  std::string(bytes.Data(), bytes.Length()));
+    calls->Respond(info[1].As<Napi::Number>().Uint32Value(),
+                   std::string(bytes.Data(), bytes.Length()));
   }
   return info.Env().Undefined();
 }
@@ -166,7 +166,7 @@ Napi::Value FailEmbed(const Napi::CallbackInfo& info) {
   const Status status = code == "canceled" ? Status::Cancelled(message)
                                            : Status(StatusCode::kInternal, message, code);
   if (const auto calls = EmbedCallsOf(*open))
-    calls->Answer(info[1].As<Napi::Number>().Uint32Value(), status);
+    calls->Respond(info[1].As<Napi::Number>().Uint32Value(), status);
   return info.Env().Undefined();
 }
 

@@ -1,5 +1,5 @@
-// Shared by the functions of the addon: arguments, promises, results. Arguments are checked, work
-// goes to a pool, bytes come back.
+// Shared by the functions of the addon: reading arguments, running work on a pool, and returning
+// results through promises.
 #pragma once
 
 #include <napi.h>
@@ -117,12 +117,12 @@ CancelFlag CancelFlagAt(const Napi::CallbackInfo& info, size_t at);
 // more.
 StopConditions ConditionsOf(const std::atomic<bool>* cancelled);
 
-// The same for work without a time of its own: a part of a listing, a check of a filter.
-// `limited`: it may take 10 seconds; otherwise as long as somebody waits.
+// The same for work that has no time limit of its own: a part of a listing, a check of a filter.
+// `limited`: it stops after kRequestTimeMax; otherwise it runs as long as somebody waits.
 StopConditions ListingConditions(const CancelFlag& cancelled, bool limited);
 
-// The time that a search may take after its own time (`searchCutoffMs`), for facets and hits. A
-// listing has it for each part. The largest responses take some seconds.
+// How long a search may take after its own limit (`searchCutoffMs`), for facets and hits, and how
+// long each part of a listing may take. The largest responses take some seconds.
 constexpr auto kRequestTimeMax = std::chrono::seconds(10);
 
 }  // namespace gannet::addon

@@ -51,7 +51,7 @@ void Engine::Configure(const EngineOptions& options) {
       SetTimeSlice(kSearchTimeSlice);
     });
     SetHelpers(
-        {.ask =
+        {.offer =
              [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
          .wanted = [this] { return searches_->HasWaiting(); }});
     batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
@@ -306,10 +306,10 @@ bool Engine::AwaitPause(OpenIndex& index) const {
     const bool batch_ended = index.lane(MergeLane::kAll).wanted;
     const uint64_t searches = searches_begun_;
     const bool searched = searches != std::exchange(searches_seen, searches);
-    const auto decision =
-        index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
-    if (decision == indexing::MergePause::Answer::kNow) return true;
-    if (decision == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
+    const auto decision = index.pause.Decide(indexing::MergePause::Clock::now(), index.running,
+                                             batch_ended || searched);
+    if (decision == indexing::MergePause::Decision::kNow) return true;
+    if (decision == indexing::MergePause::Decision::kAfterBatch || batch_ended) return false;
     std::this_thread::sleep_for(kPollInterval);
   }
   return false;

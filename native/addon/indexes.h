@@ -77,13 +77,13 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   ThreadPool& searches() { return *searches_; }
   ThreadPool& batches() { return *batches_; }
-  // Applies records of a cluster. Not that of batches, which wait for it. Made by the first call,
-  // on the JavaScript thread: a server without a cluster has none.
+  // The pool that applies records of a cluster; batches wait for it, so it is not theirs. The first
+  // call makes it, on the JavaScript thread, so that a server without a cluster has none.
   ThreadPool& records();
 
   Result<uint32_t> Open(const std::string& dir, index::IfAbsent if_absent);
-  // Removes the index from those that can be found. Its files are closed once nothing works on it;
-  // then `done` is called, on any thread. Waits for nothing.
+  // Makes Find no longer return the index, and returns at once. When nothing works on the index any
+  // more, its files are closed and `done` is called, on any thread.
   void Close(uint32_t handle, std::function<void()> done);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
@@ -93,7 +93,7 @@ class Engine {
   // Checks, in the background, the parts of the index that are in memory and have not been read
   // yet, so that no search has to.
   void CheckAhead(const OpenIndex& index);
-  // Merges in the background until nothing is left to merge. Not where another process leads.
+  // Merges in the background until nothing is left to merge. Does nothing if another process leads.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
   // The same for every open index.
   void ScheduleAll();
@@ -123,7 +123,7 @@ class Engine {
   std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_,
       closes_, records_;
   std::atomic<uint32_t> memory_borrowers_{0};
-  std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
+  std::atomic<uint64_t> searches_begun_{0};  // in all indexes: they share the processors
   std::mutex mutex_;                         // guards the members below
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   std::unordered_map<std::string, Closing> closing_;  // by folder
@@ -131,8 +131,8 @@ class Engine {
   uint32_t next_ = 1;
 };
 
-// Indexing memory lent to a batch while it runs, so that two concurrent batches stay within the
-// option together. A batch during which another may begin (a change of settings), and the batch
+// The indexing memory of a batch while it runs, so that two concurrent batches together stay within
+// the option. A batch during which another may begin (a change of settings), and the batch
 // that begins during it, get half; every other batch gets all.
 class BatchMemory {
  public:

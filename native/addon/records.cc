@@ -14,21 +14,21 @@ namespace {
 
 using index::CommitLog;
 
-// Asks JavaScript for each commit: it calls prepareCommit when the turn of the commit has come, and
+// Leaves each commit to JavaScript, which calls prepareCommit when the commit is the next one, and
 // endCommit when its outcome is known.
 class ScriptLog : public CommitLog {
  public:
-  ScriptLog(std::shared_ptr<Channel> channel, std::shared_ptr<Napi::FunctionReference> ask)
-      : channel_(std::move(channel)), ask_(std::move(ask)) {}
+  ScriptLog(std::shared_ptr<Channel> channel, std::shared_ptr<Napi::FunctionReference> prepare)
+      : channel_(std::move(channel)), prepare_(std::move(prepare)) {}
 
   Outcome Append(const std::string& dir, const std::vector<uint64_t>& files,
                  const std::function<Result<std::string>()>& prepare) override {
     std::unique_lock lock(mutex_);
     const uint32_t id = next_++;
     Call& call = calls_[id];
-    Ask(id, dir, files);
-    changed_.wait(lock, [&] { return call.asked || call.outcome; });
-    if (call.asked && !call.outcome) {
+    CallPrepare(id, dir, files);
+    changed_.wait(lock, [&] { return call.requested || call.outcome; });
+    if (call.requested && !call.outcome) {
       const napi_deferred deferred = call.deferred;
       lock.unlock();
       auto delta = std::make_shared<Result<std::string>>(Status::Internal("unknown failure"));
@@ -70,9 +70,9 @@ class ScriptLog : public CommitLog {
     {
       const std::lock_guard lock(mutex_);
       const auto call = calls_.find(id);
-      if (call == calls_.end() || call->second.asked || call->second.outcome) return false;
+      if (call == calls_.end() || call->second.requested || call->second.outcome) return false;
       channel_->Expect(env);
-      call->second.asked = true;
+      call->second.requested = true;
       call->second.deferred = deferred;
     }
     changed_.notify_all();
@@ -90,23 +90,23 @@ class ScriptLog : public CommitLog {
 
  private:
   struct Call {
-    bool asked = false;
+    bool requested = false;
     napi_deferred deferred = nullptr;
     std::optional<Outcome> outcome;
   };
-  void Ask(uint32_t id, const std::string& dir, const std::vector<uint64_t>& files) {
-    channel_->Notify([ask = ask_, id, dir, files](napi_env raw) {
+  void CallPrepare(uint32_t id, const std::string& dir, const std::vector<uint64_t>& files) {
+    channel_->Notify([prepare = prepare_, id, dir, files](napi_env raw) {
       const Napi::Env env(raw);
       auto names = Napi::Array::New(env, files.size());
       for (uint32_t i = 0; i < files.size(); ++i)
         names.Set(i, Napi::String::New(env, std::to_string(files[i])));
-      ask->Call({Napi::Number::New(env, id), Napi::String::New(env, dir), names});
+      prepare->Call({Napi::Number::New(env, id), Napi::String::New(env, dir), names});
       if (env.IsExceptionPending()) env.GetAndClearPendingException();
     });
   }
 
   const std::shared_ptr<Channel> channel_;
-  const std::shared_ptr<Napi::FunctionReference> ask_;
+  const std::shared_ptr<Napi::FunctionReference> prepare_;
   std::atomic<uint64_t> first_number_{0};
   std::atomic<bool> leads_{false};
   std::mutex mutex_;  // guards what follows
@@ -115,7 +115,7 @@ class ScriptLog : public CommitLog {
   uint32_t next_ = 1;
 };
 
-// Of the JavaScript thread that has set it.
+// The log of the process; used by the JavaScript thread that has set it.
 std::shared_ptr<ScriptLog>& TheScriptLog() {
   static auto* log = new std::shared_ptr<ScriptLog>();
   return *log;
@@ -126,12 +126,12 @@ Napi::Value SetCommitLog(const Napi::CallbackInfo& info) {
   TheScriptLog() = nullptr;
   if (info[0].IsFunction()) {
     const auto channel = ChannelOf(env);
-    const std::shared_ptr<Napi::FunctionReference> ask(
+    const std::shared_ptr<Napi::FunctionReference> prepare(
         new Napi::FunctionReference(Napi::Persistent(info[0].As<Napi::Function>())),
         [channel](Napi::FunctionReference* last) {
           channel->Notify([last](napi_env) { delete last; });
         });
-    TheScriptLog() = std::make_shared<ScriptLog>(channel, ask);
+    TheScriptLog() = std::make_shared<ScriptLog>(channel, prepare);
   }
   index::Index::SetLog(TheScriptLog());
   return env.Undefined();
@@ -158,8 +158,8 @@ Napi::Value PrepareCommit(const Napi::CallbackInfo& info) {
   napi_create_promise(env, &deferred, &promise);
   const auto& log = TheScriptLog();
   if (log == nullptr || !log->Prepare(info[0].ToNumber().Uint32Value(), env, deferred)) {
-    const Status gone = Status::Cancelled("The commit has ended.");
-    napi_reject_deferred(env, deferred, MakeError(env, gone).Value());
+    const Status ended = Status::Cancelled("The commit has ended.");
+    napi_reject_deferred(env, deferred, MakeError(env, ended).Value());
   }
   return Napi::Value(env, promise);
 }

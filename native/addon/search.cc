@@ -72,8 +72,8 @@ constexpr const char* kMakeResponse =
     "(bytes, processingTimeMs, degraded, totalHits) => "
     "({ bytes, head: { processingTimeMs, degraded, totalHits } })";
 
-Napi::Value ToSearchResponse(Napi::Env env, search::Answer& response) {
-  search::AnswerHead& head = response.head;
+Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
+  search::ResponseHead& head = response.head;
   Napi::FunctionReference& make = env.GetInstanceData<Environment>()->make_response;
   if (make.IsEmpty()) make = Napi::Persistent(env.RunScript(kMakeResponse).As<Napi::Function>());
   const Napi::Value made =
@@ -90,18 +90,20 @@ Napi::Value ToSearchResponse(Napi::Env env, search::Answer& response) {
 }
 
 // search, facetSearch, similar: a handle and a request in, a result out.
-template <Result<search::Answer> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
+template <Result<search::SearchResponse> (*Execute)(index::Index&, std::string_view,
+                                                    const search::Caller&)>
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<search::Answer>(
+  return Async<search::SearchResponse>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::Answer> {
-        return RunStoppable(SearchConditions({&open, 1}, caller.gone),
-                            [&]() -> Result<search::Answer> {
+       caller =
+           search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::SearchResponse> {
+        return RunStoppable(SearchConditions({&open, 1}, caller.cancelled),
+                            [&]() -> Result<search::SearchResponse> {
                               StopPoint();
                               return Execute(*open->index, request, caller);
                             });
@@ -125,14 +127,14 @@ Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
     vector.emplace(numbers.Data(), numbers.Data() + numbers.ElementLength());
   }
   const uint64_t started = MonotonicMicroseconds();
-  return Async<search::Answer>(
+  return Async<search::SearchResponse>(
       info.Env(), Engine::Instance().searches(),
       [pending = std::move(held), vector = std::move(vector),
-       caller =
-           search::Caller(started, CancelFlagAt(info, 2))]() mutable -> Result<search::Answer> {
+       caller = search::Caller(started,
+                               CancelFlagAt(info, 2))]() mutable -> Result<search::SearchResponse> {
         const uint64_t cutoff_ms = pending->cutoff_ms();
-        return RunStoppable(TimedConditions(cutoff_ms, caller.gone),
-                            [&]() -> Result<search::Answer> {
+        return RunStoppable(TimedConditions(cutoff_ms, caller.cancelled),
+                            [&]() -> Result<search::SearchResponse> {
                               StopPoint();
                               return pending->Resume(std::move(vector), caller);
                             });
@@ -158,16 +160,18 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   }
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<search::Answer>(
+  return Async<search::SearchResponse>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = TextAt(info, 1),
-       caller = search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::Answer> {
-        return RunStoppable(SearchConditions(open, caller.gone), [&]() -> Result<search::Answer> {
-          StopPoint();
-          std::vector<index::Index*> indexes;
-          for (const auto& one : open) indexes.push_back(one->index.get());
-          return search::ExecuteFederatedSearch(indexes, request, caller);
-        });
+       caller =
+           search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::SearchResponse> {
+        return RunStoppable(SearchConditions(open, caller.cancelled),
+                            [&]() -> Result<search::SearchResponse> {
+                              StopPoint();
+                              std::vector<index::Index*> indexes;
+                              for (const auto& one : open) indexes.push_back(one->index.get());
+                              return search::ExecuteFederatedSearch(indexes, request, caller);
+                            });
       },
       ToSearchResponse);
 }
@@ -207,7 +211,7 @@ Napi::Value ReadResponse(const Napi::CallbackInfo& info) {
 }
 
 // mergeResponses, mergeFacetHits: a request and handles in, which are used up; a body out.
-template <typename T, Result<search::Answer> (*Merge)(std::string_view, std::vector<T>&)>
+template <typename T, Result<search::SearchResponse> (*Merge)(std::string_view, std::vector<T>&)>
 Napi::Value MergeRead(const Napi::CallbackInfo& info) {
   std::vector<ResponseHandle<T>> handles;
   const auto list = info[1].As<Napi::Array>();
@@ -218,9 +222,10 @@ Napi::Value MergeRead(const Napi::CallbackInfo& info) {
         .ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
-  return Async<search::Answer>(
+  return Async<search::SearchResponse>(
       info.Env(), Engine::Instance().searches(),
-      [handles = std::move(handles), request = TextAt(info, 0)]() -> Result<search::Answer> {
+      [handles = std::move(handles),
+       request = TextAt(info, 0)]() -> Result<search::SearchResponse> {
         std::vector<T> responses;
         for (const auto& handle : handles) responses.push_back(std::move(handle->read));
         return Merge(request, responses);

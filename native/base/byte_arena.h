@@ -29,7 +29,7 @@ class ByteArena {
 
   // Null: no free range is that long. Blocks are aligned to kUnit; sizes are rounded up to it.
   static constexpr size_t kUnit = 512;
-  // Bytes made ready after the used part, once the first block is allocated.
+  // Bytes after the used part that are kept ready, once the first block is allocated.
   static constexpr size_t kAhead = 4 << 20;
   char* Allocate(size_t bytes);
   // bytes: the size passed to Allocate.
@@ -47,7 +47,7 @@ class ByteArena {
   const size_t bytes_max_;
   std::mutex mutex_;               // guards the members below
   std::map<size_t, size_t> free_;  // begin, end; no two touch
-  size_t used_ = 0;                // no block has ever ended after this offset
+  size_t used_ = 0;                // the largest offset at which a block has ended
   size_t ready_ = 0;               // pages before this offset are ready
   bool closing_ = false;
   std::condition_variable wanted_;

@@ -1,5 +1,5 @@
-// A list that grows by chunks: growing moves nothing, and at most a chunk is unused at its end,
-// where a vector may be half empty.
+// A list stored in chunks. Growing moves no items, and at most one chunk is unused, while up to
+// half of a vector is.
 //
 // Memory: memory_bytes(); the first chunk is small, so that short lists stay small. Threads: one
 // owner.

@@ -1,6 +1,6 @@
-// Records in a file that this process crashed: that it died from a fatal signal (an invalid access,
-// or abort(), which V8 and the C++ runtime also call when memory has run out). SIGKILL, from an
-// operator or the kernel, leaves no record.
+// Notes in a file that this process crashed, which means that it died from a fatal signal: an
+// invalid access, or abort(), which V8 and the C++ runtime also call when memory has run out. A
+// SIGKILL, from an operator or the kernel, leaves no note.
 //
 // Threads: any.
 #pragma once
@@ -16,8 +16,8 @@ inline constexpr char kCrashMark = '!';
 // descriptor: -1 to stop recording.
 void MarkCrashes(int descriptor);
 
-// A fatal signal on the calling thread records nothing, because the thread does not work for a
-// batch. For threads that live as long as the process.
+// From now on a fatal signal on the calling thread writes nothing, because the thread does not work
+// for a batch. For threads that live as long as the process.
 void ExemptThreadFromCrashMark();
 
 }  // namespace gannet

@@ -12,10 +12,10 @@
 namespace gannet {
 
 enum class LockKind {
-  kHolder,  // one process alone; the file is made if absent, and says who holds it
-  // shared by processes that write nothing; the file is made if possible, and never written
+  kHolder,  // held by one process; the file is created if absent, and names the holder
+  // shared by processes that write nothing; the file is created if possible, and never written
   kReader,
-  kData,  // one process alone; a file of data: it is made empty if absent, and never written
+  kData,  // held by one process; a data file: it is created empty if absent, and never written
 };
 
 // The descriptor of the lock; close it to release the lock.

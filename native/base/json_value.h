@@ -30,7 +30,7 @@ class Value {
     return kind_ == Kind::kBoolean ? boolean_ : otherwise;
   }
   double number(double otherwise = 0) const { return kind_ == Kind::kNumber ? number_ : otherwise; }
-  // Values greater than any integer become the greatest: as a double 2^64 - 1 is 2^64.
+  // Numbers from 2^64 up become UINT64_MAX, which as a double is 2^64.
   uint64_t integer(uint64_t otherwise = 0) const {
     if (kind_ != Kind::kNumber || !(number_ >= 0)) return otherwise;
     return number_ < 0x1p64 ? static_cast<uint64_t>(number_) : UINT64_MAX;
@@ -44,7 +44,7 @@ class Value {
   bool Has(std::string_view name) const;
   // Replaces a member, or adds it. REQUIRES: an object
   void Set(std::string_view name, Value member);
-  // Strings of an array; items of another kind are left out. Nullopt when this is not an array.
+  // The strings in an array, without its other items. nullopt: this is not an array.
   std::optional<std::vector<std::string>> Strings() const;
   // The slice of the text this was read from; valid while that text lives.
   std::string_view text() const { return text_; }

@@ -72,10 +72,10 @@ void SetHelpers(Helpers helpers) { Current() = std::move(helpers); }
 
 void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
   const auto pieces = std::make_shared<Pieces>(count, body);
-  if (const auto& ask = Current().ask) {
+  if (const auto& offer = Current().offer) {
     try {
-      for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && ask([pieces] { pieces->Help(); });
-           ++i) {
+      for (size_t i = 1;
+           i < std::min(count, kHelpersMax + 1) && offer([pieces] { pieces->Help(); }); ++i) {
       }
     } catch (const std::bad_alloc&) {
       // Go on with the helpers there are.

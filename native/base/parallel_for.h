@@ -15,7 +15,7 @@ namespace gannet {
 struct Helpers {
   // Hands `work` to an idle thread. False: no thread is idle, and `work` is not run. Null (the
   // initial state): there are no helpers.
-  std::function<bool(std::function<void()> work)> ask;
+  std::function<bool(std::function<void()> work)> offer;
   // Whether other work waits for a thread. If so, a helper leaves before its next iteration.
   std::function<bool()> wanted;
 };

@@ -1,4 +1,4 @@
-// How long work checks whether it should go on.
+// How long-running work checks whether it should continue.
 //
 // A request's work runs within RunStoppable. Every loop whose length a request or a document
 // determines calls StopPoint at least every few milliseconds, or counts its steps with a
@@ -7,8 +7,8 @@
 // throws: memory may run out anywhere, so all of it can be unwound anyway, and no function between
 // the loop and the request has to pass a status on.
 //
-// A search also has a time after which it ranks no further (base/deadline.h). Code that checks it
-// explicitly keeps its partial result. A step that is not worth finishing after that time runs
+// A search also has a deadline after which it ranks no further (base/deadline.h). Code that checks
+// the deadline itself keeps its partial result. A step whose partial result is worthless runs
 // within RunUntil.
 //
 // Data kept beyond a request, in caches, is stored only once it is complete.
@@ -32,8 +32,8 @@ namespace gannet {
 struct StopConditions {
   using Clock = std::chrono::steady_clock;
 
-  const std::atomic<bool>* cancelled = nullptr;  // set: cancelled; null: never
-  const std::atomic<bool>* closing = nullptr;    // set: work stops at `grace_end`; null: never
+  const std::atomic<bool>* cancelled = nullptr;  // true: work stops; null: never
+  const std::atomic<bool>* closing = nullptr;    // true: work stops at `grace_end`; null: never
   Clock::time_point grace_end = Clock::time_point::max();
   Clock::time_point end = Clock::time_point::max();
   Clock::time_point step_end = Clock::time_point::max();  // see RunUntil
@@ -126,8 +126,8 @@ bool RunUntil(StopConditions::Clock::time_point end, Work&& work) {
   return true;
 }
 
-// While it lives, RunUntil does not stop the work. For work that must be complete once it has
-// begun, such as what is cached for a query.
+// While a guard exists, RunUntil does not stop the work. For work that must be completed once
+// begun, such as filling the caches of a query.
 class StepGuard {
  public:
   StepGuard() : scope_(&conditions_) {}

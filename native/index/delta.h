@@ -49,11 +49,11 @@ class DeltaWriter {
 
  private:
   void Begin(store::Table table, DeltaKind kind) {
-    const auto place = std::find_if(tables_.begin(), tables_.end(), [&](const NamedTable& named) {
+    const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const NamedTable& named) {
       return named.table.dbi == table.dbi;
     });
     PutVarint(bytes_,
-              static_cast<uint64_t>(place - tables_.begin()) * 4 + static_cast<uint64_t>(kind));
+              static_cast<uint64_t>(found - tables_.begin()) * 4 + static_cast<uint64_t>(kind));
   }
   const std::span<const NamedTable> tables_;
   std::string bytes_;

@@ -179,12 +179,11 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
 DocSet Select(const SegmentView& segment, const ColumnReader& column,
               const std::vector<ValueRange>& ranges, const DocSet& documents) {
   std::vector<uint32_t> passing;
-  segment::ForEachLocal(
-      segment.rows->local_docids(), documents, [&](uint32_t local, uint32_t docid) {
-        bool passes = false;
-        column.ForEachValue(local, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
-        if (passes) passing.push_back(docid);
-      });
+  segment::ForEachLocal(segment.rows->local_docids(), documents, [&](uint32_t local, DocId docid) {
+    bool passes = false;
+    column.ForEachValue(local, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
+    if (passes) passing.push_back(docid);
+  });
   return DocSet::FromSorted(passing);
 }
 
@@ -271,19 +270,19 @@ class Evaluator {
     // Joining costs something per value and per document with a value; looking at documents costs
     // something per document in question.
     if (!all) {
-      const DocSet asked = within & segment.live;
-      if (asked.empty()) return {};
+      const DocSet restricted = within & segment.live;
+      if (restricted.empty()) return {};
       const double share =
           static_cast<double>(ValuesIn(ranges)) / std::max(1u, column.value_count());
       const double joined = share * static_cast<double>(segment.documents->size());
-      if (static_cast<double>(asked.size()) * 20 < joined + 500)
-        return Select(segment, column, ranges, asked);
+      if (static_cast<double>(restricted.size()) * 20 < joined + 500)
+        return Select(segment, column, ranges, restricted);
       DocSet passing;
       if (ValuesIn(ranges) == 1) {
-        IntersectPostings(column.postings(ranges[0].begin), asked, passing);
+        IntersectPostings(column.postings(ranges[0].begin), restricted, passing);
       } else {
         passing = DocumentsOf(column, ranges);
-        passing &= asked;
+        passing &= restricted;
       }
       return passing;
     }

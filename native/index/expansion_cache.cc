@@ -22,10 +22,10 @@ void ExpansionCache::StoreLocked(const std::string& key, std::shared_ptr<const E
   const size_t bytes = BytesOf(key, *entry);
   if (bytes > kBytesMax) return;
   if (young_.bytes + bytes > kBytesMax) old_ = std::exchange(young_, Generation());
-  std::shared_ptr<const Entry>& place = young_.entries[key];
-  if (place != nullptr) young_.bytes -= BytesOf(key, *place);
+  std::shared_ptr<const Entry>& slot = young_.entries[key];
+  if (slot != nullptr) young_.bytes -= BytesOf(key, *slot);
   young_.bytes += bytes;
-  place = std::move(entry);
+  slot = std::move(entry);
 }
 
 size_t ExpansionCache::bytes() const {

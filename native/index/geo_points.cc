@@ -166,7 +166,7 @@ void PointsByDistance::Push(const Entry& entry) {
 void PointsByDistance::AddNode(uint32_t segment, uint32_t level, uint32_t index) {
   const auto bounds =
       segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], origin_);
-  Push({nearest_first_ ? bounds.least : -bounds.most, segment, level, index, {}});
+  Push({nearest_first_ ? bounds.min : -bounds.max, segment, level, index, {}});
 }
 
 void PointsByDistance::AddPoint(uint32_t segment, DocId docid, GeoPoint point) {
@@ -181,7 +181,7 @@ void PointsByDistance::AddAllPoints(uint32_t number) {
   const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
   if (lats == nullptr || lngs == nullptr) return;
   segment::ForEachLocal(
-      part.segment->rows->local_docids(), part.documents, [&](uint32_t local, uint32_t docid) {
+      part.segment->rows->local_docids(), part.documents, [&](uint32_t local, DocId docid) {
         if (const auto lat = lats->NumberAt(local)) {
           if (const auto lng = lngs->NumberAt(local)) {
             const GeoPoint point{.lat = *lat, .lng = *lng};

@@ -43,7 +43,7 @@ std::string TextFormValue(text::TextForm form) { return std::string(1, static_ca
 uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& documents) {
   uint64_t count = 0;
   for (const segment::EmbedderReader& embedder : vectors.embedders()) {
-    documents.ForEach([&](uint32_t docid) {
+    documents.ForEach([&](DocId docid) {
       const auto rows = embedder.FindRows(docid);
       count += rows.end - rows.begin;
     });

@@ -1,4 +1,4 @@
-// One index on disk: its folder, its record (the LMDB tables) and its segments.
+// One index on disk: its folder, its tables (LMDB) and its segments.
 //
 //   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents,
 //                              last batch
@@ -8,9 +8,9 @@
 // durable), drops others and marks documents dead. Only Sweep removes files that the manifest does
 // not name.
 //
-// In a cluster a commit first becomes a record for the log: the operations of that transaction as
-// bytes. Every machine that applies the record, the one that made it or another, then has the same
-// bytes.
+// In a cluster a commit is first written to the log as a record: the operations of that transaction
+// as bytes. Every machine that applies the record, the one that made it or another, then has the
+// same bytes. In this file, a record is always one of the log.
 //
 // Threads: any thread may call snapshot(); one writer and any number of merges may call Apply at a
 // time (it serialises them).
@@ -48,11 +48,11 @@ struct Commit {
   std::vector<std::pair<SegmentId, uint64_t>> graphs;
   bool clear = false;  // removes every document and external id before anything is added
 
-  // In any order; the texts are borrowed until Apply returns.
+  // New ids, in any order; Apply borrows the texts until it returns.
   std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
   std::shared_ptr<const StoredSettings> settings;  // null: unchanged
-  std::optional<text::TextForm> text_form;         // all words have it after the commit
+  std::optional<text::TextForm> text_form;         // the form of all words after the commit
   std::shared_ptr<const FieldMap> fields;          // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
@@ -78,13 +78,14 @@ class CommitLog {
     Status status;  // ok only if applied
   };
   virtual ~CommitLog() = default;
-  // Returns when the outcome is known. Called by a thread of a batch or a merge, which may wait for
-  // long. files: those that the record may name. prepare: called at most once, when every earlier
-  // record is applied; makes the delta of the record. If it fails, its error is the status of
-  // kNotWritten.
+  // Appends one record, and returns when the outcome is known. The thread of a batch or a merge
+  // calls this, and may wait for long.
+  // files    the files that the record may name
+  // prepare  makes the delta of the record; called at most once, when every earlier record has been
+  //          applied. If it fails, the outcome is kNotWritten with its error.
   virtual Outcome Append(const std::string& dir, const std::vector<uint64_t>& files,
                          const std::function<Result<std::string>()>& prepare) = 0;
-  // Lower bound of the file numbers that this process gives: no two leaders give the same number.
+  // This process numbers its new files from here on, so that no two leaders use the same number.
   virtual uint64_t first_number() const = 0;
   // Whether this process may commit at present. Background work waits until it may.
   virtual bool leads() const = 0;
@@ -98,7 +99,7 @@ class NewFiles {
   explicit NewFiles(const Index& index) : index_(index) {}
   ~NewFiles();
   NewFiles(const NewFiles&) = delete;
-  // number: of a file that exists or will.
+  // number: of a file that exists or is about to be written.
   void Add(uint64_t number) { numbers_.push_back(number); }
   void Keep() { numbers_.clear(); }
   const std::vector<uint64_t>& numbers() const { return numbers_; }
@@ -112,8 +113,8 @@ enum class IfAbsent { kCreate, kRefuse };
 
 class Index {
  public:
-  // Removes no file. Corruption: the record or a segment is damaged or missing, or there are
-  // segments and no record.
+  // Removes no file. Corruption: the tables or a segment are damaged or missing, or there are
+  // segments and no tables.
   static Result<std::shared_ptr<Index>> Open(const std::string& dir,
                                              IfAbsent if_absent = IfAbsent::kCreate);
   // Removes the files that the manifest does not name: leftovers of jobs that did not end. Does
@@ -131,7 +132,7 @@ class Index {
   class ExternalIds {
    public:
     std::optional<DocId> Find(std::string_view id);
-    // Corruption, Io: an id could not be looked up, and Find returned that there is none.
+    // Not ok: an id could not be looked up, and Find returned nullopt for it. Corruption or Io.
     const Status& health() const { return health_; }
 
    private:
@@ -144,33 +145,35 @@ class Index {
   };
   Result<ExternalIds> ReadExternalIds();
 
-  // Makes the change durable, then visible. On failure, out of memory included, nothing has changed
-  // and the new files are removed. adjust: called under the commit lock with the snapshot that the
-  // commit will follow; may complete the commit. files: those of the commit. Apply takes them over
-  // if it succeeds or if the outcome is unknown. Null: Apply removes the files itself on failure.
+  // Makes the change durable, then visible. If it fails, even because memory ran out, nothing has
+  // changed and the new files are removed.
+  // adjust  may complete the commit; called under the commit lock with the snapshot before the
+  // commit files   the files of the commit. Apply keeps them if it succeeds or the outcome is
+  // unknown. Null:
+  //         Apply itself removes them if it fails.
   using Adjust = std::function<Status(const Snapshot&, Commit&)>;
   Status Apply(Commit commit, const Adjust& adjust = {}, NewFiles* files = nullptr);
 
-  // Sends the commits of this process to a log from now on, instead of applying them at once. Null:
-  // applies them at once again.
+  // From now on, commits of this process go to `log` first. Null: they are applied at once again.
   static void SetLog(std::shared_ptr<CommitLog> log);
   // Whether commits of this process are accepted; always true without a log.
   static bool Leads();
 
-  // Applies a record of the log: makes it durable, then visible. `delta` is what
-  // `CommitLog::Append` received for this index on any machine. The files that it names must be in
-  // the folder. False: it was applied before. Corruption: the delta or one of the files is damaged.
-  // On failure nothing has changed.
-  // log_id: identifies the log; sequences of another log are ignored.
+  // Applies a record of the log: makes it durable, then visible. False: it was applied before. On
+  // failure nothing has changed.
+  // log_id  identifies the log; positions in other logs do not count
+  // delta   what a `prepare` of CommitLog::Append returned, here or on another machine. The files
+  //         that it names must be in the folder.
+  // Corruption: the delta or one of the files is damaged.
   Result<bool> ApplyRecord(std::string_view log_id, uint64_t sequence, std::string_view delta);
 
-  // Makes a folder with the last committed state that Open can read: a copy of the record, and hard
+  // Makes a folder with the last committed state that Open can read: a copy of the tables, and hard
   // links to the segment files, or copies if the file system has no hard links. Commits wait
   // meanwhile. Does not sync. dir: must not exist; on failure the incomplete folder is left.
   Status CopyTo(const std::string& dir);
 
-  // Stores the same settings in the current form. If they cannot be stored, they are used until the
-  // next opening. Call it before the first search and the first batch.
+  // Replaces the settings by the same ones in the current form. If they cannot be stored, they are
+  // used until the index is closed. Call it before the first search and the first batch.
   Status ReplaceSettings(StoredSettings settings);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
@@ -208,11 +211,11 @@ class Index {
                                                  const Snapshot& before);
   Status ReadSegments(const ReadMain& read, const ChangedKeys* changed, const Snapshot& before,
                       Snapshot& snapshot);
-  // The segment that the record describes. old: its earlier state, or null.
+  // The segment that the tables describe. old: its earlier state, or null.
   Result<std::shared_ptr<const SegmentView>> SegmentLike(
       const std::shared_ptr<const SegmentView>& old, const SegmentFiles& files, DocSet dead,
       const FileSums& sums);
-  // Whether the stored record is that of `after`, which a failed commit was about to write.
+  // Whether the tables hold `after`, which a commit that failed was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
   Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
@@ -221,17 +224,17 @@ class Index {
   Status WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after);
   // The same as bytes of a delta.
   Result<std::string> DeltaOf(Commit& commit, const Snapshot& before, const Snapshot& after);
-  // Adds the sums to an index of an older version, which has none. If it fails the index is
+  // Adds checksums to an index of an older version, which has none. If it fails the index is
   // unchanged.
   Status WriteMissingSums();
   Result<std::shared_ptr<const StoredSettings>> LoadSettings(const ReadMain& read);
   // Writes the settings. after: null, or settings that replace `before`.
   template <typename To>
   Status PutSettings(To& to, const StoredSettings* before, const StoredSettings* after);
-  // Writes the record of an index without documents.
+  // Writes the tables of an index without documents.
   Status WriteFirst();
-  // NextNumber returns none below `least`.
-  void RaiseNextNumber(uint64_t least);
+  // After this, NextNumber returns no number below `number_min`.
+  void RaiseNextNumber(uint64_t number_min);
   // Calls `each` with the names of the files directly in `segments`.
   void EachFile(const std::function<void(const std::string&)>& each) const;
 

@@ -40,9 +40,9 @@ uint64_t Index::NextNumber() {
   return next_number_.fetch_add(1);
 }
 
-void Index::RaiseNextNumber(uint64_t least) {
+void Index::RaiseNextNumber(uint64_t number_min) {
   for (uint64_t next = next_number_.load();
-       next < least && !next_number_.compare_exchange_weak(next, least);) {
+       next < number_min && !next_number_.compare_exchange_weak(next, number_min);) {
   }
 }
 
@@ -90,10 +90,10 @@ Result<bool> Index::ApplyRecord(std::string_view log_id, uint64_t sequence,
     }
     return Status::Ok();
   }));
-  std::string place;
-  PutFixed<uint64_t>(place, sequence);
-  place.append(log_id);
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kRecord, place));
+  std::string position;
+  PutFixed<uint64_t>(position, sequence);
+  position.append(log_id);
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kRecord, position));
   // The new files are opened before anything is committed: a damaged one changes nothing.
   const ReadMain read = [&](std::string_view key) { return txn.Get(main_, key); };
   GANNET_ASSIGN_OR_RETURN(auto after, ReadSnapshot(read, &changed, *before));

@@ -41,7 +41,7 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
                      [&](const auto& entry) { return Covers(entry, field); });
 }
 
-// state: what is stored about it besides its settings, see src/engine/embedder-states.ts.
+// state: what is stored about it apart from its settings, see src/engine/embedder-states.ts.
 EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder,
                             const json::Value& state) {
   EmbedderSettings settings;

@@ -1,7 +1,7 @@
-// One consistent state of an index, for the whole of a search or a job.
+// One consistent state of an index. A search or a job uses the same one from start to end.
 //
-// Immutable and shared: a commit publishes a new snapshot; the old ones live as long as something
-// holds them. Readers never wait for writers.
+// Immutable and shared: a commit publishes a new snapshot; an old one lives as long as somebody
+// holds it. Readers never wait for writers.
 #pragma once
 
 #include <map>
@@ -69,13 +69,13 @@ struct Snapshot {
   std::map<FieldId, uint64_t> distribution;  // live documents that have the top-level field
   std::string updated_at;
   std::string last_batch;  // JSON
-  uint64_t version = 0;    // of the commit; a later one is greater
+  uint64_t version = 0;    // grows with each commit
   ExpansionCache expansion_cache;
 
   Status Health() const;
   // The segment of a live document; null if there is none.
   const SegmentView* FindSegment(DocId docid) const;
-  // Dimensions of the vectors of an embedder, from the settings or else from the stored vectors. 0:
+  // The number of dimensions of an embedder, from the settings or else from the stored vectors. 0:
   // not known yet.
   uint32_t DimensionsOf(const EmbedderSettings& embedder) const;
   struct EmbeddingCounts {
@@ -83,8 +83,8 @@ struct Snapshot {
   };
   // Counts for all embedders together.
   EmbeddingCounts CountEmbeddings() const;
-  // Has the system read the rows of these documents that have not been read yet, all at once,
-  // without waiting for them.
+  // Tells the system to read the rows of these documents from the disk, unless they were read
+  // before. Does not wait for them.
   void ExpectRows(std::span<const DocId> docids) const;
   // The compressed row of a live document; empty if there is none.
   std::string_view FindRow(DocId docid) const;

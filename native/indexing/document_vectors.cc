@@ -37,7 +37,7 @@ DocumentVectors::DocumentVectors(const index::Snapshot& before, const index::Set
       made_(made),
       states_(shapes_.size()) {
   for (const index::EmbedderSettings& embedder : before.settings->embedders) {
-    if (after.Embedder(embedder.name) == nullptr) gone_.push_back(&embedder);
+    if (after.Embedder(embedder.name) == nullptr) removed_.push_back(&embedder);
   }
 }
 
@@ -58,7 +58,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
   kept_.clear();
   kept_text_.clear();
   exists_ = true;
-  if (states_.empty() && gone_.empty() && kept.empty()) return Status::Ok();
+  if (states_.empty() && removed_.empty() && kept.empty()) return Status::Ok();
   VectorsMembers members;
   if (!kept.empty()) {
     auto read = ReadVectorsMembers(document_id, kept);
@@ -102,7 +102,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
     members.erase(found);
   }
   for (const auto& [name, value] : members) kept_.emplace(name, value);
-  for (const index::EmbedderSettings* embedder : gone_) {
+  for (const index::EmbedderSettings* embedder : removed_) {
     State state;
     // The stored bits are not the numbers that the document was sent with.
     if (embedder->binary_quantised || !find(embedder->name, state) ||
@@ -112,7 +112,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
     GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*state.stored, state.local, text));
     kept_[embedder->name] = text + "}";
   }
-  if (gone_.empty() && members.size() == members_before) {
+  if (removed_.empty() && members.size() == members_before) {
     kept_text_ = kept;
   } else {
     WriteKept();

@@ -105,8 +105,8 @@ class DocumentVectors {
   const std::vector<segment::EmbedderShape> shapes_;
   const std::vector<Remake> remakes_;
   const MadeEmbeddings* const made_;
-  std::vector<const index::EmbedderSettings*> gone_;  // removed ones, of the settings before
-  std::vector<State> states_;                         // by embedder of `after_`
+  std::vector<const index::EmbedderSettings*> removed_;  // removed ones, of the settings before
+  std::vector<State> states_;                            // by embedder of `after_`
   bool exists_ = false;
   std::map<std::string, std::string, std::less<>> kept_;  // name to its JSON
   std::string kept_text_;

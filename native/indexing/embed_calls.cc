@@ -18,31 +18,31 @@ uint32_t EmbedCalls::Send(std::string documents) {
     const std::lock_guard lock(mutex_);
     calls_.emplace(call, std::nullopt);
   }
-  ask_(call, std::move(documents));
+  send_(call, std::move(documents));
   return call;
 }
 
 Result<std::string> EmbedCalls::Await(uint32_t call, const Progress& progress) {
   std::unique_lock lock(mutex_);
   const auto found = calls_.find(call);
-  if (found == calls_.end()) return Status::Internal("an answer was awaited twice");
+  if (found == calls_.end()) return Status::Internal("a response was awaited twice");
   while (!found->second) {
     GANNET_RETURN_IF_ERROR(progress.Health());
-    answered_.wait_for(lock, kHealthInterval);
+    arrived_.wait_for(lock, kHealthInterval);
   }
-  Result<std::string> answer = std::move(*found->second);
+  Result<std::string> response = std::move(*found->second);
   calls_.erase(found);
-  return answer;
+  return response;
 }
 
-void EmbedCalls::Answer(uint32_t call, Result<std::string> answer) {
+void EmbedCalls::Respond(uint32_t call, Result<std::string> response) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = calls_.find(call);
     if (found == calls_.end() || found->second) return;
-    found->second.emplace(std::move(answer));
+    found->second.emplace(std::move(response));
   }
-  answered_.notify_all();
+  arrived_.notify_all();
 }
 
 }  // namespace gannet::indexing

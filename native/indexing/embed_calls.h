@@ -1,7 +1,7 @@
-// Requests for embeddings of documents by a batch: calls go out, and results come back from another
-// thread.
+// Requests of a batch for embeddings of its documents. The batch sends calls and awaits their
+// results, which other threads deliver.
 //
-// Threads: one sends and awaits; results come from any.
+// Threads: one sends and awaits; any may call Respond.
 #pragma once
 
 #include <condition_variable>
@@ -20,9 +20,9 @@ class Progress;
 
 class EmbedCalls {
  public:
-  // Hands out documents, a JSON list; returns at once.
-  using Ask = std::function<void(uint32_t call, std::string documents)>;
-  explicit EmbedCalls(Ask ask) : ask_(std::move(ask)) {}
+  // Sends documents, a JSON list, to whoever makes embeddings; returns at once.
+  using SendDocuments = std::function<void(uint32_t call, std::string documents)>;
+  explicit EmbedCalls(SendDocuments send) : send_(std::move(send)) {}
 
   // Sends documents and returns the number of the call.
   uint32_t Send(std::string documents);
@@ -31,13 +31,13 @@ class EmbedCalls {
   Result<std::string> Await(uint32_t call, const Progress& progress);
 
   // Sets the result of a call. Only the first counts; a result that is not awaited is ignored.
-  void Answer(uint32_t call, Result<std::string> answer);
+  void Respond(uint32_t call, Result<std::string> response);
 
  private:
-  const Ask ask_;
+  const SendDocuments send_;
   uint32_t next_ = 1;
   std::mutex mutex_;  // guards what follows
-  std::condition_variable answered_;
+  std::condition_variable arrived_;
   std::map<uint32_t, std::optional<Result<std::string>>> calls_;
 };
 

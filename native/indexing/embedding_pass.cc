@@ -22,7 +22,7 @@ constexpr size_t kCallsMax = 4;
 
 static_assert(std::is_trivially_copyable_v<segment::RowSource>);
 
-Status WrongAnswer() {
+Status WrongResponse() {
   return Status::Internal("the embeddings of documents came in a wrong form");
 }
 
@@ -54,7 +54,7 @@ class Pass {
       GANNET_RETURN_IF_ERROR(progress_.Health());
     }
     GANNET_RETURN_IF_ERROR(Send());
-    while (!under_way_.empty()) GANNET_RETURN_IF_ERROR(TakeAnswer());
+    while (!under_way_.empty()) GANNET_RETURN_IF_ERROR(TakeResponse());
     return made_->Seal();
   }
 
@@ -145,7 +145,7 @@ class Pass {
 
   Status Send() {
     if (documents_.empty()) return Status::Ok();
-    while (under_way_.size() >= kCallsMax) GANNET_RETURN_IF_ERROR(TakeAnswer());
+    while (under_way_.size() >= kCallsMax) GANNET_RETURN_IF_ERROR(TakeResponse());
     chunk_ += ']';
     const uint32_t call = calls_.Send(std::exchange(chunk_, {}));
     under_way_.push_back({call, std::exchange(documents_, {})});
@@ -153,19 +153,19 @@ class Pass {
   }
 
   // Takes results in the order of the calls, so that docids ascend.
-  Status TakeAnswer() {
+  Status TakeResponse() {
     const Call call = std::move(under_way_.front());
     under_way_.pop_front();
-    GANNET_ASSIGN_OR_RETURN(const std::string answer, calls_.Await(call.number, progress_));
-    ByteReader reader(answer);
+    GANNET_ASSIGN_OR_RETURN(const std::string response, calls_.Await(call.number, progress_));
+    ByteReader reader(response);
     for (const Document& document : call.documents) {
       for (const DocumentVectors::Want& want : document.wants) {
         if (reader.Fixed<uint8_t>() != 0)
           GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
-        if (!reader.ok()) return WrongAnswer();
+        if (!reader.ok()) return WrongResponse();
       }
     }
-    return reader.done() ? Status::Ok() : WrongAnswer();
+    return reader.done() ? Status::Ok() : WrongResponse();
   }
 
   // Reads the embeddings of a document for one embedder from a result:
@@ -183,12 +183,12 @@ class Pass {
       if (!stays) {
         AppendFloats(reader.Bytes(reader.Fixed<uint32_t>() * sizeof(float)));
       } else if (!AppendStored(want, source.fragment)) {
-        return WrongAnswer();
+        return WrongResponse();
       }
     }
-    if (!reader.ok()) return WrongAnswer();
+    if (!reader.ok()) return WrongResponse();
     const uint32_t dimensions = source_.embedders[want.embedder].dimensions;
-    if (floats_.size() != uint64_t{count} * dimensions) return WrongAnswer();
+    if (floats_.size() != uint64_t{count} * dimensions) return WrongResponse();
     made_->Add(want.embedder, docid, sources_, floats_);
     return Status::Ok();
   }

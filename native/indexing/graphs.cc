@@ -36,10 +36,10 @@ std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot, uint32_t ro
 
 Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& options,
                    const std::atomic<bool>& cancelled) {
-  const Status gone = Status::Cancelled("The segment is gone.");
+  const Status removed = Status::Cancelled("The segment was removed.");
   const std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   const index::SegmentView* segment = Find(*snapshot, id);
-  if (segment == nullptr) return gone;
+  if (segment == nullptr) return removed;
   const auto stopped = [&] {
     return cancelled.load(std::memory_order_relaxed) || Find(*index.snapshot(), id) == nullptr;
   };
@@ -64,7 +64,7 @@ Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& option
   index::Commit commit;
   commit.graphs.emplace_back(id, number);
   const auto adjust = [&](const index::Snapshot& now, index::Commit&) {
-    return Find(now, id) == nullptr ? gone : Status::Ok();
+    return Find(now, id) == nullptr ? removed : Status::Ok();
   };
   return index.Apply(std::move(commit), adjust, &files);
 }

@@ -1,9 +1,9 @@
 // One batch of work on one index: from the job description to one commit.
 //
 // Steps:
-// 1. operations.cc collects what each step wants, document by document, and drops the steps that
-//    are at fault.
-// 2. Every document touched gets its docid.
+// 1. operations.cc collects the changes of each step, document by document, and drops steps with
+//    errors.
+// 2. Every changed document gets its docid.
 // 3. Workers make rows, words and columns and flush segments as their memory budget fills.
 // 4. One commit makes all of it durable and visible.
 //
@@ -43,7 +43,7 @@ class Progress {
   void Begin(const char* name, uint64_t total);
   void Advance(uint64_t count = 1) { finished_.fetch_add(count, std::memory_order_relaxed); }
   Step step() const;
-  // Cancelled if it has been asked to stop.
+  // Cancelled once `cancelled` is set, else ok.
   Status Health() const {
     return cancelled.load(std::memory_order_relaxed) ? Status::Cancelled("The batch was stopped.")
                                                      : Status::Ok();
@@ -61,9 +61,9 @@ class Progress {
 using FilterEvaluator =
     std::function<Result<DocSet>(const index::Snapshot&, std::string_view filter_json)>;
 
-// payloads: the buffers that the job names. The result is the JSON of BatchOutcome
-// (src/engine/native.ts). An error means that the whole batch failed and changed nothing; Cancelled
-// if it was asked to stop.
+// Runs a batch and returns the JSON of BatchOutcome (src/engine/native.ts). An error means that the
+// whole batch failed and changed nothing; Cancelled: it was stopped.
+// payloads  the buffers that the job names
 Result<std::string> RunBatch(index::Index& index, const BatchJob& job,
                              std::span<const std::string_view> payloads, const JobOptions& options,
                              const FilterEvaluator& evaluate_filter, Progress& progress);

@@ -10,9 +10,8 @@ LiveDocuments::LiveDocuments(const DocSet& live) : live_(&live) {
   if (live.empty()) return;
   first_ = live.min();
   bits_.resize((live.max() - first_) / 64 + 1);
-  live.ForEach([&](uint32_t docid) {
-    bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64;
-  });
+  live.ForEach(
+      [&](DocId docid) { bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64; });
 }
 
 void LiveLists::Join(std::span<const LiveList> lists) {
@@ -31,7 +30,7 @@ void LiveLists::Join(std::span<const LiveList> lists) {
     } else if (list.documents->all()) {
       reader.ToVector(docids_);
     } else {
-      reader.ForEach([&](uint32_t docid) {
+      reader.ForEach([&](DocId docid) {
         if (list.documents->Contains(docid)) docids_.push_back(docid);
       });
     }

@@ -170,21 +170,21 @@ Status Merge::OrderDocuments() {
   for (;;) {
     // The source to continue, and the docid at which another source interrupts it.
     size_t first = sources_.size();
-    uint64_t least = ~uint32_t{0}, limit = uint64_t{1} << 32;
+    uint64_t lowest = ~uint32_t{0}, limit = uint64_t{1} << 32;
     for (size_t s = 0; s < sources_.size(); ++s) {
       const auto docids = docids_of(s);
       if (next[s] >= docids.size()) continue;
       const uint64_t docid = docids[next[s]];
-      if (first == sources_.size() || docid < least) {
-        if (first != sources_.size()) limit = std::min(limit, least);
-        least = docid;
+      if (first == sources_.size() || docid < lowest) {
+        if (first != sources_.size()) limit = std::min(limit, lowest);
+        lowest = docid;
         first = s;
       } else {
         limit = std::min(limit, docid);
       }
     }
     if (first == sources_.size()) return Status::Ok();
-    if (limit == least || (!merged_docids_.empty() && merged_docids_.back() >= least))
+    if (limit == lowest || (!merged_docids_.empty() && merged_docids_.back() >= lowest))
       return Damaged(sources_[first]);
     const auto docids = docids_of(first);
     while (next[first] < docids.size() && docids[next[first]] < limit) {
@@ -588,17 +588,17 @@ std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t 
   return plans;
 }
 
-std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max,
-                                         Clock::time_point now) {
+std::optional<Merges::Claim> Merges::Next(const index::Index& index, uint64_t bytes_max,
+                                          Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
   std::vector<SegmentId> busy = taken_;
   busy.insert(busy.end(), damaged_.begin(), damaged_.end());
-  // Under the lock: so the snapshot no longer has the sources of turns that have ended.
+  // Under the lock: so the snapshot no longer has the sources of claims that were released.
   auto plan = PlanMerge(*index.snapshot(), busy, bytes_max);
   if (!plan) return std::nullopt;
   taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());
-  return Turn(*this, std::move(*plan));
+  return Claim(*this, std::move(*plan));
 }
 
 void Merges::Ended(const index::Index& index, const MergePlan& plan, const Status& status,
@@ -628,7 +628,7 @@ Status Merges::TakeFault() {
   return std::exchange(fault_, Status::Ok());
 }
 
-Merges::Turn::~Turn() {
+Merges::Claim::~Claim() {
   if (merges_ == nullptr) return;
   const std::lock_guard lock(merges_->mutex_);
   std::erase_if(merges_->taken_, [&](SegmentId id) {
@@ -636,16 +636,16 @@ Merges::Turn::~Turn() {
   });
 }
 
-MergePause::Answer MergePause::Ask(Clock::time_point now, bool batch_running, bool disturbed) {
+MergePause::Decision MergePause::Decide(Clock::time_point now, bool batch_running, bool disturbed) {
   if (!waiting_since_) waiting_since_ = now;
   if (batch_running || disturbed) quiet_since_.reset();
   if (!batch_running && !quiet_since_) quiet_since_ = now;
   if (now - *waiting_since_ >= kWaitMax || (quiet_since_ && now - *quiet_since_ >= kPause)) {
     waiting_since_.reset();
     quiet_since_.reset();
-    return Answer::kNow;
+    return Decision::kNow;
   }
-  return batch_running ? Answer::kAfterBatch : Answer::kSoon;
+  return batch_running ? Decision::kAfterBatch : Decision::kSoon;
 }
 
 Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bool>& cancelled,

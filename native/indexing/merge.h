@@ -38,7 +38,7 @@ inline constexpr uint64_t kMergedBytesMax = uint64_t{4} << 30;
 // The segments to be merged next, or nullopt if nothing is to do. Ask again after each merge. busy:
 // segments that running merges have taken. bytes_max: larger segments are left alone.
 //
-// When it returns nullopt (and nothing is busy) there are at most kSegmentsMax segments besides
+// When it returns nullopt (and nothing is busy) there are at most kSegmentsMax segments apart from
 // full ones, and dead documents hold at most a fifth of the bytes of each, trifles aside. With a
 // stream of commits of one document each, a document is rewritten about 9 times while the next
 // 50,000 are added (simulated: alone, and together with one large segment).
@@ -70,31 +70,31 @@ bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max =
 // large one takes seconds, in which changes may leave a hundred small segments. Also records why
 // merges failed.
 //
-// Threads: any. Lifetime: outlives its turns.
+// Threads: any. Lifetime: outlives its claims.
 class Merges {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kRetryMin{1}, kRetryMax{300};
 
-  // A plan whose segments no other turn gets while this one lives.
-  class Turn {
+  // A plan whose segments no other claim holds while this one lives.
+  class Claim {
    public:
-    Turn(Turn&& other) noexcept
+    Claim(Claim&& other) noexcept
         : merges_(std::exchange(other.merges_, nullptr)), plan_(std::move(other.plan_)) {}
-    ~Turn();
+    ~Claim();
     const MergePlan& plan() const { return plan_; }
 
    private:
     friend class Merges;
-    Turn(Merges& merges, MergePlan plan) : merges_(&merges), plan_(std::move(plan)) {}
+    Claim(Merges& merges, MergePlan plan) : merges_(&merges), plan_(std::move(plan)) {}
     Merges* merges_;
     MergePlan plan_;
   };
 
   // nullopt: there is nothing to merge except what others have taken, or nothing should be tried
   // yet. bytes_max: as for PlanMerge.
-  std::optional<Turn> Next(const index::Index& index, uint64_t bytes_max,
-                           Clock::time_point now = Clock::now());
+  std::optional<Claim> Next(const index::Index& index, uint64_t bytes_max,
+                            Clock::time_point now = Clock::now());
   // Reports how the merge of a plan of `index` ended. After damage, those segments are left alone
   // from then on. After another error, such as a full disk, nothing is tried for a second, and
   // twice as long each further time, up to kRetryMax. Cancelled is not an error.
@@ -111,9 +111,9 @@ class Merges {
   Status fault_;
 };
 
-// Decides when a large merge that is not pressing may begin. It takes processors and disk, and
-// until it ends the index takes up to twice its space; so it waits for a pause between batches and
-// searches, but not for ever.
+// Decides when a large merge that is not pressing may begin. Such a merge keeps processors and disk
+// busy, and until it ends the index takes up to twice its space. So it waits for a pause between
+// batches and searches, but for at most kWaitMax.
 //
 // Threads: one owner.
 class MergePause {
@@ -122,18 +122,19 @@ class MergePause {
   static constexpr std::chrono::seconds kPause{1}, kWaitMax{30};
   static constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
-  enum class Answer { kNow, kSoon, kAfterBatch };
-  // batch_running: on the index. disturbed: a batch has ended or a search has begun since the
-  // previous call. kSoon: ask again in some milliseconds; kAfterBatch: ask again when the batch has
-  // ended.
-  Answer Ask(Clock::time_point now, bool batch_running, bool disturbed);
+  enum class Decision { kNow, kSoon, kAfterBatch };
+  // Returns kNow: begin; kSoon: call again in some milliseconds; kAfterBatch: call again when the
+  // batch has ended.
+  // batch_running  a batch runs on the index
+  // disturbed      a batch has ended or a search has begun since the previous call
+  Decision Decide(Clock::time_point now, bool batch_running, bool disturbed);
 
  private:
   std::optional<Clock::time_point> waiting_since_, quiet_since_;
 };
 
 // Carries out a plan in one commit. bytes_per_second: limit of the bytes written; 0 is unlimited.
-// Errors: Cancelled if `cancelled` was set or the sources have changed meanwhile (ask for another
+// Errors: Cancelled if `cancelled` was set or the sources have changed meanwhile (get another
 // plan); Corruption if a source is damaged. The index is then unchanged.
 // Memory: 4 bytes per document and per word of the sources, the new dictionary, and what
 // ColumnMerge takes for one column.

@@ -20,7 +20,7 @@ constexpr uint32_t kValuesPerPause = 1024;
 
 std::optional<DocId> FirstLive(const LiveList& list) {
   std::optional<DocId> first;
-  PostingsReader(list.postings).ForEach([&](uint32_t docid) {
+  PostingsReader(list.postings).ForEach([&](DocId docid) {
     if (list.documents->Contains(docid)) first = docid;
     return !first;
   });

@@ -369,12 +369,12 @@ Status Operations::AddDocuments(std::string_view payload, const Payloads& payloa
     GANNET_RETURN_IF_ERROR(CheckVectors(id, vectors, missing));
     any_missing |= missing;
     if (geo || shapes) {
-      std::string_view place, shape;
+      std::string_view point, shape;
       json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
-        if (key == "_geo") place = value;
+        if (key == "_geo") point = value;
         if (key == "_geojson") shape = value;
       });
-      if (geo && !place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
+      if (geo && !point.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, point));
       if (shapes && !shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, shape));
     }
     // A slice outside the payload (padded or mended by the parser) is valid during this call only.

@@ -75,7 +75,7 @@ uint64_t NdjsonBytesMax(uint64_t csv_bytes);
 // delimiter  one ASCII character
 // write      receives the lines in pieces of about 64 KiB, which may end within a line; its failure
 //            ends the conversion and is returned
-// errors     besides the general ones: a cell that does not fit its type, a record with another
+// errors     apart from the general ones: a cell that does not fit its type, a record with another
 //            number of fields than the header, a header beyond its limits; the message gives the
 //            number of the record, counted from 1 after the header
 // memory     one cell, the header

@@ -21,13 +21,13 @@ constexpr int kExponentMax = 10000;  // beyond the range of any number
 constexpr uint64_t kExactInteger = uint64_t{1} << 53;
 constexpr int kDigitsMax = 19;  // any number of this many digits fits 64 bits
 
-std::string Place(std::string_view name, const std::string& path) {
+std::string Location(std::string_view name, const std::string& path) {
   return "._vectors." + std::string(name) + path;
 }
 
-Status WrongType(std::string_view document_id, const std::string& place, const char* expected,
+Status WrongType(std::string_view document_id, const std::string& location, const char* expected,
                  std::string_view found) {
-  return Status::Invalid("The value at `" + place + "` of the document `" +
+  return Status::Invalid("The value at `" + location + "` of the document `" +
                              std::string(document_id) + "` is not " + expected + ": `" +
                              Shortened(found) + "`.",
                          "invalid_vectors_type");
@@ -95,7 +95,7 @@ struct EntryReader {
       Status status;
       json::ForEachElement(array, [&](std::string_view item) {
         if (status.ok() && json::KindOf(item) != json::Kind::kNumber) {
-          status = WrongType(document_id, Place(name, path + "[" + std::to_string(at) + "]"),
+          status = WrongType(document_id, Location(name, path + "[" + std::to_string(at) + "]"),
                              "a number", item);
         }
         ++at;
@@ -103,7 +103,7 @@ struct EntryReader {
       return status;
     }
     if (scan.exponent && HasOverflow(array))
-      return WrongType(document_id, Place(name, path), "an array of numbers of single precision",
+      return WrongType(document_id, Location(name, path), "an array of numbers of single precision",
                        array);
     const size_t count = IsEmpty(array) ? 0 : scan.commas + 1;
     if (dimensions == 0 || count == dimensions || !wrong_length.ok()) return Status::Ok();
@@ -126,7 +126,7 @@ struct EntryReader {
       const std::string at = path + "[" + std::to_string(number) + "]";
       status = json::KindOf(item) == json::Kind::kArray
                    ? CheckNumbers(item, at, number)
-                   : WrongType(document_id, Place(name, at), "an array of numbers", item);
+                   : WrongType(document_id, Location(name, at), "an array of numbers", item);
       ++number;
     });
     if (status.ok() && wrong_length.ok() && number > kEmbeddingsMax) {
@@ -157,7 +157,8 @@ struct EntryReader {
         GANNET_RETURN_IF_ERROR(ReadEmbeddings(value, "", entry));
         return entry;
       case json::Kind::kObject: break;
-      default: return WrongType(document_id, Place(name, ""), "null, an array or an object", value);
+      default:
+        return WrongType(document_id, Location(name, ""), "null, an array or an object", value);
     }
     std::string_view embeddings, regenerate;
     std::string unknown;
@@ -171,20 +172,20 @@ struct EntryReader {
       }
     });
     if (!unknown.empty()) {
-      return WrongType(document_id, Place(name, ""),
+      return WrongType(document_id, Location(name, ""),
                        "an object of `embeddings` and `regenerate` alone, it has another member",
                        unknown);
     }
     if (regenerate.empty())
-      return WrongType(document_id, Place(name, ""),
+      return WrongType(document_id, Location(name, ""),
                        "an object with `regenerate`, which is required", value);
     if (json::KindOf(regenerate) != json::Kind::kBoolean) {
-      return WrongType(document_id, Place(name, ".regenerate"), "a Boolean", regenerate);
+      return WrongType(document_id, Location(name, ".regenerate"), "a Boolean", regenerate);
     }
     entry.regenerate = regenerate == "true";
     if (embeddings.empty() || json::KindOf(embeddings) == json::Kind::kNull) return entry;
     if (json::KindOf(embeddings) != json::Kind::kArray) {
-      return WrongType(document_id, Place(name, ".embeddings"), "null or an array", embeddings);
+      return WrongType(document_id, Location(name, ".embeddings"), "null or an array", embeddings);
     }
     GANNET_RETURN_IF_ERROR(ReadEmbeddings(embeddings, ".embeddings", entry));
     return entry;

@@ -13,14 +13,14 @@ namespace gannet::search {
 struct Caller {
   // started    monotonic time, in microseconds, at which the addon was called: the wait for a
   //            permit (src/search/search-queue.ts) is not included
-  // gone_flag  set once the search is cancelled because nobody waits for the response
-  Caller(uint64_t started, CancelFlag gone_flag = nullptr)
-      : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
+  // cancel     set once the search is cancelled because nobody waits for the response
+  Caller(uint64_t started, CancelFlag cancel = nullptr)
+      : started_us(started), cancelled(std::move(cancel)) {}  // NOLINT: implicit
 
   uint64_t elapsed_ms() const { return (MonotonicMicroseconds() - started_us) / 1000; }
 
   uint64_t started_us;
-  CancelFlag gone;
+  CancelFlag cancelled;
 };
 
 }  // namespace gannet::search

@@ -61,7 +61,7 @@ namespace {
 void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort,
                    size_t at, const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
   if (at == sort.size()) {
-    documents.ForEach([&](uint32_t docid) -> bool {
+    documents.ForEach([&](DocId docid) -> bool {
       out.push_back(docid);
       return out.size() < end;
     });

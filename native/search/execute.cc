@@ -9,7 +9,7 @@
 #include "base/json_value.h"
 #include "base/parallel_for.h"
 #include "search/allowed_documents.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/hybrid.h"
 #include "search/pins.h"
 #include "search/ranked_list.h"
@@ -27,7 +27,7 @@ using RunResult = Result<std::unique_ptr<SearchRun>>;
 
 // The hits of a list to keep.
 struct KeptHits {
-  Window places;
+  Window positions;
   bool scores = false;  // needed to merge with other hits
 };
 
@@ -45,15 +45,15 @@ ParsedQuery QueryOf(const SearchRequest& request, const index::Snapshot& snapsho
 }
 
 RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, RankedList& list) {
-  const bool least = request.hybrid && request.hybrid->min_score;
+  const bool score_min = request.hybrid && request.hybrid->min_score;
   RankOptions options;
   options.strategy = request.StrategyOf(*list.snapshot->settings);
-  options.offset = kept.places.begin;
-  options.end = kept.places.end;
+  options.offset = kept.positions.begin;
+  options.end = kept.positions.end;
   options.threshold = request.threshold;
   options.details = request.show_score || request.show_details || request.threshold || kept.scores;
   // How many documents are dropped on the way is known only when every document is ranked.
-  options.exhaustive = (request.paged() || request.exhaustive || least) &&
+  options.exhaustive = (request.paged() || request.exhaustive || score_min) &&
                        (list.distinct != nullptr || request.threshold);
   if (!request.threshold && !request.needs_candidates)
     options.enough = list.snapshot->settings->max_total_hits;
@@ -64,17 +64,17 @@ RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, Ranked
 // Ranks the documents of `allowed` (null: all) that match, and counts them.
 void RankMatching(RankedList& list, const DocSet* allowed, bool needs_candidates) {
   Ranker& ranker = *list.ranker;
-  const uint64_t most = list.snapshot->settings->max_total_hits;
+  const uint64_t total_max = list.snapshot->settings->max_total_hits;
   if (!needs_candidates && ranker.FindsMatches() && !list.deadline.Passed()) {
     ranker.RunAllowed(allowed);
-    list.total = ranker.CountUniverse(allowed, most);
+    list.total = ranker.CountUniverse(allowed, total_max);
     return;
   }
   DocSet universe = ranker.Universe(allowed);
   list.candidates = universe;
   ranker.Run(std::move(universe));
   if (!ranker.excluded().empty()) list.candidates -= ranker.excluded();
-  list.total = std::min<uint64_t>(list.candidates.size(), most);
+  list.total = std::min<uint64_t>(list.candidates.size(), total_max);
 }
 
 // Runs a search by words or by vectors, from the request to ranked hits.
@@ -99,8 +99,8 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   list->evaluator = std::make_unique<QueryEvaluator>(snapshot, list->scope, list->query);
   allowed = WithoutNegatives(std::move(allowed), list->query, *list->evaluator);
   if (list->scan && request.hybrid->min_score) {
-    const double least = *request.hybrid->min_score;
-    allowed = list->scan->AtLeast(allowed ? *allowed : snapshot.documents, least);
+    const double score_min = *request.hybrid->min_score;
+    allowed = list->scan->AtLeast(allowed ? *allowed : snapshot.documents, score_min);
   }
 
   list->options = OptionsOf(request, kept, *list);
@@ -162,7 +162,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
     GANNET_RETURN_IF_ERROR(semantic.status());
   }
   HybridResult merged =
-      MergeHalves(request, kept.places, **words, semantic->get(), enough.load() || !*semantic);
+      MergeHalves(request, kept.positions, **words, semantic->get(), enough.load() || !*semantic);
   return std::make_unique<SearchRun>(std::move(request), window, std::move(*words),
                                      std::move(*semantic), std::move(merged));
 }
@@ -187,25 +187,29 @@ void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   }
 }
 
-Result<Answer> PageAnswer(const SearchRun& run, const std::vector<PinnedDocument>& pins,
-                          const json::Value& request, const Caller& caller) {
-  return SearchAnswer(run, PlaceHits(run.hits(), pins, run.window()), pins.size(), request, caller);
+Result<SearchResponse> RespondWithPage(const SearchRun& run,
+                                       const std::vector<PinnedDocument>& pins,
+                                       const json::Value& request, const Caller& caller) {
+  return WriteSearchResponse(run, InsertPins(run.hits(), pins, run.window()), pins.size(), request,
+                             caller);
 }
 
-Result<Answer> FacetAnswer(const SearchRun& run, const std::vector<PinnedDocument>& /*pins*/,
-                           const json::Value& request, const Caller& caller) {
-  return FacetSearchAnswer(run, request, caller);
+Result<SearchResponse> RespondWithFacets(const SearchRun& run,
+                                         const std::vector<PinnedDocument>& /*pins*/,
+                                         const json::Value& request, const Caller& caller) {
+  return WriteFacetSearchResponse(run, request, caller);
 }
 
 // The response of a run, or its suspended state.
-Result<Answer> AnswerOrPending(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
-                               std::string_view request_json, const json::Value& request,
-                               PendingSearch::Finish finish, const Caller& caller) {
+Result<SearchResponse> RespondOrWait(std::unique_ptr<SearchRun> run,
+                                     std::vector<PinnedDocument> pins,
+                                     std::string_view request_json, const json::Value& request,
+                                     PendingSearch::Finish finish, const Caller& caller) {
   if (!run->needs_vector()) return finish(*run, pins, request, caller);
-  Answer answer;
-  answer.head.needs_vector = std::make_shared<PendingSearch>(std::move(run), std::move(pins),
-                                                             request_json, finish, caller);
-  return answer;
+  SearchResponse response;
+  response.head.needs_vector = std::make_shared<PendingSearch>(std::move(run), std::move(pins),
+                                                               request_json, finish, caller);
+  return response;
 }
 
 }  // namespace
@@ -222,10 +226,10 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
 }
 
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
-                 const CancelFlag& gone) {
+                 const CancelFlag& cancelled) {
   SearchRequest request = run.request();
   request.vector = vector;
-  request.gone = gone;
+  request.cancelled = cancelled;
   const Window window = run.window();
   ListResult semantic(nullptr);
   if (vector) {
@@ -248,35 +252,36 @@ PendingSearch::PendingSearch(std::unique_ptr<SearchRun> run, std::vector<PinnedD
       finish_(finish),
       taken_us_(MonotonicMicroseconds() - caller.started_us) {}
 
-Result<Answer> PendingSearch::Resume(std::optional<std::vector<float>> vector,
-                                     const Caller& caller) {
-  const Caller whole(caller.started_us - taken_us_, caller.gone);
-  GANNET_RETURN_IF_ERROR(AddVector(*run_, std::move(vector), !pins_.empty(), caller.gone));
+Result<SearchResponse> PendingSearch::Resume(std::optional<std::vector<float>> vector,
+                                             const Caller& caller) {
+  const Caller whole(caller.started_us - taken_us_, caller.cancelled);
+  GANNET_RETURN_IF_ERROR(AddVector(*run_, std::move(vector), !pins_.empty(), caller.cancelled));
   return finish_(*run_, pins_, json::Value::Parse(request_json_), whole);
 }
 
-Result<Answer> ExecuteSearch(index::Index& index, std::string_view request_json,
-                             const Caller& caller) {
+Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view request_json,
+                                     const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.needs_candidates = !request.facets.empty();
-  request.gone = caller.gone;
+  request.cancelled = caller.cancelled;
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
   std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
   GANNET_ASSIGN_OR_RETURN(auto run,
                           RunSearch(std::move(snapshot), std::move(request), !pins.empty()));
-  return AnswerOrPending(std::move(run), std::move(pins), request_json, object, PageAnswer, caller);
+  return RespondOrWait(std::move(run), std::move(pins), request_json, object, RespondWithPage,
+                       caller);
 }
 
-Result<Answer> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
-                                  const Caller& caller) {
+Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
+                                          const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
-  request.gone = caller.gone;
+  request.cancelled = caller.cancelled;
   WantCandidatesOnly(request, object["exhaustiveFacetCount"].boolean());
   GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(index.snapshot(), std::move(request)));
-  return AnswerOrPending(std::move(run), {}, request_json, object, FacetAnswer, caller);
+  return RespondOrWait(std::move(run), {}, request_json, object, RespondWithFacets, caller);
 }
 
 }  // namespace gannet::search

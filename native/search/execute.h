@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "index/index.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/caller.h"
 #include "search/pins.h"
 #include "search/request.h"
@@ -18,31 +18,35 @@
 
 namespace gannet::search {
 
-// from_start: also keep the hits before the page, with details. Needed when something later decides
-// which hits are on the page: pins, which shift other hits, or a merge with other lists.
-// Invalid, with the code as detail: a parameter does not go with the settings.
+// Ranks the hits of a search.
+// from_start  also keeps the hits before the page, with details. Needed if a later step decides
+// which
+//             hits are on the page: pins, which shift other hits, or a merge with other lists.
+// Invalid, with the code as detail: the settings do not allow a parameter.
 Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapshot> snapshot,
                                              SearchRequest request, bool from_start = false);
 
-// Continues a run that needs a vector: merges what words have found with what vectors find.
-// vector  nullopt: there is no vector, and the hits by words are used
+// Continues a run that needs a vector: ranks by vectors, and merges those hits with the hits by
+// words.
+// vector  nullopt: there is no vector, so the hits by words are the result
 // Invalid: invalid_vector_dimensions.
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
-                 const CancelFlag& gone);
+                 const CancelFlag& cancelled);
 
-// A hybrid search that has ranked by words, found the result not good enough, and waits for its
-// vector. It keeps its snapshot, whatever happens to the index.
+// A hybrid search whose hits by words are not good enough, and which waits for its vector. It keeps
+// its snapshot even if the index changes.
 class PendingSearch {
  public:
   // Writes the response for a run.
-  using Finish = Result<Answer> (*)(const SearchRun& run, const std::vector<PinnedDocument>& pins,
-                                    const json::Value& request, const Caller& caller);
+  using Finish = Result<SearchResponse> (*)(const SearchRun& run,
+                                            const std::vector<PinnedDocument>& pins,
+                                            const json::Value& request, const Caller& caller);
   PendingSearch(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
                 std::string_view request_json, Finish finish, const Caller& caller);
 
   // Completes the search. The time spent waiting does not count against its time limit. Call it
   // once. Invalid: as AddVector.
-  Result<Answer> Resume(std::optional<std::vector<float>> vector, const Caller& caller);
+  Result<SearchResponse> Resume(std::optional<std::vector<float>> vector, const Caller& caller);
   // The time limit of a search in this index, in milliseconds.
   uint64_t cutoff_ms() const { return CutoffMs(run_->snapshot()); }
 
@@ -58,9 +62,10 @@ class PendingSearch {
 // request  JSON of EngineSearchRequest (src/search/plan.ts)
 // Invalid, with the code as detail: as RunSearch; bad_request: the response would be larger than
 // `responseBytesMax` of the request.
-Result<Answer> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);
+Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view request,
+                                     const Caller& caller);
 // The same for a facet search. request: JSON of EngineFacetSearchRequest.
-Result<Answer> ExecuteFacetSearch(index::Index& index, std::string_view request,
-                                  const Caller& caller);
+Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view request,
+                                          const Caller& caller);
 
 }  // namespace gannet::search

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/json_value.h"
-#include "search/federation/answer.h"
+#include "search/federation/response.h"
 #include "search/federation/comparable_rules.h"
 #include "search/federation/facets.h"
 #include "search/federation/federation.h"
@@ -13,17 +13,18 @@
 
 namespace gannet::search {
 
-Result<Answer> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
-                                      std::string_view request_json, const Caller& caller) {
+Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
+                                              std::string_view request_json, const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   const FederatedRequest request = FederatedRequest::FromJson(object);
-  GANNET_ASSIGN_OR_RETURN(Federation federation, PlanFederation(request, indexes, caller.gone));
+  GANNET_ASSIGN_OR_RETURN(Federation federation,
+                          PlanFederation(request, indexes, caller.cancelled));
   GANNET_RETURN_IF_ERROR(CheckRules(federation));
-  const std::vector<RankedHit> pins = PlacePins(federation);
+  const std::vector<RankedHit> pins = SortPins(federation);
   GANNET_RETURN_IF_ERROR(RunQueries(federation));
   const std::unique_ptr<MergedList> list = MergeLists(request, pins, federation);
   GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets, CountFacets(request, federation));
-  return FederatedAnswer(request, federation, *list, facets, caller);
+  return WriteFederatedResponse(request, federation, *list, facets, caller);
 }
 
 }  // namespace gannet::search

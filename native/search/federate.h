@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "index/index.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/caller.h"
 
 namespace gannet::search {
@@ -24,7 +24,7 @@ namespace gannet::search {
 // list has the index.
 // Threads: starts threads of its own if there are several queries; all of them end before it
 // returns.
-Result<Answer> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
-                                      std::string_view request, const Caller& caller);
+Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
+                                              std::string_view request, const Caller& caller);
 
 }  // namespace gannet::search

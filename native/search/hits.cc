@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/stop_point.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/ranking/score_details.h"
 #include "search/ranking/sort.h"
 #include "search/results/match_terms.h"
@@ -78,9 +78,9 @@ HitWriter::HitWriter(const SearchRun& run)
   run.snapshot().ExpectRows(docids);
 }
 
-Status HitWriter::Append(const PlacedHit& placed, std::string_view extra, std::string& out) {
+Status HitWriter::Append(const PageHit& page_hit, std::string_view extra, std::string& out) {
   StopPoint();
-  const DocId docid = placed.hit.docid;
+  const DocId docid = page_hit.hit.docid;
   const index::Snapshot& snapshot = run_.snapshot();
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot.FindRow(docid)));
   if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
@@ -91,9 +91,9 @@ Status HitWriter::Append(const PlacedHit& placed, std::string_view extra, std::s
   GANNET_RETURN_IF_ERROR(AppendVectors(docid, members));
   if (highlighter_.active()) {
     highlighter_.Append(fields_, members.first, out);
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run_.request().answer_bytes_max));
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run_.request().response_bytes_max));
   }
-  AppendScores(placed, members);
+  AppendScores(page_hit, members);
   if (!extra.empty()) members.Separate() += extra;
   out += '}';
   return Status::Ok();
@@ -111,19 +111,19 @@ Status HitWriter::AppendVectors(DocId docid, Members& members) const {
   return AppendStoredVectors(run_.snapshot(), docid, fields_, members.Begin("_vectors"));
 }
 
-void HitWriter::AppendScores(const PlacedHit& placed, Members& members) const {
+void HitWriter::AppendScores(const PageHit& page_hit, Members& members) const {
   const SearchRequest& request = run_.request();
   if (request.show_score) {
     AppendJsonFloat(members.Begin("_rankingScore"),
-                    placed.pin == nullptr ? ScoreOf(placed.hit.detail) : 1.0);
+                    page_hit.pin == nullptr ? ScoreOf(page_hit.hit.detail) : 1.0);
   }
   if (!request.show_details) return;
   std::string& out = members.Begin("_rankingScoreDetails");
-  if (placed.pin == nullptr) {
-    AppendScoreDetails(placed.hit, run_.snapshot(), out);
+  if (page_hit.pin == nullptr) {
+    AppendScoreDetails(page_hit.hit, run_.snapshot(), out);
   } else {
     out += "{\"pin\":{\"order\":0,\"position\":";
-    AppendJsonNumber(out, uint64_t{placed.pin->position});
+    AppendJsonNumber(out, uint64_t{page_hit.pin->position});
     out += "}}";
   }
 }

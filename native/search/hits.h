@@ -25,13 +25,13 @@ class HitWriter {
   // Appends one hit as a JSON object.
   // extra  members to add, without a leading comma
   // Corruption: a stored document is damaged. Invalid: the response is already too large.
-  Status Append(const PlacedHit& placed, std::string_view extra, std::string& out);
+  Status Append(const PageHit& page_hit, std::string_view extra, std::string& out);
 
  private:
   struct Members;
   void AppendDistance(DocId docid, Members& members) const;
   Status AppendVectors(DocId docid, Members& members) const;
-  void AppendScores(const PlacedHit& placed, Members& members) const;
+  void AppendScores(const PageHit& page_hit, Members& members) const;
 
   const SearchRun& run_;
   const bool shows_vectors_;

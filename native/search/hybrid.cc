@@ -25,7 +25,7 @@ DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool on
       if (!excluded.Contains(docid)) words.distinct->ValuesOfInto(docid, excluded);
     };
     for (const Hit& hit : listed) keep(hit.docid);
-    candidates.ForEach([&](uint32_t docid) { keep(docid); });
+    candidates.ForEach([&](DocId docid) { keep(docid); });
   }
   if (!excluded.empty()) candidates -= excluded;
   return candidates;

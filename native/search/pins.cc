@@ -42,21 +42,21 @@ Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
   return Status::Ok();
 }
 
-std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits,
-                                 const std::vector<PinnedDocument>& pins, Window window) {
-  std::vector<PlacedHit> page;
+std::vector<PageHit> InsertPins(const std::vector<Hit>& hits,
+                                const std::vector<PinnedDocument>& pins, Window window) {
+  std::vector<PageHit> page;
   if (pins.empty()) {
     for (const Hit& hit : hits) page.push_back({hit});
     return page;
   }
   size_t pin = 0, hit = 0;
-  for (uint64_t place = 0; place < window.end && (pin < pins.size() || hit < hits.size());
-       ++place) {
-    const bool pinned = pin < pins.size() && (pins[pin].position <= place || hit == hits.size());
-    const PlacedHit placed =
-        pinned ? PlacedHit{{pins[pin].docid, nullptr}, &pins[pin]} : PlacedHit{hits[hit]};
+  for (uint64_t position = 0; position < window.end && (pin < pins.size() || hit < hits.size());
+       ++position) {
+    const bool pinned = pin < pins.size() && (pins[pin].position <= position || hit == hits.size());
+    const PageHit page_hit =
+        pinned ? PageHit{{pins[pin].docid, nullptr}, &pins[pin]} : PageHit{hits[hit]};
     ++(pinned ? pin : hit);
-    if (place >= window.begin) page.push_back(placed);
+    if (position >= window.begin) page.push_back(page_hit);
   }
   return page;
 }

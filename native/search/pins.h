@@ -27,17 +27,17 @@ Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vec
 Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
                 std::vector<PinnedDocument>& pins);
 
-// One position of a page.
-struct PlacedHit {
+// The hit at one position of a page.
+struct PageHit {
   Hit hit;
   const PinnedDocument* pin = nullptr;  // null: a ranked hit
 };
 
-// Fills the positions from the first one on: with the pin for that position if there is one, else
-// with the next ordinary hit. Pins that are left follow. Only the positions of the window are kept.
-// hits  ordinary hits: from the first position on if there are pins, else those of the window
+// Returns the positions of the window, each with the pin for that position if there is one, else
+// with the next ranked hit. Pins left over follow the last hit.
+// hits  ranked hits: if there are pins, all from the first one; else only those of the window
 // Lifetime: the result borrows the pins.
-std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits,
-                                 const std::vector<PinnedDocument>& pins, Window window);
+std::vector<PageHit> InsertPins(const std::vector<Hit>& hits,
+                                const std::vector<PinnedDocument>& pins, Window window);
 
 }  // namespace gannet::search

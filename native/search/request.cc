@@ -122,7 +122,7 @@ constexpr Parameter kParameters[] = {
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
     {"hitSpans", READ(hit_spans, value.boolean())},
-    {"responseBytesMax", READ(answer_bytes_max, request.format.bytes_max = value.integer())},
+    {"responseBytesMax", READ(response_bytes_max, request.format.bytes_max = value.integer())},
 };
 #undef READ
 
@@ -140,16 +140,17 @@ SearchRequest SearchRequest::FromJson(const json::Value& object) {
   return request;
 }
 
-Window SearchRequest::PageWindow(uint64_t most) const {
+Window SearchRequest::PageWindow(uint64_t total_max) const {
   if (!paged()) {
-    const uint64_t begin = std::min(offset, most);
-    return {begin, begin + std::min(limit, most - begin)};
+    const uint64_t begin = std::min(offset, total_max);
+    return {begin, begin + std::min(limit, total_max - begin)};
   }
   const uint64_t number = page.value_or(1), before = number == 0 ? 0 : number - 1;
   // Pages far after the end must not overflow.
-  const uint64_t begin =
-      per_page() != 0 && before > most / per_page() ? most : std::min(per_page() * before, most);
-  return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};
+  const uint64_t begin = per_page() != 0 && before > total_max / per_page()
+                             ? total_max
+                             : std::min(per_page() * before, total_max);
+  return {begin, number == 0 ? begin : begin + std::min(per_page(), total_max - begin)};
 }
 
 MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) const {
@@ -159,7 +160,7 @@ MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) cons
 uint64_t CutoffMs(const index::Snapshot& snapshot) { return snapshot.settings->search_cutoff_ms; }
 
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
-  return Deadline::In(CutoffMs(snapshot), request.gone);
+  return Deadline::In(CutoffMs(snapshot), request.cancelled);
 }
 
 }  // namespace gannet::search

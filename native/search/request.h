@@ -1,7 +1,7 @@
 // The parameters of a search, read from JSON.
 //
-// The server has checked requests before (src/contract/search.ts). A parameter of the wrong type
-// counts as absent.
+// The server has already checked the request (src/contract/search.ts), so a parameter of the wrong
+// type is simply taken as absent.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct SearchRequest {
   static SearchRequest FromJson(const json::Value& object);
 
   std::string q;
-  std::vector<uint32_t> word_starts;
+  std::vector<uint32_t> word_starts;  // member `segmentation`: see ParseQuery
   uint64_t offset = 0, limit = 20;
   std::optional<uint64_t> page, hits_per_page;
   std::string filter;                                // JSON text, empty when there is none
@@ -60,33 +60,33 @@ struct SearchRequest {
   std::vector<std::string> facets;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
   HighlightOptions format;
-  std::optional<MatchingStrategy> strategy;  // none: that of the index
+  std::optional<MatchingStrategy> strategy;  // nullopt: the strategy of the index
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
   std::optional<Hybrid> hybrid;  // nullopt if it would change nothing (docs/behaviour/vectors.md)
   std::optional<std::vector<float>> vector;
-  bool without_vector = false;  // no vector is available for a hybrid search, use words alone
+  bool without_vector = false;  // a hybrid search gets no vector and ranks by words only
   std::vector<Pin> pins;        // in order of precedence
-  uint64_t answer_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // see AnswerHead
+  uint64_t response_bytes_max = UINT64_MAX;
+  bool hit_spans = false;  // see ResponseHead
 
   // The members below are set by the engine, not by the request.
   //
-  // Documents that are not ranked because they are pinned. Not those with negative words. May be
-  // null.
+  // Pinned documents, which are not ranked. (Documents with negative words are excluded elsewhere.)
+  // May be null.
   std::shared_ptr<const DocSet> excluded;
   // Documents that match the filter, if already known. May be null.
   std::shared_ptr<const DocSet> matching;
-  bool hidden_vectors = false;  // retrieve vectors also if `_vectors` is not displayed
+  bool hidden_vectors = false;  // retrieve vectors even if `_vectors` is not displayed
   // This is one half of a hybrid search.
   bool half = false;
-  // Count all documents for totals and candidates, also those after the page.
+  // Count all documents for totals and candidates, including those after the page.
   bool exhaustive = false;
   // Whether the set of candidates (the documents that count for totals and facets) is needed, not
   // only its size.
   bool needs_candidates = true;
-  CancelFlag gone;  // set once the caller has cancelled, see Caller
+  CancelFlag cancelled;  // set once the caller has cancelled, see Caller
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
   uint64_t per_page() const { return hits_per_page.value_or(20); }
@@ -95,8 +95,8 @@ struct SearchRequest {
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
   }
   MatchingStrategy StrategyOf(const index::Settings& settings) const;
-  // The positions that the page shows. most: maximum number of hits that can be reached.
-  Window PageWindow(uint64_t most) const;
+  // The positions that the page shows. total_max: no position after this many hits can be reached.
+  Window PageWindow(uint64_t total_max) const;
 };
 
 // The time limit of a search in milliseconds.

@@ -9,7 +9,7 @@
 #include "base/json_value.h"
 #include "index/evaluate_filter.h"
 #include "search/allowed_documents.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/hybrid.h"
 #include "search/ranking/rules.h"
 #include "search/vectors/stored_vectors.h"
@@ -37,12 +37,13 @@ Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
   return documents.Contains(*found) ? found : std::nullopt;
 }
 
-Result<Answer> SimilarAnswer(const SearchRun& run, const std::string& id, const Caller& caller) {
-  AnswerHead head;
+Result<SearchResponse> WriteSimilarResponse(const SearchRun& run, const std::string& id,
+                                            const Caller& caller) {
+  ResponseHead head;
   std::string out;
   out.reserve(16 << 10);
   out += "{\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendHits(run, PlaceHits(run.hits(), {}, run.window()), head, out));
+  GANNET_RETURN_IF_ERROR(AppendHits(run, InsertPins(run.hits(), {}, run.window()), head, out));
   out += "],\"id\":";
   AppendJsonString(out, id);
   head.total_hits = run.total();
@@ -51,7 +52,7 @@ Result<Answer> SimilarAnswer(const SearchRun& run, const std::string& id, const 
   AppendPage(PageOf(run.request()), run.total(), out);
   out += '}';
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return Answer{std::move(out), std::move(head)};
+  return SearchResponse{std::move(out), std::move(head)};
 }
 
 }  // namespace
@@ -61,8 +62,8 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
                                               const Deadline& deadline) {
   auto list = std::make_unique<RankedList>(std::move(of), deadline);
   const index::Snapshot& snapshot = *list->snapshot;
-  const uint64_t most = snapshot.settings->max_total_hits;
-  const Window window = request.PageWindow(most);
+  const uint64_t total_max = snapshot.settings->max_total_hits;
+  const Window window = request.PageWindow(total_max);
   GANNET_ASSIGN_OR_RETURN(
       const index::EmbedderSettings* embedder,
       EmbedderOf(*snapshot.settings, request.hybrid->embedder, "invalid_similar_embedder"));
@@ -91,16 +92,16 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
       list->candidates -= excluded_with;
     }
   }
-  list->total = std::min<uint64_t>(list->candidates.size(), most);
+  list->total = std::min<uint64_t>(list->candidates.size(), total_max);
   GANNET_RETURN_IF_ERROR(snapshot.Health());
   return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
 }
 
-Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request_json,
-                              const Caller& caller) {
+Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view request_json,
+                                      const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
-  request.gone = caller.gone;
+  request.cancelled = caller.cancelled;
   request.hidden_vectors = true;
   request.hybrid = Hybrid{object["embedder"].string(), 1, std::nullopt};
   const std::string& id = object["id"].string();
@@ -118,7 +119,7 @@ Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request_json
   }
   const auto run = RunSimilar(snapshot, std::move(request), **target, deadline);
   if (!run.ok()) return OfSimilar(run.status());
-  return SimilarAnswer(**run, id, caller);
+  return WriteSimilarResponse(**run, id, caller);
 }
 
 }  // namespace gannet::search

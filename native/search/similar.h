@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "index/index.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/caller.h"
 #include "search/request.h"
 #include "search/search_run.h"
@@ -27,6 +27,7 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
 // Returns the response body.
 // Invalid, with the code as detail: not_found_similar_id, invalid_similar_embedder,
 // invalid_similar_filter.
-Result<Answer> ExecuteSimilar(index::Index& index, std::string_view request, const Caller& caller);
+Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view request,
+                                      const Caller& caller);
 
 }  // namespace gannet::search

@@ -161,7 +161,7 @@ Status AdjacencyWriter::Finish() {
       } else {
         PutVarint(list, docids.size() * 2);
         uint32_t next = 0;
-        for (const uint32_t docid : docids) {
+        for (const DocId docid : docids) {
           PutVarint(list, docid - next);
           next = docid + 1;
         }

@@ -77,7 +77,7 @@ void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&
     const uint32_t* at = chunk.data();
     const uint32_t* const end = at + chunk.size();
     for (; at < end; ++document) {
-      const uint32_t docid = *at++, fields = *at++;
+      const DocId docid = *at++, fields = *at++;
       begin(docid);
       for (uint32_t n = 0; n < fields; ++n) {
         StreamField field;
@@ -377,7 +377,7 @@ Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of,
   bool open = false;
   ForEachStreamDocument(
       stream_,
-      [&](uint32_t docid) {
+      [&](DocId docid) {
         if (open) writer.EndDocument();
         open = true;
         writer.BeginDocument(docid);

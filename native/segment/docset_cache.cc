@@ -42,7 +42,7 @@ size_t DocSetCacheBudget::bytes() const {
 DocSetCache::~DocSetCache() {
   const std::lock_guard lock(budget_.mutex_);
   for (auto& [key, entry] : sets_) {
-    budget_.order_.erase(entry.place);
+    budget_.order_.erase(entry.position);
     budget_.bytes_ -= entry.bytes;
   }
 }
@@ -58,9 +58,9 @@ std::shared_ptr<const DocSet> DocSetCache::Find(const std::string& key) const {
   const auto found = sets_.find(key);
   if (found == sets_.end()) return nullptr;
   DocSetCacheBudget::Entry& entry = found->second;
-  auto node = budget_.order_.extract(entry.place);
+  auto node = budget_.order_.extract(entry.position);
   node.key() = budget_.RankOf(entry);
-  entry.place = budget_.order_.insert(std::move(node)).position;
+  entry.position = budget_.order_.insert(std::move(node)).position;
   return entry.set;
 }
 
@@ -99,17 +99,17 @@ void DocSetCache::Store(const std::string& key, const DocSet& documents, uint64_
     entry.per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
     entry.owner = this;
     entry.key = &at->first;
-    entry.place = budget_.order_.emplace(budget_.RankOf(entry), &entry).first;
+    entry.position = budget_.order_.emplace(budget_.RankOf(entry), &entry).first;
     budget_.bytes_ += bytes;
     while (budget_.bytes_ > budget_.bytes_max_) {
       const auto lowest = budget_.order_.begin();
-      DocSetCacheBudget::Entry& gone = *lowest->second;
+      DocSetCacheBudget::Entry& evicted = *lowest->second;
       budget_.floor_ = lowest->first.first;
       budget_.order_.erase(lowest);
-      budget_.bytes_ -= gone.bytes;
-      dropped.push_back(std::move(gone.set));
-      const DocSetCache* owner = gone.owner;
-      owner->sets_.erase(owner->sets_.find(*gone.key));
+      budget_.bytes_ -= evicted.bytes;
+      dropped.push_back(std::move(evicted.set));
+      const DocSetCache* owner = evicted.owner;
+      owner->sets_.erase(owner->sets_.find(*evicted.key));
     }
   }
   // Here, after the lock is released, the dropped docsets are freed.

@@ -53,7 +53,7 @@ class DocSetCacheBudget {
     double per_byte = 0;  // cost
     const DocSetCache* owner = nullptr;
     const std::string* key = nullptr;
-    Order::iterator place;
+    Order::iterator position;
   };
   std::pair<double, uint64_t> RankOf(const Entry& entry) {
     return {floor_ + entry.per_byte, ++count_};

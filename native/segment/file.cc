@@ -323,7 +323,7 @@ void SegmentFile::ExpectFrom(uint64_t block, uint64_t end) const {
     uint64_t until = block;
     for (uint8_t unread = kUnread;
          until <= last &&
-         blocks_[until].compare_exchange_strong(unread, kAskedFor, std::memory_order_relaxed);
+         blocks_[until].compare_exchange_strong(unread, kRequested, std::memory_order_relaxed);
          ++until) {
     }
     if (until > block) Advise(block * kBlockBytes, std::min(until * kBlockBytes, body_bytes_));

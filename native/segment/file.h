@@ -10,11 +10,10 @@
 // nothing and a flipped bit is never believed: after a failed check the file is `corrupt`, and
 // reads of the block return nothing. Callers check corrupt() when their work is done.
 //
-// The system is asked to read ahead only what is needed: the whole of a list or record at once, and
-// as much around it as pays where a part of the file is read from front to back. By default the
-// system reads a fixed amount around each missing page: with 8 MB, a search after a start read 320
-// MB to use 4. Once reads repeatedly find their blocks in memory, the system is no longer asked,
-// until it has to fetch something.
+// By default the system reads a fixed amount around each missing page: with 8 MB, a search after a
+// start read 320 MB to use 4. So the reader requests exactly what is needed: the whole of a list or
+// record at once, and more where a part of the file is read from front to back. Once reads
+// repeatedly find their blocks in memory it stops requesting, until a block is missing again.
 //
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
@@ -81,7 +80,7 @@ class SegmentFileWriter {
 
 class SegmentFile {
  public:
-  // kLater: damage of the first block is found when it is read, as with other blocks.
+  // kLater: the first block is checked when it is first read, like the others.
   enum class HeaderCheck { kNow, kLater };
   // Corruption: not a segment file, another version, or a damaged directory.
   static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path,
@@ -117,8 +116,8 @@ class SegmentFile {
   std::string_view ReadAll(SectionId id) const { return Read(id, 0, SectionSize(id)); }
   std::vector<SectionId> sections() const;
 
-  // Has the system read bytes that will be needed, without waiting for them. Does nothing if they
-  // are out of range or the section is absent.
+  // Tells the system to read bytes that will be needed. Does not wait for them, and does nothing if
+  // they are out of range or the section is absent.
   // cost  2 us and 20 ns per KB when they are in memory
   void WillNeed(const Section* section, uint64_t offset, uint64_t size) const;
   void WillNeedAll(SectionId id) const { WillNeed(Find(id), 0, SectionSize(id)); }
@@ -135,9 +134,9 @@ class SegmentFile {
     }
   }
 
-  // Checks about 1 MiB of the file from byte `begin`, as far as the system has it in memory, and
-  // returns where to continue; size() at the end. The bytes are copied, not mapped, so the resident
-  // set does not grow, and nothing is read from the disk. Damage is not reported here: the reader
+  // Checks about 1 MiB of the file from byte `begin`, without the parts that are not in memory.
+  // Returns where to continue; size() at the end. Nothing is read from the disk. The bytes are
+  // copied, not mapped, so the resident set does not grow. Damage is not reported here: the reader
   // of a damaged block finds it.
   uint64_t CheckAhead(uint64_t begin) const;
   // True for the first caller only, which then calls CheckAhead.
@@ -189,7 +188,7 @@ class SegmentFile {
   uint64_t sum_ = 0;
   std::span<const uint64_t> sums_;
   std::vector<Section> sections_;
-  enum BlockState : uint8_t { kUnread, kAskedFor, kChecked };
+  enum BlockState : uint8_t { kUnread, kRequested, kChecked };
   mutable std::vector<std::atomic<uint8_t>> blocks_;
   mutable std::atomic<uint32_t> quick_{0};  // consecutive blocks read that were in memory
   mutable std::atomic<uint32_t> enough_{

@@ -233,8 +233,8 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
     // A box test discards most nodes without any sine.
     if (!Overlaps(around, node.box)) return Relation::kOutside;
     const Bounds bounds = DistanceBounds(node, centre);
-    if (bounds.least > metres) return Relation::kOutside;
-    return bounds.most <= metres ? Relation::kInside : Relation::kPartly;
+    if (bounds.min > metres) return Relation::kOutside;
+    return bounds.max <= metres ? Relation::kInside : Relation::kPartly;
   };
   FindWhere(
       relate, [&](GeoPoint point) { return filter::HaversineMetres(centre, point) <= metres; },

@@ -67,7 +67,7 @@ class GeoIndex {
 
   // Bounds of the distance from `point` to every point below `node`.
   struct Bounds {
-    double least, most;
+    double min, max;
   };
   static Bounds DistanceBounds(const Node& node, filter::GeoPoint point);
 

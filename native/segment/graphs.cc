@@ -8,8 +8,8 @@
 namespace gannet::segment {
 namespace {
 
-SectionId RowsOf(size_t place) { return kGraphSections + static_cast<SectionId>(place) * 2; }
-SectionId NodesOf(size_t place) { return RowsOf(place) + 1; }
+SectionId RowsOf(size_t number) { return kGraphSections + static_cast<SectionId>(number) * 2; }
+SectionId NodesOf(size_t number) { return RowsOf(number) + 1; }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<std::shared_ptr<const GraphsReader>> GraphsReader::Open(
   for (uint64_t i = 0; i < count && directory.ok(); ++i) {
     auto entry = std::make_unique<Entry>();
     entry->embedder = directory.LengthPrefixed();
-    entry->place = i;
+    entry->number = i;
     reader->entries_.push_back(std::move(entry));
   }
   if (!directory.ok() || file->corrupt())
@@ -41,8 +41,8 @@ Status GraphsReader::OpenGraph(Entry& entry) const {
     const EmbedderReader* embedder = vectors_->Find(entry.embedder);
     const vector::ByteMatrix matrix =
         embedder == nullptr ? vector::ByteMatrix() : MatrixOf(*embedder);
-    const auto rows = AsSpan<uint32_t>(file_->ReadAll(RowsOf(entry.place)));
-    const std::string_view nodes = file_->ReadAll(NodesOf(entry.place));
+    const auto rows = AsSpan<uint32_t>(file_->ReadAll(RowsOf(entry.number)));
+    const std::string_view nodes = file_->ReadAll(NodesOf(entry.number));
     if (matrix.bytes == nullptr || rows.size() != matrix.rows) {
       entry.status = Status::Corruption("the graph of the embedder `" + entry.embedder + "` in " +
                                         file_->path() + " is damaged");

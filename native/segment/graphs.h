@@ -36,7 +36,7 @@ class GraphsReader {
  private:
   struct Entry {
     std::string embedder;
-    size_t place;
+    size_t number;
     std::once_flag once;
     Status status;
     std::unique_ptr<vector::Graph> graph;

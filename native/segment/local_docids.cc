@@ -43,7 +43,7 @@ DocSet LocalDocIds::Documents() const {
   return documents;
 }
 
-int64_t LocalDocIds::Find(uint32_t docid) const {
+int64_t LocalDocIds::Find(DocId docid) const {
   if (docids_.empty() || docid < docids_.front() || docid > docids_.back()) return -1;
   if (!runs_.empty()) {
     const auto behind = std::upper_bound(runs_.begin() + 1, runs_.end(), docid,
@@ -61,7 +61,7 @@ int64_t LocalDocIds::Find(uint32_t docid) const {
   return found != end && *found == docid ? found - docids_.begin() : -1;
 }
 
-void LocalDocIdCursor::Advance(uint32_t docid) {
+void LocalDocIdCursor::Advance(DocId docid) {
   if (const auto& runs = local_docids_.runs_; !runs.empty()) {
     // Finds the last run that begins before it: with steps that double, then between the last two.
     size_t low = at_, step = 1;
@@ -106,15 +106,15 @@ void LocalDocIdCursor::Advance(uint32_t docid) {
 
 DocSet DocSetOf(std::vector<uint32_t>& docids) {
   if (docids.empty()) return {};
-  const auto [least, most] = std::minmax_element(docids.begin(), docids.end());
-  const uint32_t first = *least, range = *most - first;
+  const auto [min, max] = std::minmax_element(docids.begin(), docids.end());
+  const uint32_t first = *min, range = *max - first;
   if (docids.size() < 512 || range / 64 > docids.size()) {
     std::sort(docids.begin(), docids.end());
     return DocSet::FromSorted(docids);
   }
   // Setting a bit per docid of the range sorts them faster than comparing.
   std::vector<uint64_t> bits(range / 64 + size_t{1});
-  for (const uint32_t docid : docids)
+  for (const DocId docid : docids)
     bits[(docid - first) / 64] |= uint64_t{1} << (docid - first) % 64;
   size_t count = 0;
   for (size_t i = 0; i < bits.size(); ++i) {

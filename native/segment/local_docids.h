@@ -28,13 +28,14 @@ class LocalDocIds {
   // cost  linear in the runs where they are long, else in the docids
   DocSet Documents() const;
   // The local docid of `docid`; -1 if the segment does not have the document.
-  int64_t Find(uint32_t docid) const;
+  int64_t Find(DocId docid) const;
 
  private:
   friend class LocalDocIdCursor;
 
   struct Run {
-    uint32_t docid, local;  // of the first document of the run
+    DocId docid;     // of the first document of the run
+    uint32_t local;  // the same
   };
   std::span<const uint32_t> docids_;
   std::vector<Run> runs_;  // ascending; empty where runs are short
@@ -47,13 +48,13 @@ class LocalDocIdCursor {
 
   // REQUIRES: the segment has `docid`, which is above the docid of the last call
   // cost  about 1 ns within a run, else a search as long as the gap
-  uint32_t LocalOf(uint32_t docid) {
+  uint32_t LocalOf(DocId docid) {
     if (docid >= end_) Advance(docid);
     return docid - base_;
   }
 
  private:
-  void Advance(uint32_t docid);
+  void Advance(DocId docid);
 
   const LocalDocIds& local_docids_;
   uint32_t base_ = 0;  // docid minus local docid, for docids below end_
@@ -61,13 +62,13 @@ class LocalDocIdCursor {
   uint32_t at_ = 0;    // index of the run, or the last local docid
 };
 
-// Calls sink(uint32_t local, uint32_t docid) for each of `documents`, ascending.
+// Calls sink(uint32_t local, DocId docid) for each of `documents`, ascending.
 // REQUIRES: documents is a subset of the segment's.
 template <typename Sink>
 void ForEachLocal(const LocalDocIds& local_docids, const DocSet& documents, Sink&& sink) {
   LocalDocIdCursor cursor(local_docids);
   StopCounter counter;
-  documents.ForEach([&](uint32_t docid) {
+  documents.ForEach([&](DocId docid) {
     counter.Step();
     sink(cursor.LocalOf(docid), docid);
   });

@@ -31,7 +31,7 @@ class StemTable {
   size_t bytes() const { return hashes_.size() * (sizeof(uint64_t) + sizeof(Ordinal)); }
 
  private:
-  // Of equal length, by hash of the stem, then by ordinal.
+  // Two columns of one table, which is sorted by hash of the stem, then by ordinal.
   std::vector<uint64_t> hashes_;
   std::vector<Ordinal> ordinals_;
 };

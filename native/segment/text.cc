@@ -89,8 +89,8 @@ TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
   Count count{0, 0};
   ForEachField(ordinal, [&](FieldId, std::string_view postings) {
     const uint64_t of_field = PostingsCount(postings);
-    count.least = std::max(count.least, of_field);
-    count.most += of_field;
+    count.min = std::max(count.min, of_field);
+    count.max += of_field;
   });
   return count;
 }
@@ -99,7 +99,7 @@ text::Locale TextReader::GuessedLanguage() const {
   std::call_once(language_once_, [&] {
     language_ = text::GuessLanguage([&](std::string_view word) {
       const auto ordinal = terms_.Find(word);
-      return ordinal ? static_cast<double>(CountDocuments(*ordinal).most) : 0.0;
+      return ordinal ? static_cast<double>(CountDocuments(*ordinal).max) : 0.0;
     });
   });
   return language_;
@@ -181,7 +181,7 @@ std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal
     disjoint.rest = reader.LengthPrefixed();
     for (uint64_t local = 0; local <= longest && reader.ok(); ++local) {
       reader.Varint();
-      disjoint.most = reader.LengthPrefixed();
+      disjoint.main = reader.LengthPrefixed();
     }
     return disjoint;
   }
@@ -197,7 +197,7 @@ std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal
 void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const {
   if (fields == nullptr) {
     if (const auto disjoint = DisjointPostings(ordinal)) {
-      out.AddPostings(disjoint->most);
+      out.AddPostings(disjoint->main);
       if (!disjoint->rest.empty()) out.AddPostings(disjoint->rest);
       return;
     }
@@ -210,11 +210,11 @@ void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUn
 uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
   const auto of_a = DisjointPostings(a), of_b = DisjointPostings(b);
   if (of_a && of_b) {
-    const PostingsReader most(of_b->most), rest(of_b->rest);
+    const PostingsReader main(of_b->main), rest(of_b->rest);
     const auto common = [&](const PostingsReader& list) {
-      return list.IntersectionSize(most) + list.IntersectionSize(rest);
+      return list.IntersectionSize(main) + list.IntersectionSize(rest);
     };
-    return common(PostingsReader(of_a->most)) + common(PostingsReader(of_a->rest));
+    return common(PostingsReader(of_a->main)) + common(PostingsReader(of_a->rest));
   }
   const auto documents = [&](Ordinal ordinal) {
     DocSetUnion join;
@@ -222,7 +222,7 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
     return join.Finish();
   };
   const auto common = [](const Disjoint& lists, const DocSet& others) {
-    return PostingsReader(lists.most).IntersectionSize(others) +
+    return PostingsReader(lists.main).IntersectionSize(others) +
            PostingsReader(lists.rest).IntersectionSize(others);
   };
   if (of_a) return common(*of_a, documents(b));

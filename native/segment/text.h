@@ -180,12 +180,12 @@ class TextReader {
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
-  // Of at most kSampledDocuments documents, spread over all: by ascending field. Told from their
-  // records by the first caller.
+  // Lengths of fields in at most kSampledDocuments documents, spread over all; by ascending field.
+  // The first caller reads them from the records.
   static constexpr uint32_t kSampledDocuments = 1024;
   const std::vector<FieldLength>& SampledLengths() const;
-  // The language that most of its documents are in, told from their function words; kUnknown: from
-  // none. The first caller finds out.
+  // The language that most of its documents are in, guessed from their function words; kUnknown if
+  // none has any. The first caller guesses.
   text::Locale GuessedLanguage() const;
   // The table of a language, made by the first caller. At most kStemTablesMax are kept.
   static constexpr size_t kStemTablesMax = 4;
@@ -203,8 +203,8 @@ class TextReader {
   const AdjacencyReader& adjacency() const { return adjacency_; }
   const PrefixUnions& prefixes() const { return prefixes_; }
 
-  // Has the system read the postings of the words [begin, end), or the forward records of a range
-  // of local docids, again if it has dropped them since; for callers that visit all of them.
+  // Tells the system to read the postings of the words [begin, end), or the forward records of a
+  // range of local docids, even if they were read before. For callers that visit all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
   void WillNeedRecords(uint32_t local, uint32_t count) const;
   // Bytes of the postings of the words [begin, end).
@@ -212,7 +212,7 @@ class TextReader {
   // Bounds on the number of documents that hold the word, deleted ones included. Reads heads of
   // lists only.
   struct Count {
-    uint64_t least, most;
+    uint64_t min, max;
   };
   Count CountDocuments(Ordinal ordinal) const;
   // All postings of a word in stored form; see PostingsWriter.
@@ -230,7 +230,7 @@ class TextReader {
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
   // The same without caching; for few documents.
   void JoinLists(const WordLists& lists, DocSetUnion& out) const;
-  // Number of lists that would be joined and their union cached; a word counts once. 0: it is
+  // The number of lists that UnionLists would join and cache; a word counts once. 0: their union is
   // cached already, or they are few.
   uint64_t ListsToJoin(const WordLists& lists) const;
   // Whether reading this many documents is cheaper than making that union. REQUIRES: to_join is
@@ -246,7 +246,7 @@ class TextReader {
   std::string_view ForwardRecord(uint32_t local) const {
     return ReadRange(forward_section_, forward_offsets_.RangeOf(local));
   }
-  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending.
+  // Calls sink(DocId docid, std::string_view record) for each of `documents`, ascending.
   // Prefetches the records.
   // REQUIRES: documents is a subset of docids().
   template <typename Sink>
@@ -275,8 +275,8 @@ class TextReader {
   // Two lists that have no document in common and together have all documents of a word, in any
   // field.
   struct Disjoint {
-    std::string_view most, rest;  // rest: may be empty
-    uint64_t count() const { return uint64_t{PostingsCount(most)} + PostingsCount(rest); }
+    std::string_view main, rest;  // rest: may be empty
+    uint64_t count() const { return uint64_t{PostingsCount(main)} + PostingsCount(rest); }
   };
   // nullopt: the word has no such lists.
   std::optional<Disjoint> DisjointPostings(Ordinal ordinal) const;
@@ -492,7 +492,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
     }
     size = 0;
   };
-  ForEachLocal(local_docids_, documents, [&](uint32_t local, uint32_t docid) {
+  ForEachLocal(local_docids_, documents, [&](uint32_t local, DocId docid) {
     block[size++] = {local, docid};
     if (size == kBlock) flush();
   });

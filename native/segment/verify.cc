@@ -52,7 +52,7 @@ Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_
 Status CheckDocids(std::span<const DocId> docids) {
   for (size_t i = 1; i < docids.size(); ++i) {
     if (docids[i - 1] >= docids[i])
-      return Wrong("docids do not ascend at place " + std::to_string(i));
+      return Wrong("docids do not ascend at position " + std::to_string(i));
   }
   return docids.empty() ? Wrong("a segment without documents") : Status::Ok();
 }
@@ -89,7 +89,7 @@ class File {
 
   bool open() const { return file_ != nullptr; }
   const std::shared_ptr<SegmentFile>& operator*() const { return file_; }
-  bool Sound(std::initializer_list<SectionId> ids) const {
+  bool Valid(std::initializer_list<SectionId> ids) const {
     return open() && std::none_of(ids.begin(), ids.end(), [&](SectionId id) {
              return std::find(damaged_.begin(), damaged_.end(), id) != damaged_.end();
            });
@@ -158,9 +158,9 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
   if (lists == 0) return Wrong("a word in no document");
   DocSet rest, longest, all, list;
   const bool with_rest = lists > 1 && (head & 1) != 0;
-  uint64_t place_of_longest = 0, fields = 0;
+  uint64_t longest_at = 0, fields = 0;
   if (with_rest) {
-    place_of_longest = reader.Varint();
+    longest_at = reader.Varint();
     GANNET_RETURN_IF_ERROR(ReadPostings(reader.LengthPrefixed(), documents, rest));
   }
   uint64_t id = 0;
@@ -178,15 +178,15 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
     GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents, list));
     if (list.empty()) return Wrong("an empty list");
     uint64_t& sum = is_leading ? sums.leading : sums.fields;
-    list.ForEach([&](uint32_t docid) { sum += HashOf(word, static_cast<uint32_t>(id), docid); });
+    list.ForEach([&](DocId docid) { sum += HashOf(word, static_cast<uint32_t>(id), docid); });
     if (is_leading) continue;
     ++fields;
     all |= list;
-    if (i == place_of_longest) longest = list;
+    if (i == longest_at) longest = list;
   }
   if (!reader.done()) return Wrong("bytes behind the lists");
   if (!with_rest) return Status::Ok();
-  if (place_of_longest >= fields) return Wrong("the rest is that of a list which is no field's");
+  if (longest_at >= fields) return Wrong("the rest is that of a list which is no field's");
   if (!(rest == all - longest)) return Wrong("the rest is not what one list leaves of all");
   return Status::Ok();
 }
@@ -217,7 +217,7 @@ Status CheckLengths(std::string_view section, size_t field_count, const DocSet& 
     }
     GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents, list));
     if (list.empty()) return Wrong("an empty list");
-    list.ForEach([&](uint32_t docid) { sums.lengths += HashOf(key, docid); });
+    list.ForEach([&](DocId docid) { sums.lengths += HashOf(key, docid); });
   }
   return Status::Ok();
 }
@@ -455,7 +455,7 @@ class ColumnCheck {
     for (ValueOrdinal value = 0; value < column_.value_count(); ++value) {
       GANNET_RETURN_IF_ERROR(ReadPostings(column_.postings(value), documents_, list_));
       if (list_.empty()) return Wrong("a value of no document");
-      list_.ForEach([&](uint32_t docid) { postings_sum_ += HashOf(value, docid); });
+      list_.ForEach([&](DocId docid) { postings_sum_ += HashOf(value, docid); });
     }
     return Status::Ok();
   }
@@ -517,22 +517,22 @@ class ColumnCheck {
 
 Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const ColumnReader& lngs,
                    std::span<const DocId> docids) {
-  std::map<DocId, uint32_t> places;  // of the documents with a point
+  std::map<DocId, uint32_t> locals;  // of the documents with a point
   for (uint32_t local = 0; local < docids.size(); ++local) {
-    if (lats.NumberAt(local) && lngs.NumberAt(local)) places.emplace(docids[local], local);
+    if (lats.NumberAt(local) && lngs.NumberAt(local)) locals.emplace(docids[local], local);
   }
-  if (points.size() != places.size())
+  if (points.size() != locals.size())
     return Wrong("another number of points than documents that have one");
   for (uint32_t i = 0; i < points.size(); ++i) {
-    const auto found = places.find(points.docid(i));
-    if (found == places.end()) return Wrong("a point twice, or of a document without one");
+    const auto found = locals.find(points.docid(i));
+    if (found == locals.end()) return Wrong("a point twice, or of a document without one");
     const filter::GeoPoint point{.lat = *lats.NumberAt(found->second),
                                  .lng = *lngs.NumberAt(found->second)};
     if (!(points.point(i) == point)) return Wrong("a point is elsewhere than its document");
     if ((std::fabs(point.lat) <= 90 && std::fabs(point.lng) <= 180) != (i < points.regular())) {
       return Wrong("points beyond the globe are not apart from the others");
     }
-    places.erase(found);
+    locals.erase(found);
   }
   for (uint32_t level = 0; level < points.level_count(); ++level) {
     uint32_t next = 0;
@@ -541,7 +541,7 @@ Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const Colum
       next = node.end;
       for (uint32_t i = node.begin; i < node.end; ++i) {
         if (level == 0) {
-          const bool reached = GeoIndex::DistanceBounds(node, points.point(i)).least == 0;
+          const bool reached = GeoIndex::DistanceBounds(node, points.point(i)).min == 0;
           if (!node.box.Contains(points.point(i)) || !reached)
             return Wrong("a point outside of its node");
         } else {
@@ -613,7 +613,7 @@ Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
 // Checks the vectors of a file that has some.
 void CheckVectors(File& file, const DocSet& documents) {
   for (const SectionId id : (*file)->sections()) {
-    if (id >= kVectorSections && !file.Sound({id})) return;
+    if (id >= kVectorSections && !file.Valid({id})) return;
   }
   const auto vectors = VectorsReader::Open(*file);
   if (!file.Check(kVectorDirectory, vectors.ok() ? Status::Ok() : vectors.status())) return;
@@ -650,28 +650,28 @@ class BaseCheck {
                      kPostingData, kForwardOffsets, kForwardData, kFieldLengths})) {
       return false;
     }
-    if (!file_.Sound({kRowDocids}) ||
+    if (!file_.Valid({kRowDocids}) ||
         !file_.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file_.Bytes(kRowDocids))))) {
       return false;
     }
     const auto docids = AsSpan<DocId>(file_.Bytes(kRowDocids));
     content_.docids.assign(docids.begin(), docids.end());
     documents_ = DocSet::FromSorted(docids);
-    if (file_.Sound({kRowOffsets})) {
+    if (file_.Valid({kRowOffsets})) {
       const auto offsets =
           CheckOffsets(file_.Bytes(kRowOffsets), docids.size(), SectionSize(kRowData));
-      if (file_.Check(kRowOffsets, offsets.status()) && file_.Sound({kRowData})) {
+      if (file_.Check(kRowOffsets, offsets.status()) && file_.Valid({kRowData})) {
         file_.Check(kRowData, CheckRows(file_, docids, *offsets, context_));
       }
     }
-    if ((*file_)->Has(kVectorDirectory) && file_.Sound({kVectorDirectory}))
+    if ((*file_)->Has(kVectorDirectory) && file_.Valid({kVectorDirectory}))
       CheckVectors(file_, documents_);
     return true;
   }
 
   // False: the words cannot be checked.
   bool CheckTerms() {
-    if (!file_.Sound({kTerms})) return false;
+    if (!file_.Valid({kTerms})) return false;
     const auto terms = fst::Fst::Open(file_.Bytes(kTerms));
     if (!file_.Check(kTerms, terms.ok() ? terms->Verify() : terms.status())) return false;
     words_ = terms->size();
@@ -680,14 +680,14 @@ class BaseCheck {
   }
 
   void CheckPostingLists() {
-    if (!file_.Sound({kPostingOffsets})) return;
+    if (!file_.Valid({kPostingOffsets})) return;
     const auto offsets =
         CheckOffsets(file_.Bytes(kPostingOffsets), words_, SectionSize(kPostingData));
-    posted_ = file_.Check(kPostingOffsets, offsets.status()) && file_.Sound({kPostingData}) &&
+    posted_ = file_.Check(kPostingOffsets, offsets.status()) && file_.Valid({kPostingData}) &&
               file_.Check(kPostingData,
                           CheckPostings(file_, *offsets, documents_, context_.field_count, said_));
     if (!posted_ || !(*file_)->Has(kPrefixWords) || !file_.Need({kPrefixData}) ||
-        !file_.Sound({kPrefixWords, kPrefixData})) {
+        !file_.Valid({kPrefixWords, kPrefixData})) {
       return;
     }
     const auto unions = PrefixUnions::Open(**file_, words_);
@@ -698,14 +698,14 @@ class BaseCheck {
   }
 
   void CheckFieldLengths() {
-    if (!file_.Sound({kFieldLengths})) return;
+    if (!file_.Valid({kFieldLengths})) return;
     measured_ = file_.Check(kFieldLengths, CheckLengths(file_.Bytes(kFieldLengths),
                                                         context_.field_count, documents_, said_));
   }
 
   void CheckPairs() {
     if (!(*file_)->Has(kAdjacencyWords) || !file_.Need({kAdjacencyData}) ||
-        !file_.Sound({kAdjacencyWords, kAdjacencyData})) {
+        !file_.Valid({kAdjacencyWords, kAdjacencyData})) {
       return;
     }
     paired_ = file_.Check(kAdjacencyWords,
@@ -714,7 +714,7 @@ class BaseCheck {
   }
 
   void CheckForward() {
-    if (!file_.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
+    if (!file_.Valid({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
                       kAdjacencyWords, kPrefixWords})) {
       return;
     }
@@ -806,7 +806,7 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
   std::vector<Fault> faults;
   File file(path, faults);
   if (!file.open() || !file.Need({kColumnDirectory, kColumnData}) || docids.empty() ||
-      !file.Sound({kColumnDirectory, kColumnData})) {
+      !file.Valid({kColumnDirectory, kColumnData})) {
     return faults;
   }
   ByteReader directory(file.Bytes(kColumnDirectory));
@@ -838,7 +838,7 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
       return faults;
     }
   }
-  if (!(*file)->Has(kGeoPoints) || !file.Sound({kGeoPoints})) return faults;
+  if (!(*file)->Has(kGeoPoints) || !file.Valid({kGeoPoints})) return faults;
   const auto points = GeoIndex::Open(file.Bytes(kGeoPoints), docids);
   if (!file.Check(kGeoPoints, points.ok() ? Status::Ok() : points.status())) return faults;
   const ColumnReader* lats =
@@ -856,7 +856,7 @@ std::vector<Fault> VerifyGraphs(const std::string& path, const std::string& base
   File file(path, faults);
   if (!file.open() || !file.Need({kGraphDirectory})) return faults;
   for (const SectionId id : (*file)->sections()) {
-    if (!file.Sound({id})) return faults;
+    if (!file.Valid({id})) return faults;
   }
   const auto base = SegmentFile::Open(base_path);
   if (!base.ok()) return faults;

@@ -45,7 +45,7 @@ std::span<const FunctionWords> LanguagesKnown() { return kLanguages; }
 
 Locale GuessLanguage(const std::function<double(std::string_view word)>& weight) {
   Locale best = Locale::kUnknown;
-  double most = 0;
+  double max = 0;
   for (const auto& [language, words] : kLanguages) {
     double sum = 0;
     for (size_t begin = 0; begin < words.size();) {
@@ -53,8 +53,8 @@ Locale GuessLanguage(const std::function<double(std::string_view word)>& weight)
       sum += weight(words.substr(begin, end - begin));
       begin = end + 1;
     }
-    if (sum <= most) continue;
-    most = sum;
+    if (sum <= max) continue;
+    max = sum;
     best = language;
   }
   return best;

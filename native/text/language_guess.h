@@ -1,4 +1,4 @@
-// Which language a text is likely written in, told from its function words and its script.
+// Guesses the language of a text from its function words and its script.
 //
 // Threads: pure functions over constant tables.
 #pragma once

@@ -224,7 +224,7 @@ uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale>
   }
 }
 
-bool MostLettersAreArmenian(std::string_view group) {
+bool IsMainlyArmenian(std::string_view group) {
   size_t letters = 0, armenian = 0;
   ForEachChar(group, [&](char32_t c) {
     if (!CharInfo(c).is_letter()) return;
@@ -281,7 +281,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
     at = next;
   }
   const std::string_view group = text.substr(begin, at - begin);
-  if (has_armenian && !IsUnspaced(script) && MostLettersAreArmenian(group)) {
+  if (has_armenian && !IsUnspaced(script) && IsMainlyArmenian(group)) {
     script = Script::kArmenian;
   }
   return {at, script, FoldingOf(group, script, locales, form)};

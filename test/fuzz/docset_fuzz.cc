@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "bitmap/docset.h"
 #include "bitmap/postings_codec.h"
 
@@ -26,7 +27,7 @@ void UseAll(const DocSet& set) {
   if (set.empty()) return;
   uint64_t count = 0;
   uint32_t last = 0;
-  set.ForEach([&](uint32_t docid) {
+  set.ForEach([&](DocId docid) {
     Check(count == 0 || docid > last);
     last = docid;
     return ++count < 10'000;

@@ -31,8 +31,9 @@ std::vector<std::string_view> LinesOf(std::string_view bytes) {
   return lines;
 }
 
-void Require(const Result<search::Answer>& answer) {
-  if (!answer.ok() || !json::IsValid(answer->body, 2000) || !IsUtf8(answer->body)) std::abort();
+void Require(const Result<search::SearchResponse>& response) {
+  if (!response.ok() || !json::IsValid(response->body, 2000) || !IsUtf8(response->body))
+    std::abort();
 }
 
 void Merge(const std::vector<std::string_view>& lines, const std::string& rest) {

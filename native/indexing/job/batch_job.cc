@@ -58,14 +58,14 @@ Result<BatchJob> BatchJob::Parse(std::string_view text) {
   BatchJob out{job["batchUid"].integer(), job["taskUids"].text(), job["now"].string(), {}};
   for (const json::Value& step : job["steps"].items()) {
     GANNET_ASSIGN_OR_RETURN(BatchStep typed, StepOf(step));
-    out.tasks.push_back({step["task"].integer(), std::move(typed)});
+    out.steps.push_back({step["task"].integer(), std::move(typed)});
   }
   return out;
 }
 
 bool BatchJob::ChangesSettings() const {
-  return std::any_of(tasks.begin(), tasks.end(), [](const Task& task) {
-    return std::holds_alternative<SettingsStep>(task.step);
+  return std::any_of(steps.begin(), steps.end(), [](const TaskStep& step) {
+    return std::holds_alternative<SettingsStep>(step.step);
   });
 }
 

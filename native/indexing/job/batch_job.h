@@ -42,7 +42,8 @@ using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, C
 
 // BatchJob of src/engine/native.ts. Views refer to the text that it was read from.
 struct BatchJob {
-  struct Task {
+  // One task may have several steps.
+  struct TaskStep {
     uint64_t task;
     BatchStep step;
   };
@@ -52,7 +53,7 @@ struct BatchJob {
   uint64_t batch_uid;
   std::string_view task_uids;  // JSON
   std::string now;
-  std::vector<Task> tasks;
+  std::vector<TaskStep> steps;
 };
 
 }  // namespace gannet::indexing

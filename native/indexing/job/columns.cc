@@ -33,11 +33,11 @@ struct ColumnPlan {
       kept[i] = after[i].faceted && before[i].faceted;
       made[i] = after[i].faceted && !before[i].faceted;
       any_made |= made[i];
-      any_gone |= !after[i].faceted && before[i].faceted;
+      any_removed |= !after[i].faceted && before[i].faceted;
     }
   }
   std::vector<bool> made, kept;
-  bool any_made = false, any_gone = false;
+  bool any_made = false, any_removed = false;
 };
 
 Status WriteColumns(const ColumnPlan& plan, const index::SegmentView& segment,
@@ -91,7 +91,7 @@ Status BuildColumns(Batch& batch, const std::vector<index::FieldTraits>& traits,
                     const GeoPointCheck& geo_points) {
   const index::Snapshot& before = *batch.before;
   const ColumnPlan plan(before.traits, traits);
-  if (!plan.any_made && !plan.any_gone)
+  if (!plan.any_made && !plan.any_removed)
     return geo_points.needed() ? geo_points.CheckAll(batch) : Status::Ok();
   const bool reads_rows = plan.any_made || geo_points.needed();
   batch.progress.Begin("extracting facets", before.documents.size());

@@ -20,7 +20,7 @@ std::string OutcomeJson(const BatchJob& job, const std::vector<StepOutcome>& out
                         uint64_t documents) {
   std::string out = "{\"results\":[";
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    const auto& [task, step] = job.tasks[i];
+    const auto& [task, step] = job.steps[i];
     const StepOutcome& outcome = outcomes[i];
     if (i > 0) out += ',';
     out += "{\"task\":";
@@ -68,7 +68,7 @@ Result<uint64_t> FollowMerges(const index::Snapshot& now, const DocSet& written,
 
 class Job {
  public:
-  Job(Batch& batch, const BatchJob& job) : batch_(batch), job_(job), outcomes_(job.tasks.size()) {}
+  Job(Batch& batch, const BatchJob& job) : batch_(batch), job_(job), outcomes_(job.steps.size()) {}
 
   Result<std::string> Run(std::span<const std::string_view> buffers,
                           const FilterEvaluator& evaluate_filter) {
@@ -87,9 +87,9 @@ class Job {
 
  private:
   Status Collect() {
-    batch_.progress.Begin("preparing payloads", job_.tasks.size());
-    for (size_t i = 0; i < job_.tasks.size(); ++i) {
-      Status status = steps_->Add(job_.tasks[i].step, outcomes_[i]);
+    batch_.progress.Begin("preparing payloads", job_.steps.size());
+    for (size_t i = 0; i < job_.steps.size(); ++i) {
+      Status status = steps_->Add(job_.steps[i].step, outcomes_[i]);
       // An error of the user's input concerns only its step; any other error the whole batch.
       if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
       any_ok_ |= status.ok();
@@ -153,7 +153,7 @@ class Job {
   const BatchJob& job_;
   std::vector<StepOutcome> outcomes_;
   std::optional<CollectedSteps> steps_;
-  bool any_ok_ = job_.tasks.empty();
+  bool any_ok_ = job_.steps.empty();
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ Status DeleteDocuments(Batch& batch, const DocSet& docids, bool ids_removed) {
   std::vector<segment::RowField> fields;
   std::vector<uint32_t> list;
   docids.ToVector(list);
-  for (const uint32_t docid : list) {
+  for (const DocId docid : list) {
     GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(before.FindRow(docid)));
     if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
     for (const segment::RowField& field : fields) {
@@ -99,7 +99,7 @@ Status DeleteDocuments(Batch& batch, const DocSet& docids, bool ids_removed) {
 // The changes of the documents that the steps touch.
 struct Assigned {
   std::vector<Change> changes;  // ascending by docid
-  DocSet gone;                  // deleted by id
+  DocSet deleted;               // deleted by id
 };
 
 // Gives docids, and adds the fields of the documents to `fields`.
@@ -134,7 +134,7 @@ Result<Assigned> AssignDocids(Batch& batch, const CollectedSteps& steps, index::
       if (!document.stored) document.docid = allocator.Next();
       out.changes.push_back({document.docid, i});
     } else if (document.stored) {
-      out.gone.Add(document.docid);
+      out.deleted.Add(document.docid);
       batch.commit.removed_external_ids.emplace_back(document.id());
     }
   }
@@ -166,7 +166,7 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
   if (const auto vectors_field = fields->Find(kVectorsField))
     commit.distribution->erase(*vectors_field);
   GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, steps.deleted_by_filter(), false));
-  GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, assigned.gone, true));
+  GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, assigned.deleted, true));
 
   if (!assigned.changes.empty()) {
     Work work;
@@ -185,7 +185,7 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
     ApplyDistribution(change, *commit.distribution);
   }
   if (fields->size() != before.fields->size()) commit.fields = fields;
-  commit.dead = std::move(assigned.gone);
+  commit.dead = std::move(assigned.deleted);
   commit.dead |= steps.deleted_by_filter();
   commit.dead |= batch.written;
   return Status::Ok();

@@ -39,7 +39,7 @@ Status RewriteDocuments(Batch& batch, const index::Settings& settings,
   if (before.text_form != text::kTextFormNow) commit.text_form = text::kTextFormNow;
   work.analyzer = index::MakeAnalyzer(settings, text::kTextFormNow);
   work.dictionary = before.dictionary;
-  before.documents.ForEach([&](uint32_t docid) { work.changes.push_back({docid, kNone}); });
+  before.documents.ForEach([&](DocId docid) { work.changes.push_back({docid, kNone}); });
   GANNET_RETURN_IF_ERROR(WriteSegments(batch, work).status());
   for (const auto& segment : before.segments) commit.removed.push_back(segment->files.id);
   return Status::Ok();

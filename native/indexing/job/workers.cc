@@ -222,7 +222,7 @@ Result<DistributionChange> WriteSegments(Batch& batch, Work& work) {
   for (std::thread& thread : others) thread.join();
   GANNET_RETURN_IF_ERROR(workers.status);
   for (const index::SegmentFiles& files : workers.segments) batch.commit.added.push_back(files);
-  for (const uint32_t docid : workers.written) batch.written.Add(docid);
+  for (const DocId docid : workers.written) batch.written.Add(docid);
   return std::move(workers.distribution);
 }
 

@@ -14,12 +14,12 @@ namespace {
 void WantList(const FederatedRequest& federated, bool all, SearchRequest& request) {
   const MergedWindow& window = federated.window;
   request.facets.clear();
-  request.answer_bytes_max = request.format.bytes_max = federated.answer_bytes_max;
+  request.response_bytes_max = request.format.bytes_max = federated.response_bytes_max;
   request.offset = 0;
   request.limit = all ? UINT64_MAX : window.limit == 0 ? 0 : window.end();
   request.page.reset();
   request.hits_per_page.reset();
-  if (window.asked.numbered) {
+  if (window.requested.numbered) {
     request.page = 1;
     request.hits_per_page = request.limit;
   }
@@ -54,17 +54,18 @@ Status FirstFault(const Federation& federation) {
 }  // namespace
 
 Result<Federation> PlanFederation(const FederatedRequest& request,
-                                  std::span<index::Index* const> indexes, const CancelFlag& gone) {
+                                  std::span<index::Index* const> indexes,
+                                  const CancelFlag& cancelled) {
   const size_t count = request.queries.size();
   if (indexes.size() != count + request.other_indexes.size())
     return Status::Internal("an index is missing");
   Federation federation;
   // Find pins before taking any snapshot.
   for (size_t i = 0; i < count; ++i) {
-    const FederatedRequest::Query& asked = request.queries[i];
-    FederatedQuery query{asked.uid, asked.weight, asked.position, asked.search, {}, {}, {}, {}};
+    const FederatedRequest::Query& wanted = request.queries[i];
+    FederatedQuery query{wanted.uid, wanted.weight, wanted.position, wanted.search, {}, {}, {}, {}};
     GANNET_ASSIGN_OR_RETURN(query.pins, FindPins(*indexes[i], query.request.pins));
-    query.request.gone = gone;
+    query.request.cancelled = cancelled;
     federation.queries.push_back(std::move(query));
   }
   const auto add = [&](const std::string& uid, index::Index* index) -> SearchedIndex& {
@@ -74,7 +75,7 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
   };
   // A document that a later step drops is replaced by another, from any position of a list. Totals
   // of pages count all of these: which documents stay depends on the order.
-  const bool all = request.distinct && (count > 1 || request.window.asked.numbered);
+  const bool all = request.distinct && (count > 1 || request.window.requested.numbered);
   for (size_t i = 0; i < count; ++i) {
     FederatedQuery& query = federation.queries[i];
     SearchedIndex& searched = add(query.uid, indexes[i]);

@@ -26,7 +26,7 @@ struct FederatedQuery {
   double weight = 1;
   uint64_t position = 0;             // as reported
   SearchRequest request;             // for all hits that merging may need; moved into `run`
-  std::vector<PinnedDocument> pins;  // in order of precedence; after PlacePins by position
+  std::vector<PinnedDocument> pins;  // in order of precedence; after SortPins by position
   std::shared_ptr<const index::Snapshot> snapshot;
   Status status;                   // error of the pins or of the run
   std::unique_ptr<SearchRun> run;  // set by RunQueries
@@ -36,7 +36,7 @@ struct SearchedIndex {
   std::shared_ptr<const index::Snapshot> snapshot;
   std::vector<uint32_t> queries;  // empty: only its facet list is checked
   std::optional<std::vector<std::string>> facets;
-  DocSet pinned;    // pinned by any query (PlacePins)
+  DocSet pinned;    // pinned by any query (SortPins)
   DocSet rejected;  // rejected by the distinct attribute of the federation (MergeLists)
 };
 
@@ -49,7 +49,8 @@ struct Federation {
 // indexes  the index of each query, then the other indexes of the request
 // Invalid: invalid_search_distinct: an index does not allow the distinct attribute of the request.
 Result<Federation> PlanFederation(const FederatedRequest& request,
-                                  std::span<index::Index* const> indexes, const CancelFlag& gone);
+                                  std::span<index::Index* const> indexes,
+                                  const CancelFlag& cancelled);
 
 // Runs the queries, each from its best hit on.
 // Threads: starts threads of its own if there are several queries; all end before it returns.

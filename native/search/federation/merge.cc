@@ -25,15 +25,15 @@ IndexHits HitsOf(const SearchedIndex& index, const Federation& federation) {
 
 // Returns pins at their positions and ranked hits at the others. Pins that are left follow the last
 // hit.
-class Placement {
+class HitsWithPins {
  public:
-  Placement(const std::vector<RankedHit>& pins, Merged<IndexHits>& ranked)
+  HitsWithPins(const std::vector<RankedHit>& pins, Merged<IndexHits>& ranked)
       : pins_(pins), ranked_(ranked) {}
 
-  // place  number of hits before this position
-  std::optional<RankedHit> Next(uint64_t place) {
+  // position  of the next hit, from 0
+  std::optional<RankedHit> Next(uint64_t position) {
     const bool left = pin_ < pins_.size();
-    if (left && pins_[pin_].pin->position <= place) return pins_[pin_++];
+    if (left && pins_[pin_].pin->position <= position) return pins_[pin_++];
     if (const auto hit = ranked_.Next()) return hit;
     return left ? std::optional(pins_[pin_++]) : std::nullopt;
   }
@@ -46,7 +46,7 @@ class Placement {
 
 }  // namespace
 
-std::vector<RankedHit> PlacePins(Federation& federation) {
+std::vector<RankedHit> SortPins(Federation& federation) {
   std::vector<FederatedQuery>& queries = federation.queries;
   ParallelFor(queries.size(), [&](size_t i) {
     FederatedQuery& query = queries[i];
@@ -83,28 +83,28 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
     if (!index.queries.empty()) list->hits.Add(HitsOf(index, federation));
   }
   const MergedWindow& window = request.window;
-  Placement placement(pins, list->hits);
+  HitsWithPins hits(pins, list->hits);
   std::optional<DistinctValues> values;
   if (request.distinct) values.emplace(*request.distinct);
   // Totals of pages are exact, so every dropped document must be found.
-  const bool all = window.asked.numbered && (values || request.for_merging);
-  uint64_t place = 0;
+  const bool all = window.requested.numbered && (values || request.for_merging);
+  uint64_t position = 0;
   StopCounter steps;
-  while (all || (window.limit > 0 && place < window.end())) {
+  while (all || (window.limit > 0 && position < window.end())) {
     steps.Step(64);
-    const auto hit = placement.Next(place);
+    const auto hit = hits.Next(position);
     if (!hit) break;
     const FederatedQuery& query = federation.queries[hit->query];
     if (values && hit->pin == nullptr && !values->Keep(*query.snapshot, hit->hit.docid)) {
       federation.indexes[query.uid].rejected.Add(hit->hit.docid);
       continue;
     }
-    if (window.Has(place)) {
+    if (window.Has(position)) {
       list->page.push_back(*hit);
     } else if (request.counts_values() && list->further.size() < kFurtherDistinctMax) {
       list->further.push_back(*hit);
     }
-    ++place;
+    ++position;
   }
   return list;
 }

@@ -15,7 +15,7 @@ namespace gannet::search {
 // of all queries, by position.
 // An error is stored as the status of its query.
 // Lifetime: the result borrows the pins of the queries.
-std::vector<RankedHit> PlacePins(Federation& federation);
+std::vector<RankedHit> SortPins(Federation& federation);
 
 // The merged list, up to the end that is wanted.
 struct MergedList {

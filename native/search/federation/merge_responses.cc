@@ -10,7 +10,7 @@
 #include "base/json_reader.h"
 #include "base/json_value.h"
 #include "base/uuid.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/federation/merge_keys.h"
 #include "search/federation/ranked_hits.h"
 #include "search/federation/request.h"
@@ -115,7 +115,7 @@ class ResponseMerge {
         responses_(responses),
         bytes_max_(request["responseBytesMax"].integer(UINT64_MAX)) {}
 
-  Result<Answer> Run() {
+  Result<SearchResponse> Run() {
     WeighHalves();
     MergeHits();
     const std::string& shape = request_["shape"].string();
@@ -124,9 +124,9 @@ class ResponseMerge {
                                                : AppendFederated());
     AppendRequestMember("remoteErrors", request_["remoteErrors"], out_);
     out_ += '}';
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out_, bytes_max_));
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out_, bytes_max_));
     head_.processing_time_ms = Slowest();
-    return Answer{std::move(out_), std::move(head_)};
+    return SearchResponse{std::move(out_), std::move(head_)};
   }
 
  private:
@@ -153,12 +153,12 @@ class ResponseMerge {
     Merged<ServerHits> merged;
     for (size_t i = 0; i < responses_.size(); ++i) merged.Add(ServerHits(responses_[i].hits, i));
     KeptHits kept(request_["distinctAcrossQueries"].boolean());
-    for (uint64_t place = 0; all || place < end;) {
+    for (uint64_t position = 0; all || position < end;) {
       const auto hit = merged.Next();
       if (!hit) break;
       if (!kept.Add(*hit->hit)) continue;
-      if (place >= window_.offset && place < end) page_.push_back(*hit);
-      ++place;
+      if (position >= window_.offset && position < end) page_.push_back(*hit);
+      ++position;
     }
     uint64_t total = 0;
     for (const ServerResponse& response : responses_) {
@@ -174,7 +174,7 @@ class ResponseMerge {
     out_ += "{\"hits\":[";
     GANNET_RETURN_IF_ERROR(AppendHits(true));
     AppendNumber("processingTimeMs", Slowest(), out_);
-    AppendTotal(window_.asked, UINT64_MAX);
+    AppendTotal(window_.requested, UINT64_MAX);
     AppendSemanticHitCount();
     AppendQueryVectors();
     AppendMergedFacets(request_, responses_, out_);
@@ -199,7 +199,7 @@ class ResponseMerge {
     AppendRequestMember("query", request_["query"], out_);
     AppendQueryVector();
     AppendNumber("processingTimeMs", Slowest(), out_);
-    AppendTotal(window_.asked, total_max_);
+    AppendTotal(window_.requested, total_max_);
     AppendSemanticHitCount();
     if (request_["facetsOf"].is_string()) {
       const std::string& uid = request_["facetsOf"].string();
@@ -227,25 +227,25 @@ class ResponseMerge {
     std::erase_if(page_, [&](const ServerRankedHit& one) {
       return is_target(one) || one.hit->key.global <= 0;
     });
-    PageMembers asked;
-    asked.offset = target["offset"].integer();
-    asked.limit = target["limit"].integer();
+    PageMembers requested;
+    requested.offset = target["offset"].integer();
+    requested.limit = target["limit"].integer();
     const bool embedded = target["hasEmbeddings"].boolean();
-    const uint64_t begin = std::min<uint64_t>(asked.offset, page_.size());
-    const uint64_t count = embedded ? std::min<uint64_t>(asked.limit, page_.size() - begin) : 0;
+    const uint64_t begin = std::min<uint64_t>(requested.offset, page_.size());
+    const uint64_t count = embedded ? std::min<uint64_t>(requested.limit, page_.size() - begin) : 0;
     page_ = {page_.begin() + static_cast<ptrdiff_t>(begin),
              page_.begin() + static_cast<ptrdiff_t>(begin + count)};
     out_ += "{\"hits\":[";
     GANNET_RETURN_IF_ERROR(AppendHits(false));
     AppendRequestMember("id", target["id"], out_);
     AppendNumber("processingTimeMs", Slowest(), out_);
-    AppendTotal(asked, target["totalMax"].integer(UINT64_MAX));
+    AppendTotal(requested, target["totalMax"].integer(UINT64_MAX));
     return Status::Ok();
   }
 
-  void AppendTotal(const PageMembers& asked, uint64_t most) {
-    head_.total_hits = std::min(total_, most);
-    AppendPage(asked, *head_.total_hits, out_);
+  void AppendTotal(const PageMembers& requested, uint64_t total_max) {
+    head_.total_hits = std::min(total_, total_max);
+    AppendPage(requested, *head_.total_hits, out_);
   }
 
   // Appends the hits and the end of their list.
@@ -264,7 +264,7 @@ class ResponseMerge {
         out_ += hit.text.substr(hit.member_end);
       }
       head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
-      GANNET_RETURN_IF_ERROR(CheckAnswerSize(out_, bytes_max_));
+      GANNET_RETURN_IF_ERROR(CheckResponseSize(out_, bytes_max_));
     }
     out_ += ']';
     return Status::Ok();
@@ -333,7 +333,7 @@ class ResponseMerge {
 
   // Appends metadata in the order of the queries: for each query, one object per server that
   // responded.
-  void AppendMetadata(size_t most) {
+  void AppendMetadata(size_t entries_max) {
     struct Entry {
       uint64_t position;
       size_t server, query;
@@ -346,7 +346,7 @@ class ResponseMerge {
     }
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return a.position < b.position; });
-    if (entries.size() > most) entries.resize(most);
+    if (entries.size() > entries_max) entries.resize(entries_max);
     for (const Entry& entry : entries) {
       if (&entry != &entries[0]) out_ += ',';
       const auto& known = responses_[entry.server].metadata;
@@ -390,12 +390,13 @@ class ResponseMerge {
   std::vector<ServerRankedHit> page_;
   uint64_t total_ = 0, total_max_ = UINT64_MAX;
   std::string out_;
-  AnswerHead head_;
+  ResponseHead head_;
 };
 
 }  // namespace
 
-Result<Answer> MergeResponses(std::string_view request, std::vector<ServerResponse>& responses) {
+Result<SearchResponse> MergeResponses(std::string_view request,
+                                      std::vector<ServerResponse>& responses) {
   const json::Value object = json::Value::Parse(request);
   if (object["servers"].items().size() != responses.size())
     return Status::Internal("a response is missing");

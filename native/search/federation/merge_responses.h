@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/federation/server_response.h"
 
 namespace gannet::search {
@@ -18,6 +18,7 @@ namespace gannet::search {
 //            of `responses`. Of equal hits, those of the earlier server come first.
 // responses  consumed; each list of hits is in order
 // Invalid: the body would be larger than the request allows.
-Result<Answer> MergeResponses(std::string_view request, std::vector<ServerResponse>& responses);
+Result<SearchResponse> MergeResponses(std::string_view request,
+                                      std::vector<ServerResponse>& responses);
 
 }  // namespace gannet::search

@@ -5,21 +5,21 @@ namespace gannet::search {
 MergedWindow MergedWindow::FromJson(const json::Value& federation) {
   MergedWindow window;
   const json::Value &page = federation["page"], &per_page = federation["hitsPerPage"];
-  PageMembers& asked = window.asked;
-  asked.numbered = !page.is_null() || !per_page.is_null();
-  if (!asked.numbered) {
-    asked.offset = window.offset = federation["offset"].integer(asked.offset);
-    asked.limit = window.limit = federation["limit"].integer(asked.limit);
+  PageMembers& requested = window.requested;
+  requested.numbered = !page.is_null() || !per_page.is_null();
+  if (!requested.numbered) {
+    requested.offset = window.offset = federation["offset"].integer(requested.offset);
+    requested.limit = window.limit = federation["limit"].integer(requested.limit);
     return window;
   }
-  asked.page = page.integer(asked.page);
-  asked.per_page = per_page.integer(asked.per_page);
-  window.limit = asked.page == 0 ? 0 : asked.per_page;
-  const uint64_t before = asked.page == 0 ? 0 : asked.page - 1;
+  requested.page = page.integer(requested.page);
+  requested.per_page = per_page.integer(requested.per_page);
+  window.limit = requested.page == 0 ? 0 : requested.per_page;
+  const uint64_t before = requested.page == 0 ? 0 : requested.page - 1;
   // Pages far after the end must not overflow.
-  window.offset = asked.per_page != 0 && before > UINT64_MAX / asked.per_page
+  window.offset = requested.per_page != 0 && before > UINT64_MAX / requested.per_page
                       ? UINT64_MAX
-                      : before * asked.per_page;
+                      : before * requested.per_page;
   return window;
 }
 
@@ -32,9 +32,9 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
     request.facets_by_index.push_back({uid, list.Strings()});
   const json::Value& merge = federation["mergeFacets"];
   if (merge.is_object()) {
-    const json::Value& most = merge["maxValuesPerFacet"];
+    const json::Value& values_max = merge["maxValuesPerFacet"];
     request.merge_facets =
-        MergeFacets{most.is_null() ? std::nullopt : std::optional(most.integer())};
+        MergeFacets{values_max.is_null() ? std::nullopt : std::optional(values_max.integer())};
   }
   for (const json::Value& query : object["queries"].items()) {
     const json::Value& options = query["federationOptions"];
@@ -44,7 +44,7 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   }
   request.other_indexes = object["otherIndexes"].Strings().value_or(std::vector<std::string>());
   request.for_merging = object["forMerging"].boolean(false);
-  request.answer_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
+  request.response_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
   request.hit_spans = object["hitSpans"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();

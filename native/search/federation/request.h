@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json_value.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/request.h"
 
 namespace gannet::search {
@@ -18,10 +18,10 @@ struct MergedWindow {
   static MergedWindow FromJson(const json::Value& federation);
 
   uint64_t end() const { return limit > UINT64_MAX - offset ? UINT64_MAX : offset + limit; }
-  bool Has(uint64_t place) const { return place >= offset && place < end(); }
+  bool Has(uint64_t position) const { return position >= offset && position < end(); }
 
   uint64_t offset = 0, limit = 20;
-  PageMembers asked;  // as in the request
+  PageMembers requested;  // as in the request
 };
 
 // JSON of EngineFederatedRequest (src/search/plan.ts), defaults applied.
@@ -45,7 +45,7 @@ struct FederatedRequest {
 
   // Whether all values of the distinct attribute are sent, so that totals of pages are exact over
   // several servers.
-  bool counts_values() const { return for_merging && window.asked.numbered; }
+  bool counts_values() const { return for_merging && window.requested.numbered; }
 
   MergedWindow window;
   std::optional<std::string> distinct;  // over all indexes
@@ -54,8 +54,8 @@ struct FederatedRequest {
   std::vector<FacetList> facets_by_index;
   std::optional<MergeFacets> merge_facets;
   bool for_merging = false;  // the response will be merged with those of other servers
-  uint64_t answer_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // see AnswerHead
+  uint64_t response_bytes_max = UINT64_MAX;
+  bool hit_spans = false;  // see ResponseHead
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

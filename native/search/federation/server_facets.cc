@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/results/facet_merge.h"
 #include "search/results/facet_search.h"
 
@@ -76,11 +76,11 @@ void AppendAsOne(const json::Value& request, FacetsByUid& facets, std::string& o
       parts[distribution.field].push_back(&distribution);
     }
   }
-  const json::Value& most = request["mergeFacets"]["maxValuesPerFacet"];
+  const json::Value& values_max = request["mergeFacets"]["maxValuesPerFacet"];
   std::vector<FacetDistribution> merged;
   for (const auto& [field, of_field] : parts) {
     merged.push_back(MergeDistributions(
-        of_field, most.is_null() ? std::nullopt : std::optional(most.integer())));
+        of_field, values_max.is_null() ? std::nullopt : std::optional(values_max.integer())));
   }
   out += ',';
   AppendFacetDistributions(merged, out);
@@ -118,8 +118,8 @@ void AppendMergedFacets(const json::Value& request, const std::vector<ServerResp
   }
 }
 
-Result<Answer> MergeFacetHits(std::string_view request,
-                              std::vector<std::vector<FacetValue>>& responses) {
+Result<SearchResponse> MergeFacetHits(std::string_view request,
+                                      std::vector<std::vector<FacetValue>>& responses) {
   const json::Value object = json::Value::Parse(request);
   std::vector<const std::vector<FacetValue>*> parts;
   for (const auto& values : responses) parts.push_back(&values);
@@ -131,10 +131,10 @@ Result<Answer> MergeFacetHits(std::string_view request,
   for (const char* name : {"facetQuery", "processingTimeMs", "remoteErrors"})
     AppendRequestMember(name, object[name], out);
   out += '}';
-  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, object["responseBytesMax"].integer(UINT64_MAX)));
-  Answer answer{std::move(out), {}};
-  answer.head.processing_time_ms = object["processingTimeMs"].integer();
-  return answer;
+  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, object["responseBytesMax"].integer(UINT64_MAX)));
+  SearchResponse response{std::move(out), {}};
+  response.head.processing_time_ms = object["processingTimeMs"].integer();
+  return response;
 }
 
 void AppendRequestMember(const char* name, const json::Value& value, std::string& out) {

@@ -7,7 +7,7 @@
 
 #include "base/json_value.h"
 #include "base/status.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/federation/server_response.h"
 
 namespace gannet::search {
@@ -26,8 +26,8 @@ void AppendMergedFacets(const json::Value& request, const std::vector<ServerResp
 // The response to a facet search over several servers.
 // request  JSON of EngineFacetMergeRequest (src/search/merge-request.ts)
 // Invalid: the body would be larger than the request allows.
-Result<Answer> MergeFacetHits(std::string_view request,
-                              std::vector<std::vector<FacetValue>>& responses);
+Result<SearchResponse> MergeFacetHits(std::string_view request,
+                                      std::vector<std::vector<FacetValue>>& responses);
 
 // Appends a member of a request unchanged; other members precede it.
 void AppendRequestMember(const char* name, const json::Value& value, std::string& out);

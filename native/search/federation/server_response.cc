@@ -121,7 +121,7 @@ void ResponseReader::ReadFederated(std::string_view body, ServerResponse& out) {
   Members(body, [&](std::string_view name, std::string_view value) {
     if (name == "hits") {
       if (std::exchange(has_hits, true)) Fail("two lists of hits");
-      Elements(value, "no answer of a federated search",
+      Elements(value, "no response to a federated search",
                [&](std::string_view hit) { ReadHit(hit, out); });
     } else if (name == "estimatedTotalHits" || name == "totalHits") {
       has_total = true;
@@ -130,7 +130,7 @@ void ResponseReader::ReadFederated(std::string_view body, ServerResponse& out) {
       ReadMember(name, value, out);
     }
   });
-  if (!has_hits || !has_total) Fail("no answer of a federated search");
+  if (!has_hits || !has_total) Fail("no response to a federated search");
 }
 
 void ResponseReader::ReadMember(std::string_view name, std::string_view value,
@@ -263,13 +263,13 @@ ServerFacets ResponseReader::ReadFacets(std::string_view uid, std::string_view o
     } else if (name == "stats") {
       has_stats = true;
       Members(value, [&](std::string_view field, std::string_view range) {
-        std::optional<double> least, greatest;
+        std::optional<double> min, max;
         Members(range, [&](std::string_view end, std::string_view number) {
-          if (end == "min") least = Number(number, "not a range");
-          if (end == "max") greatest = Number(number, "not a range");
+          if (end == "min") min = Number(number, "not a range");
+          if (end == "max") max = Number(number, "not a range");
         });
-        if (!least || !greatest) Fail("not a range");
-        if (good()) ranges.insert_or_assign(std::string(field), std::pair(*least, *greatest));
+        if (!min || !max) Fail("not a range");
+        if (good()) ranges.insert_or_assign(std::string(field), std::pair(*min, *max));
       });
     } else if (name == "distribution") {
       has_distribution = true;
@@ -298,7 +298,7 @@ std::vector<FacetValue> ResponseReader::ReadFacetHits(std::string_view body) {
     if (name != "facetHits") return;
     has_hits = true;
     values.clear();
-    Elements(hits, "no answer to a facet search", [&](std::string_view hit) {
+    Elements(hits, "no response to a facet search", [&](std::string_view hit) {
       std::optional<std::string> shown;
       std::optional<uint64_t> count;
       Members(hit, [&](std::string_view member, std::string_view value) {
@@ -309,7 +309,7 @@ std::vector<FacetValue> ResponseReader::ReadFacetHits(std::string_view body) {
       if (good()) values.push_back({std::move(*shown), *count});
     });
   });
-  if (!has_hits) Fail("no answer to a facet search");
+  if (!has_hits) Fail("no response to a facet search");
   return values;
 }
 

@@ -7,15 +7,15 @@ namespace gannet::search {
 
 void AppendBatches(size_t segment, DocSet documents, uint64_t together,
                    std::vector<DocumentBatch>& batches) {
-  const size_t most = BatchDocuments();
+  const size_t max = BatchDocuments();
   if (documents.empty()) return;
-  if (together < SharedDocumentsMin() || documents.size() <= most)
+  if (together < SharedDocumentsMin() || documents.size() <= max)
     return batches.push_back({segment, std::move(documents)});
   std::vector<DocId> docids;
   documents.ToVector(docids);
-  for (size_t begin = 0; begin < docids.size(); begin += most) {
+  for (size_t begin = 0; begin < docids.size(); begin += max) {
     batches.push_back({segment, DocSet::FromSorted(std::span(docids).subspan(
-                                    begin, std::min(most, docids.size() - begin)))});
+                                    begin, std::min(max, docids.size() - begin)))});
   }
 }
 

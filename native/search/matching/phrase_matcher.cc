@@ -33,12 +33,12 @@ DocSet SharingField(const segment::TextReader& text, Ordinal left, Ordinal right
 
 }  // namespace
 
-uint64_t PhraseMatcher::MostDocuments(const Phrase& phrase) const {
-  uint64_t most = ~uint64_t{0};
+uint64_t PhraseMatcher::DocumentsMax(const Phrase& phrase) const {
+  uint64_t max = ~uint64_t{0};
   for (const WordNumber word : phrase.words) {
-    if (word != kNoWord) most = std::min(most, postings_.MostDocuments(word));
+    if (word != kNoWord) max = std::min(max, postings_.DocumentsMax(word));
   }
-  return most;
+  return max;
 }
 
 // What a document must contain to match a phrase.
@@ -136,7 +136,7 @@ PhraseMatches PhraseMatcher::ByLists(const Phrase& phrase, const segment::FieldS
 }
 
 const DocSet& PhraseMatcher::MatchingWithin(const Phrase& phrase, const DocSet& within) {
-  Asked& known = asked_[&phrase];
+  LastResult& known = last_results_[&phrase];
   if (known.within.empty() || !within.IsSubsetOf(known.within)) {
     // The positions of two words are cached for all documents.
     const bool kept = phrase.words.size() == 2;

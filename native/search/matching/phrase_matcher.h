@@ -58,7 +58,7 @@ class PhraseMatcher {
   // same phrase.
   const DocSet& MatchingWithin(const Phrase& phrase, const DocSet& within);
   // An upper bound for the number of documents of a phrase, in any fields.
-  uint64_t MostDocuments(const Phrase& phrase) const;
+  uint64_t DocumentsMax(const Phrase& phrase) const;
 
   // The documents of a phrase as found by posting lists.
   PhraseMatches ByLists(const Phrase& phrase, const segment::FieldSet* fields,
@@ -100,14 +100,15 @@ class PhraseMatcher {
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields,
                   const DocSet& among, uint64_t enough) const;
 
-  struct Asked {
+  struct LastResult {
     DocSet within, documents;
   };
   const index::Snapshot& snapshot_;
   const FieldScope& scope_;
   const IndexWords& words_;
   const Postings& postings_;
-  std::map<const Phrase*, Asked> asked_;  // the last result of MatchingWithin for each phrase
+  std::map<const Phrase*, LastResult>
+      last_results_;  // the last result of MatchingWithin for each phrase
 };
 
 }  // namespace gannet::search

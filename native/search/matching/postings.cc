@@ -131,28 +131,28 @@ uint64_t Postings::Frequency(WordNumber word) const {
   return sum;
 }
 
-uint64_t Postings::FewestDocuments(WordNumber word) const {
+uint64_t Postings::DocumentsMin(WordNumber word) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     const Ordinal ordinal = words_.OrdinalOf(word, s);
     if (ordinal == kNoOrdinal) continue;
-    const uint64_t count = view.text->CountDocuments(ordinal).least, dead = view.dead.size();
+    const uint64_t count = view.text->CountDocuments(ordinal).min, dead = view.dead.size();
     sum += count > dead ? count - dead : 0;
   }
   return sum;
 }
 
-uint64_t Postings::MostDocuments(WordNumber word) const {
+uint64_t Postings::DocumentsMax(WordNumber word) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal ordinal = words_.OrdinalOf(word, s);
-    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->CountDocuments(ordinal).most;
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->CountDocuments(ordinal).max;
   }
   return sum;
 }
 
-uint64_t Postings::MostCommon(WordNumber a, WordNumber b) const {
+uint64_t Postings::CommonMax(WordNumber a, WordNumber b) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal left = words_.OrdinalOf(a, s), right = words_.OrdinalOf(b, s);

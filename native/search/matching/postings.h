@@ -64,12 +64,12 @@ class Postings {
   // Total bytes of the lists of the word: an estimate that grows with its number of documents.
   uint64_t Frequency(WordNumber word) const;
   // A lower bound for the number of live documents that contain the word.
-  uint64_t FewestDocuments(WordNumber word) const;
+  uint64_t DocumentsMin(WordNumber word) const;
   // An upper bound for the number of documents that contain the word.
-  uint64_t MostDocuments(WordNumber word) const;
+  uint64_t DocumentsMax(WordNumber word) const;
   // An upper bound for the number of documents that contain both words; counts dead documents and
   // all fields.
-  uint64_t MostCommon(WordNumber a, WordNumber b) const;
+  uint64_t CommonMax(WordNumber a, WordNumber b) const;
   // Whether every segment that contains both words lists where the second one follows closely after
   // the first.
   bool ListsAdjacency(WordNumber left, WordNumber right) const;

@@ -142,7 +142,7 @@ uint32_t WordMasks::Distance(Role left, Role right) {
   if (!used_[left] || !used_[right]) return kFar;
   const uint64_t* a = MaskOf(left);
   const uint64_t* b = MaskOf(right);
-  uint32_t least = kFar;
+  uint32_t distance = kFar;
   uint64_t before = 0;
   for (size_t w = 0; w < blocks_; before = a[w++]) {
     const uint64_t by_one = Shifted(a[w], before, 1), by_two = Shifted(a[w], before, 2),
@@ -159,17 +159,17 @@ uint32_t WordMasks::Distance(Role left, Role right) {
     const uint64_t one_left_out = starts[1], two_left_out = starts[2];
     const uint64_t two = (by_two & inside & inside_one) | (by_one & one_left_out);
     if ((two & b[w]) != 0) {
-      least = 2;
+      distance = 2;
       continue;
     }
-    if (least <= 3) continue;
+    if (distance <= 3) continue;
     const uint64_t one_before = Shifted(one_left_out, w > 0 ? *(starts - kStarts + 1) : 0, 1);
     const uint64_t three = (by_three & inside & inside_one & inside_two) |
                            (by_two & ((one_left_out & inside_one) | (one_before & inside))) |
                            (by_one & two_left_out);
-    if ((three & b[w]) != 0) least = 3;
+    if ((three & b[w]) != 0) distance = 3;
   }
-  return least;
+  return distance;
 }
 
 uint32_t WordMasks::First(Role role, uint32_t begin, uint32_t end) const {

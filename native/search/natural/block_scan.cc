@@ -53,9 +53,9 @@ class ListCursor {
 class BlockScan {
  public:
   BlockScan(std::span<const BoundedList> lists, const DocSet& candidates,
-            const std::function<double()>& least,
+            const std::function<double()>& sum_min,
             const std::function<void(std::span<const DocId>)>& read)
-      : candidates_(candidates), least_(least), read_(read), sums_(kBlockDocuments) {
+      : candidates_(candidates), sum_min_(sum_min), read_(read), sums_(kBlockDocuments) {
     for (const BoundedList& list : lists) {
       if (!list.documents.empty()) cursors_.push_back(std::make_unique<ListCursor>(list));
     }
@@ -82,7 +82,7 @@ class BlockScan {
       rest += cursor->bound();
     }
     size_t next = 0;
-    for (; next < here_.size() && rest >= least_() * kMargin; ++next) {
+    for (; next < here_.size() && rest >= sum_min_() * kMargin; ++next) {
       Collect(*here_[next], begin, end);
       rest -= here_[next]->bound();
     }
@@ -108,9 +108,9 @@ class BlockScan {
 
   // Adds another list to the documents found so far that can still reach the minimum.
   void Refine(ListCursor& list, DocId begin, uint64_t end, double rest) {
-    const double least = least_() * kMargin;
+    const double sum_min = sum_min_() * kMargin;
     std::erase_if(found_, [&](uint32_t local) {
-      if (static_cast<double>(sums_[local]) + rest >= least) return false;
+      if (static_cast<double>(sums_[local]) + rest >= sum_min) return false;
       sums_[local] = 0;
       return true;
     });
@@ -138,15 +138,15 @@ class BlockScan {
     size_t batch_max = 32;
     while (!heap.empty()) {
       batch.clear();
-      const double least = least_() * kMargin;
+      const double sum_min = sum_min_() * kMargin;
       while (!heap.empty() && batch.size() < batch_max &&
-             static_cast<double>(sums_[heap[0]]) >= least) {
+             static_cast<double>(sums_[heap[0]]) >= sum_min) {
         std::pop_heap(heap.begin(), heap.end(), is_worse);
         const DocId docid = begin + heap.back();
         heap.pop_back();
         if (candidates_.Contains(docid)) batch.push_back(docid);
       }
-      const bool last = heap.empty() || static_cast<double>(sums_[heap[0]]) < least;
+      const bool last = heap.empty() || static_cast<double>(sums_[heap[0]]) < sum_min;
       std::sort(batch.begin(), batch.end());
       if (!batch.empty()) read_(batch);
       if (last) return;
@@ -155,7 +155,7 @@ class BlockScan {
   }
 
   const DocSet& candidates_;
-  const std::function<double()>& least_;
+  const std::function<double()>& sum_min_;
   const std::function<void(std::span<const DocId>)>& read_;
   std::vector<std::unique_ptr<ListCursor>> cursors_;  // by bound, descending
   std::vector<float> sums_;                           // sums of bounds, by position in the block
@@ -166,9 +166,9 @@ class BlockScan {
 }  // namespace
 
 void ScanBlocks(std::span<const BoundedList> lists, const DocSet& candidates,
-                const std::function<double()>& least,
+                const std::function<double()>& sum_min,
                 const std::function<void(std::span<const DocId>)>& read) {
-  BlockScan(lists, candidates, least, read).Run();
+  BlockScan(lists, candidates, sum_min, read).Run();
 }
 
 }  // namespace gannet::search

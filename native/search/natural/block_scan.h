@@ -27,11 +27,11 @@ struct BoundedList {
 };
 
 // Calls read(documents) with batches of documents of the lists, each ascending, until no other one
-// can have `least()`, which never falls. Each document is
+// can have `sum_min()`, which never falls. Each document is
 // passed at most once; some of those passed have less.
 // candidates    other documents are skipped
 void ScanBlocks(std::span<const BoundedList> lists, const DocSet& candidates,
-                const std::function<double()>& least,
+                const std::function<double()>& sum_min,
                 const std::function<void(std::span<const DocId>)>& read);
 
 }  // namespace gannet::search

@@ -133,8 +133,8 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
   if (state.occurrences == 0) found_.push_back(word);
   state.occurrences += occurrence;
   state.variant = std::min(state.variant, variant);
-  if (occurrence > state.most) {
-    state.most = occurrence;
+  if (occurrence > state.max) {
+    state.max = occurrence;
     state.field = field;
   }
   state.last_field = field;
@@ -155,15 +155,15 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
 
 double DocumentScorer::ShareOfField() const {
   if (found_.size() < question_.words.size()) return 0;
-  double most = 0;
+  double max = 0;
   for (const FieldState& state : field_states_) {
     if (static_cast<size_t>(std::popcount(state.words)) < found_.size()) continue;
     double share = std::min(1.0, static_cast<double>(question_.length) / state.length);
     if (!nearness_.empty())
       share *= std::popcount(state.pairs) / static_cast<double>(nearness_.size());
-    most = std::max(most, share);
+    max = std::max(max, share);
   }
-  return most;
+  return max;
 }
 
 double DocumentScorer::WorthOf(uint32_t word) const {

@@ -55,7 +55,7 @@ class DocumentScorer {
   };
   // What the current document has of a word of the question.
   struct State {
-    double occurrences = 0, most = 0;  // most: the largest share of one field
+    double occurrences = 0, max = 0;  // max: the largest share of one field
     FieldId field = 0, last_field = 0;
     Variant variant = Variant::kTypo;
     uint32_t last_position = 0;

@@ -25,10 +25,10 @@ text::Locale LanguageOfDocuments(const index::Snapshot& snapshot) {
   std::map<text::Locale, uint64_t> documents;
   for (const auto& segment : snapshot.segments)
     documents[segment->text->GuessedLanguage()] += segment->text->document_count();
-  const auto most =
+  const auto leading =
       std::max_element(documents.begin(), documents.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == documents.end() ? text::Locale::kUnknown : most->first;
+  return leading == documents.end() ? text::Locale::kUnknown : leading->first;
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ double NaturalScan::LeastSum(double got) const {
 }
 
 template <typename Sink>
-void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
+void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<double()>& worth_min,
                                Sink&& sink) const {
   std::vector<std::unique_ptr<DocumentScorer>> scorers(snapshot_.segments.size());
   const auto read = [&](std::span<const DocId> docids) {
@@ -167,17 +167,17 @@ void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<dou
       });
     }
   };
-  const auto least_sum = [&] { return LeastSum(least()); };
-  RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, least_sum, read); });
+  const auto sum_min = [&] { return LeastSum(worth_min()); };
+  RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, sum_min, read); });
 }
 
 std::vector<NearDocument> NaturalScan::Best(const DocSet& candidates, size_t count) const {
   std::vector<NearDocument> best;
   // The best `count` so far, the lowest on top.
   std::priority_queue<double, std::vector<double>, std::greater<double>> kept;
-  const auto least = [&] { return kept.size() < count ? 0.0 : kept.top(); };
-  ForEachWorth(candidates, least, [&](DocId docid, double worth) {
-    if (worth < least()) return;
+  const auto worth_min = [&] { return kept.size() < count ? 0.0 : kept.top(); };
+  ForEachWorth(candidates, worth_min, [&](DocId docid, double worth) {
+    if (worth < worth_min()) return;
     kept.push(worth);
     if (kept.size() > count) kept.pop();
     best.push_back({docid, static_cast<float>(bm25f::Score(worth, question_.worth))});

@@ -45,10 +45,10 @@ class NaturalScan {
  private:
   // Adds to lists_ the documents that have one of the variants `first` to `last` of the word.
   void AddList(const QuestionWord& word, Variant first, Variant last, const DocSet* allowed);
-  // Calls sink(DocId, double worth) for the candidates that can be worth least() or more, and
+  // Calls sink(DocId, double worth) for the candidates that can be worth worth_min() or more, and
   // perhaps for others, in any order, until the deadline.
   template <typename Sink>
-  void ForEachWorth(const DocSet& candidates, const std::function<double()>& least,
+  void ForEachWorth(const DocSet& candidates, const std::function<double()>& worth_min,
                     Sink&& sink) const;
 
   // The smallest sum of the bounds of lists_ with which a document can have `got`.

@@ -18,7 +18,7 @@ constexpr size_t kTypingTermsMax = 4;
 // Counts dead documents, too.
 uint64_t DocumentsWith(const segment::TextReader& text, Ordinal ordinal) {
   const segment::TextReader::Count count = text.CountDocuments(ordinal);
-  if (count.least == count.most) return count.most;
+  if (count.min == count.max) return count.max;
   // A rare word, in several fields.
   DocSetUnion documents;
   text.UnionPostings(ordinal, nullptr, documents);

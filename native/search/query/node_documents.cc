@@ -44,7 +44,7 @@ DocSet NodeDocuments::Within(NodeNumber node, int typo_class, const DocSet& with
   if (known.empty()) return {};
   Found& found = nodes_[node].classes[typo_class];
   if (found.Has(&within))
-    return (found.documents ? *found.documents : found.asked->documents) & within;
+    return (found.documents ? *found.documents : found.last->documents) & within;
   // The list of a single word is cut without a copy. The lists of more than half as many words as
   // documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
@@ -52,7 +52,7 @@ DocSet NodeDocuments::Within(NodeNumber node, int typo_class, const DocSet& with
   if (!few && !one_word && complete && expansion_.WordCount(known) / 2 < within.size())
     return Of(node, typo_class) & within;
   DocSet documents = Find(node, typo_class, &within);
-  if (few || !one_word) found.asked = {within, documents};
+  if (few || !one_word) found.last = {within, documents};
   return documents;
 }
 
@@ -76,25 +76,25 @@ uint64_t NodeDocuments::Frequency(NodeNumber node, int typo_class) {
     });
   }
   for (const Phrase& phrase : known.phrases) {
-    uint64_t least = ~uint64_t{0};
+    uint64_t frequency = ~uint64_t{0};
     for (const WordNumber word : phrase.words) {
-      if (word != kNoWord) least = std::min(least, postings_.Frequency(word));
+      if (word != kNoWord) frequency = std::min(frequency, postings_.Frequency(word));
     }
     // A phrase of stop words alone adds no documents to the count.
-    if (least != ~uint64_t{0}) sum += least;
+    if (frequency != ~uint64_t{0}) sum += frequency;
   }
   frequency = sum;
   return sum;
 }
 
-uint64_t NodeDocuments::FewestDocuments(NodeNumber node) {
+uint64_t NodeDocuments::DocumentsMin(NodeNumber node) {
   const Expansions& zero = expansion_.Class(node, 0);
   const Found& found = nodes_[node].classes[0];
   if (found.documents) return found.documents->size();
   if (!scope_.all) return 0;
-  uint64_t most = 0;
-  for (const WordNumber word : zero.words) most = std::max(most, postings_.FewestDocuments(word));
-  return most;
+  uint64_t max = 0;
+  for (const WordNumber word : zero.words) max = std::max(max, postings_.DocumentsMin(word));
+  return max;
 }
 
 void NodeDocuments::Keep(NodeNumber node, int typo_class, const DocSet* within, DocSet found) {
@@ -102,7 +102,7 @@ void NodeDocuments::Keep(NodeNumber node, int typo_class, const DocSet* within, 
   if (within == nullptr) {
     known.documents = std::move(found);
   } else {
-    known.asked = {*within, std::move(found)};
+    known.last = {*within, std::move(found)};
   }
 }
 

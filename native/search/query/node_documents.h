@@ -44,7 +44,7 @@ class NodeDocuments {
   // class (-1: any).
   uint64_t Frequency(NodeNumber node, int typo_class);
   // A lower bound for the number of documents that match the node without a typo.
-  uint64_t FewestDocuments(NodeNumber node);
+  uint64_t DocumentsMin(NodeNumber node);
 
   // Caches `found` as the documents of `within` (null: all documents) that match by the class.
   void Keep(NodeNumber node, int typo_class, const DocSet* within, DocSet found);
@@ -56,13 +56,13 @@ class NodeDocuments {
   struct Found {
     std::optional<DocSet> documents;
     // The documents of `within` that match, for the last request.
-    struct Asked {
+    struct Subset {
       DocSet within, documents;
     };
-    std::optional<Asked> asked;
+    std::optional<Subset> last;
     std::optional<uint64_t> frequency;
     bool Has(const DocSet* within) const {
-      return documents || (within != nullptr && asked && within->IsSubsetOf(asked->within));
+      return documents || (within != nullptr && last && within->IsSubsetOf(last->within));
     }
   };
   struct OfNode {

@@ -13,8 +13,9 @@
 
 namespace gannet::search {
 
-// Of a query, and the tokens that are looked at; of a question (MatchingStrategy::kNatural).
+// Terms of a query, and tokens of its text that are looked at.
 inline constexpr size_t kTermsMax = 10, kQueryTokensMax = 1000;
+// The same for a question (MatchingStrategy::kNatural).
 inline constexpr size_t kQuestionTermsMax = 512, kQuestionTokensMax = 4096;
 inline constexpr size_t kQueryBytesMax = 64 << 10;  // bytes after these are ignored
 

@@ -144,7 +144,7 @@ std::vector<TermExpansion::SplitCandidate>& TermExpansion::SplitCandidates(NodeN
     if (right == kNoWord) continue;
     const bool own = joined && words_[left].text == *node.term.words[0];
     candidates.push_back({{{left, right}},
-                          std::min(postings_.MostDocuments(left), postings_.MostDocuments(right)),
+                          std::min(postings_.DocumentsMax(left), postings_.DocumentsMax(right)),
                           at,
                           own});
   }
@@ -174,7 +174,7 @@ std::optional<Phrase> TermExpansion::BestSplit(NodeNumber number) {
     for (SplitCandidate& candidate : candidates) {
       const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
       if (!postings_.ListsAdjacency(left, right))
-        candidate.bound = std::min(candidate.bound, postings_.MostCommon(left, right));
+        candidate.bound = std::min(candidate.bound, postings_.CommonMax(left, right));
     }
   }
   // The split with the most documents wins, in whatever fields; the earliest of equals.

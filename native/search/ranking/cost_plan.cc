@@ -121,10 +121,10 @@ std::vector<OnePath> CostPlan::GroupByPhrases(OnePath& one, const CostRule& rule
     groups.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
   };
   // A constant cost takes neither lists nor reading.
-  const bool asks =
+  const bool looks_up =
       one.documents.size() >= rule.PostingsMin() && HasPostings(context_.query.expansion, one.path);
-  if (one.documents.empty() || (!asks && !rule.ConstantCost(context_, one.path))) return groups;
-  if (!asks || !rule.DependsOnPhrases()) {
+  if (one.documents.empty() || (!looks_up && !rule.ConstantCost(context_, one.path))) return groups;
+  if (!looks_up || !rule.DependsOnPhrases()) {
     take_all();
     return groups;
   }

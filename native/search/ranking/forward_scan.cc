@@ -257,9 +257,9 @@ bool ScannedDocument::Matches(const ScannedStep& step) {
                      [](const ScannedPhrase& phrase) { return phrase.held; });
 }
 
-void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
-  places.known = true;
-  places.list.clear();
+void ScannedDocument::FindOccurrences(const ScannedStep& step, Occurrences& occurrences) {
+  occurrences.known = true;
+  occurrences.list.clear();
   const auto of_role = [&](Role role) {
     if (role == kNoRole) return;
     const auto runs = masks_.runs();
@@ -268,7 +268,7 @@ void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
          word = masks_.First(role, run->end, masks_.size())) {
       while (run != runs.end() && run->end <= word) ++run;
       if (run == runs.end()) return;  // a damaged record
-      places.list.push_back({&*run, role, word});
+      occurrences.list.push_back({&*run, role, word});
     }
   };
   of_role(step.words);

@@ -21,11 +21,11 @@ struct PathMaker {
   Path path;
 
   // Adds the paths that begin with `path`, which ends before `slot` and leaves out `dropped` slots.
-  // gone: maximum of `goes` over the omitted slots.
-  void Add(uint32_t slot, uint32_t gone, size_t dropped);
+  // last_removed: maximum of `goes` over the omitted slots.
+  void Add(uint32_t slot, uint32_t last_removed, size_t dropped);
 };
 
-void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
+void PathMaker::Add(uint32_t slot, uint32_t last_removed, size_t dropped) {
   if (slot == goes.size()) {
     if (!path.empty()) stages[dropped].push_back(path);
     return;
@@ -33,15 +33,15 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
   const auto& nodes = graph.nodes();
   for (uint32_t slots = 1; slots <= kNgramSlotsMax && slot + slots <= goes.size(); ++slots) {
     // A node is removed with the last of its slots.
-    if (*std::max_element(&goes[slot], &goes[slot] + slots) < gone) continue;
+    if (*std::max_element(&goes[slot], &goes[slot] + slots) < last_removed) continue;
     for (NodeNumber n = 0; n < nodes.size(); ++n) {
       if (nodes[n].first_slot != slot || nodes[n].slots() != slots) continue;
       path.push_back({n, -1, false});
-      Add(slot + slots, gone, dropped);
+      Add(slot + slots, last_removed, dropped);
       path.pop_back();
     }
   }
-  if (goes[slot] != kStays) Add(slot + 1, std::max(gone, goes[slot]), dropped + 1);
+  if (goes[slot] != kStays) Add(slot + 1, std::max(last_removed, goes[slot]), dropped + 1);
 }
 
 // Most frequent first; a slot without documents counts as infinitely frequent; equally frequent
@@ -86,9 +86,9 @@ PathStages MakeStages(NodeDocuments& node_documents, const ParsedQuery& query,
   if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
   std::vector<uint32_t> goes(all.size(), kStays);
   uint32_t removable = 0;
-  for (uint32_t place = 0; place < groups.size(); ++place) {
-    for (const uint32_t slot : groups[place]) goes[slot] = place;
-    removable += static_cast<uint32_t>(groups[place].size());
+  for (uint32_t round = 0; round < groups.size(); ++round) {
+    for (const uint32_t slot : groups[round]) goes[slot] = round;
+    removable += static_cast<uint32_t>(groups[round].size());
   }
   PathStages stages;
   stages.paths.resize(removable + 1);

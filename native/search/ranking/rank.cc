@@ -31,8 +31,8 @@ DocSet Ranker::Universe(const DocSet* allowed) {
   return StagesDocuments(query_->documents, stages_, allowed);
 }
 
-uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
-  if (phrase_) return std::min(phrase_->Count(most), most);
+uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t limit) {
+  if (phrase_) return std::min(phrase_->Count(limit), limit);
   // Documents without typos that match one of the shortest paths are often enough.
   const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(),
                                   [](const auto& paths) { return !paths.empty(); });
@@ -40,14 +40,14 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
     DocSet verified;
     for (Path path : *stage) {
       if (allowed == nullptr && path.size() == 1 &&
-          query_->documents.FewestDocuments(path[0].node) >= most)
-        return most;
+          query_->documents.DocumentsMin(path[0].node) >= limit)
+        return limit;
       for (Step& step : path) step.typos = 0;
       verified |= PathDocuments(query_->documents, path, allowed);
-      if (verified.size() >= most) return most;
+      if (verified.size() >= limit) return limit;
     }
   }
-  return std::min(Universe(allowed).size(), most);
+  return std::min(Universe(allowed).size(), limit);
 }
 
 bool Ranker::FindsMatches() const {
@@ -84,7 +84,7 @@ bool Ranker::Full(const Detail* detail) const {
   if (distinct_ != nullptr) return !options_.threshold && distinct_count_ >= options_.enough;
   if (!options_.threshold) return false;
   // A rule remembers later documents only once these are ranked.
-  return remembering_ == 0 && ScoreAtLeast(detail) >= *options_.threshold;
+  return remembering_ == 0 && ScoreMin(detail) >= *options_.threshold;
 }
 
 bool Ranker::Below(const Detail* detail) const {
@@ -92,7 +92,7 @@ bool Ranker::Below(const Detail* detail) const {
 }
 
 bool Ranker::RanksOneByOne(size_t rule, const Detail* detail) const {
-  if (options_.threshold && ScoreAtLeast(detail) < *options_.threshold) return false;
+  if (options_.threshold && ScoreMin(detail) < *options_.threshold) return false;
   for (; rule < rules_.size(); ++rule) {
     if (!rules_[rule]->RanksOneByOne(rule + 1 == rules_.size())) return false;
   }
@@ -202,7 +202,7 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     return;
   }
   StopCounter steps;
-  documents.ForEach([&](uint32_t docid) -> bool {
+  documents.ForEach([&](DocId docid) -> bool {
     steps.Step(64);
     if (!GoesOn(detail)) return false;
     if (excluded_.Contains(docid)) return true;

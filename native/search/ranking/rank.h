@@ -54,9 +54,9 @@ class Ranker {
 
   // The documents of `allowed` (null: all live ones) that match the query in its most relaxed form.
   DocSet Universe(const DocSet* allowed);
-  // The size of Universe(allowed), capped at `most`. Cheaper than Universe for most queries.
+  // The size of Universe(allowed), capped at `limit`. Cheaper than Universe for most queries.
   // REQUIRES: there is a query.
-  uint64_t CountUniverse(const DocSet* allowed, uint64_t most);
+  uint64_t CountUniverse(const DocSet* allowed, uint64_t limit);
   // Ranks `universe`: fills hits() and excluded().
   void Run(DocSet universe);
   // Whether the first rule finds the matching documents itself, so that RunAllowed may be called.

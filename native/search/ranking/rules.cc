@@ -38,23 +38,23 @@ void AddRule(Rules& rules, std::unique_ptr<RankingRule> rule) {
 Rules RulesFor(const RuleInputs& inputs) {
   Rules rules;
   const auto near = [](const auto& rule) { return rule->by_vectors(); };
-  for (const index::RankingRule& asked : inputs.settings.ranking_rules) {
-    const RuleDeclaration* declaration = FindRule(asked.name);
+  for (const index::RankingRule& setting : inputs.settings.ranking_rules) {
+    const RuleDeclaration* declaration = FindRule(setting.name);
     if (declaration == nullptr) continue;
     if (declaration->sorts) {
-      declaration->add(asked, inputs, rules);
+      declaration->add(setting, inputs, rules);
     } else if (inputs.by_vectors) {
       // Comparison ends at a second relevancy rule after a sort.
       if (inputs.compared && !rules.empty() && !near(rules.back()) &&
           std::any_of(rules.begin(), rules.end(), near))
         break;
-      kVectorRule.add(asked, inputs, rules);
+      kVectorRule.add(setting, inputs, rules);
     } else if (inputs.terms > 0 && inputs.strategy == MatchingStrategy::kNatural) {
-      kNaturalRule.add(asked, inputs, rules);
+      kNaturalRule.add(setting, inputs, rules);
     } else if (inputs.terms > 0) {
       // The rule words finds the documents that the others rank.
-      kWordsRule.add(asked, inputs, rules);
-      declaration->add(asked, inputs, rules);
+      kWordsRule.add(setting, inputs, rules);
+      declaration->add(setting, inputs, rules);
     }
   }
   return rules;

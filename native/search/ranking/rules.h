@@ -40,7 +40,7 @@ struct RuleDeclaration {
   std::string_view name;
   bool sorts = false;  // by fields of documents, whatever the query is
   // Adds the rules that the name stands for.
-  void (*add)(const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules);
+  void (*add)(const index::RankingRule& setting, const RuleInputs& inputs, Rules& rules);
   // Reads the value of a part as AppendPart writes it. The rule of the part is never destroyed.
   // part     left without a rule if the name is not that of this rule
   // values   storage for the part

@@ -54,11 +54,11 @@ class ScannedDocument {
   // steps    number of steps of the scan
   ScannedDocument(const index::Snapshot& snapshot, const FieldScope& scope, WordMasks& masks,
                   size_t steps)
-      : snapshot_(snapshot), scope_(scope), masks_(masks), places_(steps) {}
+      : snapshot_(snapshot), scope_(scope), masks_(masks), occurrences_(steps) {}
 
   // Call it when the masks have read the next record.
   void Next() {
-    for (Places& places : places_) places.known = false;
+    for (Occurrences& occurrences : occurrences_) occurrences.known = false;
   }
 
   WordMasks& masks() { return masks_; }
@@ -79,31 +79,31 @@ class ScannedDocument {
   // Whether the document matches the step. REQUIRES: FindHeld
   bool Matches(const ScannedStep& step);
   // A run in which a step occurs.
-  struct Place {
+  struct Occurrence {
     const WordMasks::Run* run;
     Role role;
     uint32_t first;  // the first word of the role in the run
   };
   // All runs in which the step occurs: those of its words, and of the first word of each phrase
   // that the document contains. Computed once for all rules.
-  std::span<const Place> PlacesOf(const ScannedStep& step) {
-    Places& places = places_[step.number];
-    if (!places.known) FindPlaces(step, places);
-    return places.list;
+  std::span<const Occurrence> OccurrencesOf(const ScannedStep& step) {
+    Occurrences& occurrences = occurrences_[step.number];
+    if (!occurrences.known) FindOccurrences(step, occurrences);
+    return occurrences.list;
   }
 
  private:
-  struct Places {
+  struct Occurrences {
     bool known = false;
-    std::vector<Place> list;
+    std::vector<Occurrence> list;
   };
 
-  void FindPlaces(const ScannedStep& step, Places& places);
+  void FindOccurrences(const ScannedStep& step, Occurrences& occurrences);
 
   const index::Snapshot& snapshot_;
   const FieldScope& scope_;
   WordMasks& masks_;
-  std::vector<Places> places_;  // by step
+  std::vector<Occurrences> occurrences_;  // by step
 };
 
 template <typename Accept>

@@ -44,7 +44,7 @@ double ScoreOf(const Detail* detail) {
 }
 
 // Later rules divide the range from rank - 1 to rank, and may say rank 0.
-double ScoreAtLeast(const Detail* detail) {
+double ScoreMin(const Detail* detail) {
   if (const Detail* scored = ScoredBy(detail)) return SimilarityOf(*scored);
   const auto [rank, max] = RankOf(detail);
   return (rank - 1) / max;

@@ -49,7 +49,7 @@ class DetailWriter {
 double ScoreOf(const Detail* detail);
 // A lower bound for the score of the documents of the bucket, whatever later rules say. null: of
 // all documents.
-double ScoreAtLeast(const Detail* detail);
+double ScoreMin(const Detail* detail);
 // Whether the score is that of a rule by vectors.
 bool HasVector(const Detail* detail);
 // The chain as a list, first rule first.

@@ -17,8 +17,8 @@ using segment::ColumnReader;
 using segment::ValueOrdinal;
 
 // Documents at most this much farther than the first of a bucket belong to it.
-constexpr double kSamePlaceMetres = 1;
-constexpr uint32_t kSamePlaceDocumentsMax = 1000;
+constexpr double kSamePointMetres = 1;
+constexpr uint32_t kSamePointDocumentsMax = 1000;
 // Nanoseconds to sort the wanted documents by their own values: a constant, and per document if
 // they are close together or scattered. After spending as much on values without wanted documents,
 // the segment changes to sorting.
@@ -272,15 +272,13 @@ class SortedBuckets::Segment {
 
   void CollectDocuments() {
     by_document_ = true;
-    segment::ForEachLocal(view_.rows->local_docids(), documents_,
-                          [&](uint32_t local, uint32_t docid) {
-                            uint32_t first = UINT32_MAX;
-                            column_->ForEachValue(local, [&](ValueOrdinal value) {
-                              first = std::min(first, RankOf(*column_, ascending_, value));
-                            });
-                            if (first >= rank_ && first != UINT32_MAX)
-                              heap_.push_back(uint64_t{first} << 32 | docid);
-                          });
+    segment::ForEachLocal(view_.rows->local_docids(), documents_, [&](uint32_t local, DocId docid) {
+      uint32_t first = UINT32_MAX;
+      column_->ForEachValue(local, [&](ValueOrdinal value) {
+        first = std::min(first, RankOf(*column_, ascending_, value));
+      });
+      if (first >= rank_ && first != UINT32_MAX) heap_.push_back(uint64_t{first} << 32 | docid);
+    });
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
@@ -376,8 +374,8 @@ bool SortedBuckets::NextByDistance(DocSet& bucket, SortValue& value) {
   if (!next_point_) return false;
   const index::PointsByDistance::Found first = *next_point_;
   value = {SortValue::Kind::kGeo, 0, {}, first.point.lat, first.point.lng, first.metres, true};
-  for (uint32_t count = 0; next_point_ && count < kSamePlaceDocumentsMax; ++count) {
-    if (std::fabs(next_point_->metres - first.metres) > kSamePlaceMetres) break;
+  for (uint32_t count = 0; next_point_ && count < kSamePointDocumentsMax; ++count) {
+    if (std::fabs(next_point_->metres - first.metres) > kSamePointMetres) break;
     bucket.Add(next_point_->docid);
     next_point_ = points_->Next();
   }

@@ -58,12 +58,13 @@ SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const Co
   const double dense = static_cast<double>(std::min(size, documents - size)) * ns_per_document +
                        column.value_count() * kNsPerCounter;
   const uint64_t documents_per_value = documents / std::max(1u, column.value_count());
-  const double ask =
+  const double lookup_ns =
       static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size, documents));
-  const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
+  const double lookups =
+      static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
   // How many values are visited until enough of them have candidates is known only afterwards:
   // expect twice as many.
-  if (asks * 2 * ask < dense) {
+  if (lookups * 2 * lookup_ns < dense) {
     way_ = Way::kIntersect;
     ns_left_ = static_cast<int64_t>(dense);
     ns_per_union_ = ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues,
@@ -191,14 +192,14 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
   return end;
 }
 
-DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
-  DocId least = UINT32_MAX;
-  PostingsReader(column_->postings(value)).ForEach([&](uint32_t docid) -> bool {
+DocId SegmentCounter::FirstCandidate(ValueOrdinal value) const {
+  DocId first = UINT32_MAX;
+  PostingsReader(column_->postings(value)).ForEach([&](DocId docid) -> bool {
     if (!group_->documents.Contains(docid)) return true;
-    least = docid;
+    first = docid;
     return false;
   });
-  return least;
+  return first;
 }
 
 FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
@@ -242,10 +243,9 @@ std::optional<std::pair<double, double>> FieldCounter::NumberRange() {
     const ValueOrdinal first = counter.Seek(0, numbers, count);
     if (first == numbers) continue;
     const ValueOrdinal last = counter.SeekLast(first, numbers);
-    const double least = counter.column().numbers()[first],
-                 greatest = counter.column().numbers()[last];
-    if (!range) range = {least, greatest};
-    range = {std::min(range->first, least), std::max(range->second, greatest)};
+    const double min = counter.column().numbers()[first], max = counter.column().numbers()[last];
+    if (!range) range = {min, max};
+    range = {std::min(range->first, min), std::max(range->second, max)};
   }
   return range;
 }
@@ -361,15 +361,15 @@ std::string FieldCounter::Spelling(std::span<const ValueReference> references) {
       });
   if (!varies) return std::string(first);
   const ValueReference* earliest = nullptr;
-  DocId least = UINT32_MAX;
+  DocId lowest = UINT32_MAX;
   for (const ValueReference& reference : references) {
-    const DocId docid = segments_[reference.counter].LeastCandidate(reference.value);
-    if (earliest == nullptr || docid < least) {
+    const DocId docid = segments_[reference.counter].FirstCandidate(reference.value);
+    if (earliest == nullptr || docid < lowest) {
       earliest = &reference;
-      least = docid;
+      lowest = docid;
     }
   }
-  return SpellingIn(segments_[earliest->counter], string_of(*earliest), least);
+  return SpellingIn(segments_[earliest->counter], string_of(*earliest), lowest);
 }
 
 }  // namespace gannet::search

@@ -69,7 +69,7 @@ class SegmentCounter {
   // The last such value of [begin, end); `end` if there is none.
   segment::ValueOrdinal SeekLast(segment::ValueOrdinal begin, segment::ValueOrdinal end);
   // The smallest docid of the candidates that have the value. REQUIRES: there is one.
-  DocId LeastCandidate(segment::ValueOrdinal value) const;
+  DocId FirstCandidate(segment::ValueOrdinal value) const;
 
  private:
   enum class Way : uint8_t { kAll, kSparse, kDense, kIntersect };
@@ -196,16 +196,16 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
   };
   const auto number_of = [](const Head& head) { return head.counter->column().numbers()[head.at]; };
   while (!heads.empty()) {
-    size_t least = 0;
+    size_t lowest = 0;
     for (size_t i = 1; i < heads.size(); ++i) {
-      if (strings ? string_of(heads[i]) < string_of(heads[least])
-                  : number_of(heads[i]) < number_of(heads[least])) {
-        least = i;
+      if (strings ? string_of(heads[i]) < string_of(heads[lowest])
+                  : number_of(heads[i]) < number_of(heads[lowest])) {
+        lowest = i;
       }
     }
     Value value{!strings,
-                strings ? 0 : number_of(heads[least]),
-                strings ? string_of(heads[least]) : "",
+                strings ? 0 : number_of(heads[lowest]),
+                strings ? string_of(heads[lowest]) : "",
                 0,
                 {}};
     met_.clear();

@@ -110,7 +110,7 @@ class Distribution {
   }
 
  private:
-  uint64_t room() const { return max_ - std::min<uint64_t>(max_, added_); }
+  uint64_t left() const { return max_ - std::min<uint64_t>(max_, added_); }
 
   void Add(const FieldCounter::Value& value) {
     steps_.Step(64);
@@ -132,7 +132,7 @@ class Distribution {
     if (!by_text_) {
       counter_.ForEachNumber([&](const FieldCounter::Value& value) {
         Add(value);
-        return room() > 0;
+        return left() > 0;
       });
       return;
     }
@@ -141,7 +141,7 @@ class Distribution {
       numbers.emplace_back(DecimalText(value.number), value);
       return true;
     });
-    const size_t wanted = std::min<uint64_t>(room(), numbers.size());
+    const size_t wanted = std::min<uint64_t>(left(), numbers.size());
     std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted),
                       numbers.end(), [&](const auto& a, const auto& b) {
                         steps_.Step();
@@ -160,10 +160,10 @@ class Distribution {
   }
 
   void AddStrings() {
-    if (room() == 0) return;
+    if (left() == 0) return;
     counter_.ForEachString([&](const FieldCounter::Value& value) {
       Add(value);
-      return room() > 0;
+      return left() > 0;
     });
   }
 
@@ -174,13 +174,13 @@ class Distribution {
       values.back().references = {};
       return true;
     };
-    if (room() == 0) return;
+    if (left() == 0) return;
     if (strings) {
       counter_.ForEachString(collect);
     } else {
       counter_.ForEachNumber(collect);
     }
-    const size_t wanted = std::min<uint64_t>(room(), values.size());
+    const size_t wanted = std::min<uint64_t>(left(), values.size());
     std::partial_sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(wanted), values.end(),
                       [&](const auto& a, const auto& b) {
                         steps_.Step();

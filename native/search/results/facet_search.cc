@@ -214,9 +214,9 @@ PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max)
 }
 
 PrefixMatcher::Verdict PrefixMatcher::Judge(const Row& row) const {
-  const uint8_t least = *std::min_element(row.begin(), row.end());
-  if (row.back() <= typos_max_ && row.back() == least) return Verdict::kAccepted;
-  return least > typos_max_ ? Verdict::kRefused : Verdict::kOpen;
+  const uint8_t min = *std::min_element(row.begin(), row.end());
+  if (row.back() <= typos_max_ && row.back() == min) return Verdict::kAccepted;
+  return min > typos_max_ ? Verdict::kRefused : Verdict::kOpen;
 }
 
 bool PrefixMatcher::Matches(std::string_view string) {

@@ -71,9 +71,9 @@ TermMatcher::TermMatcher(const MatchTerms& terms) {
     if (word.word.empty()) continue;
     const auto number = static_cast<uint32_t>(words_.size());
     Entry& entry = entries_[word.word];
-    uint32_t& place = word.prefix ? entry.prefix : entry.exact;
-    if (place != kNone) continue;
-    place = number;
+    uint32_t& index = word.prefix ? entry.prefix : entry.exact;
+    if (index != kNone) continue;
+    index = number;
     auto& lengths = word.prefix ? prefix_lengths_ : whole_lengths_;
     if (word.prefix) prefix_bytes_max_ = std::max(prefix_bytes_max_, word.word.size());
     lengths[first_byte(word.word)] |= LengthBit(word.word.size());
@@ -141,8 +141,8 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
     for (uint64_t lengths = prefix_lengths_[byte]; lengths != 0; lengths &= lengths - 1) {
       const auto length = static_cast<size_t>(std::countr_zero(lengths));
       if (length > lemma.size()) break;
-      const size_t most = length < 63 ? length : std::min(lemma.size(), prefix_bytes_max_);
-      for (size_t bytes = length; bytes <= most; ++bytes) try_prefix(bytes);
+      const size_t bytes_max = length < 63 ? length : std::min(lemma.size(), prefix_bytes_max_);
+      for (size_t bytes = length; bytes <= bytes_max; ++bytes) try_prefix(bytes);
     }
     if (found == kNone) continue;
     const Word& word = words_[found];
@@ -403,17 +403,17 @@ void Highlighter::Walk(Node& node, std::string_view value, bool write, std::stri
 void Highlighter::WalkLeaf(Node& node, std::string_view value, bool write, std::string& out) {
   const json::Kind kind = json::KindOf(value);
   const bool is_text = kind == json::Kind::kString || kind == json::Kind::kNumber;
-  const bool place = is_text && node.bounds != nullptr;
+  const bool locate = is_text && node.bounds != nullptr;
   const bool mark = is_text && write && node.highlight && !matcher_.empty();
   // A text has at most as many words as bytes.
   const bool crop = is_text && write && node.crop > 0 && value.size() > node.crop;
-  if (place || mark || crop) {
+  if (locate || mark || crop) {
     const std::string_view text =
         kind == json::Kind::kString ? json::StringValue(value, scratch_) : value;
     tokens_.Clear();
     snapshot_.analyzer->Tokenize(text, node.locales, tokens_);
     matcher_.Find(text, *snapshot_.analyzer, tokens_, words_, matches_);
-    if (place && !matches_.empty()) AddMatchBounds(*node.bounds);
+    if (locate && !matches_.empty()) AddMatchBounds(*node.bounds);
     if (mark || crop) {
       const Window window = crop ? Crop(text, node.crop) : Window{0, text.size(), false, false};
       out.push_back('"');

@@ -27,7 +27,7 @@
 
 namespace gannet::search {
 
-// Of maps that are searched by std::string_view.
+// The hash of maps with std::string keys that are searched by std::string_view.
 struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }

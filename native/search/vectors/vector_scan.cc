@@ -260,11 +260,11 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
   const EmbedderReader& reader = *batch.reader;
   const uint32_t n = reader.dimensions();
   if (reader.row_count() == 0) return;
-  const auto place_at = [&](uint32_t i) {
+  const auto local_at = [&](uint32_t i) {
     return batch.local_docids == nullptr ? i : (*batch.local_docids)[i];
   };
-  const uint32_t first_row = reader.rows_of(place_at(batch.begin)).begin,
-                 last_row = reader.rows_of(place_at(batch.end - 1)).end;
+  const uint32_t first_row = reader.rows_of(local_at(batch.begin)).begin,
+                 last_row = reader.rows_of(local_at(batch.end - 1)).end;
   if (first_row == last_row) return;
   const bool dense =
       batch.local_docids == nullptr || last_row - first_row <= 2 * (batch.end - batch.begin);
@@ -274,7 +274,7 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
     const size_t words = vector::BitWords(n);
     const uint64_t* bits = dense ? reader.Bits(first_row, last_row) : nullptr;
     for (uint32_t i = batch.begin; i < batch.end; ++i) {
-      const uint32_t local = place_at(i);
+      const uint32_t local = local_at(i);
       const auto rows = reader.rows_of(local);
       steps.Step(4 + n / 64 * (rows.end - rows.begin));
       if (rows.empty()) continue;
@@ -282,12 +282,12 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
           dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words)
                 : reader.Bits(rows.begin, rows.end);
       if (row == nullptr) continue;
-      uint32_t least = static_cast<uint32_t>(words * 64);
+      uint32_t distance = static_cast<uint32_t>(words * 64);
       for (uint32_t r = 0; r < rows.end - rows.begin; ++r, row += words) {
         for (const Target& target : TargetsOf(r))
-          least = std::min(least, vector::HammingDistance(target.bits.data(), row, words));
+          distance = std::min(distance, vector::HammingDistance(target.bits.data(), row, words));
       }
-      const float similarity = Similarity(1 - 2.0 * least / static_cast<double>(words * 64));
+      const float similarity = Similarity(1 - 2.0 * distance / static_cast<double>(words * 64));
       take(local, similarity, similarity);
     }
     return;
@@ -295,7 +295,7 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
   const EmbedderReader::ByteRows all =
       dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
   for (uint32_t i = batch.begin; i < batch.end; ++i) {
-    const uint32_t local = place_at(i);
+    const uint32_t local = local_at(i);
     const auto rows = reader.rows_of(local);
     steps.Step(4 + n / 16 * (rows.end - rows.begin));
     if (rows.empty()) continue;
@@ -352,12 +352,12 @@ std::vector<VectorScan::Bounds> VectorScan::PossiblyNearest(
     kept += batch.size();
     for (const Bounds& bounds : batch) lowest.Add(bounds.lower);
   }
-  const float least = lowest.smallest();
+  const float lower_bound = lowest.smallest();
   std::vector<Bounds> possible;
   possible.reserve(std::min(kept, 4 * count + 64));
   for (const auto& batch : found) {
     for (const Bounds& bounds : batch) {
-      if (bounds.upper >= least) possible.push_back(bounds);
+      if (bounds.upper >= lower_bound) possible.push_back(bounds);
     }
   }
   StopCounter steps;
@@ -380,12 +380,12 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
     if (Stops(batches[p].before >= options_.untimed_documents)) return;
     Greatest lowest(count);
     std::vector<Bounds>& kept = found[p];
-    float least = floor.load(std::memory_order_relaxed);
+    float lower_bound = floor.load(std::memory_order_relaxed);
     Scan(batches[p], [&](uint32_t local, float lower, float upper) {
-      if (upper < least) return;
+      if (upper < lower_bound) return;
       kept.push_back({lower, upper, local, batches[p].reader});
       lowest.Add(lower);
-      least = std::max(least, lowest.smallest());
+      lower_bound = std::max(lower_bound, lowest.smallest());
     });
     RaiseTo(floor, lowest.smallest());
   };

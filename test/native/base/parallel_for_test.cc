@@ -35,10 +35,10 @@ class Threads {
   }
   // Now and then other work wants a thread.
   Helpers helpers() {
-    return {.ask = [this](std::function<void()> work) { return Ask(std::move(work)); },
+    return {.offer = [this](std::function<void()> work) { return Offer(std::move(work)); },
             .wanted = [this] { return wanted_calls_.fetch_add(1) % 7 == 3; }};
   }
-  bool Ask(std::function<void()> work) {
+  bool Offer(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     if (closed_ || queue_.size() >= threads_.size()) return false;
     queue_.push_back(std::move(work));
@@ -133,7 +133,7 @@ TEST(ParallelFor, AnExceptionIsRethrownOnceNoIterationRuns) {
 }
 
 TEST(ParallelFor, WithoutMemoryNobodyHelps) {
-  SetHelpers({.ask = [](std::function<void()>) -> bool { throw std::bad_alloc(); },
+  SetHelpers({.offer = [](std::function<void()>) -> bool { throw std::bad_alloc(); },
               .wanted = [] { return false; }});
   size_t done = 0;
   ParallelFor(5, [&](size_t) { ++done; });
@@ -141,7 +141,7 @@ TEST(ParallelFor, WithoutMemoryNobodyHelps) {
   SetHelpers({});
 }
 
-TEST(ParallelFor, AHelperMayAskForHelp) {
+TEST(ParallelFor, AHelperMayGetHelp) {
   Threads threads(2);
   SetHelpers(threads.helpers());
   std::atomic<size_t> done = 0;

@@ -116,7 +116,7 @@ TEST(DocSet, RangeIsHalfOpen) {
   EXPECT_FALSE(set.Contains(65'538));
 }
 
-TEST(DocSet, ForEachStopsWhenAskedTo) {
+TEST(DocSet, ForEachStopsWhenTheSinkReturnsFalse) {
   const DocSet set = DocSet::Range(0, 1000);
   for (const uint32_t stop : {0u, 1u, 127u, 128u, 129u, 999u}) {
     uint32_t last = 0;

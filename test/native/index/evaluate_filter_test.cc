@@ -343,7 +343,7 @@ class RandomFilter {
   }
 
   Expression Geo() {
-    static constexpr filter::GeoPoint kPlaces[] = {{48.85, 2.35}, {-17, 180}, {-17, -180}, {90, 0},
+    static constexpr filter::GeoPoint kPoints[] = {{48.85, 2.35}, {-17, 180}, {-17, -180}, {90, 0},
                                                    {0, 0},        {-90, 10},  {5, 5}};
     static constexpr double kMetres[] = {0,        0.5,      1,   1000,  500000, 3000000,
                                          11000000, 19000000, 2e7, 2.1e7, -1};
@@ -360,7 +360,7 @@ class RandomFilter {
     switch (random_.Below(3)) {
       case 0:
         out.kind = Expression::Kind::kRadius;
-        out.points = {random_.Below(2) == 0 ? kPlaces[random_.Below(std::size(kPlaces))]
+        out.points = {random_.Below(2) == 0 ? kPoints[random_.Below(std::size(kPoints))]
                                             : filter::GeoPoint{random_.Fraction() * 180 - 90,
                                                                random_.Fraction() * 360 - 180}};
         out.metres = random_.Below(2) == 0 ? kMetres[random_.Below(std::size(kMetres))]
@@ -403,18 +403,18 @@ class RandomFilter {
       case Expression::Kind::kNot: out = "NOT" + Space() + Write(expression.children[0], 3); break;
       case Expression::Kind::kCondition: out = Condition(expression); break;
       case Expression::Kind::kRadius:
-        out = "_geoRadius" + MaySpace() + "(" + Place(expression.points[0]) + "," + MaySpace() +
+        out = "_geoRadius" + MaySpace() + "(" + Point(expression.points[0]) + "," + MaySpace() +
               Number(expression.metres) +
               (expression.sides == 0 ? "" : ", " + std::to_string(expression.sides)) + MaySpace() +
               ")";
         break;
       case Expression::Kind::kBox:
-        out = "_geoBoundingBox([" + Place(expression.points[0]) + "]," + MaySpace() + "[" +
-              Place(expression.points[1]) + "])";
+        out = "_geoBoundingBox([" + Point(expression.points[0]) + "]," + MaySpace() + "[" +
+              Point(expression.points[1]) + "])";
         break;
       case Expression::Kind::kPolygon:
         for (const filter::GeoPoint point : expression.points) {
-          out += (out.empty() ? "_geoPolygon([" : ", [") + Place(point) + "]";
+          out += (out.empty() ? "_geoPolygon([" : ", [") + Point(point) + "]";
         }
         out += random_.Below(4) == 0 ? ",)" : ")";
     }
@@ -427,7 +427,7 @@ class RandomFilter {
     AppendJsonNumber(out, value);
     return out;
   }
-  std::string Place(filter::GeoPoint point) {
+  std::string Point(filter::GeoPoint point) {
     return MaySpace() + Number(point.lat) + MaySpace() + "," + MaySpace() + Number(point.lng);
   }
 
@@ -521,7 +521,7 @@ TEST(EvaluateFilter, JoinsWideRangesOfManyValues) {
   IndexedDocuments index(R"({"filterableAttributes":["n","several"]})");
   std::map<DocId, std::string> batch;
   std::vector<int> numbers;
-  for (uint32_t docid = 0; docid < 20000; ++docid) {
+  for (DocId docid = 0; docid < 20000; ++docid) {
     numbers.push_back(static_cast<int>(random.Below(15000)));
     batch[docid] = "{\"n\":" + std::to_string(numbers.back()) + ",\"several\":[" +
                    std::to_string(numbers.back()) + "," + std::to_string(-numbers.back()) + "]}";
@@ -538,7 +538,7 @@ TEST(EvaluateFilter, JoinsWideRangesOfManyValues) {
       auto passing = EvaluateFilterJson(*snapshot, json, {});
       ASSERT_TRUE(passing.ok());
       std::vector<uint32_t> expected;
-      for (uint32_t docid = 0; docid < numbers.size(); ++docid) {
+      for (DocId docid = 0; docid < numbers.size(); ++docid) {
         if (numbers[docid] >= from && numbers[docid] <= to) expected.push_back(docid);
       }
       ASSERT_EQ(ListOf(*passing), expected) << text;
@@ -563,7 +563,7 @@ class FilterRules : public testing::Test {
   }
 
   // Docids that pass, or the error code.
-  std::string Answer(const std::string& filter) {
+  std::string Passing(const std::string& filter) {
     std::string json;
     AppendJsonString(json, filter);
     auto passing = EvaluateFilterJson(*index_.snapshot(), json, {});
@@ -572,7 +572,7 @@ class FilterRules : public testing::Test {
       return passing.status().detail();
     }
     std::string out;
-    passing->ForEach([&](uint32_t docid) { out += std::to_string(docid); });
+    passing->ForEach([&](DocId docid) { out += std::to_string(docid); });
     return out;
   }
 
@@ -582,50 +582,50 @@ class FilterRules : public testing::Test {
 
 TEST_F(FilterRules, DecideWhichOperatorsAFieldTakes) {
   const std::string kInvalid = "invalid_search_filter";
-  EXPECT_EQ(Answer("eq = 3"), "1");
-  EXPECT_EQ(Answer("eq != 3"), "23");
-  EXPECT_EQ(Answer("eq > 3"), kInvalid);
-  EXPECT_EQ(Answer("eq 3 TO 4"), kInvalid);
-  EXPECT_EQ(Answer("eq STARTS WITH 3"), "");
-  EXPECT_EQ(Answer("cmp > 3"), "2");
-  EXPECT_EQ(Answer("cmp = 3"), kInvalid);
-  EXPECT_EQ(Answer("cmp IN [3]"), kInvalid);
-  EXPECT_EQ(Answer("cmp IS NOT NULL"), "123");
-  EXPECT_EQ(Answer("cmpound > a"), "1");
-  EXPECT_EQ(Answer("off = 3"), kInvalid);
-  EXPECT_EQ(Answer("off EXISTS"), kInvalid);
-  EXPECT_EQ(Answer("plain.x > 2"), "1");
-  EXPECT_EQ(Answer("unknown = 3"), kInvalid);
-  EXPECT_EQ(Answer("_geoRadius(1, 1, 10)"), kInvalid) << "a pattern does not reach reserved names";
-  EXPECT_EQ(Answer("_geoPolygon([1, 1], [2, 2], [1, 2])"), kInvalid);
-  EXPECT_EQ(Answer("title CONTAINS a"), "feature_not_enabled");
+  EXPECT_EQ(Passing("eq = 3"), "1");
+  EXPECT_EQ(Passing("eq != 3"), "23");
+  EXPECT_EQ(Passing("eq > 3"), kInvalid);
+  EXPECT_EQ(Passing("eq 3 TO 4"), kInvalid);
+  EXPECT_EQ(Passing("eq STARTS WITH 3"), "");
+  EXPECT_EQ(Passing("cmp > 3"), "2");
+  EXPECT_EQ(Passing("cmp = 3"), kInvalid);
+  EXPECT_EQ(Passing("cmp IN [3]"), kInvalid);
+  EXPECT_EQ(Passing("cmp IS NOT NULL"), "123");
+  EXPECT_EQ(Passing("cmpound > a"), "1");
+  EXPECT_EQ(Passing("off = 3"), kInvalid);
+  EXPECT_EQ(Passing("off EXISTS"), kInvalid);
+  EXPECT_EQ(Passing("plain.x > 2"), "1");
+  EXPECT_EQ(Passing("unknown = 3"), kInvalid);
+  EXPECT_EQ(Passing("_geoRadius(1, 1, 10)"), kInvalid) << "a pattern does not reach reserved names";
+  EXPECT_EQ(Passing("_geoPolygon([1, 1], [2, 2], [1, 2])"), kInvalid);
+  EXPECT_EQ(Passing("title CONTAINS a"), "feature_not_enabled");
 }
 
 TEST_F(FilterRules, AreNotCheckedAfterAnEmptyConjunction) {
-  EXPECT_EQ(Answer("eq = 99 AND eq > 3"), "");
-  EXPECT_EQ(Answer("eq > 3 OR eq = 3"), "invalid_search_filter");
-  EXPECT_EQ(Answer("eq = 99 AND unknown > 3"), "invalid_search_filter")
+  EXPECT_EQ(Passing("eq = 99 AND eq > 3"), "");
+  EXPECT_EQ(Passing("eq > 3 OR eq = 3"), "invalid_search_filter");
+  EXPECT_EQ(Passing("eq = 99 AND unknown > 3"), "invalid_search_filter")
       << "attributes are checked first";
 }
 
 TEST_F(FilterRules, GiveNothingOnAFieldNeverSeenButAllForItsNegation) {
-  EXPECT_EQ(Answer("never = 1"), "");
-  EXPECT_EQ(Answer("never != 1"), "");
-  EXPECT_EQ(Answer("never NOT IN [1]"), "123");
-  EXPECT_EQ(Answer("NOT never > 1"), "123");
-  EXPECT_EQ(Answer("never NOT EXISTS"), "123");
-  EXPECT_EQ(Answer("never IS NOT NULL"), "123");
+  EXPECT_EQ(Passing("never = 1"), "");
+  EXPECT_EQ(Passing("never != 1"), "");
+  EXPECT_EQ(Passing("never NOT IN [1]"), "123");
+  EXPECT_EQ(Passing("NOT never > 1"), "123");
+  EXPECT_EQ(Passing("never NOT EXISTS"), "123");
+  EXPECT_EQ(Passing("never IS NOT NULL"), "123");
 }
 
 TEST_F(FilterRules, LetPassOnlyWhatIsKnownToPassOnceTheTimeIsOver) {
-  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   for (const std::string filter : {"eq = 3", "eq != 3", "NOT eq = 3",
                                    "eq = 3 OR NOT (eq = 4 AND cmp > 9)", "never NOT EXISTS"}) {
     std::string json;
     AppendJsonString(json, filter);
     for (const bool over : {false, true}) {
-      *gone = over;
-      Deadline deadline = Deadline::In(UINT64_MAX, gone);
+      *cancelled = over;
+      Deadline deadline = Deadline::In(UINT64_MAX, cancelled);
       const auto passing = EvaluateFilterJson(*index_.snapshot(), json, {}, &deadline);
       ASSERT_TRUE(passing.ok());
       EXPECT_EQ(passing->empty(), over) << filter;
@@ -634,14 +634,14 @@ TEST_F(FilterRules, LetPassOnlyWhatIsKnownToPassOnceTheTimeIsOver) {
 }
 
 TEST_F(FilterRules, TakeMinusZeroForZero) {
-  EXPECT_EQ(Answer("plain.x = 0"), "2");
-  EXPECT_EQ(Answer("plain.x = -0"), "2");
-  EXPECT_EQ(Answer("plain.x <= -0"), "2");
-  EXPECT_EQ(Answer("plain.x > -0"), "1");
+  EXPECT_EQ(Passing("plain.x = 0"), "2");
+  EXPECT_EQ(Passing("plain.x = -0"), "2");
+  EXPECT_EQ(Passing("plain.x <= -0"), "2");
+  EXPECT_EQ(Passing("plain.x > -0"), "1");
 }
 
 TEST_F(FilterRules, NameTheFaultyPartOfTheExpression) {
-  EXPECT_EQ(Answer("eq = 1 OR (price > 3)"), "invalid_search_filter");
+  EXPECT_EQ(Passing("eq = 1 OR (price > 3)"), "invalid_search_filter");
   EXPECT_NE(message_.find("`price` is not filterable"), std::string::npos) << message_;
   EXPECT_NE(message_.find("12:17 eq = 1 OR (price > 3)"), std::string::npos) << message_;
 }
@@ -655,21 +655,21 @@ TEST(EvaluateFilter, FindsShapesThatMeetTheArea) {
        {2, R"({"_geojson":{"type":"LineString","coordinates":[[4.8,45.7],[5.4,43.3]]}})"},
        {3, R"({"_geo":{"lat":48.8,"lng":2.3}})"},
        {4, R"({"name":"nowhere"})"}});
-  const auto answer = [&](const std::string& text) {
+  const auto passing_of = [&](const std::string& text) {
     auto passing = EvaluateFilterJson(*index.snapshot(), "\"" + text + "\"", {});
     EXPECT_TRUE(passing.ok());
     return passing.ok() ? ListOf(*passing) : std::vector<uint32_t>();
   };
   using List = std::vector<uint32_t>;
-  EXPECT_EQ(answer("_geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
+  EXPECT_EQ(passing_of("_geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
             (List{0, 1}));
-  EXPECT_EQ(answer("_geoBoundingBox([46, 6], [44, 4])"), (List{2}));
-  EXPECT_EQ(answer("_geoBoundingBox([49, 3], [48, 2])"), (List{0, 1, 3}));
-  EXPECT_EQ(answer("_geoRadius(48.8606, 2.3376, 1000)"), (List{0, 1}));
-  EXPECT_EQ(answer("NOT _geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
+  EXPECT_EQ(passing_of("_geoBoundingBox([46, 6], [44, 4])"), (List{2}));
+  EXPECT_EQ(passing_of("_geoBoundingBox([49, 3], [48, 2])"), (List{0, 1, 3}));
+  EXPECT_EQ(passing_of("_geoRadius(48.8606, 2.3376, 1000)"), (List{0, 1}));
+  EXPECT_EQ(passing_of("NOT _geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
             (List{2, 3, 4}));
   index.Delete({1});
-  EXPECT_EQ(answer("_geoRadius(48.8606, 2.3376, 1000)"), (List{0}));
+  EXPECT_EQ(passing_of("_geoRadius(48.8606, 2.3376, 1000)"), (List{0}));
 }
 
 }  // namespace

@@ -106,13 +106,14 @@ TEST(GeoIndex, KnowsBoundsOfTheDistanceToAllPointsBelowANode) {
   const auto index = GeoIndex::Open(bytes, points.docids);
   ASSERT_TRUE(index.ok());
   for (int round = 0; round < 200; ++round) {
-    const GeoPoint place{.lat = points.Fraction() * 180 - 90, .lng = points.Fraction() * 360 - 180};
+    const GeoPoint origin{.lat = points.Fraction() * 180 - 90,
+                          .lng = points.Fraction() * 360 - 180};
     for (const GeoIndex::Node& node : index->level(0)) {
-      const auto bounds = GeoIndex::DistanceBounds(node, place);
+      const auto bounds = GeoIndex::DistanceBounds(node, origin);
       for (uint32_t i = node.begin; i < node.end; ++i) {
-        const double metres = filter::HaversineMetres(place, index->point(i));
-        ASSERT_LE(bounds.least, metres);
-        ASSERT_GE(bounds.most, metres);
+        const double metres = filter::HaversineMetres(origin, index->point(i));
+        ASSERT_LE(bounds.min, metres);
+        ASSERT_GE(bounds.max, metres);
       }
     }
   }

@@ -162,18 +162,19 @@ class RandomDocuments {
       return "{\"type\":\"" + std::string(type) + "\",\"coordinates\":" + coordinates + "}";
     };
     switch (Below(8)) {
-      case 0: return geometry("LineString", "[" + Place() + "," + Place() + "," + Place() + "]");
-      case 1: return geometry("MultiPoint", "[" + Place() + "," + Place() + "]");
+      case 0:
+        return geometry("LineString", "[" + Position() + "," + Position() + "," + Position() + "]");
+      case 1: return geometry("MultiPoint", "[" + Position() + "," + Position() + "]");
       case 2: return geometry("Polygon", "[" + Ring(2) + "]");
       case 3: return geometry("Polygon", PolygonWithHole());
       case 4: return geometry("MultiPolygon", "[[" + Ring(1) + "]," + PolygonWithHole() + "]");
       case 5:
-        return "{\"type\":\"GeometryCollection\",\"geometries\":[" + geometry("Point", Place()) +
-               "," + geometry("LineString", "[" + Place() + "," + Place() + "]") + "]}";
+        return "{\"type\":\"GeometryCollection\",\"geometries\":[" + geometry("Point", Position()) +
+               "," + geometry("LineString", "[" + Position() + "," + Position() + "]") + "]}";
       case 6:
         return "{\"type\":\"Feature\",\"properties\":{\"a\":[1]},\"geometry\":" +
-               geometry("Point", Place()) + "}";
-      default: return geometry("Point", Place());
+               geometry("Point", Position()) + "}";
+      default: return geometry("Point", Position());
     }
   }
 
@@ -182,7 +183,7 @@ class RandomDocuments {
   }
 
   // A longitude and a latitude; often near each other.
-  std::string Place() {
+  std::string Position() {
     const auto degrees = [&](int limit) {
       return Below(3) == 0 ? static_cast<int>(Below(2 * static_cast<uint64_t>(limit) + 1)) - limit
                            : static_cast<int>(Below(12));
@@ -214,7 +215,7 @@ class RandomDocuments {
   DocSet Some(const DocSet& of) {
     const uint64_t keep = 1 + Below(100);
     std::vector<uint32_t> docids;
-    of.ForEach([&](uint32_t docid) {
+    of.ForEach([&](DocId docid) {
       if (Below(100) < keep) docids.push_back(docid);
     });
     return DocSet::FromSorted(docids);
@@ -223,10 +224,10 @@ class RandomDocuments {
  private:
   // Three or more corners, closed or not.
   std::string Ring(uint64_t more) {
-    const std::string first = Place();
+    const std::string first = Position();
     std::string out = "[" + first;
-    for (uint64_t i = 2 + Below(more + 1); i > 0; --i) out += "," + Place();
-    return out + "," + (Below(2) == 0 ? first : Place()) + "]";
+    for (uint64_t i = 2 + Below(more + 1); i > 0; --i) out += "," + Position();
+    return out + "," + (Below(2) == 0 ? first : Position()) + "]";
   }
   // A rectangle with a rectangular hole.
   std::string PolygonWithHole() {
@@ -234,11 +235,11 @@ class RandomDocuments {
     const auto east = west + 3 + static_cast<int>(Below(8)),
                north = south + 3 + static_cast<int>(Below(8));
     const auto rectangle = [](int w, int s, int e, int n) {
-      const auto place = [](int lng, int lat) {
+      const auto position = [](int lng, int lat) {
         return "[" + std::to_string(lng) + "," + std::to_string(lat) + "]";
       };
-      return "[" + place(w, s) + "," + place(e, s) + "," + place(e, n) + "," + place(w, n) + "," +
-             place(w, s) + "]";
+      return "[" + position(w, s) + "," + position(e, s) + "," + position(e, n) + "," +
+             position(w, n) + "," + position(w, s) + "]";
     };
     return "[" + rectangle(west, south, east, north) + "," +
            rectangle(west + 1, south + 1, east - 1, north - 1) + "]";

@@ -256,7 +256,8 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
     int seen = 0;
     // Sections in which only some bits are detected get enough tries that chance cannot miss half
     // of them.
-    const int tries = of_eight == 8 ? 8 : 40, least = of_eight == 8 ? 8 : of_eight * tries / 8 / 2;
+    const int tries = of_eight == 8 ? 8 : 40,
+              seen_min = of_eight == 8 ? 8 : of_eight * tries / 8 / 2;
     for (int i = 0; i < tries; ++i) {
       std::string bytes(file->ReadAll(id));
       const size_t at = random_() % bytes.size();
@@ -264,7 +265,7 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
       Rewrite(path, id, bytes);
       seen += VerifyIndex(folder_.path()).faults.empty() ? 0 : 1;
     }
-    EXPECT_GE(seen, least) << segment::SectionName(id);
+    EXPECT_GE(seen, seen_min) << segment::SectionName(id);
     Rewrite(path, id, std::string(file->ReadAll(id)));
   }
   EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");

@@ -62,15 +62,15 @@ inline std::vector<ColumnDocument> RandomColumnDocuments(const ColumnShape& shap
 inline std::string ColumnOf(const std::vector<const ColumnDocument*>& documents) {
   segment::FieldColumnBuilder builder;
   std::vector<DocId> docids;
-  for (uint32_t place = 0; place < documents.size(); ++place) {
-    const ColumnDocument& document = *documents[place];
+  for (uint32_t local = 0; local < documents.size(); ++local) {
+    const ColumnDocument& document = *documents[local];
     docids.push_back(document.docid);
-    if (document.exists) builder.MarkExists(place);
-    if (document.null) builder.MarkNull(place);
-    if (document.empty) builder.MarkEmpty(place);
-    for (const double number : document.numbers) builder.AddNumber(place, number);
+    if (document.exists) builder.MarkExists(local);
+    if (document.null) builder.MarkNull(local);
+    if (document.empty) builder.MarkEmpty(local);
+    for (const double number : document.numbers) builder.AddNumber(local, number);
     for (const SpelledString& string : document.strings)
-      builder.AddString(place, string.normalised, string.spelling);
+      builder.AddString(local, string.normalised, string.spelling);
   }
   std::string blob;
   segment::ColumnWriter writer([&](std::string_view bytes) { blob += bytes; });

@@ -335,7 +335,7 @@ void Put(std::string& out, Number number) {
 }
 
 // The result for a chunk of documents; see src/embedding/chunk-result.ts.
-std::string AnswerTo(const std::string& chunk) {
+std::string ResponseTo(const std::string& chunk) {
   std::string out;
   const json::Value documents = json::Value::Parse(chunk);
   for (const json::Value& document : documents.items()) {
@@ -370,7 +370,7 @@ Result<std::string> RunMaking(index::Index& index, const std::string& steps,
                               const std::vector<std::string>& payloads) {
   EmbedCalls* there = nullptr;
   EmbedCalls calls([&](uint32_t call, const std::string& documents) {
-    there->Answer(call, AnswerTo(documents));
+    there->Respond(call, ResponseTo(documents));
   });
   there = &calls;
   JobOptions options;
@@ -542,8 +542,8 @@ TEST(DocumentVectors, NumbersAreTheNearestDoubleInSinglePrecision) {
   Random random(TestSeed());
   for (Comparisons comparisons(20000); comparisons.Next();) {
     std::string text = random() % 2 == 0 ? "-" : "";
-    const auto digits = [&](size_t most) {
-      for (size_t i = 0, count = 1 + random() % most; i < count; ++i)
+    const auto digits = [&](size_t digits_max) {
+      for (size_t i = 0, count = 1 + random() % digits_max; i < count; ++i)
         text += static_cast<char>('0' + random() % 10);
     };
     if (random() % 2 == 0) {

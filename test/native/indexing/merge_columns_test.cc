@@ -81,7 +81,7 @@ class MergedColumns {
       for (const SpelledString& string : of_source_[source][local]->strings) {
         if (string.normalised == normalised) return string.spelling;
       }
-      return Status::Internal("asked of a document without the string");
+      return Status::Internal("called for a document without the string");
     };
     std::string blob;
     ColumnWriter writer([&](std::string_view bytes) { blob += bytes; });
@@ -157,13 +157,13 @@ TEST(ColumnMerge, EndsWhenPauseFails) {
   const ColumnSource source{&*reader, &live, docids};
   const MergeRun run{0, 0, static_cast<uint32_t>(docids.size())};
   ColumnWriter writer([](std::string_view) {});
-  int asked = 0;
+  int calls = 0;
   const auto pause = [&](uint64_t) {
-    return ++asked == 3 ? Status::Cancelled("enough") : Status::Ok();
+    return ++calls == 3 ? Status::Cancelled("enough") : Status::Ok();
   };
   EXPECT_EQ(ColumnMerge({&source, 1}, {&run, 1}, docids, nullptr, pause).Write(writer).code(),
             StatusCode::kCancelled);
-  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace

@@ -68,13 +68,13 @@ TEST(MergePolicy, KeepsFewSegmentsAtLittleCostUnderCommitsOfOneDocument) {
     Settle(segments, c.merged_max);
     constexpr uint64_t kCommits = 20000;
     uint64_t rewritten = 0;
-    size_t most = 0;
+    size_t segments_max = 0;
     for (uint64_t i = 0; i < kCommits; ++i) {
       segments.push_back({kDocument, kDocument});
       rewritten += Settle(segments, c.merged_max);
-      most = std::max(most, segments.size());
+      segments_max = std::max(segments_max, segments.size());
     }
-    EXPECT_LE(most, kSegmentsMax + c.full);
+    EXPECT_LE(segments_max, kSegmentsMax + c.full);
     const double per_byte = static_cast<double>(rewritten) / (kCommits * kDocument);
     EXPECT_LE(per_byte, c.rewritten_max);
     RecordProperty(c.name, std::to_string(per_byte));
@@ -215,27 +215,28 @@ class MergeTest : public ::testing::Test {
 };
 
 TEST(MergePauseTest, LetsALargeMergeBeginInAPauseButNotLaterThanItMust) {
-  using Answer = MergePause::Answer;
+  using Decision = MergePause::Decision;
   MergePause pause;
   MergePause::Clock::time_point now{};
   const auto after = [&](std::chrono::milliseconds time) { return now += time; };
-  EXPECT_EQ(pause.Ask(now, true, false), Answer::kAfterBatch);
-  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(10)), false, true), Answer::kSoon);
-  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
+  EXPECT_EQ(pause.Decide(now, true, false), Decision::kAfterBatch);
+  EXPECT_EQ(pause.Decide(after(std::chrono::milliseconds(10)), false, true), Decision::kSoon);
+  EXPECT_EQ(pause.Decide(after(std::chrono::milliseconds(900)), false, false), Decision::kSoon);
   // A batch has begun and ended: the pause begins again.
-  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(50)), false, true), Answer::kSoon);
-  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
-  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(100)), false, false), Answer::kNow);
+  EXPECT_EQ(pause.Decide(after(std::chrono::milliseconds(50)), false, true), Decision::kSoon);
+  EXPECT_EQ(pause.Decide(after(std::chrono::milliseconds(900)), false, false), Decision::kSoon);
+  EXPECT_EQ(pause.Decide(after(std::chrono::milliseconds(100)), false, false), Decision::kNow);
   // Batches, or searches, without a pause between them.
   for (const bool batches : {true, false}) {
     const auto begin = now;
-    Answer answer = Answer::kAfterBatch;
-    for (int i = 0; answer != Answer::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
-      answer = pause.Ask(after(std::chrono::milliseconds(300)), batches && i % 2 == 0,
-                         !batches || i % 2 != 0);
-      EXPECT_EQ(answer == Answer::kAfterBatch, batches && i % 2 == 0 && answer != Answer::kNow);
+    Decision decision = Decision::kAfterBatch;
+    for (int i = 0; decision != Decision::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
+      decision = pause.Decide(after(std::chrono::milliseconds(300)), batches && i % 2 == 0,
+                              !batches || i % 2 != 0);
+      EXPECT_EQ(decision == Decision::kAfterBatch,
+                batches && i % 2 == 0 && decision != Decision::kNow);
     }
-    EXPECT_EQ(answer, Answer::kNow);
+    EXPECT_EQ(decision, Decision::kNow);
     EXPECT_GE(now - begin, MergePause::kWaitMax);
     EXPECT_LT(now - begin, MergePause::kWaitMax + std::chrono::seconds(1));
   }
@@ -318,7 +319,7 @@ TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
         RunMerge(*index_, large->plan(), cancelled, std::max<uint64_t>(1, large->plan().bytes / 4));
     done = true;
   });
-  size_t commits = 0, small_merges = 0, most = 0;
+  size_t commits = 0, small_merges = 0, segments_max = 0;
   for (int id = 900; !done || commits < 30; ++id, ++commits) {
     Add(id % 1000 + 100, 1, "blue");
     while (const auto small = merges.Next(*index_, UINT64_MAX)) {
@@ -329,27 +330,27 @@ TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
       ASSERT_EQ(RunMerge(*index_, small->plan(), cancelled, 0).message(), "");
       ++small_merges;
     }
-    most = std::max(most, index_->snapshot()->segments.size());
+    segments_max = std::max(segments_max, index_->snapshot()->segments.size());
   }
   slow.join();
   EXPECT_EQ(status.message(), "");
   EXPECT_GT(small_merges, 0u);
-  EXPECT_LE(most, taken + kSegmentsMax);
+  EXPECT_LE(segments_max, taken + kSegmentsMax);
   ExpectIndexHolds(*index_, model_);
 }
 
-TEST_F(MergeTest, SegmentsOfATurnAreFreeAfterIt) {
+TEST_F(MergeTest, SegmentsAreFreeAfterTheirClaim) {
   for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
   Merges merges;
   const auto bytes = index_->snapshot()->segments[0]->rows->file()->size();
   EXPECT_FALSE(merges.Next(*index_, bytes / 2)) << "larger segments are left alone";
   for (int round = 0; round < 2; ++round) {
-    auto turn = merges.Next(*index_, bytes * 2);
-    ASSERT_TRUE(turn);
-    EXPECT_EQ(turn->plan().segments.size(), 4u);
+    auto claim = merges.Next(*index_, bytes * 2);
+    ASSERT_TRUE(claim);
+    EXPECT_EQ(claim->plan().segments.size(), 4u);
     EXPECT_FALSE(merges.Next(*index_, bytes * 2));
-    const Merges::Turn moved = std::move(*turn);
-    turn.reset();
+    const Merges::Claim moved = std::move(*claim);
+    claim.reset();
     EXPECT_FALSE(merges.Next(*index_, bytes * 2));
   }
 }
@@ -361,15 +362,15 @@ TEST_F(MergeTest, LeavesDamagedSegmentsAloneAndMergesTheOthers) {
   Merges merges;
   const std::atomic<bool> cancelled{false};
   int failed = 0;
-  while (const auto turn = merges.Next(*index_, UINT64_MAX)) {
-    const Status status = RunMerge(*index_, turn->plan(), cancelled, 0);
+  while (const auto claim = merges.Next(*index_, UINT64_MAX)) {
+    const Status status = RunMerge(*index_, claim->plan(), cancelled, 0);
     failed += status.ok() ? 0 : 1;
-    merges.Ended(*index_, turn->plan(), status);
+    merges.Ended(*index_, claim->plan(), status);
   }
   EXPECT_EQ(failed, 1);
   EXPECT_EQ(index_->snapshot()->segments.size(), 2u);
   EXPECT_EQ(merges.TakeFault().code(), StatusCode::kCorruption);
-  EXPECT_TRUE(merges.TakeFault().ok()) << "told twice";
+  EXPECT_TRUE(merges.TakeFault().ok()) << "returned twice";
 }
 
 TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
@@ -377,9 +378,9 @@ TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
   Merges merges;
   auto now = Merges::Clock::now();
   const auto fail = [&](const Status& status) {
-    const auto turn = merges.Next(*index_, UINT64_MAX, now);
-    ASSERT_TRUE(turn);
-    merges.Ended(*index_, turn->plan(), status, now);
+    const auto claim = merges.Next(*index_, UINT64_MAX, now);
+    ASSERT_TRUE(claim);
+    merges.Ended(*index_, claim->plan(), status, now);
   };
   std::chrono::seconds wait = Merges::kRetryMin;
   for (int i = 0; i < 12; ++i, wait = std::min(wait * 2, std::chrono::seconds(Merges::kRetryMax))) {

@@ -202,42 +202,42 @@ TEST(Payload, StopsAtTheFirstFailureOfTheSink) {
 
 // ---- The reference model: a recursive validator, one character at a time ----
 
-class Twin {
+class ReferenceParser {
  public:
   static std::optional<Slices> Documents(std::string_view payload, PayloadFormat format) {
-    Twin twin(payload);
+    ReferenceParser parser(payload);
     Slices slices;
     const auto object = [&] {
-      const size_t start = twin.at_;
-      if (twin.Peek() != '{' || !twin.Value(0)) return false;
-      slices.emplace_back(payload.substr(start, twin.at_ - start));
+      const size_t start = parser.at_;
+      if (parser.Peek() != '{' || !parser.Value(0)) return false;
+      slices.emplace_back(payload.substr(start, parser.at_ - start));
       return true;
     };
-    twin.Space();
+    parser.Space();
     if (format == PayloadFormat::kNdjson) {
-      for (; twin.Peek() != '\0'; twin.Space()) {
+      for (; parser.Peek() != '\0'; parser.Space()) {
         if (!object()) return std::nullopt;
       }
-      if (twin.at_ != payload.size()) return std::nullopt;
-    } else if (twin.Peek() == '[') {
-      ++twin.at_;
-      twin.Space();
+      if (parser.at_ != payload.size()) return std::nullopt;
+    } else if (parser.Peek() == '[') {
+      ++parser.at_;
+      parser.Space();
       for (bool first = true;; first = false) {
-        twin.Space();
-        if (first && twin.Take(']')) break;
+        parser.Space();
+        if (first && parser.Take(']')) break;
         if (!object()) return std::nullopt;
-        twin.Space();
-        const char c = twin.Peek();
-        ++twin.at_;
+        parser.Space();
+        const char c = parser.Peek();
+        ++parser.at_;
         if (c == ']') break;
         if (c != ',') return std::nullopt;
       }
-      twin.Space();
-      if (twin.at_ != payload.size()) return std::nullopt;
+      parser.Space();
+      if (parser.at_ != payload.size()) return std::nullopt;
     } else {
       if (!object()) return std::nullopt;
-      twin.Space();
-      if (twin.at_ != payload.size()) return std::nullopt;
+      parser.Space();
+      if (parser.at_ != payload.size()) return std::nullopt;
     }
     for (const std::string& slice : slices) {
       if (!simdjson::validate_utf8(slice)) return std::nullopt;
@@ -246,7 +246,7 @@ class Twin {
   }
 
  private:
-  explicit Twin(std::string_view text) : text_(text) {}
+  explicit ReferenceParser(std::string_view text) : text_(text) {}
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void Space() {
     while (Peek() == ' ' || Peek() == '\n' || Peek() == '\t' || Peek() == '\r') ++at_;
@@ -441,7 +441,7 @@ TEST(Payload, AgreesWithANaiveValidatorOnDamagedText) {
     Slices slices;
     std::string payload = random.Payload(format, &slices);
     for (unsigned i = random.Below(3); i > 0; --i) random.Mutate(payload);
-    const auto expected = Twin::Documents(payload, format);
+    const auto expected = ReferenceParser::Documents(payload, format);
     accepted += expected.has_value();
     ASSERT_EQ(Documents(payload, format), expected) << payload;
   }

@@ -150,7 +150,7 @@ class Model {
   void BeginBatch() {
     before_ = documents;
     touched_.clear();
-    gone_.clear();
+    filtered_out_.clear();
     used_.clear();
     for (const auto& [id, document] : documents) used_.insert(document.docid);
   }
@@ -158,7 +158,7 @@ class Model {
     documents.clear();
     before_.clear();
     touched_.clear();
-    gone_.clear();
+    filtered_out_.clear();
     used_.clear();
   }
   void Add(const std::string& id, const Fields& sent, bool update, bool skip_creation) {
@@ -178,10 +178,10 @@ class Model {
   // Deletes documents of the state before the batch that no step has touched yet.
   void DeleteByDocids(const std::set<DocId>& docids) {
     for (const auto& [id, document] : before_) {
-      if (!docids.contains(document.docid) || gone_.contains(id)) continue;
+      if (!docids.contains(document.docid) || filtered_out_.contains(id)) continue;
       if (std::find(touched_.begin(), touched_.end(), id) != touched_.end()) continue;
       documents.erase(id);
-      gone_.insert(id);
+      filtered_out_.insert(id);
     }
   }
   void EndBatch() {
@@ -190,7 +190,7 @@ class Model {
       const auto found = documents.find(id);
       if (found == documents.end()) continue;
       const auto old = before_.find(id);
-      if (old != before_.end() && !gone_.contains(id)) {
+      if (old != before_.end() && !filtered_out_.contains(id)) {
         found->second.docid = old->second.docid;
         continue;
       }
@@ -207,8 +207,8 @@ class Model {
     if (std::find(touched_.begin(), touched_.end(), id) == touched_.end()) touched_.push_back(id);
   }
   std::map<std::string, Document> before_;
-  std::vector<std::string> touched_;  // in order of first appearance
-  std::set<std::string> gone_;        // deleted by filter
+  std::vector<std::string> touched_;    // in order of first appearance
+  std::set<std::string> filtered_out_;  // deleted by filter
   std::set<DocId> used_;
 };
 
@@ -318,7 +318,7 @@ inline Content Model::Expected(const index::Snapshot& snapshot) const {
 
 inline std::set<DocId> LiveOf(std::string_view postings, const DocSet& live) {
   std::set<DocId> out;
-  PostingsReader(postings).ForEach([&](uint32_t docid) {
+  PostingsReader(postings).ForEach([&](DocId docid) {
     if (live.Contains(docid)) out.insert(docid);
   });
   return out;
@@ -399,12 +399,12 @@ inline Content Observe(const index::Snapshot& snapshot) {
     std::map<std::pair<FieldId, uint32_t>, std::set<DocId>> lengths;
     std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>>
         neighbours;  // the smallest distance
-    for (uint32_t place = 0; place < docids.size(); ++place) {
-      const DocId docid = docids[place];
-      EXPECT_EQ(segment->text->Find(docid), place);
+    for (uint32_t local = 0; local < docids.size(); ++local) {
+      const DocId docid = docids[local];
+      EXPECT_EQ(segment->text->Find(docid), local);
       std::vector<std::pair<uint32_t, Ordinal>> before;  // of the field: position, word
       segment->text->ForEachRun(
-          segment->text->ForwardRecord(place),
+          segment->text->ForwardRecord(local),
           [&](FieldId id, uint32_t words) {
             lengths[{id, words}].insert(docid);
             before.clear();
@@ -414,15 +414,15 @@ inline Content Observe(const index::Snapshot& snapshot) {
               for (const auto& [at, left] : before) {
                 const uint32_t distance = position + i - at;
                 if (distance > segment::kAdjacencyDistances) continue;
-                uint32_t& least =
+                uint32_t& lowest =
                     neighbours[{left, run.at(i)}].try_emplace(docid, distance).first->second;
-                least = std::min(least, distance);
+                lowest = std::min(lowest, distance);
               }
               before.emplace_back(position + i, run.at(i));
             }
           });
       if (!segment->live.Contains(docid)) continue;
-      const auto row = codec.Expand(segment->rows->at(place));
+      const auto row = codec.Expand(segment->rows->at(local));
       EXPECT_TRUE(row.ok());
       EXPECT_TRUE(row.ok() && segment::ParseRow(*row, fields));
       for (const auto& field : fields) {
@@ -431,7 +431,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
       }
       std::string field;
       segment->text->ForEachRun(
-          segment->text->ForwardRecord(place), [&](FieldId id, uint32_t) { field = name_of(id); },
+          segment->text->ForwardRecord(local), [&](FieldId id, uint32_t) { field = name_of(id); },
           [&](FieldId, uint32_t position, const segment::PackedOrdinals& run) {
             for (uint32_t i = 0; i < run.count; ++i) {
               content.words[docid][field].emplace_back(position + i, terms.Word(run.at(i)));
@@ -462,18 +462,18 @@ inline Content Observe(const index::Snapshot& snapshot) {
         continue;
       }
       Content::Column found, by_value;
-      for (uint32_t place = 0; place < docids.size(); ++place) {
-        if (!segment->live.Contains(docids[place])) continue;
+      for (uint32_t local = 0; local < docids.size(); ++local) {
+        if (!segment->live.Contains(docids[local])) continue;
         const auto spellings =
-            SpellingsIn(*snapshot.fields, content.rows[docids[place]], name_of(field));
-        column->ForEachValue(place, [&](segment::ValueOrdinal value) {
+            SpellingsIn(*snapshot.fields, content.rows[docids[local]], name_of(field));
+        column->ForEachValue(local, [&](segment::ValueOrdinal value) {
           if (value < column->number_count()) {
-            found.numbers[column->numbers()[value]].insert(docids[place]);
+            found.numbers[column->numbers()[value]].insert(docids[local]);
             return;
           }
           const uint32_t number = value - column->number_count();
           const std::string text(column->string(number));
-          found.strings[text].insert(docids[place]);
+          found.strings[text].insert(docids[local]);
           // The stored spelling is that of the first document, and of all unless the flag says that
           // it varies.
           const auto own = spellings.find(text);
@@ -483,7 +483,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
           }
           std::vector<uint32_t> members;
           PostingsReader(column->postings(value)).ToVector(members);
-          if (members.at(0) == docids[place]) {
+          if (members.at(0) == docids[local]) {
             EXPECT_EQ(own->second[0], column->spelling(number));
           }
           if (!column->spelling_varies(number)) {

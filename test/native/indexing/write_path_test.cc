@@ -78,11 +78,11 @@ TEST(WritePath, SeveralWorkersShareABatchInLongRunsOfDocids) {
     size_t runs = 0;
     for (const auto& segment : index->snapshot()->segments) {
       const auto docids = segment->rows->docids();
-      for (size_t place = 0; place < docids.size(); ++place) {
-        runs += place == 0 || docids[place] != docids[place - 1] + 1 ? 1 : 0;
-        ASSERT_LT(docids[place], kDocuments);
-        ASSERT_FALSE(seen[docids[place]]) << "written twice";
-        seen[docids[place]] = true;
+      for (size_t local = 0; local < docids.size(); ++local) {
+        runs += local == 0 || docids[local] != docids[local - 1] + 1 ? 1 : 0;
+        ASSERT_LT(docids[local], kDocuments);
+        ASSERT_FALSE(seen[docids[local]]) << "written twice";
+        seen[docids[local]] = true;
       }
     }
     EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<ptrdiff_t>(kDocuments));

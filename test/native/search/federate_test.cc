@@ -65,7 +65,7 @@ class TestIndex {
 };
 
 // A JSON tree and the text it points into.
-struct ParsedAnswer {
+struct ParsedResponse {
   std::string text;
   json::Value body;
 };
@@ -87,13 +87,13 @@ class Fixture {
   Result<std::string> Federate(const std::string& federation, const std::vector<Query>& queries,
                                const std::vector<size_t>& others = {},
                                const std::string& more = "") const {
-    GANNET_ASSIGN_OR_RETURN(auto answer, FederateWhole(federation, queries, more, others));
-    return std::move(answer.body);
+    GANNET_ASSIGN_OR_RETURN(auto response, FederateWhole(federation, queries, more, others));
+    return std::move(response.body);
   }
 
-  Result<Answer> FederateWhole(const std::string& federation, const std::vector<Query>& queries,
-                               const std::string& more,
-                               const std::vector<size_t>& others = {}) const {
+  Result<SearchResponse> FederateWhole(const std::string& federation,
+                                       const std::vector<Query>& queries, const std::string& more,
+                                       const std::vector<size_t>& others = {}) const {
     std::vector<index::Index*> indexes;
     std::string request = "{\"federation\":{" + federation + "},\"queries\":[";
     for (const Query& query : queries) {
@@ -114,14 +114,14 @@ class Fixture {
 
   index::Index& first() const { return ***indexes_[0]; }
 
-  ParsedAnswer Search(const Query& query, const std::string& more) const {
+  ParsedResponse Search(const Query& query, const std::string& more) const {
     const std::string request =
         "{" + query.parameters + (query.parameters.empty() ? "" : ",") + more + "}";
     auto body = ExecuteSearch(***indexes_[query.index], request, MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << request << body.status().message();
-    ParsedAnswer answer{body.ok() ? body->body : "{}", {}};
-    answer.body = json::Value::Parse(answer.text);
-    return answer;
+    ParsedResponse response{body.ok() ? body->body : "{}", {}};
+    response.body = json::Value::Parse(response.text);
+    return response;
   }
 
   // A facet search in the first index.
@@ -129,9 +129,9 @@ class Fixture {
     const auto body =
         ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << body.status().message();
-    const json::Value answer = json::Value::Parse(body.ok() ? body->body : "{}");
+    const json::Value response = json::Value::Parse(body.ok() ? body->body : "{}");
     std::vector<std::string> values;
-    for (const json::Value& hit : answer["facetHits"].items())
+    for (const json::Value& hit : response["facetHits"].items())
       values.push_back(hit["value"].string());
     return values;
   }
@@ -140,9 +140,9 @@ class Fixture {
   std::vector<std::unique_ptr<TestIndex>> indexes_;
 };
 
-json::Value BodyOf(const Result<std::string>& answer) {
-  EXPECT_TRUE(answer.ok()) << answer.status().message();
-  return answer.ok() ? json::Value::Parse(*answer) : json::Value();
+json::Value BodyOf(const Result<std::string>& response) {
+  EXPECT_TRUE(response.ok()) << response.status().message();
+  return response.ok() ? json::Value::Parse(*response) : json::Value();
 }
 
 // The message as the server shows it: src/contract/errors.ts.
@@ -155,11 +155,11 @@ std::string Shown(const Status& status) {
   return out + status.message();
 }
 
-void ExpectError(const Result<std::string>& answer, const std::string& code,
+void ExpectError(const Result<std::string>& response, const std::string& code,
                  const std::string& beginning) {
-  ASSERT_FALSE(answer.ok()) << *answer;
-  EXPECT_EQ(answer.status().detail(), code);
-  EXPECT_TRUE(Shown(answer.status()).starts_with(beginning)) << Shown(answer.status());
+  ASSERT_FALSE(response.ok()) << *response;
+  EXPECT_EQ(response.status().detail(), code);
+  EXPECT_TRUE(Shown(response.status()).starts_with(beginning)) << Shown(response.status());
 }
 
 struct FoundHit {
@@ -194,9 +194,9 @@ std::vector<FoundHit> Separately(const Fixture& fixture, const std::vector<Query
                                  const std::string& more = "") {
   std::vector<FoundHit> hits;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const ParsedAnswer answer =
+    const ParsedResponse response =
         fixture.Search(queries[i], "\"limit\":1000,\"showRankingScore\":true" + more);
-    for (const json::Value& hit : answer.body["hits"].items()) {
+    for (const json::Value& hit : response.body["hits"].items()) {
       FoundHit found{queries[i].index, hit["id"].integer(), i, 0, {}, {}};
       found.score = hit["_rankingScore"].number() * queries[i].weight;
       found.tags = hit["tags"].Strings().value_or(std::vector<std::string>());
@@ -236,11 +236,11 @@ class RandomSearches {
   explicit RandomSearches(uint64_t seed) : random_(seed) {}
 
   uint64_t Below(uint64_t limit) { return random_() % limit; }
-  std::string Words(uint64_t most) {
+  std::string Words(uint64_t count_max) {
     static const char* const kWords[] = {"green", "grain", "train", "trail",    "river", "rivers",
                                          "stone", "store", "north", "northern", "old",   "house"};
     std::string out;
-    for (uint64_t i = 0, count = 1 + Below(most); i < count; ++i) {
+    for (uint64_t i = 0, count = 1 + Below(count_max); i < count; ++i) {
       out += (i > 0 ? " " : "") + std::string(kWords[Below(std::size(kWords))]);
     }
     return out;
@@ -293,11 +293,11 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedByScore) {
       const auto queries = random.Queries(fixture, true);
       const auto all = MergeNaively(Separately(fixture, queries), ByScore);
       const uint64_t offset = random.Below(8), limit = random.Below(30);
-      const auto answer = fixture.Federate("\"offset\":" + std::to_string(offset) +
-                                               ",\"limit\":" + std::to_string(limit) +
-                                               R"(,"facetsByIndex":{"i0":["tags"]})",
-                                           queries);
-      const json::Value body = BodyOf(answer);
+      const auto response = fixture.Federate("\"offset\":" + std::to_string(offset) +
+                                                 ",\"limit\":" + std::to_string(limit) +
+                                                 R"(,"facetsByIndex":{"i0":["tags"]})",
+                                             queries);
+      const json::Value body = BodyOf(response);
       ExpectPage(body, all, offset, limit);
       EXPECT_EQ(body["limit"].integer(), limit);
       EXPECT_EQ(body["offset"].integer(), offset);
@@ -319,7 +319,7 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedByScore) {
         counted[tag] = count.integer();
       }
       EXPECT_EQ(counted, counts);
-      if (HasFailure()) FAIL() << *answer;
+      if (HasFailure()) FAIL() << *response;
     }
   }
 }
@@ -342,9 +342,9 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedBySortValue) {
             return ascending ? *a.year < *b.year : *a.year > *b.year;
           });
       const uint64_t limit = 1 + random.Below(40);
-      const auto answer = fixture.Federate("\"limit\":" + std::to_string(limit), queries);
-      ExpectPage(BodyOf(answer), all, 0, limit);
-      if (HasFailure()) FAIL() << *answer;
+      const auto response = fixture.Federate("\"limit\":" + std::to_string(limit), queries);
+      ExpectPage(BodyOf(response), all, 0, limit);
+      if (HasFailure()) FAIL() << *response;
     }
   }
 }
@@ -366,16 +366,16 @@ TEST(FederatedSearch, KeepsTheBestHitPerDistinctValueOverAllIndexesAndCountsExac
         return false;
       });
       const uint64_t per_page = 1 + random.Below(6), page = 1 + random.Below(3);
-      const auto answer =
+      const auto response =
           fixture.Federate("\"distinct\":\"tags\",\"page\":" + std::to_string(page) +
                                ",\"hitsPerPage\":" + std::to_string(per_page),
                            queries);
-      const json::Value body = BodyOf(answer);
+      const json::Value body = BodyOf(response);
       ExpectPage(body, kept, (page - 1) * per_page, per_page);
       EXPECT_EQ(body["totalHits"].integer(), kept.size());
       EXPECT_EQ(body["totalPages"].integer(), (kept.size() + per_page - 1) / per_page);
       EXPECT_FALSE(body.Has("estimatedTotalHits"));
-      if (HasFailure()) FAIL() << *answer;
+      if (HasFailure()) FAIL() << *response;
     }
   }
 }
@@ -438,9 +438,9 @@ TEST_F(FederatedSearchOfBooks, FillsThePageAfterDistinctDropsHits) {
 
 TEST_F(FederatedSearchOfBooks, ChecksFacetListsOfIndexesThatNoQuerySearchesAndLeavesThemOut) {
   const std::vector<Query> queries = {{0, ""}};
-  const auto answer =
+  const auto response =
       fixture_.Federate(R"("facetsByIndex":{"i0":["tags"],"i1":["tags"]},"limit":0)", queries, {1});
-  const json::Value body = BodyOf(answer);
+  const json::Value body = BodyOf(response);
   EXPECT_TRUE(body["facetsByIndex"].Has("i0"));
   EXPECT_FALSE(body["facetsByIndex"].Has("i1"));
   EXPECT_EQ(body["facetsByIndex"]["i0"].text(),
@@ -456,9 +456,9 @@ TEST_F(FederatedSearchOfBooks, ChecksFacetListsOfIndexesThatNoQuerySearchesAndLe
 TEST_F(FederatedSearchOfBooks, MergesFacetsOfTheSameName) {
   const std::string lists =
       R"("limit":0,"facetsByIndex":{"i0":["tags","year"],"i1":["tags","year"]})";
-  const auto answer =
+  const auto response =
       fixture_.Federate(lists + R"(,"mergeFacets":{})", {{0, ""}, {1, ""}, {0, ""}});
-  const json::Value body = BodyOf(answer);
+  const json::Value body = BodyOf(response);
   EXPECT_EQ(body["facetDistribution"].text(),
             R"({"tags":{"a":1,"b":3,"c":1},"year":{"1990":1,"1995":1,"2000":1}})");
   EXPECT_EQ(body["facetStats"].text(), R"({"year":{"min":1990.0,"max":2000.0}})");
@@ -501,12 +501,12 @@ TEST_F(FederatedSearchOfBooks, ReturnsPagesFarAfterTheEnd) {
 }
 
 TEST_F(FederatedSearchOfBooks, FormatsHitsLikeTheQueryThatFoundThem) {
-  const auto answer = fixture_.Federate(
+  const auto response = fixture_.Federate(
       "",
       {{0, R"("q":"house","attributesToRetrieve":["title"],"showRankingScore":true)", 0.5},
        {0, R"("q":"house","attributesToRetrieve":["year"],"filter":"year = 1990")"}},
       {}, R"(,"metadata":[{"queryUid":"x"},{"queryUid":"y"}])");
-  const json::Value body = BodyOf(answer);
+  const json::Value body = BodyOf(response);
   ASSERT_EQ(body["hits"].items().size(), 2u);
   EXPECT_EQ(body["hits"].items()[0]["year"].number(), 1990);
   EXPECT_FALSE(body["hits"].items()[0].Has("title"));
@@ -523,8 +523,8 @@ TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
   std::vector<Query> queries;
   for (size_t i = 0; i < 60; ++i)
     queries.push_back({i % 2, R"("q":"house")", 1 + static_cast<double>(i % 7)});
-  const auto answer = fixture_.Federate("", queries);
-  const auto hits = HitsOf(BodyOf(answer));
+  const auto response = fixture_.Federate("", queries);
+  const auto hits = HitsOf(BodyOf(response));
   ASSERT_EQ(hits.size(), 3u);
   EXPECT_EQ(hits[0].label(), "i0/2 by 6");
 }
@@ -540,8 +540,8 @@ TEST(FederatedSearchForMerging, SendsComparisonKeysEvenIfNotDisplayed) {
       std::string(kSettings) +
           R"(,"sortableAttributes":["year","_geo"],"displayedAttributes":["title"])");
   const std::string query = R"("q":"house","sort":["year:desc","_geoPoint(0,0):asc"])";
-  const auto answer = fixture.Federate("", {{0, query, 2}}, {}, kForMerging);
-  const json::Value body = BodyOf(answer);
+  const auto response = fixture.Federate("", {{0, query, 2}}, {}, kForMerging);
+  const json::Value body = BodyOf(response);
   const auto& hits = body["hits"].items();
   ASSERT_EQ(hits.size(), 2u);
   const json::Value& first = hits[0]["_federation"];
@@ -608,11 +608,11 @@ TEST(FederatedSearchForMerging, SendsMoreFacetValuesThanShownInTheOrderByCount) 
   const auto for_merging = fixture.Federate(facets, {{0, ""}}, {}, kForMerging);
   const auto shown = fixture.Federate(facets, {{0, ""}});
   const json::Value merging = BodyOf(for_merging), plain = BodyOf(shown);
-  const json::Value& told = merging["facetsByIndex"]["i0"];
-  EXPECT_EQ(told["distribution"]["tags"].members().size(), 3u);
+  const json::Value& federated = merging["facetsByIndex"]["i0"];
+  EXPECT_EQ(federated["distribution"]["tags"].members().size(), 3u);
   // The first by text, and the first by value.
-  EXPECT_EQ(told["distribution"]["year"].text(), R"({"10":1,"2":1})");
-  EXPECT_EQ(told["candidates"].integer(), 3u);
+  EXPECT_EQ(federated["distribution"]["year"].text(), R"({"10":1,"2":1})");
+  EXPECT_EQ(federated["candidates"].integer(), 3u);
   EXPECT_EQ(plain["facetsByIndex"]["i0"]["distribution"].text(),
             R"({"tags":{"b":2},"year":{"10":1}})");
   EXPECT_FALSE(plain["facetsByIndex"]["i0"].Has("candidates"));
@@ -636,11 +636,11 @@ TEST(FederatedSearchOfNothing, IsAnEmptyPage) {
 }
 
 // The texts at the spans of a head.
-std::vector<std::string> HitsIn(const Answer& answer) {
+std::vector<std::string> HitsIn(const SearchResponse& response) {
   std::vector<std::string> hits;
-  const std::vector<uint32_t>& spans = answer.head.hit_spans;
+  const std::vector<uint32_t>& spans = response.head.hit_spans;
   for (size_t i = 0; i < spans.size(); i += 2)
-    hits.push_back(answer.body.substr(spans[i], spans[i + 1] - spans[i]));
+    hits.push_back(response.body.substr(spans[i], spans[i + 1] - spans[i]));
   return hits;
 }
 
@@ -658,14 +658,14 @@ TEST(Head, AgreesWithTheBytes) {
        {"", R"("offset":1)", R"("page":2,"hitsPerPage":1)", R"("limit":0)"}) {
     const std::string request =
         R"({"q":"red","hitSpans":true)" + (more.empty() ? "" : "," + more) + "}";
-    const auto answer = ExecuteSearch(fixture.first(), request, MonotonicMicroseconds());
-    ASSERT_TRUE(answer.ok());
-    const json::Value body = json::Value::Parse(answer->body);
-    EXPECT_EQ(HitsIn(*answer), TextsOfHits(body)) << more;
-    EXPECT_EQ(answer->head.total_hits, 2u) << more;
-    EXPECT_EQ(answer->head.processing_time_ms, body["processingTimeMs"].integer());
-    EXPECT_FALSE(answer->head.degraded);
-    EXPECT_EQ(answer->head.needs_vector, nullptr);
+    const auto response = ExecuteSearch(fixture.first(), request, MonotonicMicroseconds());
+    ASSERT_TRUE(response.ok());
+    const json::Value body = json::Value::Parse(response->body);
+    EXPECT_EQ(HitsIn(*response), TextsOfHits(body)) << more;
+    EXPECT_EQ(response->head.total_hits, 2u) << more;
+    EXPECT_EQ(response->head.processing_time_ms, body["processingTimeMs"].integer());
+    EXPECT_FALSE(response->head.degraded);
+    EXPECT_EQ(response->head.needs_vector, nullptr);
   }
   const auto plain = ExecuteSearch(fixture.first(), R"({"q":"red"})", MonotonicMicroseconds());
   EXPECT_TRUE(plain->head.hit_spans.empty()) << "nobody has asked for them";

@@ -20,7 +20,7 @@ TEST(KeepPins, FiltersWithinTheTimeOfASearch) {
   for (const bool over : {false, true}) {
     SearchRequest request;
     request.filter = "\"n = 1\"";
-    request.gone = std::make_shared<std::atomic<bool>>(over);
+    request.cancelled = std::make_shared<std::atomic<bool>>(over);
     std::vector<PinnedDocument> pins = {{2, 5}, {1, 0}, {0, 3}};
     ASSERT_TRUE(KeepPins(*index.snapshot(), request, pins).ok());
     ASSERT_EQ(pins.size(), over ? 0u : 2u);
@@ -44,30 +44,30 @@ TEST(KeepPins, KeepsTheFirstPinOfADocument) {
   EXPECT_EQ(pins[1].position, 7u);
 }
 
-std::vector<DocId> DocidsOf(const std::vector<PlacedHit>& page) {
+std::vector<DocId> DocidsOf(const std::vector<PageHit>& page) {
   std::vector<DocId> docids;
-  for (const PlacedHit& placed : page) docids.push_back(placed.hit.docid);
+  for (const PageHit& hit : page) docids.push_back(hit.hit.docid);
   return docids;
 }
 
-TEST(PlaceHits, PutsPinsAtTheirPositionsAndTheRestAfterTheLastHit) {
+TEST(InsertPins, PutsPinsAtTheirPositionsAndTheRestAfterTheLastHit) {
   const std::vector<Hit> hits = {{10, nullptr}, {11, nullptr}, {12, nullptr}};
   const std::vector<PinnedDocument> pins = {{1, 0}, {2, 0}, {3, 3}, {4, 100}};
-  const auto page = PlaceHits(hits, pins, {0, 20});
+  const auto page = InsertPins(hits, pins, {0, 20});
   EXPECT_EQ(DocidsOf(page), (std::vector<DocId>{1, 2, 10, 3, 11, 12, 4}));
-  for (const PlacedHit& placed : page) EXPECT_EQ(placed.pin != nullptr, placed.hit.docid < 10);
-  EXPECT_EQ(DocidsOf(PlaceHits(hits, pins, {2, 5})), (std::vector<DocId>{10, 3, 11}));
-  EXPECT_TRUE(PlaceHits(hits, pins, {7, 9}).empty());
-  EXPECT_TRUE(PlaceHits(hits, pins, {3, 3}).empty());
+  for (const PageHit& hit : page) EXPECT_EQ(hit.pin != nullptr, hit.hit.docid < 10);
+  EXPECT_EQ(DocidsOf(InsertPins(hits, pins, {2, 5})), (std::vector<DocId>{10, 3, 11}));
+  EXPECT_TRUE(InsertPins(hits, pins, {7, 9}).empty());
+  EXPECT_TRUE(InsertPins(hits, pins, {3, 3}).empty());
 }
 
-TEST(PlaceHits, WithoutPinsThePageIsItsHits) {
+TEST(InsertPins, WithoutPinsThePageIsItsHits) {
   const std::vector<Hit> hits = {{10, nullptr}, {11, nullptr}};
-  EXPECT_EQ(DocidsOf(PlaceHits(hits, {}, {40, 60})), (std::vector<DocId>{10, 11}));
+  EXPECT_EQ(DocidsOf(InsertPins(hits, {}, {40, 60})), (std::vector<DocId>{10, 11}));
 }
 
 // The reference model: each position takes the pin for it, if there is one, else a hit.
-TEST(PlaceHits, EqualsAWalkOverAllPositions) {
+TEST(InsertPins, EqualsAWalkOverAllPositions) {
   std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 2000; ++i) {
     std::vector<Hit> hits;
@@ -94,7 +94,7 @@ TEST(PlaceHits, EqualsAWalkOverAllPositions) {
     }
     const size_t begin = random() % 8, end = begin + random() % 8;
     const size_t from = std::min(begin, all.size()), to = std::min(end, all.size());
-    ASSERT_EQ(DocidsOf(PlaceHits(hits, pins, {begin, end})),
+    ASSERT_EQ(DocidsOf(InsertPins(hits, pins, {begin, end})),
               std::vector<DocId>(all.begin() + static_cast<ptrdiff_t>(from),
                                  all.begin() + static_cast<ptrdiff_t>(to)));
   }

@@ -15,7 +15,7 @@
 namespace gannet::search {
 namespace {
 
-struct PlainAnswer {
+struct PlainResult {
   std::vector<DocId> hits;
   uint64_t total = 0;
   std::set<DocId> candidates;
@@ -26,39 +26,39 @@ class NaiveSearch {
  public:
   NaiveSearch(const NaiveIndex& index, const SearchRequest& request,
               std::vector<SortCriterion> criteria, std::optional<std::string> distinct,
-              std::optional<double> at_least, uint64_t most)
+              std::optional<double> number_min, uint64_t total_max)
       : request_(request),
         criteria_(std::move(criteria)),
         distinct_(std::move(distinct)),
-        most_(most) {
+        total_max_(total_max) {
     for (const NaiveDocument& document : index.documents()) {
       const std::vector<double>& numbers = document.Of("number").numbers;
-      if (at_least &&
-          std::none_of(numbers.begin(), numbers.end(), [&](double n) { return n >= *at_least; }))
+      if (number_min &&
+          std::none_of(numbers.begin(), numbers.end(), [&](double n) { return n >= *number_min; }))
         continue;
       documents_.emplace(document.docid, &document);
     }
   }
 
-  PlainAnswer Run() {
+  PlainResult Run() {
     std::vector<const NaiveDocument*> all;
     for (const auto& [docid, document] : documents_) {
       all.push_back(document);
-      answer_.candidates.insert(docid);
+      result_.candidates.insert(docid);
     }
-    uint64_t offset = std::min(request_.offset, most_),
-             end = std::min(most_, offset + request_.limit);
+    uint64_t offset = std::min(request_.offset, total_max_),
+             end = std::min(total_max_, offset + request_.limit);
     if (request_.paged()) {
       const uint64_t per_page = request_.hits_per_page.value_or(20),
                      page = request_.page.value_or(1);
-      offset = std::min(most_, page == 0 ? 0 : (page - 1) * per_page);
-      end = page == 0 ? offset : std::min(most_, offset + per_page);
+      offset = std::min(total_max_, page == 0 ? 0 : (page - 1) * per_page);
+      end = page == 0 ? offset : std::min(total_max_, offset + per_page);
     }
     offset_ = offset;
     end_ = end;
     Split(all, 0);
-    answer_.total = std::min<uint64_t>(most_, answer_.candidates.size());
-    return std::move(answer_);
+    result_.total = std::min<uint64_t>(total_max_, result_.candidates.size());
+    return std::move(result_);
   }
 
  private:
@@ -71,7 +71,7 @@ class NaiveSearch {
     if (criterion < criteria_.size()) {
       std::vector<const NaiveDocument*> left;
       for (const NaiveDocument* document : documents) {
-        if (answer_.candidates.contains(document->docid)) left.push_back(document);
+        if (result_.candidates.contains(document->docid)) left.push_back(document);
       }
       for (const NaiveBucket& bucket : NaiveSort(left, criteria_[criterion])) {
         if (Over()) return;
@@ -86,7 +86,7 @@ class NaiveSearch {
       if (Over() && criteria_.empty()) return;
       if (!Take(document->docid)) continue;
       if (Full()) continue;
-      if (seen_ >= offset_) answer_.hits.push_back(document->docid);
+      if (seen_ >= offset_) result_.hits.push_back(document->docid);
       ++seen_;
     }
   }
@@ -94,10 +94,10 @@ class NaiveSearch {
   // Returns false if an earlier document represents this one. Otherwise removes the documents that
   // it represents from the candidates.
   bool Take(DocId docid) {
-    if (!answer_.candidates.contains(docid)) return false;
+    if (!result_.candidates.contains(docid)) return false;
     if (!distinct_) return true;
     const NaiveKeys own = NaiveKeysOf(*documents_.at(docid), *distinct_);
-    std::erase_if(answer_.candidates, [&](DocId other) {
+    std::erase_if(result_.candidates, [&](DocId other) {
       return other != docid && NaiveShare(own, NaiveKeysOf(*documents_.at(other), *distinct_));
     });
     return true;
@@ -106,9 +106,9 @@ class NaiveSearch {
   const SearchRequest& request_;
   std::vector<SortCriterion> criteria_;
   std::optional<std::string> distinct_;
-  uint64_t most_, offset_ = 0, end_ = 0, seen_ = 0;
+  uint64_t total_max_, offset_ = 0, end_ = 0, seen_ = 0;
   std::map<DocId, const NaiveDocument*> documents_;
-  PlainAnswer answer_;
+  PlainResult result_;
 };
 
 TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
@@ -140,26 +140,26 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
     for (const std::string& rule : rules) listed += (listed.empty() ? "\"" : ",\"") + rule + "\"";
     const std::optional<std::string> setting =
         random.Below(3) == 0 ? std::optional(field()) : std::nullopt;
-    const uint64_t most = random.Below(4) == 0 ? 5 : 1000;
+    const uint64_t total_max = random.Below(4) == 0 ? 5 : 1000;
     const std::string settings = std::string(kRandomSettings);
     IndexedDocuments index(settings.substr(0, settings.size() - 1) + ",\"rankingRules\":[" +
                            listed + "]" +
                            (setting ? ",\"distinctAttribute\":\"" + *setting + "\"" : "") +
-                           ",\"pagination\":{\"maxTotalHits\":" + std::to_string(most) + "}}");
+                           ",\"pagination\":{\"maxTotalHits\":" + std::to_string(total_max) + "}}");
     random.Fill(index, random.Below(4) == 0 ? 200 : 30);
     const auto snapshot = index.snapshot();
     const NaiveIndex documents(index, kRandomFields);
     for (int i = 400; i > 0 && comparisons.Next(); --i) {
       SearchRequest request;
-      std::optional<double> at_least;
+      std::optional<double> number_min;
       if (random.Below(2) == 0) {
-        at_least = static_cast<double>(random.Below(300)) - 150;
-        request.filter = "\"number >= " + std::to_string(static_cast<int>(*at_least)) + "\"";
+        number_min = static_cast<double>(random.Below(300)) - 150;
+        request.filter = "\"number >= " + std::to_string(static_cast<int>(*number_min)) + "\"";
       }
       for (uint64_t n = random.Below(4); n > 0; --n) {
-        static const char* const kPlaces[] = {"_geoPoint(48.85, 2.35)", "_geoPoint(-17, 180)",
-                                              "_geoPoint(0,0)"};
-        request.sort.push_back((random.Below(3) == 0 ? kPlaces[random.Below(3)] : field()) +
+        static const char* const kSorts[] = {"_geoPoint(48.85, 2.35)", "_geoPoint(-17, 180)",
+                                             "_geoPoint(0,0)"};
+        request.sort.push_back((random.Below(3) == 0 ? kSorts[random.Below(3)] : field()) +
                                direction());
       }
       if (random.Below(4) == 0) request.distinct = field();
@@ -186,8 +186,8 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
         }
       }
       const auto distinct = request.distinct ? request.distinct : setting;
-      const PlainAnswer expected =
-          NaiveSearch(documents, request, criteria, distinct, at_least, most).Run();
+      const PlainResult expected =
+          NaiveSearch(documents, request, criteria, distinct, number_min, total_max).Run();
       std::string said = "rules " + listed + " filter " + request.filter + " distinct " +
                          distinct.value_or("-") + " sort";
       for (const std::string& item : request.sort) said += " " + item;

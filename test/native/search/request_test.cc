@@ -29,12 +29,12 @@ TEST(SearchRequest, AbsentAndNullParametersHaveTheirDefaults) {
     EXPECT_EQ(request.strategy, std::nullopt);
     EXPECT_EQ(request.format.crop_length, 10u);
     EXPECT_EQ(request.format.crop_marker, "…");
-    EXPECT_EQ(request.answer_bytes_max, UINT64_MAX);
+    EXPECT_EQ(request.response_bytes_max, UINT64_MAX);
     EXPECT_TRUE(request.needs_candidates);
   }
 }
 
-TEST(SearchRequest, ReadsWhatIsAskedFor) {
+TEST(SearchRequest, ReadsAllMembers) {
   const SearchRequest request = Parse(
       R"({"q":"red sea","segmentation":[0,4],"offset":3,"limit":5,"sort":["year:asc"],"distinct":"id",
           "facets":["*"],"attributesToRetrieve":["title"],"attributesToSearchOn":["title"],
@@ -64,7 +64,7 @@ TEST(SearchRequest, ReadsWhatIsAskedFor) {
   EXPECT_TRUE(request.contains_filter && request.multimodal);
   EXPECT_EQ(request.threshold, 0.25);
   EXPECT_EQ(request.locales.size(), 1u);
-  EXPECT_EQ(request.answer_bytes_max, 1000u);
+  EXPECT_EQ(request.response_bytes_max, 1000u);
   EXPECT_EQ(request.format.bytes_max, 1000u);
 }
 
@@ -105,7 +105,7 @@ TEST(SearchRequest, ShowsAPageOfTheHitsThatCanBeReached) {
     const char* request;
     uint64_t begin, end;
   };
-  constexpr uint64_t kMost = 1000;
+  constexpr uint64_t kTotalMax = 1000;
   for (const Case& one : {
            Case{"{}", 0, 20},
            Case{R"({"offset":5,"limit":10})", 5, 15},
@@ -122,7 +122,7 @@ TEST(SearchRequest, ShowsAPageOfTheHitsThatCanBeReached) {
            Case{R"({"page":48,"hitsPerPage":21})", 987, 1000},
            Case{R"({"page":9007199254740992,"hitsPerPage":9007199254740992})", 1000, 1000},
        }) {
-    const Window window = Parse(one.request).PageWindow(kMost);
+    const Window window = Parse(one.request).PageWindow(kTotalMax);
     EXPECT_EQ(window.begin, one.begin) << one.request;
     EXPECT_EQ(window.end, one.end) << one.request;
   }

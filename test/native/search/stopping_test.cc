@@ -126,9 +126,9 @@ void Fill(IndexedDocuments& index, std::mt19937& random) {
   index.Put(batch, embeddings);
 }
 
-Result<std::string> BodyOf(Result<Answer> answer) {
-  GANNET_RETURN_IF_ERROR(answer.status());
-  return std::move(answer->body);
+Result<std::string> BodyOf(Result<SearchResponse> response) {
+  GANNET_RETURN_IF_ERROR(response.status());
+  return std::move(response->body);
 }
 
 struct Row {
@@ -244,8 +244,8 @@ class StoppingTest : public testing::Test {
     Filtered("of many parts", "[" + Repeat("\"tag CONTAINS 't'\",", 20) + "\"n > 5\"]");
     Filtered("of beginnings", "[[" + Repeat("\"tag STARTS WITH 'eet1'\",", 2000) + "\"n > 5\"]]");
     Filtered("of ranges", Quoted("n > 5" + Repeat(" OR n 10 TO 49000", 2000)));
-    Filtered("of places", Quoted("_geoRadius(0, 0, 9000000)" +
-                                 Repeat(" OR _geoBoundingBox([60, 60], [-60, -60])", 200)));
+    Filtered("by distance", Quoted("_geoRadius(0, 0, 9000000)" +
+                                   Repeat(" OR _geoBoundingBox([60, 60], [-60, -60])", 200)));
     Filtered("of a long text", Quoted("tag = '" + Repeat("\u00e9", 1000000) + "'"));
   }
 
@@ -260,7 +260,7 @@ class StoppingTest : public testing::Test {
     Search("all documents, marked", R"("q":"a","attributesToHighlight":["*"],)" + large);
     Search("all documents with scores", R"("q":"a","showRankingScoreDetails":true,)" + large);
     Search("by value", R"("sort":["tag:desc","n:asc"],)" + large);
-    Search("by place", R"("sort":["_geoPoint(1,1):asc"],)" + large);
+    Search("sorted by distance", R"("sort":["_geoPoint(1,1):asc"],)" + large);
     Search("distinct", R"("distinct":"n",)" + large);
     Search("facets", R"("facets":["*"],"limit":1)");
     Search("facets of a word", R"("q":"a","facets":["*"],"limit":1)");
@@ -301,9 +301,9 @@ class StoppingTest : public testing::Test {
 };
 
 // The response without the parts that differ each time.
-std::string Comparable(const Result<std::string>& answer) {
-  if (!answer.ok()) return answer.status().message();
-  std::string text = *answer;
+std::string Comparable(const Result<std::string>& response) {
+  if (!response.ok()) return response.status().message();
+  std::string text = *response;
   const std::string_view name = "\"processingTimeMs\":";
   if (const size_t at = text.find(name); at != text.npos) {
     const size_t begin = at + name.size();
@@ -355,14 +355,14 @@ TEST_F(StoppingTest, WorkCanBeStoppedEverywhere) {
     const std::string& expected = measured.response;
     // Stopped at any point.
     for (const StopReason reason : {StopReason::kCancelled, StopReason::kOverdue}) {
-      std::atomic<bool> gone{false};
+      std::atomic<bool> cancelled{false};
       // Caches may have shortened the work.
       uint64_t left = std::uniform_int_distribution<uint64_t>(1, measured.points)(random_);
       StopConditions stopping;
-      stopping.cancelled = &gone;
+      stopping.cancelled = &cancelled;
       const std::function<void()> stop = [&] {
         if (left == 0 || --left > 0) return;
-        if (reason == StopReason::kCancelled) gone = true;
+        if (reason == StopReason::kCancelled) cancelled = true;
         if (reason == StopReason::kOverdue) stopping.end = {};
       };
       stopping.probe = &stop;

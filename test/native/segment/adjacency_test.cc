@@ -59,9 +59,9 @@ void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t leng
             if (position - at > kAdjacencyDistances || !chosen.contains(left) ||
                 !chosen.contains(word))
               continue;
-            uint32_t& least =
+            uint32_t& distance =
                 expected[{left, word}].try_emplace(docid, position - at).first->second;
-            least = std::min(least, position - at);
+            distance = std::min(distance, position - at);
           }
           before.emplace_back(position, word);
           position += random() % 5 == 0 ? 1 + random() % 8 : 1;

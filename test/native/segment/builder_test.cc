@@ -27,8 +27,8 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
   const std::string path =
       std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
-  using Place = std::tuple<FieldId, uint32_t, std::string>;  // field, position, word
-  std::map<DocId, std::set<Place>> records;
+  using Occurrence = std::tuple<FieldId, uint32_t, std::string>;  // field, position, word
+  std::map<DocId, std::set<Occurrence>> records;
   std::map<std::string, std::map<uint32_t, std::set<DocId>>> lists;  // by field, or early position
   {
     auto builder = SegmentBuilder::Create(path);
@@ -87,9 +87,9 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     std::vector<DocId> docids;
     join.Finish().ToVector(docids);
     ASSERT_EQ(std::set<DocId>(docids.begin(), docids.end()), expected) << words[ordinal];
-    const auto [least, most] = (*text)->CountDocuments(ordinal);
-    ASSERT_LE(least, expected.size()) << words[ordinal];
-    ASSERT_GE(most, expected.size()) << words[ordinal];
+    const auto [min, max] = (*text)->CountDocuments(ordinal);
+    ASSERT_LE(min, expected.size()) << words[ordinal];
+    ASSERT_GE(max, expected.size()) << words[ordinal];
     const Ordinal other = below(ordinal + 1);
     std::vector<DocId> common;
     std::set_intersection(expected.begin(), expected.end(), documents[other].begin(),
@@ -99,12 +99,12 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     ASSERT_EQ((*text)->CommonDocuments(other, ordinal), common.size())
         << words[ordinal] << ' ' << words[other];
   }
-  uint32_t place = 0;
+  uint32_t local = 0;
   for (const auto& [docid, record] : records) {
-    ASSERT_EQ((*text)->docids()[place], docid);
+    ASSERT_EQ((*text)->docids()[local], docid);
     ForwardDocument document;
-    ASSERT_TRUE((*text)->OpenRecord((*text)->ForwardRecord(place++), document));
-    std::set<Place> own;
+    ASSERT_TRUE((*text)->OpenRecord((*text)->ForwardRecord(local++), document));
+    std::set<Occurrence> own;
     PositionCursor cursor(document);
     for (uint32_t i = 0; i < document.words.count; ++i) {
       const auto [field, position] = cursor.At(i);
@@ -159,9 +159,9 @@ TEST(SegmentBuilder, CountsTheDocumentsOfFrequentWords) {
   for (const char* word : {"apart", "nested"}) {
     const auto ordinal = (*text)->terms().Find(word);
     ASSERT_TRUE(ordinal.has_value());
-    const auto [least, most] = (*text)->CountDocuments(*ordinal);
-    EXPECT_EQ(least, kDocuments) << word;
-    EXPECT_EQ(most, kDocuments) << word;
+    const auto [min, max] = (*text)->CountDocuments(*ordinal);
+    EXPECT_EQ(min, kDocuments) << word;
+    EXPECT_EQ(max, kDocuments) << word;
     EXPECT_EQ((*text)->CommonDocuments(*ordinal, *ordinal), kDocuments) << word;
   }
   EXPECT_TRUE((*file)->Health().ok());

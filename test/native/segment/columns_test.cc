@@ -118,7 +118,7 @@ void CompareColumns(const ColumnShape& shape, std::mt19937_64& random) {
     column->ForEachValue(local,
                          [&](ValueOrdinal value) { own.push_back(ValueAt(*column, value)); });
     const auto& wanted = expected.values[docids[local]];
-    ASSERT_EQ(own, std::vector<Value>(wanted.begin(), wanted.end())) << "place " << local;
+    ASSERT_EQ(own, std::vector<Value>(wanted.begin(), wanted.end())) << "document " << local;
     if (!own.empty()) valued.insert(docids[local]);
   }
   EXPECT_EQ(DocumentsOf(column->valued_bytes()), valued);

@@ -28,33 +28,33 @@ TEST(DocSetCache, DropsTheDocsetOfTheLowestRank) {
   DocSetCacheBudget budget(kBytesMax);
   std::array<std::optional<DocSetCache>, kOwners> owners;
   for (auto& owner : owners) owner.emplace(budget);
-  struct Twin {
+  struct ReferenceEntry {
     size_t owner;
     Ordinal word;
     size_t bytes;
     double per_byte, rank;
   };
-  std::vector<Twin> twins;  // in the order of requests
+  std::vector<ReferenceEntry> reference;  // in the order of requests
   double floor = 0;
   size_t dropped = 0;
   for (int step = 0; step < 20'000; ++step) {
     const size_t owner = random() % kOwners;
     const auto word = static_cast<Ordinal>(random() % 60);
-    const auto twin = std::find_if(twins.begin(), twins.end(), [&](const Twin& t) {
-      return t.owner == owner && t.word == word;
-    });
+    const auto entry =
+        std::find_if(reference.begin(), reference.end(),
+                     [&](const ReferenceEntry& t) { return t.owner == owner && t.word == word; });
     if (random() % 1000 == 0) {
       owners[owner].reset();
       owners[owner].emplace(budget);
-      std::erase_if(twins, [&](const Twin& t) { return t.owner == owner; });
+      std::erase_if(reference, [&](const ReferenceEntry& t) { return t.owner == owner; });
     } else if (random() % 2 == 0) {
       const auto found = owners[owner]->Find(KeyOf(Kind::kRange, word, word + 1));
-      ASSERT_EQ(found != nullptr, twin != twins.end());
+      ASSERT_EQ(found != nullptr, entry != reference.end());
       if (!found) continue;
       EXPECT_TRUE(found->Contains(static_cast<uint32_t>(owner) * 1000 + word));
-      twin->rank = floor + twin->per_byte;
-      std::rotate(twin, twin + 1, twins.end());
-    } else if (twin == twins.end()) {
+      entry->rank = floor + entry->per_byte;
+      std::rotate(entry, entry + 1, reference.end());
+    } else if (entry == reference.end()) {
       std::vector<uint32_t> docids{static_cast<uint32_t>(owner) * 1000 + word};
       const size_t more = random() % 2000;
       for (size_t i = 0; i < more; ++i) docids.push_back(static_cast<uint32_t>(10'000 + i * 2));
@@ -64,18 +64,18 @@ TEST(DocSetCache, DropsTheDocsetOfTheLowestRank) {
       owners[owner]->Store(key, documents, cost);
       const size_t bytes = DocSetCache::BytesOf(key, documents);
       const double per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
-      twins.push_back({owner, word, bytes, per_byte, floor + per_byte});
+      reference.push_back({owner, word, bytes, per_byte, floor + per_byte});
       const auto held = [&] {
         size_t sum = 0;
-        for (const Twin& t : twins) sum += t.bytes;
+        for (const ReferenceEntry& t : reference) sum += t.bytes;
         return sum;
       };
       for (; held() > kBytesMax; ++dropped) {
-        const auto lowest =
-            std::min_element(twins.begin(), twins.end(),
-                             [](const Twin& a, const Twin& b) { return a.rank < b.rank; });
+        const auto lowest = std::min_element(
+            reference.begin(), reference.end(),
+            [](const ReferenceEntry& a, const ReferenceEntry& b) { return a.rank < b.rank; });
         floor = lowest->rank;
-        twins.erase(lowest);
+        reference.erase(lowest);
       }
       ASSERT_EQ(budget.bytes(), held());
     }
@@ -89,7 +89,7 @@ TEST(DocSetCache, WhatIsTooLargeIsNotKept) {
   DocSetCacheBudget budget(4 << 10);
   DocSetCache sets(budget);
   std::vector<uint32_t> docids;
-  for (uint32_t docid = 0; docid < 100'000; docid += 2) docids.push_back(docid);
+  for (DocId docid = 0; docid < 100'000; docid += 2) docids.push_back(docid);
   sets.StoreRead(KeyOf(Kind::kRange, 1, 2), DocSet::FromSorted(docids));
   EXPECT_EQ(sets.Find(KeyOf(Kind::kRange, 1, 2)), nullptr);
   EXPECT_EQ(budget.bytes(), 0u);

@@ -143,11 +143,11 @@ TEST(SegmentFile, ReadsFromTheDiskOnlyWhatIsNeeded) {
 }
 
 // Flips a bit in place; mappings of the file show the change.
-void Damage(const std::string& path, size_t place) {
+void Damage(const std::string& path, size_t offset) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(place));
+  file.seekg(static_cast<std::streamoff>(offset));
   const char byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(static_cast<std::streamoff>(place));
+  file.seekp(static_cast<std::streamoff>(offset));
   file.put(byte);
 }
 
@@ -188,11 +188,11 @@ TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
     const size_t blocks = (begin + size + kBlockBytes - 1) / kBlockBytes;
     std::vector<bool> damaged(blocks);
     for (size_t i = 0; i < blocks / 8; ++i) {
-      const size_t place = begin + random() % size;
-      if (damaged[place / kBlockBytes] || place < kBlockBytes)
+      const size_t offset = begin + random() % size;
+      if (damaged[offset / kBlockBytes] || offset < kBlockBytes)
         continue;  // the first one was checked by Open
-      damaged[place / kBlockBytes] = true;
-      Damage(path, place);
+      damaged[offset / kBlockBytes] = true;
+      Damage(path, offset);
     }
     CheckAllAhead(*file);
     EXPECT_EQ(file->CheckAhead(file->size()), file->size());
@@ -283,11 +283,11 @@ class DamageTest : public ::testing::Test {
       RowCodec codec(snapshot->dictionary);
       std::vector<RowField> fields;
       uint64_t sum = 0;
-      for (uint32_t place = 0; place < segment->text->document_count(); ++place) {
-        const auto row = codec.Expand(segment->rows->at(place));
+      for (uint32_t local = 0; local < segment->text->document_count(); ++local) {
+        const auto row = codec.Expand(segment->rows->at(local));
         if (row.ok()) ParseRow(*row, fields);
         segment->text->ForEachRun(
-            segment->text->ForwardRecord(place), [](FieldId, uint32_t) {},
+            segment->text->ForwardRecord(local), [](FieldId, uint32_t) {},
             [&](FieldId, uint32_t, const PackedOrdinals& run) {
               for (uint32_t i = 0; i < run.count; ++i) sum += run.at(i);
             });
@@ -321,18 +321,18 @@ class DamageTest : public ::testing::Test {
 
 TEST_F(DamageTest, OfAnyByteIsNoticedWhenItIsReadOrVerified) {
   // All of the head and tail, and offsets in between.
-  std::vector<size_t> places;
-  for (size_t i = 0; i < 16; ++i) places.push_back(i);
-  for (size_t i = 1; i <= 48; ++i) places.push_back(whole_.size() - i);
-  for (int i = 0; i < 300; ++i) places.push_back(random_() % whole_.size());
-  for (const size_t place : places) {
+  std::vector<size_t> offsets;
+  for (size_t i = 0; i < 16; ++i) offsets.push_back(i);
+  for (size_t i = 1; i <= 48; ++i) offsets.push_back(whole_.size() - i);
+  for (int i = 0; i < 300; ++i) offsets.push_back(random_() % whole_.size());
+  for (const size_t offset : offsets) {
     std::string bytes = whole_;
-    bytes[place] = static_cast<char>(bytes[place] ^ 1 << random_() % 8);
+    bytes[offset] = static_cast<char>(bytes[offset] ^ 1 << random_() % 8);
     if (!Noticed(bytes)) {
       // Padding that no reader uses: only Verify detects this.
       const auto file = SegmentFile::Open(path_);
       ASSERT_TRUE(file.ok());
-      EXPECT_EQ((*file)->Verify().code(), StatusCode::kCorruption) << "byte " << place;
+      EXPECT_EQ((*file)->Verify().code(), StatusCode::kCorruption) << "byte " << offset;
     }
     if (HasFailure()) return;
   }

@@ -16,7 +16,7 @@ TEST(LocalDocIds, AreThoseThatASearchFinds) {
     if (round % 2 == 0) {
       // Long runs with few gaps.
       docids.clear();
-      uint32_t docid = random() % 3 == 0 ? 0 : static_cast<uint32_t>(random() % 4'000'000'000u);
+      DocId docid = random() % 3 == 0 ? 0 : static_cast<uint32_t>(random() % 4'000'000'000u);
       for (int run = 0; run < 40 && docid < 4'200'000'000u; ++run) {
         for (uint32_t i = static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 5000 : 200));
              i > 0; --i)
@@ -26,12 +26,12 @@ TEST(LocalDocIds, AreThoseThatASearchFinds) {
     }
     const uint64_t keep = 1 + random() % 100;
     std::vector<uint32_t> wanted;
-    for (const uint32_t docid : docids) {
+    for (const DocId docid : docids) {
       if (random() % 100 < keep) wanted.push_back(docid);
     }
     size_t next = 0;
     const LocalDocIds local_docids(docids);
-    ForEachLocal(local_docids, DocSet::FromSorted(wanted), [&](uint32_t local, uint32_t docid) {
+    ForEachLocal(local_docids, DocSet::FromSorted(wanted), [&](uint32_t local, DocId docid) {
       ASSERT_LT(next, wanted.size());
       ASSERT_EQ(docid, wanted[next++]);
       ASSERT_LT(local, docids.size());

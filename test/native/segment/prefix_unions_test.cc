@@ -210,7 +210,7 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
       if (std::includes(wanted.begin(), wanted.end(), here.begin(), here.end()))
         whole.push_back(std::move(here));
     }
-    // Of the unions whose words are all wanted, those that are not part of another.
+    // The unions whose words are all wanted, without those that are part of another.
     std::set<Words> largest, taken;
     for (const Words& here : whole) {
       const auto larger = [&](const Words& other) {

@@ -69,11 +69,11 @@ void ExpectSame(const NaiveVectors& all, const VectorsReader& reader, const Embe
   if (all.empty()) return;
   ASSERT_EQ(found->docids().size(), all.size());
   ASSERT_EQ(found->dimensions(), shape.dimensions);
-  size_t place = 0;
+  size_t local = 0;
   DocSet embedded, user_provided, regenerated;
   for (const auto& [docid, entry] : all) {
-    ASSERT_EQ(found->docids()[place], docid);
-    ASSERT_EQ(found->flags(place), entry.flags);
+    ASSERT_EQ(found->docids()[local], docid);
+    ASSERT_EQ(found->flags(local), entry.flags);
     const EmbedderReader::Rows rows = found->FindRows(docid);
     ASSERT_EQ(rows.end - rows.begin, entry.rows.size());
     if (!entry.rows.empty()) embedded.Add(docid);
@@ -101,7 +101,7 @@ void ExpectSame(const NaiveVectors& all, const VectorsReader& reader, const Embe
       ASSERT_TRUE(found->ReadRow(row, read));
       ASSERT_EQ(read, expected);
     }
-    ++place;
+    ++local;
   }
   ASSERT_TRUE(found->FindRows(1000000).empty());
   ASSERT_TRUE(found->embedded() == embedded);
@@ -131,8 +131,8 @@ TEST(VectorsTest, ReadsBackWhatWasWritten) {
     VectorsWriter copies(testing::TempDir(), turned);
     for (size_t i = 0; i < turned.size(); ++i) {
       const EmbedderReader* from = reader->Find(turned[i].name);
-      for (size_t place = 0; from != nullptr && place < from->docids().size(); ++place) {
-        ASSERT_TRUE(copies.CopyDocument(i, *from, place, from->flags(place)).ok());
+      for (size_t local = 0; from != nullptr && local < from->docids().size(); ++local) {
+        ASSERT_TRUE(copies.CopyDocument(i, *from, local, from->flags(local)).ok());
       }
     }
     const auto copied = WriteAndOpen(copies, TempPath("copied"));

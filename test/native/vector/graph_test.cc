@@ -94,7 +94,7 @@ TEST(GraphTest, FindsNearlyAllThatAScanFindsWithAndWithoutAFilter) {
   }
 }
 
-TEST(GraphTest, BuildingStopsWhenItIsAskedTo) {
+TEST(GraphTest, BuildingStopsWhenCancelled) {
   Random random(TestSeed());
   const Rows rows(random, 3000, 16);
   std::atomic<int> calls{0};

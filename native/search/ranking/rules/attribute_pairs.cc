@@ -10,7 +10,7 @@ namespace gannet::search {
 namespace {
 
 // With more fields, reading documents is faster than using the lists of each.
-constexpr size_t kFieldsAskedMax = 64;
+constexpr size_t kFieldsLookedUpMax = 64;
 
 // The parts of `words` that are in one of the ranges. Both are ascending and disjoint.
 std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words,
@@ -44,7 +44,8 @@ AttributePairs::AttributePairs(QueryEvaluator& query) : query_(query) {
 
 void AttributePairs::BeginBucket() {
   for (const Product& product : present_) {
-    if (std::find(asked_.begin(), asked_.end(), product) == asked_.end()) asked_.push_back(product);
+    if (std::find(earlier_.begin(), earlier_.end(), product) == earlier_.end())
+      earlier_.push_back(product);
   }
   present_.clear();
 }
@@ -84,20 +85,20 @@ DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backwar
   DocSet out;
   for (const Side& l : SidesOf(left, true)) {
     for (const Side& r : SidesOf(right, false)) {
-      Ask(l, r, among, out);
+      LookUp(l, r, among, out);
       if (!backward || l.phrase != nullptr || r.phrase != nullptr) continue;
       if (r.kind != Side::Kind::kPrefix) {
-        Ask(r, l, among, out);
+        LookUp(r, l, among, out);
       } else if (const WordNumber word = query_.expansion.Of(r.node).verbatim; word != kNoWord) {
         // A short prefix has, in reverse order, only the pairs of the word itself.
-        Ask({.kind = Side::Kind::kWord, .word = word}, l, among, out);
+        LookUp({.kind = Side::Kind::kWord, .word = word}, l, among, out);
       }
     }
   }
   return out;
 }
 
-void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out) {
+void AttributePairs::LookUp(const Side& left, const Side& right, const DocSet& among, DocSet& out) {
   DocSet wanted = among;
   for (const Side* side : {&left, &right}) {
     if (side->phrase == nullptr) continue;
@@ -118,8 +119,9 @@ void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& amon
 std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right,
                                               const DocSet& among) const {
   const WordsBySegment left_words = WordsOf(left), right_words = WordsOf(right);
-  for (const auto& [asked_left, asked_right] : asked_) {
-    const Overlap of_left = OverlapOf(asked_left, left), of_right = OverlapOf(asked_right, right);
+  for (const auto& [earlier_left, earlier_right] : earlier_) {
+    const Overlap of_left = OverlapOf(earlier_left, left),
+                  of_right = OverlapOf(earlier_right, right);
     if (of_left == Overlap::kNone || of_right == Overlap::kNone) continue;
     if (of_left == Overlap::kSome || of_right == Overlap::kSome) return std::nullopt;
     // All pairs were looked up before: only splits are left.
@@ -139,7 +141,7 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
   const auto& traits = query_.snapshot.traits;
   if (std::count_if(traits.begin(), traits.end(), [](const auto& field) {
         return field.searchable;
-      }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
+      }) > static_cast<ptrdiff_t>(kFieldsLookedUpMax)) {
     return std::nullopt;
   }
   return ShareField(left_words, right_words, among);
@@ -174,17 +176,17 @@ WordsBySegment AttributePairs::WordsOf(const Side& side) const {
   return words;
 }
 
-AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side& side) const {
+AttributePairs::Overlap AttributePairs::OverlapOf(const Side& earlier, const Side& side) const {
   const bool prefix = side.kind == Side::Kind::kPrefix;
-  if (prefix != (asked.kind == Side::Kind::kPrefix)) return Overlap::kNone;
+  if (prefix != (earlier.kind == Side::Kind::kPrefix)) return Overlap::kNone;
   if (prefix)
-    return query_.graph[side.node].text == query_.graph[asked.node].text ? Overlap::kAll
-                                                                         : Overlap::kNone;
-  const WordsBySegment asked_words = WordsOf(asked), words = WordsOf(side);
+    return query_.graph[side.node].text == query_.graph[earlier.node].text ? Overlap::kAll
+                                                                           : Overlap::kNone;
+  const WordsBySegment earlier_words = WordsOf(earlier), words = WordsOf(side);
   uint64_t count = 0, common = 0;
   for (size_t s = 0; s < words.size(); ++s) {
     count += segment::CountWords(words[s]);
-    common += segment::CountWords(Common(words[s], asked_words[s]));
+    common += segment::CountWords(Common(words[s], earlier_words[s]));
   }
   return common == 0 ? Overlap::kNone : common == count ? Overlap::kAll : Overlap::kSome;
 }
@@ -194,19 +196,19 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
   constexpr Role kLeft = 0, kRight = 1, kFirstPair = 2;
   const bool prefix = left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix;
   std::vector<std::pair<Side, Side>> pairs;
-  if (!asked_.empty() && !prefix) {
+  if (!earlier_.empty() && !prefix) {
     for (const auto& [l, r] : splits_)
       pairs.emplace_back(Side{.kind = Side::Kind::kWord, .word = l},
                          Side{.kind = Side::Kind::kWord, .word = r});
   }
   const size_t splits = pairs.size();
   // Pairs looked up for a short prefix count only for the same prefix, not for its words.
-  const auto may_cover = [&](const Side& asked, const Side& side) {
-    if ((asked.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
+  const auto may_cover = [&](const Side& earlier, const Side& side) {
+    if ((earlier.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
     return side.kind != Side::Kind::kPrefix ||
-           query_.graph[side.node].text == query_.graph[asked.node].text;
+           query_.graph[side.node].text == query_.graph[earlier.node].text;
   };
-  for (const Product& product : asked_) {
+  for (const Product& product : earlier_) {
     if (may_cover(product.first, left) && may_cover(product.second, right))
       pairs.push_back(product);
   }

@@ -53,20 +53,20 @@ class AttributePairs {
   enum class Overlap { kNone, kSome, kAll };
 
   std::vector<Side> SidesOf(const Step& step, bool last);
-  void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
+  void LookUp(const Side& left, const Side& right, const DocSet& among, DocSet& out);
   // The same with the postings of fields; nullopt: they do not decide.
   std::optional<DocSet> ByLists(const Side& left, const Side& right, const DocSet& among) const;
   DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right,
                     const DocSet& among) const;
   WordsBySegment WordsOf(const Side& side) const;
-  Overlap OverlapOf(const Side& asked, const Side& side) const;
+  Overlap OverlapOf(const Side& earlier, const Side& side) const;
   // The documents of `among` with a pair that no earlier bucket has looked up, from their records.
   DocSet ByReading(const Side& left, const Side& right, const DocSet& among) const;
   const DocSet& DocumentsOf(const Phrase& phrase);
 
   QueryEvaluator& query_;
   std::vector<std::pair<WordNumber, WordNumber>> splits_;
-  std::vector<Product> asked_;    // looked up by earlier buckets
+  std::vector<Product> earlier_;  // looked up by earlier buckets
   std::vector<Product> present_;  // looked up by this bucket
   std::map<const Phrase*, DocSet> phrases_;
 };

@@ -43,7 +43,7 @@ class AttributeSource : public CostSource {
       bucket_.documents -= best;
       return BucketOf(bucket_, std::move(best));
     }
-    if (!bucket_.documents.empty()) AskRest(std::exchange(bucket_.documents, DocSet()));
+    if (!bucket_.documents.empty()) LookUpRest(std::exchange(bucket_.documents, DocSet()));
     return BucketOf(bucket_, TakeAt(behind_, cost));
   }
 
@@ -59,7 +59,7 @@ class AttributeSource : public CostSource {
     return documents;
   }
 
-  void AskRest(const DocSet& documents) {
+  void LookUpRest(const DocSet& documents) {
     behind_[0] = documents;
     for (size_t i = 0; i < bucket_.path.size(); ++i) {
       std::map<uint32_t, DocSet> next;
@@ -102,8 +102,8 @@ class AttributeRank : public CostRule {
   uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep*,
                     const ScannedStep& step) const override {
     uint32_t best = context.max_weight;
-    for (const ScannedDocument::Place& place : document.PlacesOf(step)) {
-      const FieldId field = place.run->field;
+    for (const ScannedDocument::Occurrence& occurrence : document.OccurrencesOf(step)) {
+      const FieldId field = occurrence.run->field;
       if (context.query.scope.Searches(field))
         best = std::min(best, context.snapshot.traits[field].weight);
       if (best == 0) break;
@@ -153,17 +153,17 @@ class AttributeRank : public CostRule {
 const RuleDeclaration kAttributeRankRule{
     .name = "attributeRank",
     .add =
-        [](const index::RankingRule& asked, const RuleInputs&, Rules& rules) {
-          AddRule(rules, std::make_unique<AttributeRank>(asked.name == kAttributeRule.name));
+        [](const index::RankingRule& setting, const RuleInputs&, Rules& rules) {
+          AddRule(rules, std::make_unique<AttributeRank>(setting.name == kAttributeRule.name));
         },
 };
 
 const RuleDeclaration kAttributeRule{
     .name = "attribute",
     .add =
-        [](const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules) {
-          kAttributeRankRule.add(asked, inputs, rules);
-          kWordPositionRule.add(asked, inputs, rules);
+        [](const index::RankingRule& setting, const RuleInputs& inputs, Rules& rules) {
+          kAttributeRankRule.add(setting, inputs, rules);
+          kWordPositionRule.add(setting, inputs, rules);
         },
 };
 

@@ -26,8 +26,8 @@ void ByScore::Split(Bucket bucket, BucketSplit& out) {
     ranker.Exclude(near - passing);
     near = std::move(passing);
   }
-  // Of documents that are passed over, or that distinct throws out, more are needed than the page
-  // has.
+  // The page skips documents before its offset, and distinct drops some, so get more than the page
+  // shows.
   uint64_t count = std::max<uint64_t>(ranker.wanted(), 1);
   if (ranker.has_distinct()) count *= 4;
   const auto full = [&] { return ranker.wanted() == 0 && !ranker.has_distinct(); };

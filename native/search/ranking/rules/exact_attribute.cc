@@ -26,7 +26,7 @@ constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
 // This many documents are read as fast as lists.
 constexpr uint64_t kFewDocuments = 256;
 
-bool ReadRatherThanAsk(const DocSet& documents) {
+bool ReadRatherThanLookUp(const DocSet& documents) {
   const uint64_t size = documents.size();
   return size <= kFewDocuments && size < LargeBucketMin();
 }
@@ -135,7 +135,7 @@ MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const
                         const DocSet& documents) {
   MaybeExact found;
   if (!query.words.empty() && query.complete) found.documents = documents;
-  found.read = ReadRatherThanAsk(found.documents);
+  found.read = ReadRatherThanLookUp(found.documents);
   if (found.read) return found;
   bool listed = true;  // whether lists have the positions of every word
   for (const auto& [position, word] : query.words) {
@@ -148,7 +148,7 @@ MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const
       found.documents = postings.WordDocuments(word, scope.fields(), &found.documents);
     }
   }
-  found.read = !listed || ReadRatherThanAsk(found.documents);
+  found.read = !listed || ReadRatherThanLookUp(found.documents);
   return found;
 }
 
@@ -223,9 +223,9 @@ void ExactAttribute::Split(Bucket bucket, BucketSplit& out) {
 const RuleDeclaration kExactnessRule{
     .name = "exactness",
     .add =
-        [](const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules) {
+        [](const index::RankingRule& setting, const RuleInputs& inputs, Rules& rules) {
           AddRule(rules, std::make_unique<ExactAttribute>());
-          kExactWordsRule.add(asked, inputs, rules);
+          kExactWordsRule.add(setting, inputs, rules);
         },
 };
 

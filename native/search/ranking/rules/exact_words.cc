@@ -18,7 +18,7 @@ namespace gannet::search {
 namespace {
 
 // Fewer documents are read as fast as lists.
-constexpr uint64_t kAskedMin = 257;
+constexpr uint64_t kListedMin = 257;
 
 bool MayBeTyped(const Node& node, const Step& step) { return !node.ngram() && step.typos <= 0; }
 
@@ -39,7 +39,7 @@ class ExactWords : public CostRule {
   bool AsksWordAsTyped() const override { return true; }
   bool NarrowsToTyped() const override { return true; }
 
-  uint64_t PostingsMin() const override { return std::min(kAskedMin, LargeBucketMin()); }
+  uint64_t PostingsMin() const override { return std::min(kListedMin, LargeBucketMin()); }
   bool DependsOnPhrases() const override { return false; }
 
   // Adds a source for each combination of words that documents contain as typed.

@@ -11,9 +11,9 @@ namespace gannet::search {
 
 namespace {
 
-class BestAnswers : public ByScore {
+class ByNaturalScore : public ByScore {
  public:
-  explicit BestAnswers(const NaturalScan* scan) : ByScore(kNaturalRule.name), scan_(scan) {}
+  explicit ByNaturalScore(const NaturalScan* scan) : ByScore(kNaturalRule.name), scan_(scan) {}
 
   void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
     out.Begin(kNaturalRule.name);
@@ -41,7 +41,7 @@ class BestAnswers : public ByScore {
 const RuleDeclaration kNaturalRule{
     .name = "natural",
     .add = [](const index::RankingRule&, const RuleInputs& inputs,
-              Rules& rules) { AddRule(rules, std::make_unique<BestAnswers>(inputs.natural)); },
+              Rules& rules) { AddRule(rules, std::make_unique<ByNaturalScore>(inputs.natural)); },
 };
 
 }  // namespace gannet::search

@@ -34,7 +34,7 @@ constexpr size_t kDocumentsPerWord = 2;
 
 // With more pairs of frequent words per pair of steps, reading documents is faster than reading the
 // lists of each pair.
-constexpr size_t kPairsAskedMax = 4096;
+constexpr size_t kPairsLookedUpMax = 4096;
 
 // Whether, in front of the previous step, only the word as typed counts, of all words that begin
 // with a short prefix.
@@ -192,12 +192,12 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
   for (size_t i = 1; i < path_.size(); ++i) {
     const std::vector<PairWords>& pair = WordsOf(i);
     if (pair.empty()) continue;
-    size_t asked = 0;
+    size_t count = 0;
     for (const PairWords& words : pair) {
-      asked += words.left.size() * (words.right.size() + words.before.size()) +
+      count += words.left.size() * (words.right.size() + words.before.size()) +
                words.ends.size() * words.right.size();
     }
-    if (asked > kPairsAskedMax) {
+    if (count > kPairsLookedUpMax) {
       for (size_t cost = 0; cost < by_cost.known.size(); ++cost)
         by_cost.unknown[cost] |= std::exchange(by_cost.known[cost], DocSet());
       continue;
@@ -254,14 +254,14 @@ class ProximitySource : public CostSource {
         bucket_(std::move(bucket)),
         pairs_(context, bucket_.path, bucket_.held),
         scan_(context, {&rule_}, {bucket_.path}, true),
-        least_(ConstantPart(context, bucket_.path)),
+        cost_min_(ConstantPart(context, bucket_.path)),
         waiting_(max + size_t{1}),
         approximate_(max + size_t{1}) {}
 
   CostBucket At(uint32_t cost) override {
-    if (cost < least_) return {};
-    if (cost == least_) return Nearest();
-    if (cost == least_ + 1 && listed_ && !rest_.empty()) AskRest();
+    if (cost < cost_min_) return {};
+    if (cost == cost_min_) return Nearest();
+    if (cost == cost_min_ + 1 && listed_ && !rest_.empty()) LookUpRest();
     return BucketOf(bucket_, std::move(waiting_[cost]), std::move(approximate_[cost]));
   }
 
@@ -286,12 +286,12 @@ class ProximitySource : public CostSource {
     return BucketOf(bucket_, std::move(nearest->verified), std::move(nearest->approximate));
   }
 
-  void AskRest() {
+  void LookUpRest() {
     const auto max = static_cast<uint32_t>(waiting_.size() - 1);
     PairPostings::Distances distances = pairs_.ByDistance(rest_);
     for (uint32_t c = 0; c < distances.known.size(); ++c) {
-      waiting_[std::min(least_ + c, max)] |= distances.known[c];
-      approximate_[std::min(least_ + std::max(c, 1u), max)] |= distances.unknown[c];
+      waiting_[std::min(cost_min_ + c, max)] |= distances.known[c];
+      approximate_[std::min(cost_min_ + std::max(c, 1u), max)] |= distances.unknown[c];
     }
     rest_.Clear();
   }
@@ -300,9 +300,9 @@ class ProximitySource : public CostSource {
   OnePath bucket_;
   PairPostings pairs_;
   ForwardScan scan_;
-  uint32_t least_;                   // lowest cost of the path
+  uint32_t cost_min_;                // lowest cost of the path
   bool listed_ = false;              // whether posting lists are used
-  DocSet rest_;                      // documents that cost more than least_
+  DocSet rest_;                      // documents that cost more than cost_min_
   std::vector<DocSet> waiting_;      // verified documents not yet returned, by cost
   std::vector<DocSet> approximate_;  // documents not yet returned, by lower bound
 };

@@ -138,10 +138,10 @@ const RuleDeclaration kSortRule{
     .name = "sort",
     .sorts = true,
     .add =
-        [](const index::RankingRule& asked, const RuleInputs& inputs, Rules& rules) {
-          if (!asked.field.empty()) {
+        [](const index::RankingRule& setting, const RuleInputs& inputs, Rules& rules) {
+          if (!setting.field.empty()) {
             return AddRule(rules, std::make_unique<Sort>(SortCriterion{
-                                      .field = asked.field, .ascending = asked.ascending}));
+                                      .field = setting.field, .ascending = setting.ascending}));
           }
           for (const SortCriterion& criterion : inputs.sort)
             AddRule(rules, std::make_unique<Sort>(criterion));

@@ -62,10 +62,10 @@ void Typo::Split(Bucket bucket, BucketSplit& out) {
   uint32_t max = 0, cost_max = 0;
   for (const Path& path : bucket.paths) {
     max = std::max(max, TypoMax(graph, path));
-    uint32_t most = 0;
+    uint32_t cost = 0;
     for (const Step& step : path)
-      most += kNgramTypos[graph.NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
-    cost_max = std::max(cost_max, most);
+      cost += kNgramTypos[graph.NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+    cost_max = std::max(cost_max, cost);
   }
   DocSet remaining = std::move(bucket.documents);
   for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !out.Full(); ++cost) {
@@ -86,8 +86,8 @@ void Typo::Split(Bucket bucket, BucketSplit& out) {
               return;
             }
             const Step& step = path[at];
-            const uint32_t most = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
-            for (uint32_t typos = 0; typos <= most; ++typos) {
+            const uint32_t typos_max = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
+            for (uint32_t typos = 0; typos <= typos_max; ++typos) {
               DocSet next;
               if (step.verbatim) {
                 next = documents_of.Within(step, documents);

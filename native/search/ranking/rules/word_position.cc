@@ -45,25 +45,25 @@ const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = 
 }();
 
 // The cost of the nearest word of a run. first: the first word of the role in the run.
-uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first,
-                   uint32_t wanted, uint32_t slots) {
+uint32_t CostMin(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first,
+                 uint32_t wanted, uint32_t slots) {
   const auto cost_of = [&](uint32_t word) {
     return PositionCostOf(run.position + (word - run.begin), wanted, slots);
   };
-  uint32_t least = cost_of(first);
-  if (least == 0 || run.position + (first - run.begin) >= wanted) return least;
+  uint32_t min = cost_of(first);
+  if (min == 0 || run.position + (first - run.begin) >= wanted) return min;
   if (wanted >= kExactPositions) {
     // Positions before the query position may cost as much as those after it.
     for (uint32_t word = first; word != WordMasks::kNone;
          word = masks.First(role, word + 1, run.end))
-      least = std::min(least, cost_of(word));
-    return least;
+      min = std::min(min, cost_of(word));
+    return min;
   }
   const uint32_t pivot = std::min(run.begin + (wanted - run.position), run.end);
-  least = std::min(least, cost_of(masks.Last(role, run.begin, pivot)));
+  min = std::min(min, cost_of(masks.Last(role, run.begin, pivot)));
   if (const uint32_t behind = masks.First(role, pivot, run.end); behind != WordMasks::kNone)
-    least = std::min(least, cost_of(behind));
-  return least;
+    min = std::min(min, cost_of(behind));
+  return min;
 }
 
 uint32_t WantedBy(const Node& node) { return static_cast<uint32_t>(node.term.first); }
@@ -105,8 +105,8 @@ class PositionSource : public CostSource {
 
   CostBucket At(uint32_t cost) override {
     // The lowest costs usually fill the page, so each is looked up separately.
-    constexpr uint32_t kAsked = 3;
-    if (cost < std::min(kAsked, known_)) {
+    constexpr uint32_t kLookedUp = 3;
+    if (cost < std::min(kLookedUp, known_)) {
       DocSet here = postings_.OfSum(
           cost, bucket_.documents, [&](size_t i, uint32_t own, const DocSet& documents) {
             return postings_.AtPositions(i, PositionsAt(context_.NodeOf(bucket_.path[i]), own),
@@ -115,11 +115,11 @@ class PositionSource : public CostSource {
       bucket_.documents -= here;
       return BucketOf(bucket_, std::move(here));
     }
-    if (!std::exchange(asked_all_, true)) {
-      if (known_ <= kAsked) {
+    if (!std::exchange(listed_all_, true)) {
+      if (known_ <= kLookedUp) {
         Read(bucket_.documents);
       } else {
-        AskAll();
+        LookUpAll();
       }
       bucket_.documents.Clear();
     }
@@ -130,7 +130,7 @@ class PositionSource : public CostSource {
 
  private:
   // Gets all costs from posting lists, or reads the documents if that is faster.
-  void AskAll() {
+  void LookUpAll() {
     // Unions of all leading positions of one step take as long as reading this many buckets.
     constexpr uint64_t kReadPerStep = 8;
     DocSet& rest = bucket_.documents;
@@ -170,13 +170,13 @@ class PositionSource : public CostSource {
 
   const CostRule& rule_;
   const RankContext& context_;
-  OnePath bucket_;  // has the documents not yet returned, until asked_all_
+  OnePath bucket_;  // has the documents not yet returned, until listed_all_
   PathPostings postings_;
   uint32_t max_;
   TwoPhase* two_phase_;
   uint32_t known_;  // posting lists give costs below this one
-  bool asked_all_ = false;
-  std::map<uint32_t, DocSet> behind_;  // documents not yet returned by cost, once asked_all_
+  bool listed_all_ = false;
+  std::map<uint32_t, DocSet> behind_;  // documents not yet returned by cost, once listed_all_
   // Documents in which a word is at no leading position: they cost known_ or more.
   DocSet unknown_;
 };
@@ -194,9 +194,9 @@ class WordPosition : public CostRule {
                     const ScannedStep& step) const override {
     const uint32_t slots = step.node->slots();
     uint32_t best = kCostMax * slots;
-    for (const auto& [run, role, first] : document.PlacesOf(step)) {
-      best = std::min(best,
-                      LeastCost(document.masks(), role, *run, first, WantedBy(*step.node), slots));
+    for (const auto& [run, role, first] : document.OccurrencesOf(step)) {
+      best =
+          std::min(best, CostMin(document.masks(), role, *run, first, WantedBy(*step.node), slots));
       if (best == 0) break;
     }
     return best;
@@ -249,8 +249,8 @@ uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slo
 const RuleDeclaration kWordPositionRule{
     .name = "wordPosition",
     .add =
-        [](const index::RankingRule& asked, const RuleInputs&, Rules& rules) {
-          AddRule(rules, std::make_unique<WordPosition>(asked.name == kAttributeRule.name));
+        [](const index::RankingRule& setting, const RuleInputs&, Rules& rules) {
+          AddRule(rules, std::make_unique<WordPosition>(setting.name == kAttributeRule.name));
         },
 };
 

@@ -129,7 +129,7 @@ bool TypedFirst::EmitPhrase(const Path& path) {
     return false;
   const Phrase& phrase = query_.expansion.Class(node, 0).phrases[0];
   const PhraseMatcher& phrases = query_.phrases;
-  if (phrases.MostDocuments(phrase) < LargeBucketMin()) return false;
+  if (phrases.DocumentsMax(phrase) < LargeBucketMin()) return false;
   const segment::FieldSet* const fields = query_.scope.fields();
   PhraseMatches matches = phrases.ByLists(phrase, fields, within_);
   if (matches.approximate.size() < LargeBucketMin()) {

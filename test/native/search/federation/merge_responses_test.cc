@@ -66,8 +66,8 @@ std::string RequestOf(size_t servers, const std::string& more) {
 
 std::vector<int> IdsOf(const std::string& body) {
   std::vector<int> ids;
-  const json::Value answer = json::Value::Parse(body);
-  for (const json::Value& hit : answer["hits"].items())
+  const json::Value response = json::Value::Parse(body);
+  for (const json::Value& hit : response["hits"].items())
     ids.push_back(static_cast<int>(hit["id"].number()));
   return ids;
 }
@@ -282,17 +282,17 @@ TEST(MergeResponses, KnowsPositionsOfHitsAndUidsOfTheirQueries) {
   const auto merged = MergeResponses(
       R"({"servers":[{"name":null,"positions":[1]}],"window":{},"showsMetadata":true})", responses);
   ASSERT_TRUE(merged.ok());
-  const AnswerHead& head = merged->head;
+  const ResponseHead& head = merged->head;
   EXPECT_EQ(head.processing_time_ms, 4u);
   EXPECT_EQ(head.total_hits, 7u);
   EXPECT_EQ(head.hit_queries, (std::vector<uint32_t>{0, 0}));
   EXPECT_EQ(head.query_uids, (std::vector<std::string>{"", "u"}));
   ASSERT_EQ(head.hit_spans.size(), 4u);
-  const json::Value answer = json::Value::Parse(merged->body);
+  const json::Value response = json::Value::Parse(merged->body);
   for (size_t i = 0; i < 2; ++i) {
     const uint32_t begin = head.hit_spans[2 * i];
     EXPECT_EQ(merged->body.substr(begin, head.hit_spans[2 * i + 1] - begin),
-              answer["hits"].items()[i].text());
+              response["hits"].items()[i].text());
   }
 }
 
@@ -410,9 +410,9 @@ TEST(ServerFacets, KeepTheWidestRangeAndTheOrder) {
   const std::vector<std::string> parts = {
       R"({"distribution":{"n":{"1":1,"b":3}},"stats":{"n":{"min":1,"max":1}}})",
       R"({"distribution":{"n":{"b":1,"2":2,"a":5}},"stats":{"n":{"min":2,"max":2}}})"};
-  for (const char* most : {"10", "0"}) {  // in the order by count, 0 means no limit
+  for (const char* max : {"10", "0"}) {  // in the order by count, 0 means no limit
     const std::string settings =
-        R"({"sortFacetValuesBy":{"n":"count"},"maxValuesPerFacet":)" + std::string(most) + "}";
+        R"({"sortFacetValuesBy":{"n":"count"},"maxValuesPerFacet":)" + std::string(max) + "}";
     EXPECT_EQ(FacetsOf(parts, settings), R"({"n":{"2":2,"1":1,"a":5,"b":4}})");
     EXPECT_EQ(FacetsOf(parts, settings, "stats"), R"({"n":{"min":1.0,"max":2.0}})");
   }
@@ -489,13 +489,13 @@ TEST(ServerFacets, AreTheFirstOfOneSortedList) {
       if (a.count != b.count) return a.count > b.count;
       return a.text ? a.key > b.key : a.number > b.number;
     });
-    const size_t most = 1 + random() % 12;
-    if (sorted.size() > most) sorted.resize(most);
+    const size_t max = 1 + random() % 12;
+    if (sorted.size() > max) sorted.resize(max);
     std::string wanted;
     for (const Counted& one : sorted) wanted += one.key + "=" + std::to_string(one.count) + " ";
     const std::string settings = R"({"sortFacetValuesBy":{"*":")" +
                                  std::string(by_count ? "count" : "alpha") +
-                                 R"("},"maxValuesPerFacet":)" + std::to_string(most) + "}";
+                                 R"("},"maxValuesPerFacet":)" + std::to_string(max) + "}";
     std::string given;
     const std::string text = FacetsOf(parts, settings);
     const json::Value of_field = json::Value::Parse(text)["f"];

@@ -34,20 +34,20 @@ class List {
   std::vector<Hit> hits_;
 };
 
-struct Place {
+struct Found {
   uint32_t query;
   DocId docid;
-  friend bool operator==(const Place&, const Place&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Place& place) {
-    return out << place.query << ":" << place.docid;
+  friend bool operator==(const Found&, const Found&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Found& found) {
+    return out << found.query << ":" << found.docid;
   }
 };
 
 template <typename Source>
-std::vector<Place> AllOf(Source& source) {
-  std::vector<Place> places;
-  while (const auto hit = source.Next()) places.push_back({hit->query, hit->hit.docid});
-  return places;
+std::vector<Found> AllOf(Source& source) {
+  std::vector<Found> list;
+  while (const auto hit = source.Next()) list.push_back({hit->query, hit->hit.docid});
+  return list;
 }
 
 TEST(QueryHits, TellWhatAHitIsComparedBy) {
@@ -74,7 +74,7 @@ TEST(IndexHits, ReturnADocumentOfSeveralQueriesOnce) {
   IndexHits hits;
   hits.Add(QueryHits(a.hits(), 1, 0));
   hits.Add(QueryHits(b.hits(), 1, 1));
-  EXPECT_EQ(AllOf(hits), (std::vector<Place>{{0, 1}, {1, 2}}));
+  EXPECT_EQ(AllOf(hits), (std::vector<Found>{{0, 1}, {1, 2}}));
 }
 
 TEST(Merged, PutsEqualHitsOfTheFirstQueryFirst) {
@@ -84,7 +84,7 @@ TEST(Merged, PutsEqualHitsOfTheFirstQueryFirst) {
   Merged<QueryHits> merged;
   merged.Add(QueryHits(b.hits(), 1, 1));
   merged.Add(QueryHits(a.hits(), 1, 0));
-  EXPECT_EQ(AllOf(merged), (std::vector<Place>{{0, 1}, {1, 2}}));
+  EXPECT_EQ(AllOf(merged), (std::vector<Found>{{0, 1}, {1, 2}}));
 }
 
 // The same by sorting all hits.
@@ -92,7 +92,7 @@ TEST(Merged, EqualsAStableSort) {
   std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 300; ++i) {
     struct Item {
-      Place place;
+      Found found;
       double score;
     };
     std::deque<List> lists(1 + random() % 6);
@@ -112,8 +112,8 @@ TEST(Merged, EqualsAStableSort) {
     }
     std::stable_sort(all.begin(), all.end(),
                      [](const Item& a, const Item& b) { return a.score > b.score; });
-    std::vector<Place> expected;
-    for (const Item& item : all) expected.push_back(item.place);
+    std::vector<Found> expected;
+    for (const Item& item : all) expected.push_back(item.found);
     ASSERT_EQ(AllOf(merged), expected);
   }
 }

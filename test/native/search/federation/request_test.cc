@@ -14,17 +14,17 @@ TEST(FederatedRequest, HasDefaults) {
   const FederatedRequest request = FederatedRequest::FromJson(json::Value::Parse(text));
   EXPECT_EQ(request.window.offset, 0u);
   EXPECT_EQ(request.window.end(), 20u);
-  EXPECT_FALSE(request.window.asked.numbered);
+  EXPECT_FALSE(request.window.requested.numbered);
   EXPECT_FALSE(request.distinct || request.merge_facets || request.request_uid);
   EXPECT_FALSE(request.for_merging || request.counts_values());
   EXPECT_TRUE(request.metadata.empty());
   ASSERT_EQ(request.queries.size(), 2u);
   EXPECT_EQ(request.queries[1].uid, "b");
   EXPECT_EQ(request.queries[1].weight, 1);
-  EXPECT_EQ(request.queries[1].position, 1u) << "its place";
+  EXPECT_EQ(request.queries[1].position, 1u) << "its position";
 }
 
-TEST(FederatedRequest, ReadsWhatIsAskedFor) {
+TEST(FederatedRequest, ReadsAllMembers) {
   const std::string text =
       R"({"federation":{"page":3,"hitsPerPage":4,"distinct":"year","facetsByIndex":{"a":["x"],"b":null},
           "mergeFacets":{"maxValuesPerFacet":7}},
@@ -33,8 +33,8 @@ TEST(FederatedRequest, ReadsWhatIsAskedFor) {
   const FederatedRequest request = FederatedRequest::FromJson(json::Value::Parse(text));
   EXPECT_EQ(request.window.offset, 8u);
   EXPECT_EQ(request.window.limit, 4u);
-  EXPECT_TRUE(request.window.asked.numbered);
-  EXPECT_EQ(request.window.asked.page, 3u);
+  EXPECT_TRUE(request.window.requested.numbered);
+  EXPECT_EQ(request.window.requested.page, 3u);
   EXPECT_EQ(request.distinct, "year");
   ASSERT_EQ(request.facets_by_index.size(), 2u);
   EXPECT_EQ(request.facets_by_index[0].uid, "a");
@@ -46,7 +46,7 @@ TEST(FederatedRequest, ReadsWhatIsAskedFor) {
   EXPECT_EQ(request.queries[0].position, 9u);
   EXPECT_EQ(request.other_indexes, (std::vector<std::string>{"b"}));
   EXPECT_TRUE(request.for_merging && request.counts_values());
-  EXPECT_EQ(request.answer_bytes_max, 50u);
+  EXPECT_EQ(request.response_bytes_max, 50u);
   EXPECT_EQ(request.request_uid, "r");
   EXPECT_EQ(request.metadata, R"([{"queryUid":"q"}])");
 }

@@ -63,7 +63,7 @@ TEST(IndexWords, TolerateByNumberAndByField) {
   bench.scope().exact_numbers = true;
   bench.scope().index_exact = true;
   bench.scope().index_tolerant = bench.Fields({"title"});
-  bench.Ask({});
+  bench.SetQuery({});
   EXPECT_FALSE(bench.words()[bench.Word("2024")].tolerant);
   EXPECT_TRUE(bench.words()[bench.Word("sea")].tolerant);
   EXPECT_TRUE(bench.words().Tolerates(bench.Word("deep")));

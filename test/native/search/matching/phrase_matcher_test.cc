@@ -80,7 +80,7 @@ TEST(PhraseMatcher, EnoughDocumentsAreAnyOfThem) {
   EXPECT_GE(some.size(), 5u);
   EXPECT_TRUE(some.IsSubsetOf(all));
   EXPECT_EQ(bench.phrases().Documents(phrase, nullptr, nullptr, 1000).size(), 100u);
-  EXPECT_GE(bench.phrases().MostDocuments(phrase), 100u);
+  EXPECT_GE(bench.phrases().DocumentsMax(phrase), 100u);
 }
 
 // Once all documents of two words were read, lists give the matches.
@@ -114,7 +114,7 @@ TEST(PhraseMatcher, DeadDocumentsDoNotMatch) {
   EXPECT_EQ(Documents(bench, {"glass", "bead"}), (DocIds{5}));
 }
 
-TEST(PhraseMatcher, MatchingWithinHasAtLeastTheMatchingDocuments) {
+TEST(PhraseMatcher, MatchingWithinContainsTheMatchingDocuments) {
   QueryBench bench(kSea);
   const Phrase two = bench.PhraseOf({"glass", "bead"});
   const Phrase three = bench.PhraseOf({"glass", "bead", "game"});

@@ -98,12 +98,12 @@ TEST(Postings, BoundsHoldTheDocumentsOfAWord) {
   for (const char* text : {"sea", "deep", "land", "words"}) {
     const WordNumber word = bench.Word(text);
     const uint64_t count = postings.WordDocuments(word, nullptr).size();
-    EXPECT_LE(postings.FewestDocuments(word), count) << text;
-    EXPECT_GE(postings.MostDocuments(word), count) << text;
+    EXPECT_LE(postings.DocumentsMin(word), count) << text;
+    EXPECT_GE(postings.DocumentsMax(word), count) << text;
     EXPECT_GT(postings.Frequency(word), 0u) << text;
   }
-  EXPECT_GE(postings.MostCommon(bench.Word("sea"), bench.Word("deep")), 2u);
-  EXPECT_EQ(postings.MostCommon(bench.Word("words"), bench.Word("land")), 0u);
+  EXPECT_GE(postings.CommonMax(bench.Word("sea"), bench.Word("deep")), 2u);
+  EXPECT_EQ(postings.CommonMax(bench.Word("words"), bench.Word("land")), 0u);
 }
 
 TEST(Postings, AdjacencyOfFrequentWordsIsListed) {

@@ -172,16 +172,16 @@ Roles RandomRoles(uint32_t dictionary, const std::vector<Document>& documents,
 }
 
 uint32_t NaiveDistance(const Words& words, const Roles& roles, Role left, Role right) {
-  uint32_t least = WordMasks::kFar;
+  uint32_t distance = WordMasks::kFar;
   for (const Word& a : words) {
     if (!roles.Has(left, a.ordinal)) continue;
     for (const Word& b : words) {
-      if (b.field != a.field || b.position <= a.position || b.position - a.position >= least)
+      if (b.field != a.field || b.position <= a.position || b.position - a.position >= distance)
         continue;
-      if (roles.Has(right, b.ordinal)) least = b.position - a.position;
+      if (roles.Has(right, b.ordinal)) distance = b.position - a.position;
     }
   }
-  return least;
+  return distance;
 }
 
 bool NaiveShareField(const Words& words, const Roles& roles, Role left, Role right) {
@@ -300,7 +300,7 @@ struct Parts {
 };
 
 // Whatever the record contains, results refer to existing words.
-void AskEverything(WordMasks& masks, Role roles) {
+void ReadEverything(WordMasks& masks, Role roles) {
   uint32_t before = 0;
   for (Role left = 0; left < roles; ++left) {
     for (Role right = 0; right < roles; ++right) {
@@ -333,7 +333,7 @@ class DamagedRecord : public testing::Test {
   DamagedRecord() {
     std::vector<Ordinal> ordinals(70);
     for (Ordinal& ordinal : ordinals) ordinal = static_cast<Ordinal>(random_() % 8);
-    sound_ = {70, {{1, 3, {1, 2}}, {3, 67, {10, 2}}}, Pack(ordinals, kWidth)};
+    valid_ = {70, {{1, 3, {1, 2}}, {3, 67, {10, 2}}}, Pack(ordinals, kWidth)};
   }
 
   // Reads a valid record and then this one. Returns whether the damage is detected.
@@ -345,18 +345,18 @@ class DamagedRecord : public testing::Test {
       for (Ordinal n = 0; n < (role < 4 ? 1 : 9); ++n) masks.Add(role, role + n * 2);
     }
     masks.Seal();
-    EXPECT_TRUE(masks.Read(memory_.Put(sound_.Record(), '\0')));
-    AskEverything(masks, kRoles);
+    EXPECT_TRUE(masks.Read(memory_.Put(valid_.Record(), '\0')));
+    ReadEverything(masks, kRoles);
     EXPECT_FALSE(text->file()->corrupt());
     if (!masks.Read(memory_.Put(record, static_cast<char>(random_())))) EXPECT_EQ(masks.size(), 0u);
-    AskEverything(masks, kRoles);
+    ReadEverything(masks, kRoles);
     return text->file()->corrupt();
   }
 
   std::mt19937_64 random_{TestSeed()};
   const Records segment_{kDictionary, {}};
   GuardedBytes memory_;
-  Parts sound_;
+  Parts valid_;
 };
 
 TEST_F(DamagedRecord, WordsAreNotThoseOfTheHead) {
@@ -386,7 +386,7 @@ TEST_F(DamagedRecord, WordsAreNotThoseOfTheHead) {
   };
   for (const auto& [what, damage] : damages) {
     SCOPED_TRACE(what);
-    Parts parts = sound_;
+    Parts parts = valid_;
     damage(parts);
     EXPECT_TRUE(Noticed(parts.Record()));
   }
@@ -399,20 +399,20 @@ TEST_F(DamagedRecord, RunsAreNotThoseOfTheField) {
   };
   for (size_t i = 0; i < breaks.size(); ++i) {
     SCOPED_TRACE(i);
-    Parts parts = sound_;
+    Parts parts = valid_;
     parts.fields[1].breaks = breaks[i];
     EXPECT_TRUE(Noticed(parts.Record()));
   }
   // A gap of no positions, and one of the maximum number of positions, are unusual but harmless.
   for (const uint64_t gap : {uint64_t{0}, kHuge}) {
-    Parts parts = sound_;
+    Parts parts = valid_;
     parts.fields[1].breaks = {10, gap};
     Noticed(parts.Record());
   }
 }
 
 TEST_F(DamagedRecord, CutShort) {
-  const std::string record = sound_.Record();
+  const std::string record = valid_.Record();
   for (size_t size = 0; size < record.size(); ++size) {
     SCOPED_TRACE(size);
     EXPECT_TRUE(Noticed(record.substr(0, size)));
@@ -420,7 +420,7 @@ TEST_F(DamagedRecord, CutShort) {
 }
 
 TEST_F(DamagedRecord, AnyBytesChanged) {
-  const std::string record = sound_.Record();
+  const std::string record = valid_.Record();
   for (int round = 0; round < 300; ++round) {
     std::string changed = record;
     for (uint64_t n = 1 + random_() % 3; n > 0; --n) {

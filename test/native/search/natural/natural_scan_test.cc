@@ -178,8 +178,8 @@ struct World {
 
 Deadline Never() { return Deadline::In(UINT64_MAX); }
 
-struct Asked {
-  Asked(const IndexedDocuments& documents, const std::string& question)
+struct Scanned {
+  Scanned(const IndexedDocuments& documents, const std::string& question)
       : snapshot(documents.snapshot()),
         query(ParseQuery(question, *snapshot->analyzer, {}, {}, snapshot->settings->prefix_search,
                          MatchingStrategy::kNatural)),
@@ -218,12 +218,12 @@ TEST(NaturalScan, ScoresAndOrderAreThoseOfPlainLoops) {
         question.push_back(WordOf(random));
         text += question.back() + " ";
       }
-      Asked asked(world.index, text);
+      Scanned scanned(world.index, text);
       const auto expected = NaiveOrder(world, question);
-      const DocSet matching = asked.scan.Matching(nullptr);
+      const DocSet matching = scanned.scan.Matching(nullptr);
       ASSERT_EQ(matching.size(), expected.size()) << text;
       const size_t count = 1 + random() % 12;
-      const auto best = asked.scan.Best(matching, count);
+      const auto best = scanned.scan.Best(matching, count);
       ASSERT_GE(best.size(), std::min(count, expected.size()));
       for (size_t rank = 0; rank < best.size(); ++rank) {
         ASSERT_NEAR(best[rank].similarity, expected[rank].first, 1e-5) << text << " rank " << rank;
@@ -232,11 +232,11 @@ TEST(NaturalScan, ScoresAndOrderAreThoseOfPlainLoops) {
         ASSERT_LE(best[rank].similarity, 1);
       }
       if (expected.empty()) continue;
-      const float least = expected[expected.size() / 2].first - 1e-4f;
-      DocSet at_least = asked.scan.AtLeast(matching, static_cast<double>(least));
+      const float score_min = expected[expected.size() / 2].first - 1e-4f;
+      DocSet at_least = scanned.scan.AtLeast(matching, static_cast<double>(score_min));
       for (const auto& [score, docid] : expected) {
-        if (std::abs(score - least) > 1e-5f) {
-          ASSERT_EQ(at_least.Contains(docid), score >= least);
+        if (std::abs(score - score_min) > 1e-5f) {
+          ASSERT_EQ(at_least.Contains(docid), score >= score_min);
         }
       }
     }

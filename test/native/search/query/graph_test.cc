@@ -22,7 +22,7 @@ std::vector<Shape> ShapesOf(const Graph& graph) {
 
 TEST(Graph, HasTermsAndWordsGluedTogether) {
   QueryBench bench({R"({"id":0})"});
-  bench.Ask({"new", "york", "city", "hall"});
+  bench.SetQuery({"new", "york", "city", "hall"});
   EXPECT_EQ(ShapesOf(bench.graph()), (std::vector<Shape>{{"new", 0, 0},
                                                          {"york", 1, 1},
                                                          {"city", 2, 2},
@@ -43,7 +43,7 @@ TEST(Graph, HasTermsAndWordsGluedTogether) {
 TEST(Graph, QuotedPhrasesAndGapsAreNotConcatenated) {
   QueryBench bench({R"({"id":0})"});
   const Term phrase{.words = {"deep", "sea"}, .phrase = true, .mandatory = true};
-  bench.AskTerms({{.words = {"old"}}, phrase, {.words = {"man"}}});
+  bench.SetTerms({{.words = {"old"}}, phrase, {.words = {"man"}}});
   EXPECT_EQ(ShapesOf(bench.graph()),
             (std::vector<Shape>{{"old", 0, 0}, {"", 1, 1}, {"man", 2, 2}}));
   ParsedQuery apart;
@@ -54,20 +54,20 @@ TEST(Graph, QuotedPhrasesAndGapsAreNotConcatenated) {
 
 TEST(Graph, OmitsConcatenatedWordsLongerThanAWordMayBe) {
   QueryBench bench({R"({"id":0})"});
-  bench.Ask({std::string(200, 'a'), std::string(51, 'b')});
+  bench.SetQuery({std::string(200, 'a'), std::string(51, 'b')});
   EXPECT_EQ(bench.graph().nodes().size(), 2u);
 }
 
 TEST(Graph, LastTermMakesAPrefix) {
   QueryBench bench({R"({"id":0})"});
-  bench.Ask({"new", "york", "ci"}, true);
+  bench.SetQuery({"new", "york", "ci"}, true);
   for (const Node& node : bench.graph().nodes())
     EXPECT_EQ(node.term.prefix, node.last_slot == 2) << node.text;
 }
 
 TEST(Graph, TyposAreAllowedByLengthLessOneForEachGlue) {
   QueryBench bench({R"({"id":0})"}, R"({"typoTolerance":{"disableOnWords":["special"]}})");
-  bench.Ask({"four", "fives", "ninechars", "special"});
+  bench.SetQuery({"four", "fives", "ninechars", "special"});
   const auto allowed = [&](const char* text) {
     return bench.graph()[bench.NodeOf(text)].allowed_typos;
   };
@@ -81,7 +81,7 @@ TEST(Graph, TyposAreAllowedByLengthLessOneForEachGlue) {
 
 TEST(Graph, NoTyposIfDisabled) {
   QueryBench bench({R"({"id":0})"});
-  bench.Ask({"ninechars"});
+  bench.SetQuery({"ninechars"});
   EXPECT_EQ(bench.graph()[0].allowed_typos, 0u);
 }
 
@@ -89,7 +89,7 @@ TEST(Graph, NoTyposIfDisabled) {
 TEST(Graph, SynonymsOfRunsWithPhrasesOfCharactersAreNodesOfTheirOwn) {
   QueryBench bench({R"({"id":0})"}, R"({"synonyms":{"a b":["letters"],"a b word":["more"]}})");
   const Term characters{.words = {"a", "b"}, .phrase = true};
-  bench.AskTerms({characters, {.words = {"word"}}, {.words = {"other"}}});
+  bench.SetTerms({characters, {.words = {"word"}}, {.words = {"other"}}});
   std::vector<Shape> synonyms;
   for (const Node& node : bench.graph().nodes()) {
     if (node.synonyms_only)

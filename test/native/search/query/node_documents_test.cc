@@ -16,7 +16,7 @@ constexpr const char* kSettings = R"({"synonyms":{"kitchen":["cookery"]}})";
 
 TEST(NodeDocuments, AreThoseOfWordsAndPhrasesByClass) {
   QueryBench bench(kKitchen, kSettings);
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   NodeDocuments& documents = bench.documents();
   EXPECT_EQ(DocIdsOf(documents.Of(0, 0)), (DocIds{0, 3, 5}));
   EXPECT_EQ(DocIdsOf(documents.Of(0, 1)), (DocIds{1, 2}));
@@ -29,17 +29,18 @@ TEST(NodeDocuments, WithinSomeAreTheSameWhateverIsKnown) {
     for (const bool known : {false, true}) {
       QueryBench bench(kKitchen, kSettings);
       bench.SetLargeBucketMin(large_bucket_min);
-      bench.Ask({"kitchen"});
+      bench.SetQuery({"kitchen"});
       NodeDocuments& documents = bench.documents();
       if (known) documents.Of(0);
       for (const DocIds& within : {DocIds{4}, DocIds{2, 4}, DocIds{0, 1, 2, 3, 4, 5}, DocIds{1}}) {
-        const DocSet asked = DocSetOf(within);
+        const DocSet restricted = DocSetOf(within);
         QueryBench other(kKitchen, kSettings);
-        other.Ask({"kitchen"});
+        other.SetQuery({"kitchen"});
         for (int typo_class = -1; typo_class < kTypoClasses; ++typo_class) {
           const DocSet all =
               typo_class < 0 ? other.documents().Of(0) : other.documents().Of(0, typo_class);
-          EXPECT_EQ(DocIdsOf(documents.Within(0, typo_class, asked)), DocIdsOf(all & asked))
+          EXPECT_EQ(DocIdsOf(documents.Within(0, typo_class, restricted)),
+                    DocIdsOf(all & restricted))
               << "class " << typo_class << ", known " << known;
         }
       }
@@ -49,14 +50,14 @@ TEST(NodeDocuments, WithinSomeAreTheSameWhateverIsKnown) {
 
 TEST(NodeDocuments, AVerbatimStepHasTheWordAsTyped) {
   QueryBench bench(kKitchen, kSettings);
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   bench.expansion().Class(0, 0);
   const DocSet all = bench.snapshot().documents;
   EXPECT_EQ(DocIdsOf(bench.documents().Within({0, 0, true}, all)), (DocIds{0, 5}));
   EXPECT_EQ(DocIdsOf(bench.documents().Within({0, 0, false}, all)), (DocIds{0, 3, 5}));
-  bench.AskPhrase({"kit", "chen"});
+  bench.SetPhrase({"kit", "chen"});
   EXPECT_EQ(DocIdsOf(bench.documents().Within({0, 0, true}, all)), (DocIds{2}));
-  bench.Ask({"absent"});
+  bench.SetQuery({"absent"});
   EXPECT_TRUE(bench.documents().Within({0, 0, true}, all).empty());
 }
 
@@ -66,7 +67,7 @@ TEST(NodeDocuments, TyposCountInFieldsThatTakeThem) {
                    R"({})");
   bench.scope().any_exact = true;
   bench.scope().tolerant = bench.Fields({"title"});
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   EXPECT_EQ(DocIdsOf(bench.documents().Of(0, 0)), (DocIds{2}));
   EXPECT_EQ(DocIdsOf(bench.documents().Of(0, 1)), (DocIds{0}));
 }
@@ -75,26 +76,26 @@ TEST(NodeDocuments, CountInSearchedFieldsOnly) {
   QueryBench bench(kKitchen, kSettings);
   bench.scope().all = false;
   bench.scope().searched = bench.Fields({"body"});
-  bench.Ask({"kitchen"});
-  EXPECT_EQ(bench.documents().FewestDocuments(0), 0u);
+  bench.SetQuery({"kitchen"});
+  EXPECT_EQ(bench.documents().DocumentsMin(0), 0u);
   EXPECT_EQ(DocIdsOf(bench.documents().Of(0)), (DocIds{5}));
 }
 
 TEST(NodeDocuments, BoundAndFrequency) {
   QueryBench bench(kKitchen, kSettings);
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   NodeDocuments& documents = bench.documents();
-  EXPECT_LE(documents.FewestDocuments(0), 3u);
+  EXPECT_LE(documents.DocumentsMin(0), 3u);
   EXPECT_GT(documents.Frequency(0, 0), 0u);
   EXPECT_EQ(documents.Frequency(0, -1),
             documents.Frequency(0, 0) + documents.Frequency(0, 1) + documents.Frequency(0, 2));
   documents.Of(0, 0);
-  EXPECT_EQ(documents.FewestDocuments(0), 3u);
+  EXPECT_EQ(documents.DocumentsMin(0), 3u);
 }
 
 TEST(NodeDocuments, KeepWhatIsFoundElsewhere) {
   QueryBench bench(kKitchen, kSettings);
-  bench.AskPhrase({"kit", "chen"});
+  bench.SetPhrase({"kit", "chen"});
   NodeDocuments& documents = bench.documents();
   const DocSet within = DocSetOf({1, 2}), part = DocSetOf({2}), more = DocSetOf({1, 2, 3});
   EXPECT_FALSE(documents.Keeps(0, 0, &within));

@@ -47,11 +47,11 @@ class QueryBench {
     std::map<DocId, std::string> batch;
     for (const std::string& document : documents) batch[next_++] = document;
     if (!batch.empty()) index_.Put(batch);
-    Ask({});
+    SetQuery({});
   }
   void Delete(const DocIds& docids) {
     index_.Delete(docids);
-    Ask({});
+    SetQuery({});
   }
   // Sets the size of a large bucket, from the next query on.
   void SetLargeBucketMin(uint64_t documents) {
@@ -60,7 +60,7 @@ class QueryBench {
   }
 
   // Queries terms, which are adjacent in the query.
-  void AskTerms(std::vector<Term> terms) {
+  void SetTerms(std::vector<Term> terms) {
     query_.reset();
     parsed_ = {};
     int32_t position = 0;
@@ -74,18 +74,18 @@ class QueryBench {
     query_ = std::make_unique<QueryEvaluator>(*snapshot_, scope_, parsed_);
   }
   // Queries words. prefix: the last one is a prefix.
-  void Ask(const std::vector<std::string>& words, bool prefix = false) {
+  void SetQuery(const std::vector<std::string>& words, bool prefix = false) {
     std::vector<Term> terms;
     for (const std::string& word : words) terms.push_back({.words = {word}});
     if (prefix) terms.back().prefix = true;
-    AskTerms(std::move(terms));
+    SetTerms(std::move(terms));
   }
   // Queries one phrase.
-  void AskPhrase(const std::vector<std::string>& words) {
+  void SetPhrase(const std::vector<std::string>& words) {
     Term term;
     term.phrase = term.mandatory = true;
     for (const std::string& word : words) term.words.emplace_back(word);
-    AskTerms({std::move(term)});
+    SetTerms({std::move(term)});
   }
 
   // Options of the next query.

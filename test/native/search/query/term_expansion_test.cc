@@ -28,7 +28,7 @@ std::vector<TextList> Phrases(QueryBench& bench, NodeNumber node, int typo_class
 
 TEST(TermExpansion, WordAsTyped) {
   QueryBench bench({R"({"id":0,"title":"sea"})"});
-  bench.Ask({"sea", "land"});
+  bench.SetQuery({"sea", "land"});
   EXPECT_EQ(Words(bench, 0, 0), TextList{"sea"});
   EXPECT_EQ(bench.expansion().Of(0).verbatim, bench.Word("sea"));
   EXPECT_TRUE(bench.expansion().Class(0, 0).IsOnly(bench.Word("sea")));
@@ -38,23 +38,23 @@ TEST(TermExpansion, WordAsTyped) {
 
 TEST(TermExpansion, PhraseOfTheQueryStandsForItself) {
   QueryBench bench({R"({"id":0,"title":"deep sea"})"});
-  bench.AskPhrase({"deep", "sea"});
+  bench.SetPhrase({"deep", "sea"});
   EXPECT_EQ(Phrases(bench, 0, 0), (std::vector<TextList>{{"deep", "sea"}}));
   EXPECT_TRUE(bench.expansion().Class(0, 1).empty());
-  bench.AskPhrase({"deep", "land"});
+  bench.SetPhrase({"deep", "land"});
   EXPECT_TRUE(bench.expansion().Class(0, 0).empty());
 }
 
 TEST(TermExpansion, WordsWithTyposByDistance) {
   QueryBench bench({R"({"id":0,"title":"kitchen kitchens kitten mitchen citchens wardrobes"})"},
                    kTypos);
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   EXPECT_EQ(Words(bench, 0, 0), TextList{"kitchen"});
   EXPECT_EQ(Words(bench, 0, 1), TextList{"kitchens"});
   EXPECT_TRUE(Words(bench, 0, 2).empty());  // its length allows one
-  bench.Ask({"wardrobse"});                 // swapping two characters is one typo
+  bench.SetQuery({"wardrobse"});            // swapping two characters is one typo
   EXPECT_EQ(Words(bench, 0, 1), TextList{"wardrobes"});
-  bench.Ask({"wardxobez"});
+  bench.SetQuery({"wardxobez"});
   EXPECT_TRUE(Words(bench, 0, 0).empty());
   EXPECT_TRUE(Words(bench, 0, 1).empty());
   EXPECT_EQ(Words(bench, 0, 2), TextList{"wardrobes"});
@@ -63,31 +63,31 @@ TEST(TermExpansion, WordsWithTyposByDistance) {
 // A different first character counts as two typos.
 TEST(TermExpansion, FirstCharacterCountsTwice) {
   QueryBench bench({R"({"id":0,"title":"wardrobes"})"}, kTypos);
-  bench.Ask({"bardrobes"});
+  bench.SetQuery({"bardrobes"});
   EXPECT_TRUE(Words(bench, 0, 1).empty());
   EXPECT_EQ(Words(bench, 0, 2), TextList{"wardrobes"});
 }
 
 TEST(TermExpansion, NumbersAllowNoTyposIfDisabled) {
   QueryBench bench({R"({"id":0,"title":"20245 20246"})"}, kTypos);
-  bench.Ask({"20245"});
+  bench.SetQuery({"20245"});
   EXPECT_EQ(Words(bench, 0, 1), TextList{"20246"});
   bench.scope().exact_numbers = true;
   bench.Put({R"({"id":1})"});  // cached expansions belong to a snapshot
-  bench.Ask({"20245"});
+  bench.SetQuery({"20245"});
   EXPECT_TRUE(Words(bench, 0, 1).empty());
 }
 
 TEST(TermExpansion, FewWordsOfAPrefixAreARange) {
   QueryBench bench({R"({"id":0,"title":"sea seal seat set"})"});
-  bench.Ask({"sea"}, true);
+  bench.SetQuery({"sea"}, true);
   const Expansions& zero = bench.expansion().Class(0, 0);
   EXPECT_TRUE(zero.has_range);
   EXPECT_EQ(zero.ranges[0].second - zero.ranges[0].first, 3u);
   EXPECT_FALSE(bench.expansion().Of(0).short_prefix);
   EXPECT_EQ(bench.expansion().WordCount(zero), 4u);  // `sea` is a word and in the range
   EXPECT_TRUE(bench.expansion().HasLiveRange(zero));
-  bench.Ask({"land"}, true);
+  bench.SetQuery({"land"}, true);
   EXPECT_FALSE(bench.expansion().HasLiveRange(bench.expansion().Class(0, 0)));
 }
 
@@ -104,7 +104,7 @@ std::vector<std::string> ManyWords(const std::string& stem, int count) {
 TEST(TermExpansion, LongPrefixCountsTheFirstThousandWords) {
   QueryBench bench(ManyWords("prefix", kPrefixWordsMax + 10));
   bench.Put({R"({"id":0,"title":"prefix0500 prefix0005a"})"});
-  bench.Ask({"prefix"}, true);
+  bench.SetQuery({"prefix"}, true);
   const Expansions& zero = bench.expansion().Class(0, 0);
   // The thousand of both segments: 999 of the first.
   EXPECT_EQ(zero.ranges[0].second - zero.ranges[0].first, kPrefixWordsMax - 1);
@@ -114,7 +114,7 @@ TEST(TermExpansion, LongPrefixCountsTheFirstThousandWords) {
 
 TEST(TermExpansion, ShortPrefixWithAHundredWordsHasAllOfThem) {
   QueryBench bench(ManyWords("pre", kPrefixWordsMax + 10));
-  bench.Ask({"pre"}, true);
+  bench.SetQuery({"pre"}, true);
   const Expansions& zero = bench.expansion().Class(0, 0);
   EXPECT_TRUE(bench.expansion().Of(0).short_prefix);
   EXPECT_EQ(zero.ranges[0].second - zero.ranges[0].first, kPrefixWordsMax + 10);
@@ -122,11 +122,11 @@ TEST(TermExpansion, ShortPrefixWithAHundredWordsHasAllOfThem) {
 
 TEST(TermExpansion, DeadWordsDoNotMakeAShortPrefix) {
   QueryBench bench(ManyWords("pre", 100));
-  bench.Ask({"pre"}, true);
+  bench.SetQuery({"pre"}, true);
   bench.expansion().Class(0, 0);
   EXPECT_TRUE(bench.expansion().Of(0).short_prefix);
   bench.Delete({7});
-  bench.Ask({"pre"}, true);
+  bench.SetQuery({"pre"}, true);
   bench.expansion().Class(0, 0);
   EXPECT_FALSE(bench.expansion().Of(0).short_prefix);
 }
@@ -134,41 +134,41 @@ TEST(TermExpansion, DeadWordsDoNotMakeAShortPrefix) {
 TEST(TermExpansion, SynonymsOfWordsAndOfConcatenatedWords) {
   QueryBench bench({R"({"id":0,"title":"ocean big apple"})"},
                    R"({"synonyms":{"sea":["ocean","lake"],"new york":["big apple"]}})");
-  bench.Ask({"sea"});
+  bench.SetQuery({"sea"});
   EXPECT_EQ(Phrases(bench, 0, 0), (std::vector<TextList>{{"ocean"}}));  // the index lacks `lake`
-  bench.Ask({"new", "york"});
+  bench.SetQuery({"new", "york"});
   EXPECT_EQ(Phrases(bench, bench.NodeOf("newyork"), 0), (std::vector<TextList>{{"big", "apple"}}));
 }
 
-TEST(TermExpansion, WordIsSplitWhereMostDocumentsContainIt) {
+TEST(TermExpansion, WordIsSplitForTheLargestNumberOfDocuments) {
   QueryBench bench({R"({"id":0,"title":"the rapist"})", R"({"id":1,"title":"thera pist"})",
                     R"({"id":2,"title":"thera pist"})", R"({"id":3,"title":"rapist the"})"});
-  bench.Ask({"therapist"});
+  bench.SetQuery({"therapist"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"thera", "pist"}}));
   EXPECT_TRUE(bench.expansion().Of(0).split_known);
   // Again, from the cache.
-  bench.Ask({"therapist"});
+  bench.SetQuery({"therapist"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"thera", "pist"}}));
 }
 
 TEST(TermExpansion, EqualSplitsGoToTheEarliest) {
   QueryBench bench({R"({"id":0,"title":"thera pist"})", R"({"id":1,"title":"the rapist"})"});
-  bench.Ask({"therapist"});
+  bench.SetQuery({"therapist"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"the", "rapist"}}));
 }
 
 TEST(TermExpansion, GluedWordsAreNotSplitIntoThemselves) {
   QueryBench bench({R"({"id":0,"title":"sun flower"})", R"({"id":1,"title":"sunf lower"})"});
   bench.Put({R"({"id":2,"title":"sun flower"})"});
-  bench.Ask({"sun", "flower"});
+  bench.SetQuery({"sun", "flower"});
   EXPECT_TRUE(Phrases(bench, bench.NodeOf("sunflower"), 1).empty());
-  bench.Ask({"sunflower"});
+  bench.SetQuery({"sunflower"});
   EXPECT_EQ(Phrases(bench, 0, 1), (std::vector<TextList>{{"sun", "flower"}}));
 }
 
 TEST(TermExpansion, OmitsSplitsThatNoRequestedDocumentContains) {
   QueryBench bench({R"({"id":0,"title":"sun flower"})", R"({"id":1,"title":"sun and flower"})"});
-  bench.Ask({"sunflower"});
+  bench.SetQuery({"sunflower"});
   TermExpansion& expansion = bench.expansion();
   EXPECT_TRUE(expansion.ClassUnsplit(0, 1).phrases.empty());
   EXPECT_TRUE(expansion.ClassWithin(0, 1, DocSetOf({1})).phrases.empty());
@@ -180,7 +180,7 @@ TEST(TermExpansion, OmitsSplitsThatNoRequestedDocumentContains) {
 TEST(TermExpansion, StepSaysWhichWordsAndPhrasesCount) {
   QueryBench bench({R"({"id":0,"title":"kitchen kitchens ocean kit chen"})"},
                    R"({"synonyms":{"kitchen":["ocean"]}})");
-  bench.Ask({"kitchen"});
+  bench.SetQuery({"kitchen"});
   TermExpansion& expansion = bench.expansion();
   for (int typo_class = 0; typo_class < kTypoClasses; ++typo_class) expansion.Class(0, typo_class);
   const auto counts = [&](const Step& step) {

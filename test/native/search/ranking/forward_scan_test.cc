@@ -148,8 +148,8 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     const NaiveScan naive{query, path, max_weight};
     const RankContext context{*snapshot, query, max_weight};
     const CostRule &proximity = CostsOf(kProximityRule), &attribute = CostsOf(kAttributeRankRule),
-                   &place = CostsOf(kWordPositionRule);
-    ForwardScan scan(context, {&proximity, &attribute, &place}, {path}, true);
+                   &word_position = CostsOf(kWordPositionRule);
+    ForwardScan scan(context, {&proximity, &attribute, &word_position}, {path}, true);
     DocSet documents = snapshot->documents;
     for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
     scan.Run(documents);
@@ -162,7 +162,7 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     };
     take(proximity, &PathCosts::proximity);
     take(attribute, &PathCosts::attribute);
-    take(place, &PathCosts::position);
+    take(word_position, &PathCosts::position);
     ASSERT_EQ(costs.size(), documents.size());
     documents.ForEach([&](DocId docid) {
       const PathCosts expected = naive.Of(docid);

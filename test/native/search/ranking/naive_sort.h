@@ -20,36 +20,36 @@ inline SortValue NaiveSortValue(const NaiveDocument& document, const SortCriteri
   SortValue out;
   const NaiveValues& values = document.Of(criterion.field);
   if (!values.numbers.empty()) {
-    const auto [least, most] = std::minmax_element(values.numbers.begin(), values.numbers.end());
+    const auto [min, max] = std::minmax_element(values.numbers.begin(), values.numbers.end());
     out.kind = SortValue::Kind::kNumber;
-    out.number = criterion.ascending ? *least : *most;
+    out.number = criterion.ascending ? *min : *max;
   } else if (!values.strings.empty()) {
-    const auto [least, most] = std::minmax_element(values.strings.begin(), values.strings.end());
+    const auto [min, max] = std::minmax_element(values.strings.begin(), values.strings.end());
     out.kind = SortValue::Kind::kString;
-    out.string = criterion.ascending ? *least : *most;
+    out.string = criterion.ascending ? *min : *max;
   }
   return out;
 }
 
 inline std::vector<NaiveBucket> NaiveByField(const std::vector<const NaiveDocument*>& documents,
                                              const SortCriterion& criterion) {
-  std::vector<NaiveBucket> placed;
+  std::vector<NaiveBucket> located;
   for (const NaiveDocument* document : documents) {
-    placed.push_back({NaiveSortValue(*document, criterion), {document->docid}});
+    located.push_back({NaiveSortValue(*document, criterion), {document->docid}});
   }
-  std::stable_sort(placed.begin(), placed.end(), [&](const auto& a, const auto& b) {
-    const auto place = [](const SortValue& v) {
+  std::stable_sort(located.begin(), located.end(), [&](const auto& a, const auto& b) {
+    const auto group = [](const SortValue& v) {
       return v.kind == SortValue::Kind::kNumber ? 0 : v.kind == SortValue::Kind::kString ? 1 : 2;
     };
-    if (place(a.value) != place(b.value)) return place(a.value) < place(b.value);
-    if (place(a.value) == 0 && a.value.number != b.value.number) {
+    if (group(a.value) != group(b.value)) return group(a.value) < group(b.value);
+    if (group(a.value) == 0 && a.value.number != b.value.number) {
       return (a.value.number < b.value.number) == criterion.ascending;
     }
     return a.value.string != b.value.string &&
            (a.value.string < b.value.string) == criterion.ascending;
   });
   std::vector<NaiveBucket> buckets;
-  for (NaiveBucket& one : placed) {
+  for (NaiveBucket& one : located) {
     if (!buckets.empty() && buckets.back().value == one.value) {
       buckets.back().docids.push_back(one.docids[0]);
     } else {
@@ -61,28 +61,28 @@ inline std::vector<NaiveBucket> NaiveByField(const std::vector<const NaiveDocume
 
 inline std::vector<NaiveBucket> NaiveByDistance(const std::vector<const NaiveDocument*>& documents,
                                                 const SortCriterion& criterion) {
-  struct Placed {
+  struct Located {
     double metres;
     filter::GeoPoint point;
-    uint32_t docid;
+    DocId docid;
   };
-  std::vector<Placed> placed;
+  std::vector<Located> located;
   NaiveBucket nowhere;
   nowhere.value.by_distance = true;
   for (const NaiveDocument* document : documents) {
     if (document->point) {
       const double metres =
           filter::HaversineMetres({criterion.lat, criterion.lng}, *document->point);
-      placed.push_back({metres, *document->point, document->docid});
+      located.push_back({metres, *document->point, document->docid});
     } else {
       nowhere.docids.push_back(document->docid);
     }
   }
-  std::stable_sort(placed.begin(), placed.end(), [&](const Placed& a, const Placed& b) {
+  std::stable_sort(located.begin(), located.end(), [&](const Located& a, const Located& b) {
     return criterion.ascending ? a.metres < b.metres : a.metres > b.metres;
   });
   std::vector<NaiveBucket> buckets;
-  for (const Placed& one : placed) {
+  for (const Located& one : located) {
     if (!buckets.empty() && buckets.back().docids.size() < 1000 &&
         std::fabs(one.metres - buckets.back().value.distance) <= 1) {
       buckets.back().docids.push_back(one.docid);

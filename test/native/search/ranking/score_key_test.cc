@@ -159,8 +159,8 @@ TEST(ScoreKey, ComparesSortValuesInTheirDirectionWithoutTheWeight) {
   ExpectEqual(one(up, {}), one(up, {}), "two without value");
   ExpectBefore(one(Distance(true), Metres(10)), one(Distance(true), Metres(20)), "nearer");
   ExpectBefore(one(Distance(false), Metres(20)), one(Distance(false), Metres(10)), "farther");
-  ExpectBefore(one(Distance(true), Metres(1e7)), one(Distance(true), {}), "no place, ascending");
-  ExpectBefore(one(Distance(false), Metres(0)), one(Distance(false), {}), "no place, descending");
+  ExpectBefore(one(Distance(true), Metres(1e7)), one(Distance(true), {}), "no point, ascending");
+  ExpectBefore(one(Distance(false), Metres(0)), one(Distance(false), {}), "no point, descending");
 }
 
 TEST(ScoreKey, LeavesPartsOfDifferentKindsToTheGlobalScore) {

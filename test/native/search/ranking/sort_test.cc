@@ -64,12 +64,12 @@ TEST(SortOracle, BucketsComeInTheOrderOfANaiveSort) {
     const NaiveIndex documents(index, kRandomFields);
     for (int i = size == 0 ? 40 : 200; i > 0 && comparisons.Next(); --i) {
       const DocSet wanted = i % 20 == 0 ? snapshot->documents : random.Some(snapshot->documents);
-      static const double kPlaces[][2] = {{48.85, 2.35}, {-17, 180}, {90, 0}, {0.5, -120}};
-      const double* place = kPlaces[random.Below(4)];
+      static const double kPoints[][2] = {{48.85, 2.35}, {-17, 180}, {90, 0}, {0.5, -120}};
+      const double* point = kPoints[random.Below(4)];
       const bool ascending = random.Below(2) == 0;
       const SortCriterion criterion =
           random.Below(3) == 0
-              ? ByDistance(place[0], place[1], ascending)
+              ? ByDistance(point[0], point[1], ascending)
               : ByField(kRandomFields[random.Below(kRandomFields.size())], ascending);
       ASSERT_NO_FATAL_FAILURE(ExpectBuckets(*snapshot, criterion, wanted,
                                             NaiveSort(documents.Among(wanted), criterion)));
@@ -80,7 +80,7 @@ TEST(SortOracle, BucketsComeInTheOrderOfANaiveSort) {
 TEST(SortedBuckets, FindAFewDocumentsFarFromTheBestValues) {
   IndexedDocuments index(kRandomSettings);
   std::map<DocId, std::string> batch;
-  for (uint32_t docid = 0; docid < 20000; ++docid) {
+  for (DocId docid = 0; docid < 20000; ++docid) {
     batch[docid] = "{\"number\":" + std::to_string(docid) +
                    ",\"_geo\":{\"lat\":" + std::to_string(docid * 0.004) + ",\"lng\":1}}";
   }
@@ -92,7 +92,7 @@ TEST(SortedBuckets, FindAFewDocumentsFarFromTheBestValues) {
     SortedBuckets sorted(*snapshot, criterion, documents);
     DocSet bucket;
     SortValue value;
-    for (uint32_t docid = 18500; docid < 20000; ++docid) {
+    for (DocId docid = 18500; docid < 20000; ++docid) {
       ASSERT_TRUE(sorted.Next(bucket, value));
       ASSERT_EQ(bucket, DocSet::Range(docid, docid + 1)) << criterion.label();
     }

@@ -109,8 +109,8 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
   std::vector<std::string> fields = kRandomFields;
   fields.push_back("_geo.lat");
   for (Comparisons comparisons(8000); comparisons.Left();) {
-    static const size_t kMost[] = {0, 1, 2, 5, 100, 100, 1000, 100000};
-    const size_t max = kMost[random.Below(std::size(kMost))];
+    static const size_t kLimits[] = {0, 1, 2, 5, 100, 100, 1000, 100000};
+    const size_t max = kLimits[random.Below(std::size(kLimits))];
     std::map<std::string, bool> by_count;
     for (const std::string& field : fields) {
       if (random.Below(3) == 0) by_count[field] = random.Below(2) == 0;
@@ -144,8 +144,8 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
         for (const FacetValue& value : distribution.values)
           found.emplace_back(value.shown, value.count);
         // In the order by count, 0 means no limit.
-        const size_t most = max == 0 && count ? SIZE_MAX : max;
-        ASSERT_EQ(found, NaiveShown(values, count, candidates.size() <= 3000, most))
+        const size_t limit = max == 0 && count ? SIZE_MAX : max;
+        ASSERT_EQ(found, NaiveShown(values, count, candidates.size() <= 3000, limit))
             << before << " among " << candidates.size() << " with " << order << " and " << max;
         std::optional<std::pair<double, double>> stats;
         for (const NaiveValue& value : values) {

@@ -91,7 +91,7 @@ HighlightOptions Crop(std::vector<std::string> names, uint32_t length = 10) {
   return options;
 }
 
-HighlightOptions Places() {
+HighlightOptions MatchPositions() {
   HighlightOptions options;
   options.matches_position = true;
   return options;
@@ -311,7 +311,7 @@ TEST(HighlighterTest, KeysWithDotsAreBelowWhatTheyBeginWith) {
   EXPECT_EQ(Append(sample, 0, cafe, Crop({"*:2"}), std::nullopt),
             R"({"_formatted":{"o.p":"Café one…","o":{"q":"café"},"x.y":"café"}})");
   EXPECT_EQ(
-      Append(sample, 0, cafe, Places(), std::nullopt),
+      Append(sample, 0, cafe, MatchPositions(), std::nullopt),
       R"({"_matchesPosition":{"o.p":[{"start":0,"length":5}],"o.q":[{"start":0,"length":5}],"x.y":[{"start":0,"length":5}]}})");
 }
 
@@ -382,14 +382,14 @@ TEST(HighlighterTest, PositionsOfMatchesAreBytesOfTheWholeText) {
   };
   for (const auto& test : kCases) {
     const std::string want = "{\"_matchesPosition\":{" + std::string(test.want) + "}}";
-    EXPECT_EQ(Append(sample, 0, Terms(test.terms), Places()), want) << test.terms;
+    EXPECT_EQ(Append(sample, 0, Terms(test.terms), MatchPositions()), want) << test.terms;
   }
 }
 
 TEST(HighlighterTest, PositionsCoverDisplayedAttributesWhateverIsRetrieved) {
   const Sample sample(kEclair, R"({"displayedAttributes":["id","tags","origin.city"]})");
   EXPECT_EQ(
-      Append(sample, 0, Terms("cafe saint*"), Places(), Names{{"id"}}),
+      Append(sample, 0, Terms("cafe saint*"), MatchPositions(), Names{{"id"}}),
       R"({"_matchesPosition":{"tags":[{"start":0,"length":5,"indices":[1,1]}],"tags.kind":[{"start":0,"length":5,"indices":[2]}],"origin.city":[{"start":0,"length":5}]}})");
 }
 
@@ -416,7 +416,7 @@ TEST(HighlighterTest, BothMembersAreOfTheWholeTextAndDoNotLeakIntoTheNextDocumen
 
 TEST(HighlighterTest, FlatAndNestedNamesThatReadTheSameShareOneListOfPositions) {
   const Sample sample(R"([{"a":{"b":"x"},"a.b":"y x"}])");
-  EXPECT_EQ(Append(sample, 0, Terms("x"), Places()),
+  EXPECT_EQ(Append(sample, 0, Terms("x"), MatchPositions()),
             R"({"_matchesPosition":{"a.b":[{"start":2,"length":1}]}})");
 }
 
@@ -441,7 +441,7 @@ TEST(HighlighterTest, VectorsAreNeitherFormattedNorSearched) {
             R"({"_formatted":{"id":"1"},"_matchesPosition":{}})");
 }
 
-TEST(HighlighterTest, RandomTextsAreFormattedAsByTheNaiveTwin) {
+TEST(HighlighterTest, RandomTextsAreFormattedAsByTheReferenceModel) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

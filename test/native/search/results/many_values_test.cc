@@ -23,7 +23,7 @@ class ManyValues : public testing::Test {
         index_(
             R"({"filterableAttributes":["one","several"],"sortableAttributes":["one","several"]})") {
     std::map<DocId, std::string> batch;
-    for (uint32_t docid = 0; docid < kDocuments; ++docid) {
+    for (DocId docid = 0; docid < kDocuments; ++docid) {
       const auto number = static_cast<int>(random_.Below(9000));
       const std::string string = "s" + std::to_string(100000 + random_.Below(9000));
       const bool is_number = random_.Below(2) == 0;
@@ -41,7 +41,7 @@ class ManyValues : public testing::Test {
     const auto from = static_cast<int>(random_.Below(9000)),
                to = from + static_cast<int>(random_.Below(200));
     std::vector<uint32_t> docids;
-    for (uint32_t docid = 0; docid < kDocuments; ++docid) {
+    for (DocId docid = 0; docid < kDocuments; ++docid) {
       if (several_[docid].first >= from && several_[docid].first <= to) docids.push_back(docid);
     }
     return DocSet::FromSorted(docids) & index_.snapshot()->documents;
@@ -60,7 +60,7 @@ TEST_F(ManyValues, AreCountedAlikeInEveryWay) {
     const DocSet candidates = round % 4 == 0 ? random_.Some(snapshot->documents) : Close();
     std::map<double, uint64_t> numbers;
     std::map<std::string, uint64_t> strings;
-    candidates.ForEach([&](uint32_t docid) {
+    candidates.ForEach([&](DocId docid) {
       ++numbers[several_[docid].first];
       ++strings[several_[docid].second];
     });
@@ -97,7 +97,7 @@ TEST_F(ManyValues, AreSortedInBothDirections) {
     for (const std::string field : {"one", "several"}) {
       for (const bool ascending : {true, false}) {
         using Key = std::tuple<int, double, std::string>;
-        const auto key = [&](uint32_t docid) {
+        const auto key = [&](DocId docid) {
           if (field == "several" || one_[docid] >= 0) return Key{0, several_[docid].first, ""};
           return Key{1, 0, several_[docid].second};
         };
@@ -106,18 +106,18 @@ TEST_F(ManyValues, AreSortedInBothDirections) {
           return ascending ? a < b : b < a;
         };
         std::map<Key, std::vector<uint32_t>, decltype(before)> expected(before);
-        documents.ForEach([&](uint32_t docid) { expected[key(docid)].push_back(docid); });
+        documents.ForEach([&](DocId docid) { expected[key(docid)].push_back(docid); });
         SortCriterion criterion;
         criterion.field = field;
         criterion.ascending = ascending;
         SortedBuckets sorted(*snapshot, criterion, documents);
         DocSet bucket;
         SortValue value;
-        for (const auto& [place, docids] : expected) {
+        for (const auto& [value_key, docids] : expected) {
           ASSERT_TRUE(sorted.Next(bucket, value));
           ASSERT_EQ(bucket, DocSet::FromSorted(docids)) << criterion.label();
-          ASSERT_EQ(value.number, std::get<1>(place));
-          ASSERT_EQ(value.string, std::get<2>(place));
+          ASSERT_EQ(value.number, std::get<1>(value_key));
+          ASSERT_EQ(value.string, std::get<2>(value_key));
         }
         ASSERT_FALSE(sorted.Next(bucket, value));
       }

@@ -141,7 +141,7 @@ DocSet RandomCandidates(Random& random, const DocSet& all) {
   if (random() % 3 == 0) return all;
   DocSet some;
   const uint64_t share = 1 + random() % 20;
-  all.ForEach([&](uint32_t docid) {
+  all.ForEach([&](DocId docid) {
     if (random() % share == 0) some.Add(docid);
   });
   return some;
@@ -167,13 +167,13 @@ TEST(VectorScan, FindsWhatALoopFinds) {
       auto expected = world.All(targets, candidates, paired);
       ASSERT_EQ(scan.Embedded(candidates).size(), expected.size());
       const size_t count = 1 + random() % (random() % 2 == 0 ? 20 : 500);
-      const double least =
+      const double score_min =
           expected.empty() ? 0.5 : world.Score(expected[random() % expected.size()].similarity);
       DocSet at_least;
       for (const NearDocument& document : expected) {
-        if (world.Score(document.similarity) >= least) at_least.Add(document.docid);
+        if (world.Score(document.similarity) >= score_min) at_least.Add(document.docid);
       }
-      ASSERT_TRUE(scan.AtLeast(candidates, least) == at_least);
+      ASSERT_TRUE(scan.AtLeast(candidates, score_min) == at_least);
       size_t end = std::min(count, expected.size());
       while (end > 0 && end < expected.size() &&
              expected[end].similarity == expected[end - 1].similarity)
@@ -186,7 +186,7 @@ TEST(VectorScan, FindsWhatALoopFinds) {
 
 // Graphs find documents compared as by a scan, only candidates, as many as requested, and most of
 // the nearest.
-TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
+TEST(VectorScan, GraphsFindNearlyAllThatALoopFinds) {
   Random random(TestSeed());
   const std::atomic<bool> cancelled{false};
   size_t found = 0, wanted = 0, walked = 0;
@@ -273,9 +273,10 @@ TEST(VectorScan, ScansLittleAfterTheDeadlineAndNothingOnceCancelled) {
   EXPECT_EQ(first, world.All(targets, embedded)) << "what was looked at is in order";
   EXPECT_FALSE(first.empty());
   EXPECT_LT(first.size(), all.size());
-  const auto gone = std::make_shared<const std::atomic<bool>>(true);
-  EXPECT_TRUE(nearest_of({.deadline = Deadline::In(1'000'000, gone)}).empty());
-  const VectorScan scan(*snapshot, embedder, targets, {.deadline = Deadline::In(1'000'000, gone)});
+  const auto cancelled = std::make_shared<const std::atomic<bool>>(true);
+  EXPECT_TRUE(nearest_of({.deadline = Deadline::In(1'000'000, cancelled)}).empty());
+  const VectorScan scan(*snapshot, embedder, targets,
+                        {.deadline = Deadline::In(1'000'000, cancelled)});
   EXPECT_TRUE(scan.AtLeast(snapshot->documents, 0).empty());
 }
 
@@ -299,7 +300,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       request.offset = random() % 3 == 0 ? random() % 30 : 0;
       request.limit = random() % 40;
       if (random() % 3 == 0) request.filter = "\"n < " + std::to_string(random() % 7) + "\"";
-      const bool threshold = random() % 3 == 0, least = random() % 4 == 0,
+      const bool threshold = random() % 3 == 0, has_score_min = random() % 4 == 0,
                  paged = random() % 3 == 0;
       DocSet passing;
       for (const auto& [docid, text] : world.documents.documents()) {
@@ -310,7 +311,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       auto all = world.All({*request.vector}, passing);
       const double bound = all.empty() ? 0.5 : world.Score(all[random() % all.size()].similarity);
       if (threshold) request.threshold = bound;
-      if (least) request.hybrid->min_score = bound;
+      if (has_score_min) request.hybrid->min_score = bound;
       if (paged) {
         request.page = 1 + random() % 3;
         request.hits_per_page = 1 + random() % 30;
@@ -321,11 +322,11 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       for (const NearDocument& near : all) {
         embedded.Add(near.docid);
         const double score = world.Score(near.similarity);
-        if ((threshold || least) && score < bound) continue;
+        if ((threshold || has_score_min) && score < bound) continue;
         hits.emplace_back(near.docid, score);
       }
-      if (!least && !(threshold && bound > 0))
-        (passing - embedded).ForEach([&](uint32_t docid) { hits.emplace_back(docid, 0); });
+      if (!has_score_min && !(threshold && bound > 0))
+        (passing - embedded).ForEach([&](DocId docid) { hits.emplace_back(docid, 0); });
       const size_t known = hits.size();
       const size_t offset = paged ? (*request.page - 1) * *request.hits_per_page : request.offset;
       const size_t count = paged ? *request.hits_per_page : request.limit;
@@ -339,7 +340,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       for (const Hit& hit : run->hits()) found.emplace_back(hit.docid, ScoreOf(hit.detail));
       ASSERT_EQ(found, hits);
       ASSERT_EQ(run->semantic_hit_count(), hits.size());
-      if (!threshold || paged || least) {
+      if (!threshold || paged || has_score_min) {
         ASSERT_EQ(run->total(), known);
       } else {
         ASSERT_GE(run->total(), known);
@@ -388,7 +389,7 @@ TEST(SimilarDocuments, KeepsDocumentsKnownToMatchTheFilterOnceCancelled) {
   request.hybrid = Hybrid{"e", 1, std::nullopt};
   request.filter = "\"n >= 0\"";
   for (const bool over : {false, true}) {
-    request.gone = std::make_shared<const std::atomic<bool>>(over);
+    request.cancelled = std::make_shared<const std::atomic<bool>>(over);
     const auto run =
         RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first,
                    DeadlineOf(*world.documents.snapshot(), request));
@@ -416,8 +417,8 @@ TEST(HybridSearch, MergesBothLists) {
       request.offset = random() % 3 == 0 ? random() % 10 : 0;
       if (random() % 3 == 0) request.filter = "\"n < 3\"";
       const double ratio = request.hybrid->ratio;
-      const bool least = random() % 3 == 0;
-      if (least) request.hybrid->min_score = static_cast<double>(random() % 100) / 100;
+      const bool has_score_min = random() % 3 == 0;
+      if (has_score_min) request.hybrid->min_score = static_cast<double>(random() % 100) / 100;
 
       SearchRequest words = request, vectors = request;
       words.hybrid.reset();
@@ -435,7 +436,7 @@ TEST(HybridSearch, MergesBothLists) {
         bool by_vector;
       };
       std::vector<Item> words_list, vectors_list, merged;
-      bool enough = !least && by_words->hits().size() >= end;
+      bool enough = !has_score_min && by_words->hits().size() >= end;
       for (const Hit& hit : by_words->hits()) {
         if (words_list.size() == end) break;
         const double score = ScoreOf(hit.detail);
@@ -477,7 +478,7 @@ TEST(HybridSearch, MergesBothLists) {
       ASSERT_EQ(run->total(), enough ? by_words->total() : both.size());
 
       // With pages the total is that of all documents, on every page.
-      if (!least) {
+      if (!has_score_min) {
         request.page = 1 + random() % 5;
         request.hits_per_page = 1 + random() % 10;
         const auto paged = RunOf(world, request);

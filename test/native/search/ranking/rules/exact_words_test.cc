@@ -9,7 +9,7 @@ TEST(ExactWordsRule, CostsEachWordThatIsNotAsTyped) {
   RuleBench bench({R"({"id":0,"a":"deep ocean"})", R"({"id":1,"a":"deep oceans"})",
                    R"({"id":2,"a":"deeper oceans"})", R"({"id":3,"a":"deeps ocean"})"},
                   "{}");
-  bench.Ask({"deep", "ocean"});
+  bench.SetQuery({"deep", "ocean"});
   // Any expansion counts as a match.
   for (Step& step : bench.path()) step.typos = -1;
   const CostByDocument costs = bench.Read(CostsOf(kExactWordsRule));
@@ -20,13 +20,13 @@ TEST(ExactWordsRule, CostsEachWordThatIsNotAsTyped) {
 
 TEST(ExactWordsRule, ATypoIsNeverAsTyped) {
   RuleBench bench({R"({"id":0,"a":"oceans"})", R"({"id":1,"a":"ocean oceans"})"}, "{}");
-  bench.Ask({"ocean"}, 1);
+  bench.SetQuery({"ocean"}, 1);
   bench.Expect(CostsOf(kExactWordsRule), {{0, 1}, {1, 1}});
 }
 
 TEST(ExactWordsRule, NarrowsTheStepForLaterRules) {
   RuleBench bench({R"({"id":0,"a":"ocean"})", R"({"id":1,"a":"oceans"})"}, "{}");
-  bench.Ask({"ocean"});
+  bench.SetQuery({"ocean"});
   bench.path()[0].typos = -1;
   ForwardScan scan(bench.context(), {&CostsOf(kExactWordsRule)}, {bench.path()}, true);
   scan.Run(bench.context().snapshot.documents);

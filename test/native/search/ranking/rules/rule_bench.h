@@ -39,8 +39,8 @@ class RuleBench : public QueryBench {
 
   // Queries the words, which are adjacent in the query, each as typed. typos: for each word, a
   // class of expansions.
-  void Ask(const std::vector<std::string>& words, int8_t typos = 0) {
-    QueryBench::Ask(words);
+  void SetQuery(const std::vector<std::string>& words, int8_t typos = 0) {
+    QueryBench::SetQuery(words);
     const auto& searchable = snapshot().settings->searchable;
     const auto max_weight =
         static_cast<uint32_t>(searchable && !searchable->empty() ? searchable->size() - 1 : 0);

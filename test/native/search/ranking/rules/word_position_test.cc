@@ -18,7 +18,7 @@ std::string At(int position, const std::string& word) {
 TEST(WordPositionRule, CostsTheDistanceToThePositionInTheQuery) {
   RuleBench bench({At(0, "sea"), At(1, "sea"), At(2, "sea"), At(4, "sea"), At(5, "sea"),
                    At(12, "sea"), At(20, "sea"), At(100, "sea")});
-  bench.Ask({"sea"});
+  bench.SetQuery({"sea"});
   // Positions of 16 and more are rounded to 24, 32, 64, 128.
   bench.Expect(CostsOf(kWordPositionRule),
                {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 5}, {6, 6}, {7, 8}});
@@ -27,13 +27,13 @@ TEST(WordPositionRule, CostsTheDistanceToThePositionInTheQuery) {
 TEST(WordPositionRule, WantsTheSecondWordSecond) {
   RuleBench bench({R"({"id":0,"a":"deep sea"})", R"({"id":1,"a":"sea deep"})",
                    R"({"id":2,"a":"deep","b":"the sea"})"});
-  bench.Ask({"deep", "sea"});
+  bench.SetQuery({"deep", "sea"});
   bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 2}, {2, 0}});
 }
 
 TEST(WordPositionRule, TakesTheNearestPosition) {
   RuleBench bench({R"({"id":0,"a":"sea x x sea"})", R"({"id":1,"a":"x x x x x sea","b":"x sea"})"});
-  bench.Ask({"sea"});
+  bench.SetQuery({"sea"});
   bench.Expect(CostsOf(kWordPositionRule), {{0, 0}, {1, 1}});
 }
 

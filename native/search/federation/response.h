@@ -12,8 +12,8 @@ namespace gannet::search {
 
 // Corruption: a stored document is damaged. Invalid, bad_request: the body would be larger than the
 // request allows.
-Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
-                               const MergedList& list, const FacetsByIndex& facets,
-                               const Caller& caller);
+Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
+                                              const Federation& federation, const MergedList& list,
+                                              const FacetsByIndex& facets, const Caller& caller);
 
 }  // namespace gannet::search

@@ -1,4 +1,4 @@
-#include "search/federation/answer.h"
+#include "search/federation/response.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/uuid.h"
-#include "search/answer.h"
+#include "search/response.h"
 #include "search/federation/merge_keys.h"
 #include "search/hits.h"
 #include "search/ranking/score_details.h"
@@ -29,7 +29,7 @@ Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_
 }
 
 Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
-                      const std::vector<RankedHit>& page, AnswerHead& head, std::string& out) {
+                      const std::vector<RankedHit>& page, ResponseHead& head, std::string& out) {
   std::vector<std::unique_ptr<HitWriter>> writers(federation.queries.size());
   std::string source;
   for (const RankedHit& hit : page) {
@@ -45,7 +45,7 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
       AppendSpan(begin, out.size(), head);
       head.hit_queries.push_back(static_cast<uint32_t>(hit.query));
     }
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
   }
   return Status::Ok();
 }
@@ -75,25 +75,25 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
 
 // The shortest time limit of the queries.
 uint64_t CutoffMsOf(const Federation& federation) {
-  uint64_t least = UINT64_MAX;
+  uint64_t min = UINT64_MAX;
   for (const FederatedQuery& query : federation.queries)
-    least = std::min(least, CutoffMs(*query.snapshot));
-  return least;
+    min = std::min(min, CutoffMs(*query.snapshot));
+  return min;
 }
 
 }  // namespace
 
-Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
-                               const MergedList& list, const FacetsByIndex& facets,
-                               const Caller& caller) {
-  AnswerHead head;
+Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
+                                              const Federation& federation, const MergedList& list,
+                                              const FacetsByIndex& facets, const Caller& caller) {
+  ResponseHead head;
   std::string out;
   out.reserve(16 << 10);
   out += "{\"hits\":[";
   GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, head, out));
   out += ']';
   head.total_hits = TotalOf(federation);
-  AppendPage(request.window.asked, *head.total_hits, out);
+  AppendPage(request.window.requested, *head.total_hits, out);
   if (request.counts_values()) AppendFurtherDistinctKeys(federation, list.further, out);
   AppendVectors(federation, list.page, out);
   AppendFacets(request, facets, out);
@@ -106,10 +106,10 @@ Result<Answer> FederatedAnswer(const FederatedRequest& request, const Federation
   SetTimes(caller, CutoffMsOf(federation), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += '}';
-  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
+  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
   for (const auto& [uid, index] : federation.indexes)
     GANNET_RETURN_IF_ERROR(index.snapshot->Health());
-  return Answer{std::move(out), std::move(head)};
+  return SearchResponse{std::move(out), std::move(head)};
 }
 
 }  // namespace gannet::search

@@ -17,50 +17,50 @@ namespace gannet::search {
 
 class PendingSearch;
 
-// What is known about a response apart from its bytes: ResultHead in src/engine/native.ts. Not the
-// head of HTTP.
-struct AnswerHead {
+// What the server needs to know about a response without parsing it: ResultHead in
+// src/engine/native.ts. Not the head of an HTTP response.
+struct ResponseHead {
   uint64_t processing_time_ms = 0;
   bool degraded = false;               // the deadline passed before the search was complete
   std::optional<uint64_t> total_hits;  // nullopt: the response has no total
-  // If the request has `hitSpans`: for each hit, the offset of its first byte in the body and the
-  // offset just past its last. For a federated search also the number of the query that found it.
+  // Filled if the request has `hitSpans`. hit_spans: for each hit, the offsets in the body at which
+  // it begins and ends. hit_queries: for each hit of a federated search, the query that found it.
   std::vector<uint32_t> hit_spans, hit_queries;
-  // If the responses of servers were merged with their metadata: the uid of each query. Otherwise
-  // empty.
+  // The uid of each query, if responses of servers were merged with their metadata; else empty.
   std::vector<std::string> query_uids;
-  // Set if the search needs a vector to continue; there are then no bytes. Usually null.
+  // Set if the search needs a vector to continue; the body is then empty. Usually null.
   std::shared_ptr<PendingSearch> needs_vector;
 };
 
-struct Answer {
+struct SearchResponse {
   std::string body;
-  AnswerHead head;
+  ResponseHead head;
 };
 
 // Stores in `head` how long the search has taken so far.
 // cutoff_ms  time limit of the search
-void SetTimes(const Caller& caller, uint64_t cutoff_ms, AnswerHead& head);
+void SetTimes(const Caller& caller, uint64_t cutoff_ms, ResponseHead& head);
 
 // Checks that `out` has at most `bytes_max` bytes. Invalid, bad_request: it is larger.
-Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
+Status CheckResponseSize(const std::string& out, uint64_t bytes_max);
 
 // The body of a search response.
 // page       the hits of the page
 // pin_count  number of pins on all pages
 // request    JSON that the search was read from
-Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
-                            size_t pin_count, const json::Value& request, const Caller& caller);
+Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& page,
+                                           size_t pin_count, const json::Value& request,
+                                           const Caller& caller);
 // The body of the response to a facet search.
-Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
-                                 const Caller& caller);
+Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json::Value& request,
+                                                const Caller& caller);
 
 // Appends the hits of a page as JSON objects, separated by commas, and their spans to `head`.
-// Corruption: a stored document is damaged. Invalid: as CheckAnswerSize.
-Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, AnswerHead& head,
+// Corruption: a stored document is damaged. Invalid: as CheckResponseSize.
+Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, ResponseHead& head,
                   std::string& out);
 
-void AppendSpan(size_t begin, size_t end, AnswerHead& head);
+void AppendSpan(size_t begin, size_t end, ResponseHead& head);
 
 // How the request selects a page: by its number, or by limit and offset.
 struct PageMembers {

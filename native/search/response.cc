@@ -1,4 +1,4 @@
-#include "search/answer.h"
+#include "search/response.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,13 +13,13 @@ namespace gannet::search {
 namespace {
 
 // The number of hits of the page found by vectors; nullopt: see SearchRun.
-std::optional<uint64_t> SemanticHitCount(const SearchRun& run, const std::vector<PlacedHit>& page,
+std::optional<uint64_t> SemanticHitCount(const SearchRun& run, const std::vector<PageHit>& page,
                                          bool has_pins) {
   const std::optional<uint64_t> count = run.semantic_hit_count();
   if (!count || !has_pins) return count;
   // The run has counted hits from the first position on, whatever the page shows.
   const bool all = run.request().kind() == SearchKind::kSemantic;
-  return static_cast<uint64_t>(std::count_if(page.begin(), page.end(), [&](const PlacedHit& one) {
+  return static_cast<uint64_t>(std::count_if(page.begin(), page.end(), [&](const PageHit& one) {
     return one.pin == nullptr && (all || HasVector(one.hit.detail));
   }));
 }
@@ -35,7 +35,7 @@ Status AppendFacetsOf(const SearchRun& run, std::string& out) {
 
 }  // namespace
 
-Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
+Status CheckResponseSize(const std::string& out, uint64_t bytes_max) {
   if (out.size() <= bytes_max) return Status::Ok();
   return Status::Invalid("The response would be larger than the limit of " +
                              std::to_string(bytes_max) +
@@ -43,34 +43,35 @@ Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
                          "bad_request");
 }
 
-void SetTimes(const Caller& caller, uint64_t cutoff_ms, AnswerHead& head) {
+void SetTimes(const Caller& caller, uint64_t cutoff_ms, ResponseHead& head) {
   head.processing_time_ms = caller.elapsed_ms();
   head.degraded = head.processing_time_ms >= cutoff_ms;
 }
 
-Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, AnswerHead& head,
+Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, ResponseHead& head,
                   std::string& out) {
   if (page.empty()) return Status::Ok();
   HitWriter writer(run);
-  for (const PlacedHit& placed : page) {
-    if (&placed != &page[0]) out += ',';
+  for (const PageHit& hit : page) {
+    if (&hit != &page[0]) out += ',';
     const size_t begin = out.size();
-    GANNET_RETURN_IF_ERROR(writer.Append(placed, {}, out));
+    GANNET_RETURN_IF_ERROR(writer.Append(hit, {}, out));
     if (run.request().hit_spans) AppendSpan(begin, out.size(), head);
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
   }
   return Status::Ok();
 }
 
-void AppendSpan(size_t begin, size_t end, AnswerHead& head) {
+void AppendSpan(size_t begin, size_t end, ResponseHead& head) {
   head.hit_spans.push_back(static_cast<uint32_t>(begin));
   head.hit_spans.push_back(static_cast<uint32_t>(end));
 }
 
-Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
-                            size_t pin_count, const json::Value& request, const Caller& caller) {
+Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& page,
+                                           size_t pin_count, const json::Value& request,
+                                           const Caller& caller) {
   const SearchRequest& wanted = run.request();
-  AnswerHead head;
+  ResponseHead head;
   std::string out;
   out.reserve(16 << 10);
   out += '{';
@@ -87,8 +88,8 @@ Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& 
     out += ",\"queryVector\":";
     AppendJsonFloats(out, *run.query_vector());
   }
-  const uint64_t most = run.snapshot().settings->max_total_hits;
-  head.total_hits = std::min(run.total() + pin_count, most);
+  const uint64_t total_max = run.snapshot().settings->max_total_hits;
+  head.total_hits = std::min(run.total() + pin_count, total_max);
   SetTimes(caller, CutoffMs(run.snapshot()), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   AppendPage(PageOf(wanted), *head.total_hits, out);
@@ -101,13 +102,13 @@ Result<Answer> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& 
     out += value.text();
   }
   out += '}';
-  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
+  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, wanted.response_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return Answer{std::move(out), std::move(head)};
+  return SearchResponse{std::move(out), std::move(head)};
 }
 
-Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
-                                 const Caller& caller) {
+Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json::Value& request,
+                                                const Caller& caller) {
   const std::optional<std::string> query = request["facetQuery"].is_string()
                                                ? std::optional(request["facetQuery"].string())
                                                : std::nullopt;
@@ -123,13 +124,13 @@ Result<Answer> FacetSearchAnswer(const SearchRun& run, const json::Value& reques
   } else {
     out += "null";
   }
-  AnswerHead head;
+  ResponseHead head;
   SetTimes(caller, CutoffMs(run.snapshot()), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += '}';
-  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
+  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return Answer{std::move(out), std::move(head)};
+  return SearchResponse{std::move(out), std::move(head)};
 }
 
 PageMembers PageOf(const SearchRequest& request) {

@@ -1,4 +1,4 @@
-#include "search/answer.h"
+#include "search/response.h"
 
 #include <gtest/gtest.h>
 
@@ -34,9 +34,9 @@ TEST(PageOf, IsThePageOfTheRequest) {
   EXPECT_EQ(PageOf(request).per_page, 20u);
 }
 
-TEST(CheckAnswerSize, RefusesLargerResponses) {
-  EXPECT_TRUE(CheckAnswerSize("1234", 4).ok());
-  const Status status = CheckAnswerSize("12345", 4);
+TEST(CheckResponseSize, RefusesLargerResponses) {
+  EXPECT_TRUE(CheckResponseSize("1234", 4).ok());
+  const Status status = CheckResponseSize("12345", 4);
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.detail(), "bad_request");
 }
