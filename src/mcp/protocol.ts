@@ -36,7 +36,7 @@ function serverOf({ tools, call, version }: Assistant): Server {
 }
 
 /** Answers one request of the streamable HTTP transport. Nothing is remembered between requests. */
-export async function answer(
+export async function respond(
   assistant: Assistant,
   headers: Record<string, string>,
   body: unknown,

@@ -33,11 +33,11 @@ async function answerAssistant(
   const assistant = assistantOf(peerOf(connection, server), server.mcpAllowsWrites, serverVersion);
   const headers = {
     'content-type': 'application/json',
-    // Whatever the client accepts: the answer is JSON.
+    // Whatever the client accepts: the response is JSON.
     accept: 'application/json, text/event-stream',
     ...(mcpProtocol !== undefined && { 'mcp-protocol-version': mcpProtocol }),
   };
-  const { status, type, text } = await protocol().answer(assistant, headers, body);
+  const { status, type, text } = await protocol().respond(assistant, headers, body);
   return { status, type, body: text === '' ? null : text };
 }
 
