@@ -231,12 +231,12 @@ function* inTurn(lists: (readonly SearchRule[])[]): Generator<SearchRule> {
   const heads = lists.map((items) => ({ items, at: 0 }));
   let last: SearchRule | null = null;
   while (heads.length > 0) {
-    let least = heads[0]!;
+    let lowest = heads[0]!;
     for (const head of heads) {
-      if (inOrder(head.items[head.at]!, least.items[least.at]!) < 0) least = head;
+      if (inOrder(head.items[head.at]!, lowest.items[lowest.at]!) < 0) lowest = head;
     }
-    const rule = least.items[least.at++]!;
-    if (least.at === least.items.length) heads.splice(heads.indexOf(least), 1);
+    const rule = lowest.items[lowest.at++]!;
+    if (lowest.at === lowest.items.length) heads.splice(heads.indexOf(lowest), 1);
     if (rule !== last) yield rule;
     last = rule;
   }

@@ -199,14 +199,14 @@ const RULE_TASKS_MAX = 1_000;
 
 /** Changes of dynamic search rules, in order. A deletion of all rules ends the batch. */
 function ruleBatch(pending: PendingTasks, limits: BatchLimits): Batch {
-  const most = Math.min(limits.tasks, RULE_TASKS_MAX);
+  const tasksMax = Math.min(limits.tasks, RULE_TASKS_MAX);
   const uids: number[] = [];
   let kind: BatchKind = 'dsrClear';
   const done = (strategy: string): Batch => {
     return { kind, indexUid: RULES_INDEX_UID, uids, mayCreateIndex: false, strategy };
   };
   for (const { uid, type } of pending.ofIndex(RULES_INDEX_UID)) {
-    if (uids.length >= most) return done(`limit of ${most} tasks per batch reached`);
+    if (uids.length >= tasksMax) return done(`limit of ${tasksMax} tasks per batch reached`);
     uids.push(uid);
     if (type === 'dsrClear') return done(`ended after task ${uid}: it deletes all rules`);
     kind = 'dsrUpdate';

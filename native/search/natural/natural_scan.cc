@@ -84,10 +84,11 @@ DocSet NaturalScan::Matching(const DocSet* allowed) {
     AddList(word, Variant::kExact, Variant::kStem, allowed);
     AddList(word, Variant::kSynonym, Variant::kTypo, allowed);
     // The best variant of a list bounds all of its documents.
-    double least =
+    double bound_min =
         lists_.size() == before ? std::numeric_limits<double>::infinity() : lists_.back().bound;
-    for (size_t i = before; i < lists_.size(); ++i) least = std::min(least, lists_[i].bound);
-    all_words_ += least;
+    for (size_t i = before; i < lists_.size(); ++i)
+      bound_min = std::min(bound_min, lists_[i].bound);
+    all_words_ += bound_min;
   }
   std::vector<const DocSet*> sets;
   for (const BoundedList& list : lists_) sets.push_back(&list.documents);
@@ -136,7 +137,7 @@ void NaturalScan::AddList(const QuestionWord& word, Variant first, Variant last,
   lists_.push_back({std::move(documents), question_.Bound(word, best)});
 }
 
-double NaturalScan::LeastSum(double got) const {
+double NaturalScan::SumMin(double got) const {
   const double some = bm25f::SumFor(got, question_.words_worth, question_.words.size());
   // With all words, neighbours and whole fields may add to a smaller sum.
   if (question_.AllWords(some) <= some || all_words_ >= some) return some;
@@ -162,12 +163,12 @@ void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<dou
         scorers[s] =
             std::make_unique<DocumentScorer>(snapshot_, question_, evaluator_.words, fields_, s);
       }
-      view.text->ForEachRecord(here, [&](uint32_t docid, std::string_view record) {
+      view.text->ForEachRecord(here, [&](DocId docid, std::string_view record) {
         sink(docid, scorers[s]->Worth(record));
       });
     }
   };
-  const auto sum_min = [&] { return LeastSum(worth_min()); };
+  const auto sum_min = [&] { return SumMin(worth_min()); };
   RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, sum_min, read); });
 }
 

@@ -52,7 +52,7 @@ class NaturalScan {
                     Sink&& sink) const;
 
   // The smallest sum of the bounds of lists_ with which a document can have `got`.
-  double LeastSum(double got) const;
+  double SumMin(double got) const;
 
   const index::Snapshot& snapshot_;
   QueryEvaluator& evaluator_;
