@@ -66,7 +66,7 @@ describe('A cluster whose nodes are killed', function () {
     const below = (end: number): number => Math.floor(random() * end);
     /** Ids of documents whose last acknowledged task has added them, or deleted them. */
     const there = new Set<number>();
-    const gone = new Set<number>();
+    const deleted = new Set<number>();
     /** A request without a response may have been accepted. */
     const unknown = new Set<number>();
     const acknowledged: number[] = [];
@@ -90,16 +90,16 @@ describe('A cluster whose nodes are killed', function () {
         const index = `/indexes/index-${below(2)}/documents`;
         if (below(4) > 0 || there.size === 0) {
           const ids = Array.from({ length: 1 + below(DOCUMENTS_MAX) }, () => next++);
-          const documents = ids.map((id) => ({ id, title: `title ${id}`, place: index }));
+          const documents = ids.map((id) => ({ id, title: `title ${id}`, index }));
           const isTaken = await send('POST', index, documents);
           for (const id of ids) (isTaken ? there : unknown).add(id);
         } else {
           const ids = [...there].filter(() => below(10) === 0).slice(0, 50);
           for (const id of ids) there.delete(id);
-          // Of both indexes: it is in one of them.
+          // From both indexes, because each document is in one of them.
           const paths = [0, 1].map((n) => `/indexes/index-${n}/documents/delete-batch`);
           const taken = [await send('POST', paths[0]!, ids), await send('POST', paths[1]!, ids)];
-          for (const id of ids) (taken.every(Boolean) ? gone : unknown).add(id);
+          for (const id of ids) (taken.every(Boolean) ? deleted : unknown).add(id);
         }
         await delay(below(40));
       }
@@ -124,7 +124,7 @@ describe('A cluster whose nodes are killed', function () {
     assert.equal(uids.size, acknowledged.length, 'no task uid is given twice');
     await level();
     console.log(
-      `      ${acknowledged.length} tasks, ${there.size} documents, ${gone.size} deleted, ${unknown.size} unknown`,
+      `      ${acknowledged.length} tasks, ${there.size} documents, ${deleted.size} deleted, ${unknown.size} unknown`,
     );
     const tasksOf = async (
       server: BuiltServer,
@@ -156,7 +156,7 @@ describe('A cluster whose nodes are killed', function () {
         }
       }
       for (const id of there) assert.ok(ids.has(id), `document ${id} is lost`);
-      for (const id of gone) assert.ok(!ids.has(id), `document ${id} is back`);
+      for (const id of deleted) assert.ok(!ids.has(id), `document ${id} is back`);
       const surplus = [...ids].filter((id) => !there.has(id) && !unknown.has(id));
       assert.deepEqual(surplus, []);
     }
