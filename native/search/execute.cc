@@ -127,7 +127,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
 
 bool EnoughWords(const SearchRequest& request, const RankedList& words, Window window) {
   return !request.hybrid->min_score &&
-         WordsAreEnough(words.hits(), request.hybrid->ratio, window.end);
+         WordsAreEnough(words.hits(), request.hybrid->ratio, request.FirstPage(window));
 }
 
 // Runs a search by words and by vectors. Words come first: if no other thread is idle, vectors are
@@ -138,13 +138,12 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
       EmbedderOf(*snapshot->settings, request.hybrid->embedder, "invalid_search_embedder")
           .status());
   const HybridHalves halves = HalvesOf(request, *snapshot->settings);
-  const bool both = CountsBothHalves(request);
   const KeptHits all{{0, window.end}, true};
   std::atomic<bool> enough{false};
   ListResult words(nullptr), semantic(nullptr);
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
     if (half == 1) {
-      if (!enough.load() || both) semantic = Rank(snapshot, halves.semantic, all, deadline);
+      if (!enough.load()) semantic = Rank(snapshot, halves.semantic, all, deadline);
       return;
     }
     words = Rank(snapshot, halves.words, all, deadline);
@@ -152,17 +151,12 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
   });
   GANNET_RETURN_IF_ERROR(words.status());
   GANNET_RETURN_IF_ERROR(semantic.status());
-  if (!request.vector && !request.without_vector) {
-    if (!enough.load() || (both && request.threshold)) {
-      return std::make_unique<SearchRun>(std::move(request), window, std::move(*words), nullptr,
-                                         std::nullopt);
-    }
-    // The candidates do not depend on the vector.
-    if (both) semantic = Rank(snapshot, halves.semantic, {{0, 0}, true}, deadline);
-    GANNET_RETURN_IF_ERROR(semantic.status());
+  if (!request.vector && !request.without_vector && !enough.load()) {
+    return std::make_unique<SearchRun>(std::move(request), window, std::move(*words), nullptr,
+                                       std::nullopt);
   }
   HybridResult merged =
-      MergeHalves(request, kept.positions, **words, semantic->get(), enough.load() || !*semantic);
+      MergeHalves(request, kept.positions, **words, semantic->get(), enough.load());
   return std::make_unique<SearchRun>(std::move(request), window, std::move(*words),
                                      std::move(*semantic), std::move(merged));
 }
@@ -219,8 +213,18 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
   const Deadline deadline = DeadlineOf(*snapshot, request);
   const Window window = request.PageWindow(snapshot->settings->max_total_hits);
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
-  if (request.kind() == SearchKind::kHybrid)
-    return RankHalves(std::move(snapshot), std::move(request), kept, window, deadline);
+  if (request.kind() == SearchKind::kHybrid) {
+    GANNET_ASSIGN_OR_RETURN(auto run, RankHalves(snapshot, request, kept, window, deadline));
+    // Documents that are dropped on the way lower the totals, so later pages repeat the first one.
+    const Window first{0, request.FirstPage(window)};
+    const bool drops = request.threshold || run->list().distinct != nullptr;
+    if (drops && first.end < window.end && !CountsBothHalves(request)) {
+      GANNET_ASSIGN_OR_RETURN(auto counted,
+                              RankHalves(snapshot, request, {first, true}, first, deadline));
+      run->CountAs(std::move(counted));
+    }
+    return run;
+  }
   GANNET_ASSIGN_OR_RETURN(auto list, Rank(std::move(snapshot), request, kept, deadline));
   return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
 }
@@ -237,10 +241,12 @@ Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool 
                     {{0, window.end}, true}, DeadlineOf(run.snapshot(), request));
     GANNET_RETURN_IF_ERROR(semantic.status());
   }
-  const bool words_only = !vector || EnoughWords(request, run.list(), window);
+  const bool enough = EnoughWords(request, run.list(), window);
   HybridResult merged = MergeHalves(request, {from_start ? 0 : window.begin, window.end},
-                                    run.list(), semantic->get(), words_only);
-  run.Complete(std::move(vector), std::move(*semantic), std::move(merged));
+                                    run.list(), semantic->get(), enough);
+  run.Complete(vector, std::move(*semantic), std::move(merged));
+  if (run.counted() != nullptr && run.counted()->needs_vector())
+    return AddVector(*run.counted(), std::move(vector), true, cancelled);
   return Status::Ok();
 }
 

@@ -94,9 +94,9 @@ bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted
   if (words.size() < wanted) return false;
   // The hits of a bucket share their details.
   const Detail* last = nullptr;
-  for (const Hit& hit : words) {
-    if (&hit != &words[0] && hit.detail == last) continue;
-    last = hit.detail;
+  for (size_t i = 0; i < wanted; ++i) {
+    if (i > 0 && words[i].detail == last) continue;
+    last = words[i].detail;
     if (ScoreOf(last) * (1 - ratio) < kEnough) return false;
   }
   return true;
@@ -131,32 +131,25 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
 }
 
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
-                         const RankedList* semantic, bool words_only) {
-  const Distinct* distinct = words.distinct.get();
-  const bool exact = CountsBothHalves(request);
-  MergedHits merged;
-  if (words_only) {
-    merged.hits = words.hits();
-  } else {
-    merged = MergeHits(words.hits(), semantic->hits(), request.hybrid->ratio, window.end, distinct);
-  }
+                         const RankedList* semantic, bool enough) {
   HybridResult result;
-  result.uses_vector = !words_only;
-  if (window.begin < merged.by_vector.size()) {
-    result.semantic_hit_count = static_cast<uint64_t>(
-        std::count(merged.by_vector.begin() + static_cast<ptrdiff_t>(window.begin),
-                   merged.by_vector.end(), true));
-  }
-  if (semantic == nullptr || (words_only && !exact)) {
+  if (semantic == nullptr || enough) {
+    result.hits = words.hits();
     result.candidates = words.candidates;
     result.total = words.total;
   } else {
-    result.candidates = CandidatesOf(words, *semantic, distinct != nullptr && exact, merged.hits,
-                                     std::move(merged.excluded));
+    MergedHits merged = MergeHits(words.hits(), semantic->hits(), request.hybrid->ratio, window.end,
+                                  words.distinct.get());
+    result.uses_vector = true;
+    const auto shown = static_cast<ptrdiff_t>(std::min(window.begin, merged.by_vector.size()));
+    result.semantic_hit_count = static_cast<uint64_t>(
+        std::count(merged.by_vector.begin() + shown, merged.by_vector.end(), true));
+    result.candidates = CandidatesOf(words, *semantic, words.distinct && CountsBothHalves(request),
+                                     merged.hits, std::move(merged.excluded));
     result.total =
         std::min<uint64_t>(result.candidates.size(), words.snapshot->settings->max_total_hits);
+    result.hits = std::move(merged.hits);
   }
-  result.hits = std::move(merged.hits);
   CutTo(window, result.hits);
   return result;
 }

@@ -40,7 +40,8 @@ struct HybridHalves {
 };
 HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& settings);
 
-// Whether the best `wanted` hits by words are good enough to skip the search by vectors.
+// Whether words fill a page of `wanted` hits with hits that are good enough to need none by
+// vectors. The first page decides for all pages, so that each hit is on exactly one.
 bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted);
 
 // The first hits of two lists merged into one, each document once.
@@ -66,9 +67,9 @@ struct HybridResult {
 };
 // window      the wanted part of the merged list
 // semantic    null: vectors were not searched
-// words_only  vectors add no hits
+// enough      words are enough, vectors add no hits
 // Lifetime: hits borrow from both lists.
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
-                         const RankedList* semantic, bool words_only);
+                         const RankedList* semantic, bool enough);
 
 }  // namespace gannet::search

@@ -78,6 +78,8 @@ struct SearchRequest {
   std::shared_ptr<const DocSet> excluded;
   // Documents that match the filter, if already known. May be null.
   std::shared_ptr<const DocSet> matching;
+  // The number of hits on the first page, if the request asks for more than a page.
+  std::optional<uint64_t> first_page;
   bool hidden_vectors = false;  // retrieve vectors even if `_vectors` is not displayed
   // This is one half of a hybrid search.
   bool half = false;
@@ -97,6 +99,8 @@ struct SearchRequest {
   MatchingStrategy StrategyOf(const index::Settings& settings) const;
   // The positions that the page shows. total_max: no position after this many hits can be reached.
   Window PageWindow(uint64_t total_max) const;
+  // The number of hits on the first page of the list that `window` is a part of.
+  uint64_t FirstPage(Window window) const;
 };
 
 // The time limit of a search in milliseconds.

@@ -41,15 +41,25 @@ class SearchRun {
     needs_vector_ = false;
   }
 
+  // Totals and facets count what this run counts: that of the first page.
+  void CountAs(std::unique_ptr<SearchRun> run) { counted_ = std::move(run); }
+  SearchRun* counted() { return counted_.get(); }
+
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *list_->snapshot; }
   // The list that determines how hits are written; of a hybrid search the list by words.
   const RankedList& list() const { return *list_; }
   const std::vector<Hit>& hits() const { return merged_ ? merged_->hits : list_->hits(); }
   // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
-  const DocSet& candidates() const { return merged_ ? merged_->candidates : list_->candidates; }
+  const DocSet& candidates() const {
+    if (counted_) return counted_->candidates();
+    return merged_ ? merged_->candidates : list_->candidates;
+  }
   // The number of candidates, capped.
-  uint64_t total() const { return merged_ ? merged_->total : list_->total; }
+  uint64_t total() const {
+    if (counted_) return counted_->total();
+    return merged_ ? merged_->total : list_->total;
+  }
   // Whether this is a hybrid search whose words alone are not good enough and whose vector is not
   // known yet. There are no hits until AddVector.
   bool needs_vector() const { return needs_vector_; }
@@ -73,6 +83,7 @@ class SearchRun {
   std::unique_ptr<RankedList> list_, semantic_;
   std::optional<HybridResult> merged_;  // the result of a hybrid search
   bool needs_vector_ = false;
+  std::unique_ptr<SearchRun> counted_;  // usually null
 };
 
 }  // namespace gannet::search

@@ -27,6 +27,8 @@ export interface RequestHeaders {
   accept: string | undefined;
   ifNoneMatch: string | undefined;
   proxySearch: string | undefined;
+  /** The hits of the first page of a search that another server sends on. */
+  firstPage: string | undefined;
   testSearch: string | undefined;
   requestId: string | undefined;
   /** The user for whom the client searches. */
@@ -560,6 +562,7 @@ export function noHeaders(): RequestHeaders {
     accept: undefined,
     ifNoneMatch: undefined,
     proxySearch: undefined,
+    firstPage: undefined,
     testSearch: undefined,
     requestId: undefined,
     userId: undefined,
@@ -592,6 +595,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
     'meili-proxy-search': 'proxySearch',
+    'gannet-first-page': 'firstPage',
     'x-gannet-test-search': 'testSearch',
     'x-request-id': 'requestId',
     'x-svc-user-id': 'userId',

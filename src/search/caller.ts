@@ -17,6 +17,8 @@ export interface SearchCaller {
   includeMetadata: boolean;
   /** Another server of the network sends the request: hits include what it needs to merge them. */
   proxied: boolean;
+  /** Of a request that another server sends: the hits of the first page of its client. */
+  firstPage?: number | undefined;
 }
 
 /**

@@ -18,6 +18,8 @@ export interface EngineMergeRequest {
     positions: number[];
   }[];
   remoteErrors: Record<string, ApiError>;
+  /** Totals are less by the duplicates on the first page, whatever the page. */
+  countsFirstPage?: boolean;
   responseBytesMax: number;
   /** The requested part of the merged list. */
   window: Record<'offset' | 'limit' | 'page' | 'hitsPerPage', number | null | undefined>;

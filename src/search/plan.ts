@@ -77,6 +77,8 @@ export interface EngineFederatedRequest {
   /** Indexes in `facetsByIndex` without a query; their handles follow those of the queries. */
   otherIndexes: string[];
   hitSpans?: boolean | undefined;
+  /** The hits of the first page, which decides whether words are enough; default: the limit. */
+  firstPage?: number | undefined;
   /**
    * Hits include the values for comparing them, and for recognizing equal ones, among hits of other
    * servers.
@@ -177,7 +179,13 @@ export function planFederated(
   context: PlanContext,
   more: Pick<
     EngineFederatedRequest,
-    'requestUid' | 'metadata' | 'otherIndexes' | 'responseBytesMax' | 'forMerging' | 'hitSpans'
+    | 'requestUid'
+    | 'metadata'
+    | 'otherIndexes'
+    | 'responseBytesMax'
+    | 'forMerging'
+    | 'firstPage'
+    | 'hitSpans'
   >,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {

@@ -16,6 +16,9 @@ void WantList(const FederatedRequest& federated, bool all, SearchRequest& reques
   request.facets.clear();
   request.response_bytes_max = request.format.bytes_max = federated.response_bytes_max;
   request.offset = 0;
+  // A whole list has the same totals for every page.
+  if (!all || window.requested.numbered)
+    request.first_page = federated.first_page.value_or(window.limit);
   request.limit = all ? UINT64_MAX : window.limit == 0 ? 0 : window.end();
   request.page.reset();
   request.hits_per_page.reset();
@@ -81,9 +84,13 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
     SearchedIndex& searched = add(query.uid, indexes[i]);
     searched.queries.push_back(static_cast<uint32_t>(i));
     query.snapshot = searched.snapshot;
+    const bool exact_hybrid =
+        query.request.kind() == SearchKind::kHybrid &&
+        (request.window.requested.numbered || query.request.hybrid->min_score);
     const bool distinct =
         request.distinct || query.request.distinct || query.snapshot->settings->distinct;
-    WantList(request, all || (request.counts_values() && distinct), query.request);
+    WantList(request, all || ((request.counts_values() || exact_hybrid) && distinct),
+             query.request);
   }
   for (size_t i = 0; i < request.other_indexes.size(); ++i)
     add(request.other_indexes[i], indexes[count + i]);

@@ -88,6 +88,7 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
   if (request.distinct) values.emplace(*request.distinct);
   // Totals of pages are exact, so every dropped document must be found.
   const bool all = window.requested.numbered && (values || request.for_merging);
+  const uint64_t counted = request.counted_hits();
   uint64_t position = 0;
   StopCounter steps;
   while (all || (window.limit > 0 && position < window.end())) {
@@ -96,7 +97,7 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
     if (!hit) break;
     const FederatedQuery& query = federation.queries[hit->query];
     if (values && hit->pin == nullptr && !values->Keep(*query.snapshot, hit->hit.docid)) {
-      federation.indexes[query.uid].rejected.Add(hit->hit.docid);
+      if (position < counted) federation.indexes[query.uid].rejected.Add(hit->hit.docid);
       continue;
     }
     if (window.Has(position)) {

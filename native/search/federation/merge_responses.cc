@@ -153,11 +153,16 @@ class ResponseMerge {
     Merged<ServerHits> merged;
     for (size_t i = 0; i < responses_.size(); ++i) merged.Add(ServerHits(responses_[i].hits, i));
     KeptHits kept(request_["distinctAcrossQueries"].boolean());
+    // Pages of a hybrid search count the duplicates on the first one.
+    const uint64_t counted =
+        request_["countsFirstPage"].boolean() && !all ? window_.limit : UINT64_MAX;
+    uint64_t refused = 0;
     for (uint64_t position = 0; all || position < end;) {
       const auto hit = merged.Next();
       if (!hit) break;
       if (!kept.Add(*hit->hit)) continue;
       if (position >= window_.offset && position < end) page_.push_back(*hit);
+      if (position < counted) refused = kept.refused();
       ++position;
     }
     uint64_t total = 0;
@@ -166,7 +171,8 @@ class ResponseMerge {
       if (!response.further) continue;
       for (const FurtherHit& hit : *response.further) kept.AddValues(hit.position, hit.distinct);
     }
-    total_ = total - std::min(total, kept.refused());
+    if (counted == UINT64_MAX) refused = kept.refused();
+    total_ = total - std::min(total, refused);
     total_max_ = total_max;
   }
 

@@ -1,5 +1,7 @@
 #include "search/federation/request.h"
 
+#include <algorithm>
+
 namespace gannet::search {
 
 MergedWindow MergedWindow::FromJson(const json::Value& federation) {
@@ -43,12 +45,24 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
                                SearchRequest::FromJson(query)});
   }
   request.other_indexes = object["otherIndexes"].Strings().value_or(std::vector<std::string>());
+  const json::Value& first_page = object["firstPage"];
+  if (!first_page.is_null()) request.first_page = first_page.integer();
   request.for_merging = object["forMerging"].boolean(false);
   request.response_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
   request.hit_spans = object["hitSpans"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();
   return request;
+}
+
+bool FederatedRequest::has_hybrid() const {
+  return std::any_of(queries.begin(), queries.end(),
+                     [](const Query& query) { return query.search.kind() == SearchKind::kHybrid; });
+}
+
+uint64_t FederatedRequest::counted_hits() const {
+  return has_hybrid() && !window.requested.numbered ? first_page.value_or(window.limit)
+                                                    : UINT64_MAX;
 }
 
 }  // namespace gannet::search

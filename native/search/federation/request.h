@@ -47,12 +47,18 @@ struct FederatedRequest {
   // several servers.
   bool counts_values() const { return for_merging && window.requested.numbered; }
 
+  bool has_hybrid() const;
+  // The number of hits of the merged list whose duplicates lower the total.
+  uint64_t counted_hits() const;
+
   MergedWindow window;
   std::optional<std::string> distinct;  // over all indexes
   std::vector<Query> queries;
   std::vector<std::string> other_indexes;  // only their facet lists are checked
   std::vector<FacetList> facets_by_index;
   std::optional<MergeFacets> merge_facets;
+  // The first page of the request that another server sends a part of. nullopt: as `window`.
+  std::optional<uint64_t> first_page;
   bool for_merging = false;  // the response will be merged with those of other servers
   uint64_t response_bytes_max = UINT64_MAX;
   bool hit_spans = false;  // see ResponseHead

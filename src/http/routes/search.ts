@@ -52,7 +52,13 @@ function callerOf({
     ...{ access, requestId, signal: connection },
     includeMetadata: asks(connection.headers.includeMetadata),
     proxied: asks(connection.headers.proxySearch),
+    firstPage: countOf(connection.headers.firstPage),
   };
+}
+
+/** A server that sends no valid number is one that does not know the header. */
+function countOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }
 
 /** Each counts towards the searches of its key. */

@@ -40,6 +40,8 @@ export interface RunOptions {
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.
    */
   forMerging?: boolean;
+  /** The hits of the first page, where the window begins there but spans several pages. */
+  firstPage?: number | undefined;
   /** Heads include the positions of hits. */
   hitSpans?: boolean;
 }
@@ -296,7 +298,7 @@ export class LocalSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
-    { forMerging, hitSpans }: RunOptions,
+    { forMerging, firstPage, hitSpans }: RunOptions,
   ): Promise<SearchResponse> {
     const vectors = await this.#vectorsOf(permit, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
@@ -311,7 +313,7 @@ export class LocalSearch {
     const { responseBytes: responseBytesMax } = this.#limits;
     const more = {
       ...{ requestUid: uuidV7(), responseBytesMax, otherIndexes },
-      ...{ metadata, hitSpans, forMerging },
+      ...{ metadata, hitSpans, forMerging, firstPage },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];

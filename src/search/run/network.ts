@@ -47,7 +47,10 @@ interface RemoteParts {
   /** If hits are equal, those of an earlier response come first. */
   responses: ServerResponse[];
   /** What the merge needs to know about the servers. */
-  about: Pick<EngineMergeRequest, 'servers' | 'remoteErrors' | 'responseBytesMax'>;
+  about: Pick<
+    EngineMergeRequest,
+    'servers' | 'remoteErrors' | 'responseBytesMax' | 'countsFirstPage'
+  >;
 }
 
 const LIMIT_DEFAULT = 20;
@@ -198,7 +201,10 @@ export class NetworkSearch {
       query,
       position: query.federationOptions?.queryPosition ?? n,
     }));
-    return this.#scored(positioned, federation, caller, options);
+    return this.#scored(positioned, federation, caller, {
+      ...options,
+      firstPage: caller.firstPage,
+    });
   }
 
   /** A federated search with some queries for other servers. */
@@ -304,6 +310,8 @@ export class NetworkSearch {
       ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
       ...(distinct === undefined ? {} : { distinct }),
     };
+    const isHybrid = queries.some((query) => searchKind(query) === 'hybrid');
+    const firstPage = isHybrid ? firstPageOf(federation) : undefined;
     const questions = new Map(
       [...elsewhere].map(([name, positioned]): [string, RemoteQuestion] => [
         name,
@@ -312,6 +320,7 @@ export class NetworkSearch {
           key: ({ searchApiKey }) => searchApiKey,
           headers: {
             'Meili-Proxy-Search': 'true',
+            ...(firstPage === undefined ? {} : { 'Gannet-First-Page': String(firstPage) }),
             ...(caller.includeMetadata ? { 'Meili-Include-Metadata': 'true' } : {}),
           },
           isOptional: whole.has(name),
@@ -321,7 +330,10 @@ export class NetworkSearch {
     const { here: own, ...others } = await fanOut.askConcurrently(
       here.length === 0
         ? null
-        : () => this.#scored(here, inner, caller).then(({ bytes }) => merger.read(bytes)),
+        : () =>
+            this.#scored(here, inner, caller, { firstPage }).then(({ bytes }) =>
+              merger.read(bytes),
+            ),
       questions,
       merger.read,
       caller,
@@ -336,7 +348,11 @@ export class NetworkSearch {
       servers.unshift({ name, isHere: true, positions: positionsOf(here) });
     }
     const responseBytesMax = limits.responseBytes;
-    return { responses, about: { servers, remoteErrors: others.errors, responseBytesMax } };
+    const about = {
+      ...{ servers, remoteErrors: others.errors, responseBytesMax },
+      countsFirstPage: isHybrid,
+    };
+    return { responses, about };
   }
 
   /** The response of this server to some queries of a request, with what merging needs. */
@@ -383,6 +399,13 @@ function wholeList({ offset, limit, page, hitsPerPage }: Federation): Federation
     return { offset: 0, limit: size === 0 ? 0 : exact((offset ?? 0) + size) };
   }
   return { page: 1, hitsPerPage: exact((page ?? 1) * (hitsPerPage ?? LIMIT_DEFAULT)) };
+}
+
+/** The number of hits on the first page. Undefined: the request asks for that page. */
+function firstPageOf({ offset, limit, page, hitsPerPage }: Federation): number | undefined {
+  if ((page ?? hitsPerPage ?? null) === null)
+    return (offset ?? 0) === 0 ? undefined : (limit ?? LIMIT_DEFAULT);
+  return (page ?? 1) <= 1 ? undefined : (hitsPerPage ?? LIMIT_DEFAULT);
 }
 
 /** The number as JSON can represent it exactly. */

@@ -124,7 +124,8 @@ TEST(WordsAreEnough, IfAllHitsOfAFullPageAreGood) {
   EXPECT_FALSE(WordsAreEnough(lists.words, 0.5, 3)) << "too few";
   EXPECT_FALSE(WordsAreEnough(lists.words, 0.6, 2)) << "words weigh too little";
   lists.Word(3, 5);
-  EXPECT_FALSE(WordsAreEnough(lists.words, 0.5, 2)) << "a hit that is not good";
+  EXPECT_FALSE(WordsAreEnough(lists.words, 0.5, 3)) << "a hit that is not good";
+  EXPECT_TRUE(WordsAreEnough(lists.words, 0.5, 2)) << "a hit after the first page";
   EXPECT_TRUE(WordsAreEnough({}, 0.5, 0));
 }
 
