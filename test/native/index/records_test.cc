@@ -160,7 +160,8 @@ constexpr const char* kSomeSettings[] = {
 
 TEST_F(RecordsTest, AFollowerHoldsTheSameBytesAfterEachRecord) {
   History history(leader_, model_, random_);
-  for (int step = 0; step < 40; ++step) {
+  // Some steps make no record.
+  for (int step = 0; step < 40 || log_->records.size() <= 20; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
     switch (Below(6)) {
       case 0:
@@ -177,7 +178,6 @@ TEST_F(RecordsTest, AFollowerHoldsTheSameBytesAfterEachRecord) {
     ExpectIndexHolds(*follower_, model_);
     if (HasFailure()) return;
   }
-  EXPECT_GT(log_->records.size(), 20u);
   // The follower opened again reads the same from its disk.
   OpenFollower();
   ExpectIndexHolds(*follower_, model_);
