@@ -17,7 +17,7 @@ export interface SearchCaller {
   includeMetadata: boolean;
   /** Another server of the network sends the request: hits include what it needs to merge them. */
   proxied: boolean;
-  /** Of a request that another server sends: the hits of the first page of its client. */
+  /** The hits of the first page of the client of another server, if that sends the request. */
   firstPage?: number | undefined;
 }
 
