@@ -214,13 +214,15 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
   const Window window = request.PageWindow(snapshot->settings->max_total_hits);
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
   if (request.kind() == SearchKind::kHybrid) {
-    GANNET_ASSIGN_OR_RETURN(auto run, RankHalves(snapshot, request, kept, window, deadline));
+    GANNET_ASSIGN_OR_RETURN(auto run,
+                            RankHalves(snapshot, std::move(request), kept, window, deadline));
+    const SearchRequest& ranked = run->request();
     // Documents that are dropped on the way lower the totals, so later pages repeat the first one.
-    const Window first{0, request.FirstPage(window)};
-    const bool drops = request.threshold || run->list().distinct != nullptr;
-    if (drops && first.end < window.end && !CountsBothHalves(request)) {
-      GANNET_ASSIGN_OR_RETURN(auto counted,
-                              RankHalves(snapshot, request, {first, true}, first, deadline));
+    const Window first{0, ranked.FirstPage(window)};
+    const bool drops = ranked.threshold || run->list().distinct != nullptr;
+    if (drops && first.end < window.end && !CountsBothHalves(ranked)) {
+      GANNET_ASSIGN_OR_RETURN(
+          auto counted, RankHalves(std::move(snapshot), ranked, {first, true}, first, deadline));
       run->CountAs(std::move(counted));
     }
     return run;
