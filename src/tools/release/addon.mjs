@@ -1,6 +1,5 @@
 // The addon for a release: the built one, linked again for an older glibc, or one for another
 // platform, compiled by zig, which has the headers and libraries of every platform.
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GLIBC } from './portable.mjs';
+import { run } from './run.mjs';
 
 /**
  * The platforms that have a package of npm with the addon. `zig` is the name of a platform that zig
@@ -30,14 +30,6 @@ const ZIG = {
   version: '0.17.1',
   sha256: 'ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54',
 };
-
-const run = (command, args, options = {}) =>
-  execFileSync(command, args, {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...options,
-  });
 
 /**
  * Links the addon that is built in a folder again.

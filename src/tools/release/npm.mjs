@@ -3,7 +3,6 @@
 // with the addon, which npm installs where it fits. Run after `npm run build`.
 //   node npm.mjs [--build-dir build] [PLATFORM…]    this machine's platform unless some are named
 // Writes build/npm/*.tgz and prints their names.
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -18,6 +17,7 @@ import { parseArgs } from 'node:util';
 import { crossAddon, PLATFORMS, portableAddon } from './addon.mjs';
 import { notices } from './notices.mjs';
 import { portableLink } from './portable.mjs';
+import { run } from './run.mjs';
 
 const { values: GIVEN, positionals: NAMED } = parseArgs({
   options: { 'build-dir': { type: 'string', default: 'build' } },
@@ -32,13 +32,6 @@ const LOADED = ['lmdb'];
 const isLoaded = (name) => name.startsWith('@uwsjs/');
 
 const packageOf = (platform) => `@gannet/${platform}`;
-
-const run = (command, args, options = {}) =>
-  execFileSync(command, args, {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...options,
-  });
 
 /** Makes the folder of a package. */
 function begin(name, manifest) {

@@ -3,7 +3,6 @@
 // nothing but glibc, and a Debian package of it. Run after `npm run build`, which builds the addon
 // with cmake.
 //   node release.mjs [--no-package] [--build-dir build]
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -22,6 +21,7 @@ import { debianPackage } from './debian.mjs';
 import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
 import { notices } from './notices.mjs';
 import { compareVersions, GLIBC, glibcOf, portableLink } from './portable.mjs';
+import { run } from './run.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const { values: GIVEN } = parseArgs({
@@ -35,13 +35,6 @@ const CACHE = join(OUT, 'cache');
 const PROJECT = JSON.parse(readFileSync('package.json', 'utf8'));
 const NAME = `gannet-${PROJECT.version}-linux-x64`;
 
-const run = (command, args, options = {}) =>
-  execFileSync(command, args, {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...options,
-  });
 const say = (line) => process.stdout.write(`${line}\n`);
 
 /**
