@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { clusterOptions } from '../support/cluster-options.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
 import { freePort } from '../support/free-port.ts';
 
@@ -69,8 +70,13 @@ async function startNode(program: string, dir: string, etcd: string, n: number):
     process.execPath,
     [
       ...[program, '--db-path', join(dir, name), '--http-addr', address, '--log-level', 'off'],
-      ...['--cluster-etcd', etcd, '--cluster-name', 'demo', '--cluster-store', join(dir, 'store')],
-      ...['--node-name', name, '--node-url', url],
+      ...clusterOptions({
+        cluster: 'demo',
+        etcd: [etcd],
+        store: join(dir, 'store'),
+        node: name,
+        url,
+      }),
     ],
     { stdio: 'ignore', detached: true },
   );

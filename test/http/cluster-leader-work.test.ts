@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { clusterOptions } from '../support/cluster-options.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
 
 const NODES = 2;
@@ -44,9 +45,11 @@ describe('The work of the leader of a cluster', function () {
     servers = await Promise.all(
       Array.from({ length: NODES }, (_, n) =>
         startBuiltServer((url) => [
-          ...['--cluster-etcd', etcd.url, '--cluster-name', 'work', '--cluster-lease-seconds', '2'],
-          ...['--cluster-store', join(dir, 'store'), '--snapshot-dir', join(dir, 'snapshots')],
-          ...['--node-name', `node-${n}`, '--node-url', url, '--schedule-snapshot', '1'],
+          ...clusterOptions({
+            ...{ cluster: 'work', etcd: [etcd.url], store: join(dir, 'store') },
+            ...{ node: `node-${n}`, url, leaseSeconds: 2 },
+          }),
+          ...['--snapshot-dir', join(dir, 'snapshots'), '--schedule-snapshot', '1'],
         ]),
       ),
     );

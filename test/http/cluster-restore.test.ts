@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { clusterOptions } from '../support/cluster-options.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
 
 const PROGRAM = 'dist/main.cjs';
@@ -35,10 +36,7 @@ describe('gannet restore', function () {
     single = await startBuiltServer();
     await single.kill();
     node = await startBuiltServer(
-      (url) => [
-        ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-store', store],
-        ...['--node-name', 'node', '--node-url', url],
-      ],
+      (url) => clusterOptions({ cluster: 'shop', etcd: [etcd.url], store, node: 'node', url }),
       { GANNET_CHECKPOINT_BYTES: '20000' },
     );
     while ((await node.call('GET', '/cluster')).json.leader === null) await delay(20);

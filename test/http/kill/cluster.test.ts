@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../../support/built-server.ts';
+import { clusterOptions } from '../../support/cluster-options.ts';
 import { Etcd, HAS_ETCD } from '../../support/etcd.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -27,10 +28,11 @@ describe('A cluster whose nodes are killed', function () {
     servers = await Promise.all(
       Array.from({ length: NODES }, (_, n) =>
         startBuiltServer(
-          (url) => [
-            ...['--cluster-etcd', etcd.url, '--cluster-name', 'kills', '--cluster-store', store],
-            ...['--node-name', `node-${n}`, '--node-url', url, '--cluster-lease-seconds', '2'],
-          ],
+          (url) =>
+            clusterOptions({
+              ...{ cluster: 'kills', etcd: [etcd.url], store, node: `node-${n}`, url },
+              leaseSeconds: 2,
+            }),
           // Not so often that a node which starts is left behind by two of them.
           { GANNET_CHECKPOINT_BYTES: '1000000' },
         ),
