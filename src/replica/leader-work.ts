@@ -18,7 +18,8 @@ export function leaderWork({ system, notifier, keys }: WorkParts): LeaderWork {
     begin: async (signal) => {
       await createDefaultKeys(keys, systemClock);
       if (signal.aborted) return;
-      taskStore.lead();
+      await taskStore.lead();
+      if (signal.aborted) return;
       // Interrupts the recovery, which repeats a commit until it succeeds.
       const interrupt = (): void => void scheduler.stop().catch(() => {});
       signal.addEventListener('abort', interrupt, { once: true });

@@ -135,9 +135,12 @@ export class TaskStore {
     return this.#change(() => this.#table.stopAll(this.#store));
   }
 
-  /** Takes over what other nodes have left to erase. */
-  lead(): void {
-    this.#sweeper.reload();
+  /**
+   * Takes over what other nodes have left to erase. A task whose registration is on disk but not
+   * visible yet would look like one that does not need its payload any more.
+   */
+  lead(): Promise<void> {
+    return this.#change(() => this.#sweeper.reload());
   }
 
   /** Spares the first filter the wait for the digest of all tasks. */

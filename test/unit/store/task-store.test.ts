@@ -75,6 +75,29 @@ describe('the task store', () => {
     assert.ok(store.size().diskBytes - before < 300 * 4096, 'not one page per task');
   });
 
+  it('keeps the payload of a task that is registered while the node begins to lead', async () => {
+    const { commit } = store;
+    let stored = (): void => {};
+    const isStored = new Promise<void>((resolve) => (stored = resolve));
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    // The commit is on disk, and the task is not visible yet.
+    store.commit = async (...args) => {
+      store.commit = commit;
+      await store.commit(...args);
+      stored();
+      await released;
+    };
+    const registered = tasks.append(plain({ payload: { bytes: Buffer.from('small') } }));
+    await isStored;
+    const led = tasks.lead();
+    release();
+    await registered;
+    await led;
+    await tasks.append(plain());
+    assert.equal(tasks.payload(0)?.toString(), 'small');
+  });
+
   /** How often the store commits while `work` runs. */
   async function commitsOf(work: () => Promise<unknown>): Promise<number> {
     const { commit } = store;
