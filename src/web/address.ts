@@ -52,6 +52,8 @@ export function useAddress(): Address {
   useEffect(() => {
     const changed = (): void => setFragment(location.hash);
     addEventListener('hashchange', changed);
+    // The address may have changed since the first render.
+    changed();
     return () => removeEventListener('hashchange', changed);
   }, []);
   return parseAddress(fragment);

@@ -75,6 +75,23 @@ describe('The page at its limits, in a browser', () => {
     assert.equal((await server.call('GET', `/indexes/${uid}`)).json.code, 'index_not_found');
   });
 
+  it('follows an address that changes while the page is being drawn', async () => {
+    const tab = await stage.tab();
+    await tab.page.addInitScript(() => {
+      const { document, location, MutationObserver } = globalThis as any;
+      const observer = new MutationObserver(() => {
+        if (document.querySelector('nav[aria-label="Views"]') === null) return;
+        observer.disconnect();
+        location.hash = '#/statistics';
+      });
+      observer.observe(document, { childList: true, subtree: true });
+    });
+    await enter(tab, stage.server, stage.server.masterKey);
+    await tab.page.getByRole('heading', { level: 1, name: 'Statistics' }).waitFor();
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
   it('shows the part of a large document that matches, and the rest when asked to', async () => {
     await inTab({}, stage.server.masterKey, async (page) => {
       await open(page, `search/${LONG}?q=needle`, 'Search');
