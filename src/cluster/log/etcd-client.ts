@@ -44,7 +44,10 @@ export interface KeyValue {
   readonly created: number;
 }
 
-/** etcd has refused a call, so it has changed nothing. */
+/**
+ * etcd has answered a call with an error, and no longer works on it. The call has changed nothing,
+ * unless `isFull`: a transaction that reaches the quota while it is applied stays applied.
+ */
 export class EtcdRefusal extends UnavailableError {
   readonly isNotFound: boolean;
   /** Whether the quota is reached, the request is too large, or there are too many requests. */

@@ -137,6 +137,10 @@ export class EtcdLog implements Log {
       return { kind: ranges[0]?.[0]?.created === epoch ? 'conflict' : 'fenced' };
     } catch (error) {
       if (!(error instanceof EtcdRefusal && error.isFull)) throw error;
+      // etcd compares with its quota before it proposes a transaction and again when it applies it.
+      // The second time, it reports the error although it has applied the transaction.
+      const [found] = (await this.#read(entry.sequence, 1)).entries;
+      if (found?.body.equals(entry.body) === true) return { kind: 'appended' };
       return { kind: 'refused', reason: error.message };
     }
   }

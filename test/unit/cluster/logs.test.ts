@@ -1,5 +1,7 @@
 /** The contract of every implementation of the log, and what etcd adds. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError, TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
@@ -256,6 +258,42 @@ describe('The log in etcd', () => {
     const result = await log.append({ sequence: 1, body }, leader!.epoch);
     assert.equal(result.kind, 'refused');
     assert.equal((await log.state()).head, 0);
+  });
+
+  it('has appended an entry that etcd applied as it reached its quota', async () => {
+    // etcd reports the same error for transactions that it has applied and that it has not.
+    const full = JSON.stringify({ code: 8, message: 'etcdserver: mvcc: database space exceeded' });
+    let applies = true;
+    const front = createServer((request, response) => {
+      const forward = async (): Promise<void> => {
+        const body = Buffer.concat(await request.toArray());
+        const isAppend = body.includes('"request_put"');
+        if (isAppend && !applies) return void response.writeHead(429).end(full);
+        const sent = await fetch(`${etcd.url}${request.url}`, { method: 'POST', body });
+        const text = await sent.text();
+        if (isAppend) response.writeHead(429).end(full);
+        else response.writeHead(sent.status).end(text);
+      };
+      void forward();
+    });
+    await new Promise<void>((resolve) => void front.listen(0, '127.0.0.1', resolve));
+    try {
+      const log = open('reaching');
+      await log.found(IDENTITY, 0);
+      const lease = await log.grantLease(60_000);
+      await log.campaign('a', '', lease.id);
+      const { epoch } = (await log.state()).leader!;
+      const { port } = front.address() as AddressInfo;
+      const fronted = open('reaching', [`http://127.0.0.1:${port}`]);
+      assert.deepEqual(await fronted.append(entry(1), epoch), { kind: 'appended' });
+      applies = false;
+      const { kind } = await fronted.append(entry(2), epoch);
+      assert.equal(kind, 'refused');
+      assert.equal((await log.state()).head, 1);
+    } finally {
+      front.closeAllConnections();
+      front.close();
+    }
   });
 
   it('refuses entries at the quota for certain, can still be read, and takes entries again once there is space', async () => {
