@@ -5,6 +5,7 @@
  *   node --import=tsx test/run.ts unit golden  these steps only, or those of ON_REQUEST
  *
  * A step that needs what this machine does not have (GoogleTest, the recorded answers) says so and counts as skipped.
+ * A few failing tests get a second attempt alone, since some measure time: the totals count that one, and both are shown.
  * What failed is printed again before the totals, where the end of a long log still shows it.
  * Exit status: 0 when nothing failed.
  */
@@ -20,6 +21,8 @@ interface Outcome {
   skipped: number;
   /** What is known of the failures. */
   report?: string;
+  /** What is known of tests that failed next to others and passed alone. */
+  unstable?: string;
 }
 
 interface Ended {
@@ -193,12 +196,16 @@ async function mocha(files: readonly string[], env = process.env): Promise<Outco
   return outcomeOfMocha(await runMocha(files, [], env));
 }
 
+/** Where mocha begins its list of failures. */
+const FAILING = /^ +\d+ failing/gm;
+
 function outcomeOfMocha(runs: readonly MochaRun[]): Outcome {
   times.push(...runs.flatMap((one) => one.tests));
   return runs
-    .map(({ ok, passed, failed, skipped: pending, text }) => ({
+    .map(({ ok, passed, failed, skipped: pending, text, unstable }) => ({
       ...{ passed, failed, skipped: pending },
-      ...(ok ? {} : { report: reportOf({ ok, text }, /^ +\d+ failing/gm) }),
+      ...(ok ? {} : { report: reportOf({ ok, text }, FAILING) }),
+      ...(unstable === undefined ? {} : { unstable: reportOf({ ok, text: unstable }, FAILING) }),
     }))
     .reduce(together, NOTHING);
 }
@@ -272,7 +279,30 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
       return ended;
     }),
   );
-  return shards.map(outcomeOfShard).reduce(together);
+  const repeated: Outcome[] = [];
+  for (const shard of shards) repeated.push(await repeatedAlone(shard, program, env));
+  return repeated.reduce(together);
+}
+
+/** With more failing C++ tests than these, what failed is not the machine. */
+const REPEATED_TESTS_MAX = 3;
+
+/** The outcome of a shard, whose few failing tests get a second attempt while nothing else runs. */
+async function repeatedAlone(
+  shard: Ended,
+  program: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Outcome> {
+  const first = outcomeOfShard(shard);
+  const names = [...shard.text.matchAll(/^\[ {2}FAILED {2}\] ([^ ,]+).*\(\d+ ms\)$/gm)].map(
+    (match) => match[1]!,
+  );
+  if (names.length === 0 || names.length > REPEATED_TESTS_MAX) return first;
+  const again = await run(program, ['--gtest_brief=1', `--gtest_filter=${names.join(':')}`], env);
+  if (!again.ok) return first;
+  const { report, ...counts } = first;
+  const passed = first.passed + names.length;
+  return { ...counts, passed, failed: 0, unstable: report ?? names.join(' ') };
 }
 
 interface CompileCommand {
@@ -386,11 +416,13 @@ function outcomeOfShard(ended: Ended): Outcome {
 
 function together(a: Outcome, b: Outcome): Outcome {
   const reports = [a.report, b.report].filter((report) => report !== undefined);
+  const unstable = [a.unstable, b.unstable].filter((report) => report !== undefined);
   return {
     passed: a.passed + b.passed,
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     ...(reports.length > 0 ? { report: reports.join('\n') } : {}),
+    ...(unstable.length > 0 ? { unstable: unstable.join('\n') } : {}),
   };
 }
 
@@ -424,7 +456,7 @@ async function main(): Promise<void> {
     }
     console.log(`\n== ${name}`);
     const begin = performance.now();
-    const { passed, failed, skipped, report } = await step();
+    const { passed, failed, skipped, report, unstable } = await step();
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     rows.push(
       `${name.padEnd(11)} ${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ` +
@@ -434,6 +466,7 @@ async function main(): Promise<void> {
     total.failed += failed;
     total.skipped += skipped;
     if (report !== undefined) reports.push(`== ${name} failed\n${report}\n`);
+    if (unstable !== undefined) reports.push(`== ${name} failed, and passed alone\n${unstable}\n`);
     // Nothing after a failed build says anything about this source.
     if (name === 'build' && failed > 0) break;
     if (name === 'build' && stepsOfRun.includes('native')) nativeBuild = buildNativeTests();

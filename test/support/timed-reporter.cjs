@@ -1,4 +1,4 @@
-/** Mocha's usual report, and at the end a file (GANNET_TEST_TIMES) that says what each test and each file took. */
+/** Mocha's usual report, and at the end a file (GANNET_TEST_TIMES) that says what each test and each file took, and which files failed. */
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { reporters } = require('mocha');
@@ -8,6 +8,7 @@ class TimedReporter extends reporters.Spec {
     super(runner, options);
     const tests = [];
     const files = {};
+    const failing = new Set();
     const begun = new Map();
     runner.on('suite', (suite) => begun.set(suite, performance.now()));
     runner.on('suite end', (suite) => {
@@ -20,12 +21,12 @@ class TimedReporter extends reporters.Spec {
       if (test.duration === undefined) return;
       tests.push({ title: test.fullTitle(), file: relative('', test.file), ms: test.duration });
     });
+    // A hook that fails counts as well.
+    runner.on('fail', ({ file }) => failing.add(file === undefined ? '' : relative('', file)));
     runner.once('end', () => {
-      const { passes, failures, pending } = this.stats;
-      writeFileSync(
-        process.env.GANNET_TEST_TIMES,
-        JSON.stringify({ passed: passes, failed: failures, skipped: pending, tests, files }),
-      );
+      const { passes: passed, failures: failed, pending: skipped } = this.stats;
+      const report = { passed, failed, skipped, tests, files, failing: [...failing] };
+      writeFileSync(process.env.GANNET_TEST_TIMES, JSON.stringify(report));
     });
   }
 }
