@@ -162,6 +162,8 @@ export function parseJson(
   } catch (error) {
     return err(reasonOf(error as Error, text));
   }
+  const half = halfCharacterAt(text);
+  if (half >= 0) return err(`half a character ${placeOf(text, half)}`);
   return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
@@ -229,17 +231,37 @@ function shapeOf(bytes: Buffer): { depth: number; values: number; containers: nu
 function reasonOf(error: Error, text: string): string {
   const position = /position (\d+)/.exec(error.message);
   const at = position === null ? faultAt(text) : Number(position[1]);
+  const what =
+    at >= text.length
+      ? 'the text ends before the value is complete'
+      : `unexpected character ${JSON.stringify(text[at])}`;
+  return `${what} ${placeOf(text, at)}`;
+}
+
+function placeOf(text: string, at: number): string {
   let line = 1;
   let lineStart = 0;
   for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', lineStart)) {
     line++;
     lineStart = end + 1;
   }
-  const what =
-    at >= text.length
-      ? 'the text ends before the value is complete'
-      : `unexpected character ${JSON.stringify(text[at])}`;
-  return `${what} at line ${line}, column ${at - lineStart + 1}`;
+  return `at line ${line}, column ${at - lineStart + 1}`;
+}
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+/** An escape; of surrogates a pair, or the half of one in the group. */
+const ESCAPE =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)/g;
+
+/**
+ * The position of an escape that is half of a surrogate pair, -1 if there is none. `JSON.parse`
+ * accepts it, but no UTF-8 represents it. REQUIRES: `text` is JSON, made from UTF-8
+ */
+export function halfCharacterAt(text: string): number {
+  if (!SURROGATE_ESCAPE.test(text)) return -1;
+  for (const escape of text.matchAll(ESCAPE)) if (escape[1] !== undefined) return escape.index;
+  return -1;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The search tool of the model: its description of the indexes, and the searches it runs. */
 import { attributeNames } from '../contract/settings/searchable-attributes.ts';
+import { halfCharacterAt } from '../base/json.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -192,6 +193,7 @@ function parseArguments(text: string): SearchArguments | string {
   } catch (error) {
     return `The arguments are not JSON: ${(error as Error).message}`;
   }
+  if (halfCharacterAt(text) >= 0) return 'The arguments have half a character.';
   if (typeof value !== 'object' || value === null) return 'The arguments are no JSON object.';
   const { index_uid: indexUid, q, filter } = value as Json;
   if (typeof indexUid !== 'string') return 'The argument `index_uid` is missing.';

@@ -11,7 +11,7 @@
  * - `json-or-text`: the text parsed as JSON, or the text itself when it is not JSON
  * - `date-after`, `date-before`: a moment in milliseconds; `*` removes the restriction
  */
-import { excessIn, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
+import { excessIn, halfCharacterAt, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
@@ -123,13 +123,14 @@ function reader(schema: Schema): Read {
 }
 
 /**
- * A value nested too deeply stays a text: as JSON it could not be written again, for instance in a
- * message.
+ * A value nested too deeply, or with half a character, stays a text: as JSON it could not be
+ * written again, for instance in a message.
  */
 function jsonReader(text: string): { value: unknown } {
   if (excessIn(Buffer.from(text)) !== null) return { value: text };
   try {
-    return { value: JSON.parse(text) as unknown };
+    const value = JSON.parse(text) as unknown;
+    return { value: halfCharacterAt(text) < 0 ? value : text };
   } catch {
     return { value: text };
   }

@@ -43,6 +43,40 @@ describe('Payloads that simdjson was corrected for', function () {
     }
   });
 
+  it('are refused at every route that accepts JSON, before the engine sees half a character', async () => {
+    const half = (json: unknown): string => JSON.stringify(json).replaceAll('HALF', '\\ud800');
+    const requests: [method: string, path: string, body: unknown][] = [
+      ['POST', '/indexes/j/search', { q: 'HALF' }],
+      ['POST', '/indexes/j/search', { filter: 't = "HALF"' }],
+      ['POST', '/indexes/j/search', { filter: [['t = HALF']] }],
+      ['POST', '/indexes/j/search', { attributesToRetrieve: ['HALF'] }],
+      ['POST', '/indexes/j/facet-search', { facetName: 't', facetQuery: 'HALF' }],
+      ['POST', '/multi-search', { queries: [{ indexUid: 'j', q: 'HALF' }] }],
+      ['POST', '/indexes/j/documents/fetch', { filter: 't = "HALF"' }],
+      ['POST', '/indexes/j/documents/delete', { filter: 't = "HALF"' }],
+      ['POST', '/indexes/j/documents/delete-batch', ['HALF']],
+      ['POST', '/indexes', { uid: 'k', primaryKey: 'HALF' }],
+      ['PATCH', '/indexes/j/settings', { synonyms: { HALF: ['a'] } }],
+      ['PUT', '/indexes/j/settings/stop-words', ['HALF']],
+      ['POST', '/keys', { name: 'HALF', actions: ['*'], indexes: ['*'], expiresAt: null }],
+      ['POST', '/webhooks', { url: 'http://localhost:1/HALF' }],
+    ];
+    for (const [method, path, body] of requests) {
+      const response = await fetch(`${server.url}${path}`, {
+        ...{ method, body: half(body) },
+        headers: {
+          authorization: `Bearer ${server.masterKey}`,
+          'content-type': 'application/json',
+        },
+      });
+      const { code } = (await response.json()) as { code: string };
+      assert.deepEqual([response.status, code], [400, 'malformed_payload'], `${method} ${path}`);
+    }
+    const filter = encodeURIComponent('["t = \\"\\ud800\\""]');
+    const { status, json } = await server.call('GET', `/indexes/j/search?filter=${filter}`);
+    assert.deepEqual([status, (json as { code: string }).code], [400, 'invalid_search_filter']);
+  });
+
   it('are refused when an invalid byte stands in a text, even one that does not end', async () => {
     // Wherever the byte falls in the blocks of 64 that are read at a time.
     for (let length = 0; length < 140; length++) {

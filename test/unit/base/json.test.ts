@@ -41,6 +41,25 @@ describe('JSON texts', () => {
     }
   });
 
+  it('with half a character are refused, in texts and in names', () => {
+    const halves = ['\\ud800', '\\udC00', '\\uD800\\u0041', '\\ud800 \\udc00', '\\udbff\\ud800'];
+    for (const half of halves) {
+      for (const around of [half, `a${half}`, `${half}b`, `\\ud83d\\ude00${half}`, `\\\\${half}`]) {
+        for (const text of [`["${around}"]`, `{"${around}": 1.0}`]) {
+          const outcome = parse(text);
+          assert.ok(!outcome.ok, text);
+          assert.match(outcome.error, /^half a character at line 1, column \d+$/);
+        }
+      }
+    }
+    const second = parse('["a",\n "b\\udfff"]');
+    assert.ok(!second.ok);
+    assert.match(second.error, /line 2, column 4$/);
+    for (const whole of ['\\ud83d\\ude00', '\\uD83D\\uDE00\\\\ud800', '\\\\ud800', '\\u0000']) {
+      assert.ok(parse(`["${whole}"]`).ok, whole);
+    }
+  });
+
   it('that are not UTF-8 are refused', () => {
     assert.ok(!parseJson(Buffer.from([0x22, 0xc3, 0x28, 0x22])).ok);
   });
