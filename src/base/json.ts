@@ -163,7 +163,7 @@ export function parseJson(
     return err(reasonOf(error as Error, text));
   }
   const half = halfCharacterAt(text);
-  if (half >= 0) return err(`half a character ${placeOf(text, half)}`);
+  if (half >= 0) return err(`half a character ${whereIs(text, half)}`);
   return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
@@ -235,10 +235,10 @@ function reasonOf(error: Error, text: string): string {
     at >= text.length
       ? 'the text ends before the value is complete'
       : `unexpected character ${JSON.stringify(text[at])}`;
-  return `${what} ${placeOf(text, at)}`;
+  return `${what} ${whereIs(text, at)}`;
 }
 
-function placeOf(text: string, at: number): string {
+function whereIs(text: string, at: number): string {
   let line = 1;
   let lineStart = 0;
   for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', lineStart)) {
