@@ -309,9 +309,10 @@ export class ClusterNode {
       }
       this.#logBytes += entry.body.length;
       this.#recordBytes += body.kind === 'ref' ? body.size : 0;
-      // A node that cannot apply its own records must not lead. Its watch delivers the entry again.
-      const applying = this.#follower.take(entry, record);
-      await applying.catch(() => this.#leadership.resign(term).catch(() => {}));
+      // A node that cannot apply its own records must not lead. Its watch delivers the entry again,
+      // or has done so before: then `take` may wait for a record that waits for this commit to end.
+      const resign = (): Promise<void> => this.#leadership.resign(term).catch(() => {});
+      this.#follower.take(entry, record).catch(resign);
       await this.#follower.reached(sequence, this.#stop.signal);
       if (this.#follower.applied < sequence) throw new OutcomeUnknownError('The node is stopping');
       return sequence;

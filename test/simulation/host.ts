@@ -192,6 +192,8 @@ export class SimulatedReplica implements Replica {
   readonly #disk: Disk;
   readonly #io: Io;
   readonly #onApply: (record: CommitRecord, before: State) => void;
+  /** Commits of this process that have not ended. */
+  readonly #own = new Map<Promise<unknown>, Buffer | null>();
   #view: State;
 
   constructor(host: Host, onApply: (record: CommitRecord, before: State) => void) {
@@ -249,7 +251,26 @@ export class SimulatedReplica implements Replica {
     await this.#io('write', () => this.#disk.files.set(`${database}/${name}`, bytes));
   }
 
+  /**
+   * Runs a commit of this process. As in the server, records of others are not applied before it has
+   * ended.
+   * @param run is given what to call with the record that the commit becomes
+   */
+  async commit<T>(run: (becomes: (delta: Buffer) => void) => Promise<T>): Promise<T> {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.#own.set(ended, null);
+    try {
+      return await run((delta) => this.#own.set(ended, delta));
+    } finally {
+      this.#own.delete(ended);
+      end();
+    }
+  }
+
   async apply(record: CommitRecord): Promise<void> {
+    const isOwn = [...this.#own.values()].some((delta) => delta?.equals(record.delta) === true);
+    if (record.database === STORE && !isOwn) await Promise.all(this.#own.keys());
     const state = after(this.#view, record);
     await this.#io('apply', () => {
       this.#onApply(record, this.#disk.state);

@@ -11,6 +11,7 @@ export interface Member {
   readonly host: Host;
   readonly node: ClusterNode;
   readonly replica: SimulatedReplica;
+  readonly log: SimulatedLog;
 }
 
 export class QuietCluster {
@@ -50,7 +51,7 @@ export class QuietCluster {
       { log, blobs, replica, runtime: host.runtime(probe, () => {}) },
     );
     await this.run(node.start());
-    return { host, node, replica };
+    return { host, node, replica, log };
   }
 
   kill({ host }: Member): void {

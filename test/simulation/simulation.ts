@@ -414,16 +414,20 @@ class Simulation {
       return { kind: 'not written' };
     }
     try {
-      const sequence = await node.commit(() => {
-        const text = kind === 'large' ? token.padEnd(600, '.') : token;
-        const writes = [model.put('tasks', String(replica.view.tasks.size), text)];
-        if (files.length > 0) {
-          // Payloads and segments of before are dropped, as tasks end and segments are merged.
-          const kept = model.filesOf(replica.view, database).slice(-2);
-          writes.push(model.put('manifest', database, [...kept, token].join(' ')));
-        }
-        return { database, files, delta: model.encodeDelta(writes) };
-      });
+      const sequence = await replica.commit((becomes) =>
+        node.commit(() => {
+          const text = kind === 'large' ? token.padEnd(600, '.') : token;
+          const writes = [model.put('tasks', String(replica.view.tasks.size), text)];
+          if (files.length > 0) {
+            // Payloads and segments of before are dropped, as tasks end and segments are merged.
+            const kept = model.filesOf(replica.view, database).slice(-2);
+            writes.push(model.put('manifest', database, [...kept, token].join(' ')));
+          }
+          const delta = model.encodeDelta(writes);
+          becomes(delta);
+          return { database, files, delta };
+        }),
+      );
       return { kind: 'ok', sequence };
     } catch (error) {
       if (error instanceof OutcomeUnknownError) return { kind: 'unknown' };

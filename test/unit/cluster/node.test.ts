@@ -278,6 +278,32 @@ describe('A node of a cluster', () => {
     assert.deepEqual([...leader.replica.view.tasks.keys()], ['one', 'two']);
   });
 
+  it('ends a commit that its watch has applied, while the record of another leader waits for it', async () => {
+    const { leader, followers, all } = await three();
+    const append = leader.log.append.bind(leader.log);
+    let respond = (): void => {};
+    const isResponded = new Promise<void>((resolve) => (respond = resolve));
+    leader.log.append = async (...entry) => {
+      const result = await append(...entry);
+      await isResponded;
+      return result;
+    };
+    const committing = leader.replica.commit((becomes) =>
+      leader.node.commit(() => {
+        const one = proposal('one');
+        becomes(one.delta);
+        return one;
+      }),
+    );
+    await cluster.until(() => leader.node.applied === 1);
+    cluster.log.revoke(cluster.log.state.leader!.lease);
+    await cluster.commit(await cluster.leader(followers), 'two');
+    await cluster.wait(1000);
+    respond();
+    assert.equal(await cluster.run(committing), 1);
+    await caughtUp(all);
+  });
+
   it('stops after the commits under way, and another node leads at once', async () => {
     const { leader, all } = await three();
     const committing = leader.node.commit(() => proposal('one'));
