@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { crossAddon, PLATFORMS, portableAddon } from './addon.mjs';
 import { notices } from './notices.mjs';
@@ -72,7 +72,9 @@ function serverPackage() {
   });
   cpSync('dist', join(folder, 'dist'), { recursive: true });
   chmodSync(join(folder, PROJECT.bin.gannet), 0o755);
-  cpSync('README.md', join(folder, 'README.md'));
+  for (const file of ['README.md', 'test/demo/books.ndjson']) {
+    cpSync(file, join(folder, basename(file)));
+  }
   const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
   writeFileSync(join(folder, 'THIRD-PARTY-NOTICES'), notices(bundled, {}));
   pack(folder);
