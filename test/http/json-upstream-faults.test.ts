@@ -107,6 +107,34 @@ describe('Payloads that simdjson was corrected for', function () {
     }
   });
 
+  it('keep numbers with long digits exactly', async () => {
+    // 2093 and 2099 of upstream: 0.02766 and 0 instead of these.
+    const numbers = [
+      '0.95000000000000000000',
+      '1000000000.000000001',
+      '0.000000000000000000000095',
+    ];
+    for (let digits = 15; digits < 40; digits++) {
+      const long = '1234567890'.repeat(4).slice(0, digits);
+      numbers.push(`0.${long}`, `${long}.5`, `0.00${long}e5`, `${long}e-20`, `-${long}.0`);
+    }
+    const documents = numbers.map((n, id) => `{"id":${id},"n":${n}}`);
+    await server.finish('PUT', '/indexes/numbers/settings/filterable-attributes', { body: ['n'] });
+    const task = await server.finish('POST', '/indexes/numbers/documents', {
+      text: `[${documents.join()}]`,
+      type: 'application/json',
+    });
+    assert.equal(task.status, 'succeeded');
+    for (const [id, n] of numbers.entries()) {
+      const filter = `n = "${Number(n)}"`;
+      const found = await server.call('POST', '/indexes/numbers/search', {
+        body: { filter, limit: 1000 },
+      });
+      const ids = found.json.hits?.map((hit: { id: number }) => hit.id);
+      assert.ok(ids?.includes(id), `${n}: ${JSON.stringify(found.json).slice(0, 300)}`);
+    }
+  });
+
   it('leave the parser usable, however deep or large what it refused was', async () => {
     for (const depth of [500, 1500, 200_000]) {
       const deep = `[{"id":1,"d":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
