@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Fault } from './client.ts';
+import { announceChange, notify } from './notices.ts';
 
 export interface Loaded<T> {
   /** The last value; it stays while the next one is loading. */
@@ -89,12 +90,17 @@ export function useAction(): Action {
   }, []);
   const run = useCallback((work: () => Promise<string | null>): void => {
     setState({ running: true, error: null, done: null });
+    notify({ kind: 'working', text: 'Working …' });
     work().then(
       (done) => {
+        notify(done === null ? null : { kind: 'done', text: done });
+        announceChange();
         if (shown.current) setState({ running: false, error: null, done });
       },
       (error: unknown) => {
         const fault = error instanceof Error ? error : new Error(String(error));
+        // The view that shows the error may be closed.
+        notify(shown.current ? null : { kind: 'failed', text: fault.message });
         if (shown.current) setState({ running: false, error: fault, done: null });
       },
     );

@@ -1,5 +1,6 @@
-/** All views of the page, in the order of the navigation bar. */
+/** All views of the page, in the order of the side bar. */
 import type { JSX } from 'preact';
+import type { IconName } from './parts/icon-paths.ts';
 import type { Right } from './session.ts';
 import { AnalyticsView } from './views/analytics.tsx';
 import { ChatView } from './views/chat.tsx';
@@ -16,10 +17,16 @@ import { StatisticsView } from './views/statistics.tsx';
 import { TasksView } from './views/tasks.tsx';
 import { WebhooksView } from './views/webhooks.tsx';
 
+export const GROUPS = ['Search', 'Data', 'Relevance', 'Operations'] as const;
+
 export interface View {
   /** Name of the view in the address. */
   readonly name: string;
   readonly title: string;
+  /** What the view is for, in a few words. */
+  readonly about: string;
+  readonly group: (typeof GROUPS)[number];
+  readonly icon: IconName;
   /** The view is shown to keys with at least one of these rights. */
   readonly rights: readonly Right[];
   /** @param argument the uid of an index or a chat workspace, from the address */
@@ -27,33 +34,130 @@ export interface View {
 }
 
 export const VIEWS: readonly View[] = [
-  { name: 'search', title: 'Search', rights: ['search'], show: (uid) => <SearchView uid={uid} /> },
-  { name: 'indexes', title: 'Indexes', rights: ['indexes'], show: () => <IndexesView /> },
+  {
+    name: 'search',
+    title: 'Search',
+    about: 'See what a query finds, and why',
+    group: 'Search',
+    icon: 'search',
+    rights: ['search'],
+    show: (uid) => <SearchView uid={uid} />,
+  },
+  {
+    name: 'chat',
+    title: 'Chat',
+    about: 'Answers from your documents',
+    group: 'Search',
+    icon: 'chat',
+    rights: ['chat', 'chats'],
+    show: (workspace) => <ChatView workspace={workspace} />,
+  },
+  {
+    name: 'indexes',
+    title: 'Indexes',
+    about: 'Collections of documents',
+    group: 'Data',
+    icon: 'indexes',
+    rights: ['indexes'],
+    show: () => <IndexesView />,
+  },
   {
     name: 'documents',
     title: 'Documents',
+    about: 'Add, find and edit documents',
+    group: 'Data',
+    icon: 'documents',
     rights: ['indexes'],
     show: (uid) => <DocumentsView uid={uid} />,
   },
   {
     name: 'settings',
     title: 'Settings',
+    about: 'What is searched, and how results are ranked',
+    group: 'Relevance',
+    icon: 'settings',
     rights: ['indexes'],
     show: (uid) => <SettingsView uid={uid} />,
   },
   {
-    name: 'chat',
-    title: 'Chat',
-    rights: ['chat', 'chats'],
-    show: (workspace) => <ChatView workspace={workspace} />,
+    name: 'rules',
+    title: 'Search rules',
+    about: 'Documents at fixed positions',
+    group: 'Relevance',
+    icon: 'rules',
+    rights: ['rules'],
+    show: () => <RulesView />,
   },
-  { name: 'rules', title: 'Search rules', rights: ['rules'], show: () => <RulesView /> },
-  { name: 'tasks', title: 'Tasks', rights: ['tasks'], show: () => <TasksView /> },
-  { name: 'keys', title: 'Keys', rights: ['keys'], show: () => <KeysView /> },
-  { name: 'webhooks', title: 'Webhooks', rights: ['webhooks'], show: () => <WebhooksView /> },
-  { name: 'statistics', title: 'Statistics', rights: ['stats'], show: () => <StatisticsView /> },
-  { name: 'analytics', title: 'Analytics', rights: ['analytics'], show: () => <AnalyticsView /> },
-  { name: 'network', title: 'Network', rights: ['network'], show: () => <NetworkView /> },
-  { name: 'logs', title: 'Logs', rights: ['features'], show: () => <LogsView /> },
-  { name: 'server', title: 'Server', rights: ['features'], show: () => <ServerView /> },
+  {
+    name: 'analytics',
+    title: 'Analytics',
+    about: 'What visitors look for',
+    group: 'Relevance',
+    icon: 'chart',
+    rights: ['analytics'],
+    show: () => <AnalyticsView />,
+  },
+  {
+    name: 'tasks',
+    title: 'Tasks',
+    about: 'What the server does and has done',
+    group: 'Operations',
+    icon: 'tasks',
+    rights: ['tasks'],
+    show: () => <TasksView />,
+  },
+  {
+    name: 'keys',
+    title: 'Keys',
+    about: 'Who may do what',
+    group: 'Operations',
+    icon: 'key',
+    rights: ['keys'],
+    show: () => <KeysView />,
+  },
+  {
+    name: 'webhooks',
+    title: 'Webhooks',
+    about: 'Addresses to notify when tasks finish',
+    group: 'Operations',
+    icon: 'bell',
+    rights: ['webhooks'],
+    show: () => <WebhooksView />,
+  },
+  {
+    name: 'statistics',
+    title: 'Statistics',
+    about: 'Documents and disk space',
+    group: 'Operations',
+    icon: 'gauge',
+    rights: ['stats'],
+    show: () => <StatisticsView />,
+  },
+  {
+    name: 'network',
+    title: 'Network',
+    about: 'Several servers that act as one',
+    group: 'Operations',
+    icon: 'network',
+    rights: ['network'],
+    show: () => <NetworkView />,
+  },
+  {
+    name: 'logs',
+    title: 'Logs',
+    about: 'The log as it is written',
+    group: 'Operations',
+    icon: 'logs',
+    rights: ['features'],
+    show: () => <LogsView />,
+  },
+  {
+    name: 'server',
+    title: 'Server',
+    about: 'Version, backups and experimental features',
+    group: 'Operations',
+    icon: 'server',
+    rights: ['features'],
+    show: () => <ServerView />,
+  },
 ];

@@ -183,7 +183,7 @@ describe('The page, for administrators, in a browser', () => {
     assert.match((await sortable.textContent())!, /of all documents again/);
     await sortable.getByLabel('sortableAttributes').fill('year\ntitle');
     await sortable.getByRole('button', { name: 'Save' }).click();
-    await sortable.getByText(/^Done in /).waitFor();
+    await done().waitFor();
     assert.deepEqual(await get('/indexes/books/settings/sortable-attributes'), ['title', 'year']);
     const typos = page.getByRole('form', { name: 'Typo tolerance' });
     const json = JSON.parse(await typos.getByLabel('typoTolerance').inputValue());
@@ -194,7 +194,7 @@ describe('The page, for administrators, in a browser', () => {
     json.minWordSizeForTypos.oneTypo = 4;
     await typos.getByLabel('typoTolerance').fill(JSON.stringify(json));
     await typos.getByRole('button', { name: 'Save' }).click();
-    await typos.getByText(/^Done in /).waitFor();
+    await done().waitFor();
     assert.equal(
       (await get('/indexes/books/settings/typo-tolerance')).minWordSizeForTypos.oneTypo,
       4,
@@ -239,7 +239,7 @@ describe('The page, for administrators, in a browser', () => {
     assert.deepEqual((await sent).postDataJSON(), {
       embedders: { words: { documentTemplate: '{{doc.b}}' }, own: null },
     });
-    await form.getByText(/^Done in /).waitFor();
+    await done().waitFor();
     const after = await get('/indexes/meaning/settings/embedders');
     assert.deepEqual(Object.keys(after), ['words']);
     assert.equal(after.words.documentTemplate, '{{doc.b}}');
@@ -316,7 +316,10 @@ describe('The page, for administrators, in a browser', () => {
       .getByRole('img', { name: /Number of documents since this view was opened/ })
       .waitFor();
     await page.getByRole('img', { name: /Duration of the last \d+ batch/ }).waitFor();
-    await page.getByText(/^books/).click();
+    await page
+      .locator('summary')
+      .filter({ hasText: /^books/ })
+      .click();
     await page.getByText('Documents that have a field').first().waitFor();
   });
 

@@ -55,10 +55,10 @@ describe('The page at its limits, in a browser', () => {
     await server.finish('POST', '/indexes', { body: { uid } });
     await inTab({ viewport: TELEPHONE }, server.masterKey, async (page) => {
       await open(page, 'statistics', 'Statistics');
-      await page.getByText(uid).first().waitFor();
+      await page.getByRole('main').getByText(uid).first().waitFor();
       assert.equal(await overflow(page), 0, 'statistics');
       await open(page, 'tasks', 'Tasks');
-      await page.getByText(uid).first().waitFor();
+      await page.getByRole('main').getByText(uid).first().waitFor();
       assert.equal(await overflow(page), 0, 'tasks');
       await open(page, `settings/${uid}`, 'Settings');
       await page.getByRole('form', { name: 'Searchable attributes' }).waitFor();

@@ -3,7 +3,10 @@ import { Chart, Figure } from '../chart.tsx';
 import { Fault, pathOf, type Client } from '../client.ts';
 import { count, milliseconds, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Choice, Outcome, Problem, TextField } from '../parts.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 

@@ -12,16 +12,14 @@ import {
 import { description, workspaceSchema } from '../description.ts';
 import { counted } from '../format.ts';
 import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
-import {
-  Choice,
-  Confirm,
-  Dialog,
-  JsonValue,
-  LinesField,
-  Outcome,
-  Problem,
-  TextField,
-} from '../parts.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { JsonValue } from '../parts/json-value.tsx';
+import { LinesField } from '../parts/lines-field.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { goTo, viewHref, replaceAddress, useArgument, useAddress } from '../address.ts';
 import { choices, settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';

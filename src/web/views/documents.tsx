@@ -5,11 +5,19 @@ import { delimiterOf, parseDelimiter } from '../../records/csv-records.ts';
 import { type Client, Fault, pathOf, type TaskReceipt } from '../client.ts';
 import { counted, indentJson, parseJson, percent, size } from '../format.ts';
 import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
-import { listIndexes, type IndexEntry } from '../indexes.ts';
-import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
+import type { IndexEntry } from '../indexes.ts';
+import { Choice } from '../parts/choice.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { type FileType, fileType, type Piece, piecesOf } from '../pieces.ts';
-import { goTo, viewHref, replaceAddress, useAddress } from '../address.ts';
+import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
+import { useIndexes } from '../shell/indexes-context.tsx';
 import { ended, finish } from '../tasks.ts';
 
 const PAGE = 20;
@@ -17,24 +25,14 @@ const PAGE = 20;
 const PIECE_BYTES = 20_000_000;
 
 export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
-  const { client } = useSession();
+  const { list, error, current } = useIndexes();
   const [changes, setChanges] = useState(0);
-  // Requested again for each index, which may be newer than the list.
-  const list = useLoaded((signal) => listIndexes(client, signal), [client, uid, changes]);
-  const indexes = list.value ?? [];
-  const index = indexes.find((one) => one.uid === uid);
+  const shown = uid ?? current;
+  const index = list.find((one) => one.uid === shown);
   return (
     <>
-      <Problem error={list.error} />
-      {indexes.length === 0 ? null : (
-        <Choice
-          label="Index"
-          value={uid ?? ''}
-          options={[['', 'choose …'], ...indexes.map((one) => [one.uid, one.uid] as const)]}
-          onChoose={(chosen) => goTo(viewHref('documents', chosen === '' ? null : chosen))}
-        />
-      )}
-      <Upload key={`upload ${uid}`} uid={uid} onDone={() => setChanges(changes + 1)} />
+      <Problem error={error} />
+      <Upload key={`upload ${uid}`} uid={shown} onDone={() => setChanges(changes + 1)} />
       {index === undefined ? null : (
         <DocumentList key={index.uid} index={index} changes={changes} />
       )}
@@ -156,8 +154,9 @@ function useUpload(onDone: () => void): UploadState {
 
 /** A form to add documents from a file, which can be dropped or chosen. */
 function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
-  const initial = { into: uid ?? '', primaryKey: '', method: 'POST', delimiter: '' };
-  const [sending, setSending] = useState<Sending>(initial);
+  const [typed, setTyped] = useState<Partial<Sending>>({});
+  const empty = { into: uid ?? '', primaryKey: '', method: 'POST', delimiter: '' };
+  const sending: Sending = { ...empty, ...typed };
   const [file, setFile] = useState<File | null>(null);
   const input = useRef<HTMLInputElement>(null);
   const upload = useUpload(() => {
@@ -179,7 +178,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
         <SendingFields
           sending={sending}
           isCsv={file !== null && fileType(file.name) === 'text/csv'}
-          onChange={(part) => setSending({ ...sending, ...part })}
+          onChange={(part) => setTyped({ ...typed, ...part })}
         />
         <p class="buttons">
           <button type="submit" disabled={file === null || sending.into === '' || action.running}>

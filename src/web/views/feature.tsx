@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Fault } from '../client.ts';
 import { useAction } from '../hooks.ts';
-import { Outcome } from '../parts.tsx';
+import { Outcome } from '../parts/outcome.tsx';
 import { useSession } from '../session.ts';
 
 interface Props {

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { counted } from '../format.ts';
-import { Choice, Problem, TextField } from '../parts.tsx';
-import { useLoaded } from '../hooks.ts';
-import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
 import { goTo, viewHref, useArgument } from '../address.ts';
-import { useSession } from '../session.ts';
+import type { IndexEntry } from '../indexes.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { TextField } from '../parts/text-field.tsx';
+import { useIndexes } from '../shell/indexes-context.tsx';
 
 interface Props {
   view: string;
@@ -14,52 +15,20 @@ interface Props {
   children(index: IndexEntry): JSX.Element;
 }
 
-/** A view of one index: a list to choose from, or a field for keys that may not list them. */
+/** A view of the current index, or a field for its uid for keys that may not list indexes. */
 export function OfIndex({ view, uid, children }: Props): JSX.Element {
-  const { client, rights } = useSession();
-  const listed = rights.has('indexes');
-  const list = useLoaded(
-    (signal) => (listed ? listIndexes(client, signal) : Promise.resolve([])),
-    // Requested again for each index, which may be newer than the list.
-    [client, uid],
-  );
-  const stats = useLoaded(
-    (signal) =>
-      rights.has('stats')
-        ? client.send<Stats>('GET', '/stats', { signal })
-        : Promise.resolve(undefined),
-    [client, uid],
-  );
-  const indexes = list.value ?? [];
-  const shown = (name: string): string => {
-    const documents = stats.value?.indexes[name]?.numberOfDocuments;
-    return documents === undefined ? name : `${name} (${counted(documents, 'document')})`;
-  };
-  useArgument(view, uid, indexes[0]?.uid);
+  const { mayList, list, loading, error, current } = useIndexes();
+  useArgument(view, uid, mayList && !loading ? (current ?? undefined) : undefined);
   const index =
-    indexes.find((one) => one.uid === uid) ??
-    (uid !== null && (!listed || !list.loading)
+    list.find((one) => one.uid === uid) ??
+    (uid !== null && (!mayList || !loading)
       ? { uid, primaryKey: null, createdAt: '', updatedAt: '' }
       : undefined);
   return (
     <>
-      <Problem error={list.error} />
-      {listed && !list.loading && indexes.length === 0 && list.error === null ? (
-        <p class="note">
-          There is no index yet. <a href="#/indexes">Create one</a>, or{' '}
-          <a href="#/documents">drop a file with documents</a>.
-        </p>
-      ) : null}
-      {listed ? (
-        indexes.length > 0 ? (
-          <Choice
-            label="Index"
-            value={uid ?? ''}
-            options={indexes.map((one) => [one.uid, shown(one.uid)])}
-            onChoose={(chosen) => goTo(viewHref(view, chosen))}
-          />
-        ) : null
-      ) : (
+      <Problem error={error} />
+      {mayList && !loading && list.length === 0 && error === null ? <NoIndex /> : null}
+      {mayList ? null : (
         <TypedArgument
           view={view}
           label="Index"
@@ -67,19 +36,36 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
           argument={uid}
         />
       )}
-      {index === undefined ? null : <div key={index.uid}>{children(index)}</div>}
+      {index === undefined ? (
+        loading ? (
+          <Skeleton />
+        ) : null
+      ) : (
+        <div key={index.uid}>{children(index)}</div>
+      )}
     </>
+  );
+}
+
+function NoIndex(): JSX.Element {
+  return (
+    <Empty icon="indexes" title="There is no index yet">
+      <p>An index holds documents and the settings by which they are searched.</p>
+      <p class="buttons">
+        <a class="button primary" href="#/documents">
+          Drop a file with documents
+        </a>
+        <a class="button" href="#/indexes">
+          Create an index
+        </a>
+      </p>
+    </Empty>
   );
 }
 
 /** Uids of the indexes; empty while they are loading, and for a key that may not list them. */
 export function useIndexUids(): readonly string[] {
-  const { client, rights } = useSession();
-  const list = useLoaded(
-    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
-    [client],
-  );
-  return (list.value ?? []).map(({ uid }) => uid);
+  return useIndexes().list.map(({ uid }) => uid);
 }
 
 interface TypedProps {

@@ -4,7 +4,12 @@ import { pathOf } from '../client.ts';
 import { count, moment, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
-import { Confirm, Dialog, Outcome, Problem, TextField, Choice } from '../parts.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { viewHref } from '../address.ts';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
@@ -33,7 +38,7 @@ export function IndexesView(): JSX.Element {
   return (
     <>
       <p class="buttons">
-        <button type="button" onClick={() => setOpen({ kind: 'create' })}>
+        <button type="button" class="primary" onClick={() => setOpen({ kind: 'create' })}>
           Create an index
         </button>
       </p>

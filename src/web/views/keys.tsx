@@ -4,7 +4,12 @@ import { type Client, pathOf } from '../client.ts';
 import { description, keyActions } from '../description.ts';
 import { moment } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { CheckList, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
+import { CheckList } from '../parts/check-list.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { useSession } from '../session.ts';
 
 interface Key {
@@ -34,7 +39,7 @@ export function KeysView(): JSX.Element {
   return (
     <>
       <p class="buttons">
-        <button type="button" onClick={() => setCreating(true)}>
+        <button type="button" class="primary" onClick={() => setCreating(true)}>
           Create a key
         </button>
       </p>

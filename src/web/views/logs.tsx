@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../hooks.ts';
-import { Choice, Outcome, TextField } from '../parts.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { useSession } from '../session.ts';
 import { Fault, textOf, type Client } from '../client.ts';
 

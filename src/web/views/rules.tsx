@@ -3,17 +3,15 @@ import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { counted, moment } from '../format.ts';
 import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
-import {
-  CheckBox,
-  Choice,
-  Confirm,
-  Dialog,
-  LinesField,
-  Outcome,
-  Pages,
-  Problem,
-  TextField,
-} from '../parts.tsx';
+import { CheckBox } from '../parts/check-box.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { LinesField } from '../parts/lines-field.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import {
   conditionWords,
@@ -89,7 +87,7 @@ export function RulesView(): JSX.Element {
         rules conflict, the rule with the lower precedence wins.
       </p>
       <p class="buttons">
-        <button type="button" onClick={() => setOpen({ kind: 'edit', rule: null })}>
+        <button type="button" class="primary" onClick={() => setOpen({ kind: 'edit', rule: null })}>
           Create a rule
         </button>
       </p>

@@ -5,16 +5,14 @@ import { count, counted, indentJson, milliseconds, percent } from '../format.ts'
 import { type Loaded, useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
-import {
-  CheckList,
-  Choice,
-  Dialog,
-  Field,
-  JsonValue,
-  Pages,
-  Problem,
-  TextField,
-} from '../parts.tsx';
+import { CheckList } from '../parts/check-list.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { JsonValue } from '../parts/json-value.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { scoreReasons } from '../score-words.ts';
 import {
@@ -30,6 +28,7 @@ import {
   type SearchState,
 } from '../search-request.ts';
 import { useSession } from '../session.ts';
+import { isSlash } from '../shell/slash.ts';
 import { OfIndex } from './index-picker.tsx';
 
 export function SearchView({ uid }: { uid: string | null }): JSX.Element {
@@ -197,16 +196,12 @@ function Refine({ uid, state, controls, results, onChange }: AllRefineProps): JS
   );
 }
 
-/** Elements in which a slash is typed as text. */
-const TYPED_INTO = 'input:not([type=checkbox], [type=range]), textarea, select, dialog';
-
 function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
     box.current?.focus();
     const pressed = (event: KeyboardEvent): void => {
-      const typing = (event.target as Element | null)?.closest(TYPED_INTO);
-      if (event.key !== '/' || typing !== null) return;
+      if (!isSlash(event)) return;
       event.preventDefault();
       box.current?.focus();
     };

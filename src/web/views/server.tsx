@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Outcome, Problem } from '../parts.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
 import { spaced } from './settings.tsx';

@@ -5,7 +5,7 @@ import { pathOf } from '../client.ts';
 import { count, counted, durationMs, milliseconds, moment, size } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import type { IndexStats, Stats } from '../indexes.ts';
-import { Problem } from '../parts.tsx';
+import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
 import type { Batch, TaskPage } from '../tasks.ts';
 

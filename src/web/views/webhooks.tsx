@@ -2,7 +2,12 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Confirm, Dialog, LinesField, Outcome, Problem, TextField } from '../parts.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { LinesField } from '../parts/lines-field.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { useSession } from '../session.ts';
 
 interface Webhook {
@@ -25,7 +30,7 @@ export function WebhooksView(): JSX.Element {
     <>
       <p>A webhook is a URL that is notified when tasks finish.</p>
       <p class="buttons">
-        <button type="button" onClick={() => setEditing('new')}>
+        <button type="button" class="primary" onClick={() => setEditing('new')}>
           Create a webhook
         </button>
       </p>

@@ -1,0 +1,25 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  children(id: string, hintId: string | undefined): ComponentChildren;
+}
+
+/** A control with its label and a hint. */
+export function Field({ label, hint, children }: FieldProps): JSX.Element {
+  const id = useId();
+  const hintId = hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id, hintId)}
+      {hint === undefined ? null : (
+        <small id={hintId} class="hint">
+          {hint}
+        </small>
+      )}
+    </div>
+  );
+}

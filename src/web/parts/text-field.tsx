@@ -1,0 +1,36 @@
+import type { JSX } from 'preact';
+import { Field } from './field.tsx';
+
+interface TextFieldProps {
+  label: string;
+  hint?: string;
+  value: string;
+  type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local';
+  list?: string;
+  required?: boolean;
+  step?: string;
+  onInput(value: string): void;
+}
+
+export function TextField(props: TextFieldProps): JSX.Element {
+  const { label, hint, value, type = 'text', list, required = false, step, onInput } = props;
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id, hintId) => (
+        <input
+          id={id}
+          // The attributes used here are valid for all these types.
+          type={type as 'text'}
+          value={value}
+          list={list}
+          required={required}
+          step={step}
+          aria-describedby={hintId}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,8 @@
+/** Elements in which a slash is typed as text. */
+const TYPED_INTO = 'input:not([type=checkbox], [type=range]), textarea, select, dialog';
+
+/** Whether the slash was pressed as a command, and not as text. */
+export function isSlash({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if (key !== '/' || ctrlKey || metaKey || altKey) return false;
+  return !(target instanceof Element) || target.closest(TYPED_INTO) === null;
+}
