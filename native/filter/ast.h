@@ -48,7 +48,8 @@ std::string_view OperatorName(Operator op, bool negated_form = false);
 struct Value {
   std::string text;  // unquoted and unescaped
   std::optional<double>
-      number;  // `text` as a decimal number, if that is finite; keeps the sign of -0
+      number;            // `text` as a decimal number, if that is finite; keeps the sign of -0
+  bool is_date = false;  // now+7d without quotation marks: only where dates are compared
   Span span;
 };
 

@@ -260,7 +260,16 @@ class Parser {
 
   Status Operand(Node& node) {
     lexer_.SkipSpace();
+    const size_t start = lexer_.at();
     GANNET_ASSIGN_OR_RETURN(Value value, lexer_.TakeValue());
+    // The only operand with a sign inside that is no character of a word.
+    if (source_->compare(start, lexer_.at() - start, "now") == 0 && lexer_.Take("+")) {
+      const std::string_view period = lexer_.PeekWord();
+      lexer_.Take(period);
+      value.text += "+" + std::string(period);
+      value.is_date = true;
+      value.span = lexer_.SpanFrom(start);
+    }
     node.values.push_back(std::move(value));
     return Status::Ok();
   }

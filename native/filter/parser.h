@@ -16,6 +16,8 @@
 //   vectors    := "_vectors" ( "." name ( "." subpart )? )? [ "NOT" ] "EXISTS"
 //   subpart    := "fragments." name | "userProvided" | "documentTemplate" | "regenerate"
 //
+// An operand is a value, or `now+` and a word (base/moment.h).
+//
 // White space is free between all of these, with two exceptions: `TO` needs white space on both
 // sides, and `STARTS WITH` holds exactly one space. `_vectors` before any other operator is an
 // ordinary field.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
@@ -37,6 +38,22 @@ uint32_t FirstNumber(const ColumnReader& column, double bound, bool included) {
 // Index after the last number at or below a bound.
 uint32_t EndNumber(const ColumnReader& column, double bound, bool included) {
   return included && !IsMinusZero(bound) ? column.UpperNumber(bound) : column.LowerNumber(bound);
+}
+
+// Sorts ranges, and joins those that touch or overlap.
+void Join(std::vector<ValueRange>& ranges) {
+  if (ranges.size() < 2) return;
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  size_t last = 0;
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].begin <= ranges[last].end) {
+      ranges[last].end = std::max(ranges[last].end, ranges[i].end);
+    } else {
+      ranges[++last] = ranges[i];
+    }
+  }
+  ranges.resize(last + 1);
 }
 
 // A condition on values: selects the values of a column that satisfy it.
@@ -120,24 +137,77 @@ class ValueTest {
   }
 
  private:
-  // Sorts ranges, and joins those that touch or overlap.
-  static void Join(std::vector<ValueRange>& ranges) {
-    if (ranges.size() < 2) return;
-    std::sort(ranges.begin(), ranges.end(),
-              [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    size_t last = 0;
-    for (size_t i = 1; i < ranges.size(); ++i) {
-      if (ranges[i].begin <= ranges[last].end) {
-        ranges[last].end = std::max(ranges[last].end, ranges[i].end);
-      } else {
-        ranges[++last] = ranges[i];
-      }
-    }
-    ranges.resize(last + 1);
-  }
-
   Operator op_;
   std::vector<Literal> literals_;
+};
+
+// A condition on moments: selects the values of a column whose dates satisfy it.
+class DateTest {
+ public:
+  // Invalid: an operand of a comparison is not a date. Those of `=` may be any values.
+  static Result<DateTest> Make(const Node& node, double now) {
+    DateTest test;
+    std::vector<double> moments;
+    for (const filter::Value& value : node.values) {
+      StopPoint();
+      if (const auto moment = MomentOf(value, now)) {
+        moments.push_back(*moment);
+      } else if (value.is_date || !IsEquality(node.op)) {
+        return FilterError(
+            "`" + value.text + "` is not a date: `" + node.field +
+                "` is compared with dates such as \"2026-01-31\", \"2026-01-31T10:00:00Z\", "
+                "seconds since 1970, `now` and `now-7d`.",
+            value.span, *node.source);
+      }
+    }
+    test.SetRanges(node.op, moments);
+    if (IsEquality(node.op)) test.values_.emplace(node);
+    return test;
+  }
+
+  // Ascending and disjoint.  dates: of the column
+  std::vector<ValueRange> Ranges(const ColumnReader& column,
+                                 const segment::ColumnDates& dates) const {
+    std::vector<ValueRange> ranges;
+    if (values_) ranges = values_->Ranges(column);
+    for (const auto& [from, to] : moments_) {
+      const ValueRange numbers{column.LowerNumber(from), column.UpperNumber(to)};
+      if (numbers.begin < numbers.end) ranges.push_back(numbers);
+    }
+    dates.AppendValues(moments_, ranges);
+    Join(ranges);
+    return ranges;
+  }
+
+ private:
+  static bool IsEquality(Operator op) {
+    return op == Operator::kEqual || op == Operator::kNotEqual || op == Operator::kIn;
+  }
+
+  static std::optional<double> MomentOf(const filter::Value& value, double now) {
+    const Literal literal(value);
+    if (const auto date = ParseDate(literal.string)) return date;
+    if (const auto date = ParseRelativeDate(literal.string, now)) return date;
+    return literal.number;
+  }
+
+  void SetRanges(Operator op, std::vector<double>& moments) {
+    constexpr double kEver = std::numeric_limits<double>::infinity();
+    switch (op) {
+      case Operator::kGreater: moments_ = {{std::nextafter(moments[0], kEver), kEver}}; break;
+      case Operator::kGreaterEqual: moments_ = {{moments[0], kEver}}; break;
+      case Operator::kLess: moments_ = {{-kEver, std::nextafter(moments[0], -kEver)}}; break;
+      case Operator::kLessEqual: moments_ = {{-kEver, moments[0]}}; break;
+      case Operator::kBetween: moments_ = {{moments[0], moments[1]}}; break;
+      default:
+        std::sort(moments.begin(), moments.end());
+        moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+        for (const double moment : moments) moments_.push_back({moment, moment});
+    }
+  }
+
+  std::vector<segment::ColumnDates::Range> moments_;  // ascending and disjoint
+  std::optional<ValueTest> values_;                   // equal values pass as well
 };
 
 bool InRanges(const std::vector<ValueRange>& ranges, ValueOrdinal value) {
@@ -251,16 +321,39 @@ class Evaluator {
     }
     if (node.op == Operator::kIsNull) return Flagged(*field, &ColumnReader::null_bytes, within);
     if (node.op == Operator::kIsEmpty) return Flagged(*field, &ColumnReader::empty_bytes, within);
-    const ValueTest test(node);
     DocSet passing;
-    for (const auto& segment : snapshot_.segments) {
-      const ColumnReader* column = segment->columns->Find(*field);
-      if (column == nullptr) continue;
-      const std::vector<ValueRange> ranges = test.Ranges(*column);
-      if (ranges.empty()) continue;
-      passing |= Restricted(*segment, *column, ranges, within);
+    if (ComparesDates(node)) {
+      GANNET_ASSIGN_OR_RETURN(const DateTest test, DateTest::Make(node, context_.now));
+      passing = WithValues(*field, within, [&](const SegmentView& segment, const auto& column) {
+        return test.Ranges(column, segment.columns->Dates(*field));
+      });
+    } else {
+      const ValueTest test(node);
+      passing = WithValues(*field, within, [&](const SegmentView&, const auto& column) {
+        return test.Ranges(column);
+      });
     }
     return node.op == Operator::kNotEqual ? within - passing : std::move(passing);
+  }
+
+  // Whether the condition compares values, and the field's rule says that they are dates.
+  bool ComparesDates(const Node& node) const {
+    if (node.op > Operator::kIn) return false;
+    const auto rule = snapshot_.settings->Filterable(node.field);
+    return rule && rule->first.date;
+  }
+
+  // Documents of `within` with a value in ranges_of(segment, column).
+  template <typename RangesOf>
+  DocSet WithValues(FieldId field, const DocSet& within, const RangesOf& ranges_of) {
+    DocSet passing;
+    for (const auto& segment : snapshot_.segments) {
+      const ColumnReader* column = segment->columns->Find(field);
+      if (column == nullptr) continue;
+      const std::vector<ValueRange> ranges = ranges_of(*segment, *column);
+      if (!ranges.empty()) passing |= Restricted(*segment, *column, ranges, within);
+    }
+    return passing;
   }
 
   // Documents of `within` that are live in the segment and have a value in the ranges.
@@ -409,7 +502,7 @@ class Evaluator {
     }
     const auto rule = snapshot_.settings->Filterable(node.field);
     if (!rule || (!(needs_equality && !rule->first.equality) &&
-                  !(needs_comparison && !rule->first.comparison))) {
+                  !(needs_comparison && !rule->first.compares()))) {
       return Status::Ok();
     }
     return FilterError("The operator `" + std::string(OperatorName(node.op, node.negated_form)) +
@@ -426,13 +519,34 @@ class Evaluator {
 
 }  // namespace
 
+namespace {
+
+// Whether now+7d stands only where dates are compared.
+Status CheckDates(const Node& node, const FilterFeatures& features) {
+  if (features.date && node.op <= Operator::kIn) return Status::Ok();
+  for (const filter::Value& value : node.values) {
+    if (!value.is_date) continue;
+    return FilterError(
+        "`" + value.text + "` is a date, but " +
+            (features.date ? "`" + std::string(OperatorName(node.op, node.negated_form)) +
+                                 "` does not compare dates."
+                           : "the rule of `" + node.field +
+                                 "` in `filterableAttributes` does not have the feature "
+                                 "`date`."),
+        value.span, *node.source);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
   StopPoint();
   const Settings& settings = *snapshot.settings;
   switch (node.kind) {
     case Node::Kind::kCondition: {
       const auto rule = settings.Filterable(node.field);
-      if (rule && rule->first.filterable()) return Status::Ok();
+      if (rule && rule->first.filterable()) return CheckDates(node, rule->first);
       return FilterError(
           "The attribute `" + node.field + "` is not filterable. " + settings.FilterableText(),
           node.field_span, *node.source);

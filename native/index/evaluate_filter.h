@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/deadline.h"
+#include "base/moment.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "filter/ast.h"
@@ -22,6 +23,7 @@ struct FilterContext {
   const Snapshot& snapshot;
   filter::FilterFeatures features;
   Deadline* deadline = nullptr;  // null: none
+  double now = UnixSeconds();    // `now` of the expression
 };
 
 // Documents that pass; live ones only. The whole expression is checked first for fields that are

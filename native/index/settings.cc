@@ -67,13 +67,16 @@ FilterableRule FilterableRuleOf(const json::Value& item) {
   if (item.is_string()) {
     rule.patterns = {item.string()};
     rule.plain = true;
-    rule.features = {true, true, true};
+    rule.features = {.facet_search = true, .equality = true, .comparison = true};
     return rule;
   }
   rule.patterns = StringsOf(item["attributePatterns"]);
   const json::Value& features = item["features"];
-  rule.features = {features["facetSearch"].boolean(), features["filter"]["equality"].boolean(),
-                   features["filter"]["comparison"].boolean()};
+  const json::Value& filter = features["filter"];
+  rule.features = {.facet_search = features["facetSearch"].boolean(),
+                   .equality = filter["equality"].boolean(),
+                   .comparison = filter["comparison"].boolean(),
+                   .date = filter["date"].boolean()};
   return rule;
 }
 

@@ -25,7 +25,9 @@ struct FilterFeatures {
   bool facet_search = false;
   bool equality = false;
   bool comparison = false;
-  bool filterable() const { return equality || comparison; }
+  bool date = false;  // its values are moments, and can be compared
+  bool compares() const { return comparison || date; }
+  bool filterable() const { return equality || compares(); }
 };
 
 // One entry of filterableAttributes.

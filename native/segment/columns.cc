@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/bytes.h"
+#include "base/moment.h"
 #include "base/stop_point.h"
 #include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
@@ -228,6 +229,72 @@ void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& 
   }
 }
 
+ColumnDates::ColumnDates(const ColumnReader& column) : column_(column) {
+  struct Dated {
+    double moment;
+    uint32_t string;
+  };
+  std::vector<Dated> dates;
+  StopCounter steps;
+  for (uint32_t i = 0; i < column.string_count(); ++i) {
+    steps.Step(16);
+    if (const auto moment = ParseDate(column.string(i))) dates.push_back({*moment, i});
+  }
+  if (dates.empty()) return;
+  count_ = static_cast<uint32_t>(dates.size());
+  first_ = dates[0].string;
+  const auto earlier = [](const Dated& a, const Dated& b) { return a.moment < b.moment; };
+  if (dates.back().string - first_ + 1 == count_ &&
+      std::is_sorted(dates.begin(), dates.end(), earlier)) {
+    return;
+  }
+  std::stable_sort(dates.begin(), dates.end(), earlier);
+  strings_.reserve(count_);
+  for (const Dated& date : dates) strings_.push_back(date.string);
+}
+
+uint32_t ColumnDates::Lower(double moment, bool after) const {
+  uint32_t begin = 0, end = count_;
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    const double at = *ParseDate(column_.string(StringAt(middle)));
+    if (at < moment || (after && at == moment)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+void ColumnDates::AppendValues(std::span<const Range> ranges,
+                               std::vector<ColumnReader::ValueRange>& out) const {
+  const uint32_t numbers = column_.number_count();
+  std::vector<bool> found;  // by string
+  StopCounter steps;
+  for (const Range& range : ranges) {
+    steps.Step(64);
+    const uint32_t begin = Lower(range.from, false), end = Lower(range.to, true);
+    if (begin >= end) continue;
+    if (strings_.empty()) {
+      out.push_back({numbers + first_ + begin, numbers + first_ + end});
+      continue;
+    }
+    found.resize(column_.string_count());
+    for (uint32_t i = begin; i < end; ++i) {
+      steps.Step(1);
+      found[strings_[i]] = true;
+    }
+  }
+  for (uint32_t i = 0; i < found.size(); ++i) {
+    steps.Step(1);
+    if (!found[i]) continue;
+    const uint32_t begin = i;
+    while (i + 1 < found.size() && found[i + 1]) ++i;
+    out.push_back({numbers + begin, numbers + i + 1});
+  }
+}
+
 Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(
     std::shared_ptr<SegmentFile> file) {
   auto reader = std::make_shared<ColumnsReader>();
@@ -266,6 +333,13 @@ const ColumnReader* ColumnsReader::Find(FieldId field) const {
     }
   });
   return entry->reader.get();
+}
+
+const ColumnDates& ColumnsReader::Dates(FieldId field) const {
+  const Entry* entry = FindEntry(field);
+  const std::lock_guard lock(dates_mutex_);
+  if (!entry->dates) entry->dates = std::make_unique<ColumnDates>(*Find(field));
+  return *entry->dates;
 }
 
 namespace {

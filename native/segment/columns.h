@@ -222,6 +222,31 @@ class ColumnReader {
   uint32_t code_width_ = 4;
 };
 
+// The strings of one column that are dates (base/moment.h), in the order of their moments.
+class ColumnDates {
+ public:
+  // Reads all strings: about 50 ns each.
+  explicit ColumnDates(const ColumnReader& column);
+  struct Range {
+    double from, to;  // both included
+  };
+  // Appends ranges of the values whose dates lie in one of the ranges. In any order; they may
+  // touch.
+  void AppendValues(std::span<const Range> ranges,
+                    std::vector<ColumnReader::ValueRange>& out) const;
+
+ private:
+  uint32_t StringAt(uint32_t i) const { return strings_.empty() ? first_ + i : strings_[i]; }
+  // The number of the first date at or after `moment` (or only after it); count_ if there is none.
+  uint32_t Lower(double moment, bool after) const;
+
+  const ColumnReader& column_;
+  // Dates of one form and time zone are in the order of their moments already. Then they are
+  // consecutive strings, and none is listed.
+  uint32_t first_ = 0, count_ = 0;
+  std::vector<uint32_t> strings_;
+};
+
 // All columns of one segment. A column is checked and opened when it is first used.
 class ColumnsReader {
  public:
@@ -229,6 +254,8 @@ class ColumnsReader {
   // Null when the field has no column here. A damaged column is null too, and the file is then
   // marked corrupt.
   const ColumnReader* Find(FieldId field) const;
+  // The dates of a column; the first call reads them. REQUIRES: Find(field) is not null
+  const ColumnDates& Dates(FieldId field) const;
   std::vector<FieldId> fields() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   // The points of the documents with a number in each of the fields. If the file has none they are
@@ -246,11 +273,13 @@ class ColumnsReader {
     uint64_t offset, size;
     mutable std::once_flag once;
     mutable std::unique_ptr<ColumnReader> reader;
+    mutable std::unique_ptr<ColumnDates> dates;
   };
   const Entry* FindEntry(FieldId field) const;
   std::shared_ptr<SegmentFile> file_;
   std::vector<std::unique_ptr<Entry>> entries_;
   mutable std::once_flag points_once_, shapes_once_;
+  mutable std::mutex dates_mutex_;  // of Entry::dates
   mutable std::vector<StoredShape> shapes_;
   mutable std::string points_bytes_;  // empty if they are in the file
   mutable std::unique_ptr<const GeoIndex> points_;

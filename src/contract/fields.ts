@@ -69,6 +69,7 @@ export interface FieldView extends Record<
     facetSearch: boolean;
     equality: boolean;
     comparison: boolean;
+    date?: true;
   };
   localized: { locales: string[] };
 }
@@ -130,7 +131,7 @@ function localesOf(rules: SettingsObject['localizedAttributes'], field: string):
 
 export function fieldView(name: string, settings: SettingsObject): FieldView {
   const { facetSearch, filter } = filterFeatures(settings.filterableAttributes, name);
-  const { equality, comparison } = filter;
+  const { equality, comparison, date } = filter;
   const rule = settings.rankingRules
     .map((text) => /^(.+):(asc|desc)$/.exec(text))
     .find((match) => match !== null && covers(match[1]!, name));
@@ -150,11 +151,12 @@ export function fieldView(name: string, settings: SettingsObject): FieldView {
         ? { enabled: false }
         : { enabled: true, order: rule[2] as 'asc' | 'desc' },
     filterable: {
-      enabled: facetSearch || equality || comparison,
+      enabled: facetSearch || equality || comparison || date === true,
       sortBy: own(sortBy, name) ?? sortBy['*'] ?? 'alpha',
       facetSearch,
       equality,
       comparison,
+      ...(date && { date }),
     },
     localized: { locales: localesOf(settings.localizedAttributes, name) },
   };

@@ -31,6 +31,7 @@ import {
   type Synonyms,
   type TypoSettings,
 } from './expand.ts';
+import type { FilterableRule } from '../../src/contract/settings/filterable-attributes.ts';
 import { parseQuery, type ParsedQuery } from './query.ts';
 import {
   matches,
@@ -291,6 +292,15 @@ export class Oracle {
     );
   }
 
+  #comparesDates(field: string): boolean {
+    const rule = (this.settings.filterableAttributes ?? []).find((entry) =>
+      typeof entry === 'string'
+        ? coveredBy(field, [entry]) >= 0
+        : (entry as FilterableRule).attributePatterns.some((p) => matchesPattern(field, p)),
+    );
+    return (rule as FilterableRule | undefined)?.features?.filter?.date === true;
+  }
+
   get #knownNames(): Set<string> {
     return (this.#names ??= new Set([...fieldNames(this.documents), ...this.#namesOfDeleted]));
   }
@@ -406,6 +416,7 @@ export class Oracle {
     const { starts, word, field, position } = this.#occurrences!;
     const passes = parseFilter(params.filter, {
       filterable: (name) => this.#isFilterable(name),
+      dated: (name) => this.#comparesDates(name),
       known: (name) => this.#knownNames.has(name),
     });
     const out = Uint8Array.from(this.documents, (document) =>

@@ -129,7 +129,9 @@ class Parser {
       (p: Predicate): Predicate =>
       (d) =>
         !p(d);
-    const equals = (value: string): Predicate => on((values) => hasValue(values, value));
+    const dated = this.#fields.dated?.(field) ?? false;
+    const equals = (value: string): Predicate =>
+      on((values) => hasValue(values, value) || (dated && hasMoment(values, value)));
     const list = (): Predicate => {
       const values: string[] = [];
       this.#need('[');
@@ -137,7 +139,13 @@ class Parser {
         values.push(this.#value());
         if (!this.#take(',') && !this.#is(']')) throw new FilterError('expected , or ]');
       }
-      return on((v) => values.some((value) => hasValue(v, value)));
+      const tests = values.map(equals);
+      return (d) => tests.some((test) => test(d));
+    };
+    const compare = (bounds: Bound[]): Predicate => {
+      if (!dated) return on((v) => within(v, bounds));
+      if (bounds.some(([, text]) => moment(text) === null)) throw new FilterError('not a date');
+      return on((v) => momentsOf(v).some((at) => bounds.every((bound) => meets(at, bound))));
     };
     if (this.#take('=')) return equals(this.#value());
     if (this.#take('!=')) {
@@ -147,7 +155,7 @@ class Parser {
     for (const operator of ['>=', '<=', '>', '<'] as const) {
       if (this.#take(operator)) {
         const value = this.#value();
-        return on((v) => within(v, [[operator, value]]));
+        return compare([[operator, value]]);
       }
     }
     if (this.#take('NOT', 'IN')) return not(list());
@@ -169,12 +177,10 @@ class Parser {
     const from = this.#value();
     this.#need('TO');
     const to = this.#value();
-    return on((v) =>
-      within(v, [
-        ['>=', from],
-        ['<=', to],
-      ]),
-    );
+    return compare([
+      ['>=', from],
+      ['<=', to],
+    ]);
   }
 
   #numbers(): number[] {
@@ -279,9 +285,46 @@ function within(values: FieldValues, bounds: readonly Bound[]): boolean {
   );
 }
 
+// --- Dates ---
+
+/** Milliseconds since 1970 of a date of RFC 3339, or of its day. */
+function dateOf(text: string): number | null {
+  const form = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?$/i;
+  if (!form.test(text)) return null;
+  const day = Date.parse(text.slice(0, 10));
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(day) || new Date(day).getUTCDate() !== Number(text.slice(8, 10))) return null;
+  const at = Date.parse(text.toUpperCase().replace(' ', 'T'));
+  return Number.isNaN(at) ? null : at;
+}
+
+function moment(text: string): number | null {
+  const seconds = number(text.trim());
+  return dateOf(text.trim()) ?? (Number.isFinite(seconds) ? seconds * 1000 : null);
+}
+
+function momentsOf(values: FieldValues): number[] {
+  const dates = values.strings.map((text) => dateOf(text.trim())).filter((at) => at !== null);
+  return [...values.numbers.map((seconds) => seconds * 1000), ...dates];
+}
+
+function hasMoment(values: FieldValues, wanted: string): boolean {
+  const at = moment(wanted);
+  return at !== null && momentsOf(values).includes(at);
+}
+
+function meets(at: number, [operator, text]: Bound): boolean {
+  const bound = moment(text)!;
+  if (operator === '>') return at > bound;
+  if (operator === '>=') return at >= bound;
+  return operator === '<' ? at < bound : at <= bound;
+}
+
 /** The conditions of a filter on the fields that it names. */
 export interface FilterFields {
   filterable(field: string): boolean;
+  /** Whether its values are compared as dates. */
+  dated?(field: string): boolean;
   /**
    * Whether any document has ever had it: a condition on any other field matches none, even with
    * `!=`.

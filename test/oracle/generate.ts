@@ -59,7 +59,13 @@ const SEPARATORS = [
 
 /** Top-level fields of documents; `info` is nested. */
 const TEXT_FIELDS = ['title', 'overview', 'tags', 'info.name', 'info.notes.text'];
+/** Its values are compared as dates. */
+const DATE_FIELD = 'released';
 const VALUE_FIELDS = ['year', 'price', 'genre', 'colours', 'info.rank', 'flag'];
+const DATES = {
+  attributePatterns: [DATE_FIELD],
+  features: { filter: { equality: true, date: true } },
+};
 
 export class Generator {
   readonly #random: Random;
@@ -246,6 +252,9 @@ export class Generator {
       out.colours = Array.from({ length: random.int(0, 3) }, () => this.#value());
     }
     if (random.chance(0.3)) out.flag = random.chance(0.5);
+    if (random.chance(0.4)) {
+      out[DATE_FIELD] = Array.from({ length: random.int(1, 3) }, () => this.#date());
+    }
     // Some neighbouring documents are as good as equally far, and the rest of their bucket, without
     // them, begins elsewhere.
     if (random.chance(0.2)) {
@@ -270,6 +279,15 @@ export class Generator {
     }
   }
 
+  /** Often the same moments in other forms; sometimes no date. */
+  #date(): Json {
+    const random = this.#random;
+    return random.pick<Json>([
+      ...['2026-01-01', '2026-01-01T01:00:00+01:00', '2025-12-31t23:59:59.5z', '2024-02-29'],
+      ...['2026-01-01 00:00:00Z', '2025-02-29', 'soon', '2026', 1767225600, 1767225599, null],
+    ]);
+  }
+
   /** For sorting and filtering. */
   #value(): Json {
     const random = this.#random;
@@ -292,7 +310,7 @@ export class Generator {
   #settings(): Settings {
     const random = this.#random;
     const out: Settings = {
-      filterableAttributes: [...VALUE_FIELDS, '_geo'],
+      filterableAttributes: [...VALUE_FIELDS, '_geo', DATES],
       sortableAttributes: [...VALUE_FIELDS, '_geo'],
     };
     if (random.chance(0.6)) {
@@ -548,7 +566,14 @@ export class Generator {
     const random = this.#random;
     const value = (): string =>
       random.pick(['red', 'Blue', '"ete"', '10', '3', '-1', 'drama', '1992', '0.5', 'true']);
+    const date = (): string =>
+      random.pick(['2026-01-01', '"2025-12-31T23:00:00-01:00"', '1767225599', '"2024-02-29"']);
     const condition = (): string => {
+      if (random.chance(0.1)) {
+        if (random.chance(0.2)) return `${DATE_FIELD} ${date()} TO ${date()}`;
+        if (random.chance(0.2)) return `${DATE_FIELD} IN [${date()}, soon]`;
+        return `${DATE_FIELD} ${random.pick(['=', '!=', '>', '>=', '<', '<='])} ${date()}`;
+      }
       const field = random.pick(VALUE_FIELDS);
       switch (random.weighted({ compare: 6, list: 2, range: 2, state: 2, not: 1 })) {
         case 'compare':

@@ -1,9 +1,18 @@
 import type { Schema } from '../schema.ts';
 import { PATTERNS, setting } from './setting.ts';
 
+/** Features of a filter that are additions to the API: shown only where they are on. */
+const ADDITIONS = {
+  date: 'Dates in RFC 3339, as texts or as seconds since 1970, are compared by their moments.',
+} as const;
+type Addition = keyof typeof ADDITIONS;
+
 export interface FilterableRule {
   attributePatterns: string[];
-  features: { facetSearch: boolean; filter: { equality: boolean; comparison: boolean } };
+  features: {
+    facetSearch: boolean;
+    filter: { equality: boolean; comparison: boolean } & { [name in Addition]?: true };
+  };
 }
 
 const RULE: Schema = {
@@ -19,6 +28,12 @@ const RULE: Schema = {
           properties: {
             equality: { type: 'boolean', default: true },
             comparison: { type: 'boolean', default: false },
+            ...Object.fromEntries(
+              Object.entries(ADDITIONS).map(([name, description]) => [
+                name,
+                { type: 'boolean', default: false, description },
+              ]),
+            ),
           },
           additionalProperties: false,
         },
@@ -35,11 +50,16 @@ function completeRule(rule: string | Partial<FilterableRule>): string | Filterab
   if (typeof rule === 'string') return rule;
   const features = rule.features as Partial<FilterableRule['features']> | undefined;
   const filter = features?.filter as Partial<FilterableRule['features']['filter']> | undefined;
+  const additions = (Object.keys(ADDITIONS) as Addition[]).filter((name) => filter?.[name]);
   return {
     attributePatterns: rule.attributePatterns!,
     features: {
       facetSearch: features?.facetSearch ?? false,
-      filter: { equality: filter?.equality ?? true, comparison: filter?.comparison ?? false },
+      filter: {
+        equality: filter?.equality ?? true,
+        comparison: filter?.comparison ?? false,
+        ...Object.fromEntries(additions.map((name) => [name, true])),
+      },
     },
   };
 }

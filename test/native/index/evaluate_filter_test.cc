@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
+#include <map>
 #include <regex>
 
 #include "base/json.h"
@@ -670,6 +672,209 @@ TEST(EvaluateFilter, FindsShapesThatMeetTheArea) {
             (List{2, 3, 4}));
   index.Delete({1});
   EXPECT_EQ(passing_of("_geoRadius(48.8606, 2.3376, 1000)"), (List{0}));
+}
+
+// ---- Dates ----
+
+// Seconds since 1970 of an RFC 3339 text, by the C library.
+std::optional<double> NaiveDate(const std::string& text) {
+  static const std::regex kDate(
+      R"((\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d:\d\d)(\.\d+)?(?:[Zz]|([-+])(\d\d):(\d\d)))?)");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, kDate)) return std::nullopt;
+  std::tm tm{};
+  if (strptime(parts[1].str().c_str(), "%Y-%m-%d", &tm) == nullptr) return std::nullopt;
+  const int day = tm.tm_mday;
+  auto seconds = static_cast<double>(timegm(&tm));
+  if (tm.tm_mday != day) return std::nullopt;  // such as 30 February
+  if (parts[2].matched) {
+    std::tm time{};
+    if (strptime(parts[2].str().c_str(), "%H:%M:%S", &time) == nullptr) return std::nullopt;
+    seconds += time.tm_hour * 3600 + time.tm_min * 60 + time.tm_sec;
+  }
+  if (parts[3].matched) seconds += std::stod("0" + parts[3].str());
+  if (parts[4].matched) {
+    const int offset = std::stoi(parts[5]) * 3600 + std::stoi(parts[6]) * 60;
+    seconds += parts[4] == "+" ? -offset : offset;
+  }
+  return seconds;
+}
+
+class DateFilterOracle : public testing::Test {
+ protected:
+  static constexpr double kNow = 1'700'000'000;
+
+  const char* Pick(std::initializer_list<const char*> list) {
+    return list.begin()[random_.Below(list.size())];
+  }
+
+  // Often the same moments in different forms.
+  std::string Date() {
+    const std::string day =
+        Pick({"2023-11-14", "2023-11-15", "2023-02-28", "2024-02-29", "1969-12-31", "0001-01-01"});
+    if (random_.Below(3) == 0) return day;
+    const std::string time = Pick({"00:00:00", "22:13:20", "23:30:00", "01:00:00"});
+    return day + Pick({"T", "t", " "}) + time + Pick({"", ".5", ".25", ".000001"}) +
+           Pick({"Z", "z", "+01:00", "-01:30", "+23:59"});
+  }
+
+  // As in JSON; `text` without quotation marks.
+  std::string Scalar(std::string& text) {
+    switch (random_.Below(8)) {
+      case 0:
+        return text = Pick({"1700000000", "1699999999.5", "0", "-1", "1699920000", "1700002800"});
+      case 1:
+        text = Pick({"2023-02-29", "2023-11-14T10:00:00", "2023-11-14T24:00:00Z", "tomorrow",
+                     "2024", "2023-13-01", "2023-11-14x", "now", "1700000000"});
+        break;
+      default: text = Date();
+    }
+    return "\"" + text + "\"";
+  }
+
+  struct Value {
+    std::string text;
+    std::optional<double> moment;
+    bool is_number;
+  };
+  struct Document {
+    std::vector<Value> values;
+    bool exists;
+  };
+
+  // The moment of an operand.
+  static std::optional<double> MomentOf(const std::string& text) {
+    static const std::map<std::string, double> kRelative = {
+        {"now", kNow}, {"now-1d", kNow - 86400}, {"now+2h", kNow + 7200}, {"now-80s", kNow - 80}};
+    if (const auto found = kRelative.find(text); found != kRelative.end()) return found->second;
+    if (const auto date = NaiveDate(text)) return date;
+    return NaiveNumber(text);
+  }
+
+  std::map<DocId, Document> Fill(IndexedDocuments& index) {
+    std::map<DocId, Document> documents;
+    for (uint64_t segment = 1 + random_.Below(3); segment > 0; --segment) {
+      std::map<DocId, std::string> batch;
+      const bool one_form = random_.Below(2) == 0;
+      for (uint64_t i = 1 + random_.Below(60); i > 0; --i) {
+        const auto docid = static_cast<DocId>(random_.Below(200));
+        Document document{{}, random_.Below(8) > 0};
+        std::string list;
+        for (uint64_t k = document.exists ? random_.Below(3) : 0; k > 0; --k) {
+          std::string text;
+          std::string scalar = Scalar(text);
+          if (one_form) {
+            text = "2023-11-" + std::to_string(10 + random_.Below(19)) + "T10:00:00Z";
+            scalar = "\"" + text + "\"";
+          }
+          const bool is_number = scalar[0] != '"';
+          document.values.push_back(
+              {text, is_number ? NaiveNumber(text) : NaiveDate(text), is_number});
+          list += (list.empty() ? "" : ",") + scalar;
+        }
+        batch[docid] = document.exists ? "{\"at\":[" + list + "]}" : "{\"id\":1}";
+        documents[docid] = document;
+      }
+      index.Put(batch);
+    }
+    return documents;
+  }
+
+  static bool Passes(const Document& document, const std::string& op,
+                     const std::vector<std::string>& operands) {
+    const auto any = [&](auto&& test) {
+      return std::any_of(document.values.begin(), document.values.end(), test);
+    };
+    if (op == "=" || op == "!=" || op == "IN") {
+      const bool equal = any([&](const Value& value) {
+        return std::any_of(operands.begin(), operands.end(), [&](const std::string& operand) {
+          std::string stored, wanted;
+          text::NormalizeFacet(value.text, stored);
+          text::NormalizeFacet(operand, wanted);
+          const auto moment = MomentOf(operand);
+          return (value.is_number ? value.moment == NaiveNumber(operand) : stored == wanted) ||
+                 (moment && value.moment == moment);
+        });
+      });
+      return equal != (op == "!=");
+    }
+    const auto first = MomentOf(operands[0]), last = MomentOf(operands.back());
+    return any([&](const Value& value) {
+      if (!value.moment) return false;
+      const double at = *value.moment;
+      if (op == ">") return at > *first;
+      if (op == ">=") return at >= *first;
+      if (op == "<") return at < *first;
+      if (op == "<=") return at <= *first;
+      return at >= *first && at <= *last;
+    });
+  }
+
+  RandomDocuments random_{TestSeed()};
+};
+
+TEST_F(DateFilterOracle, ComparesMoments) {
+  for (Comparisons comparisons(4000); comparisons.Left();) {
+    IndexedDocuments index(R"({"filterableAttributes":[{"attributePatterns":["at"],)"
+                           R"("features":{"filter":{"equality":true,"date":true}}}]})");
+    const auto documents = Fill(index);
+    const auto snapshot = index.snapshot();
+    for (int i = 0; i < 200 && comparisons.Next(); ++i) {
+      const std::string op = Pick({"=", "!=", "IN", ">", ">=", "<", "<=", "TO"});
+      std::vector<std::string> operands;
+      std::vector<std::string> written;
+      const uint64_t wanted = op == "TO" ? 2 : op == "IN" ? random_.Below(4) : 1;
+      while (operands.size() < wanted) {
+        std::string text;
+        Scalar(text);
+        if (random_.Below(3) == 0) text = Pick({"now", "now-1d", "now+2h", "now-80s"});
+        if (op != "=" && op != "!=" && op != "IN" && !MomentOf(text)) continue;
+        operands.push_back(text);
+        const bool bare = text.starts_with("now") && random_.Below(2) == 0;
+        written.push_back(bare ? text : "\"" + text + "\"");
+      }
+      std::string filter = "at " + op;
+      if (op == "TO") filter = "at " + written[0] + " TO " + written[1];
+      if (op == "IN") {
+        filter += " [";
+        for (const std::string& operand : written) filter += operand + ",";
+        filter += "]";
+      } else if (op != "TO") {
+        filter += " " + written[0];
+      }
+      auto node = filter::ParseFilter(filter, {});
+      ASSERT_TRUE(node.ok()) << filter << node.status().message();
+      const auto passing = EvaluateFilter({*snapshot, {}, nullptr, kNow}, **node);
+      ASSERT_TRUE(passing.ok()) << filter << passing.status().message();
+      for (const auto& [docid, document] : documents) {
+        ASSERT_EQ(passing->Contains(docid), Passes(document, op, operands))
+            << filter << " and document " << index.documents().at(docid);
+      }
+    }
+  }
+}
+
+TEST_F(FilterRules, RefuseOperandsThatAreNotDates) {
+  IndexedDocuments index(R"({"filterableAttributes":["plain",{"attributePatterns":["at"],)"
+                         R"("features":{"filter":{"equality":false,"date":true}}}]})");
+  index.Put({{1, R"({"at":"2026-01-31","plain":"now+7d"})"}});
+  const auto fault = [&](const std::string& filter) {
+    std::string json;
+    AppendJsonString(json, filter);
+    const auto passing = EvaluateFilterJson(*index.snapshot(), json, {});
+    return passing.ok() ? std::to_string(passing->size()) : passing.status().message();
+  };
+  EXPECT_EQ(fault("at > 2026-01-30"), "1");
+  EXPECT_EQ(fault("at < \"now+7d\""), "1");
+  EXPECT_EQ(fault("at < now+7d"), "1");
+  EXPECT_EQ(fault("plain = \"now+7d\""), "1");
+  EXPECT_TRUE(fault("at > soon").starts_with("`soon` is not a date: `at` is compared with"));
+  EXPECT_TRUE(fault("at > 2026-02-30").starts_with("`2026-02-30` is not a date"));
+  EXPECT_TRUE(fault("at < now+7x").starts_with("`now+7x` is not a date"));
+  EXPECT_TRUE(fault("at CONTAINS now+7d").starts_with("Using `CONTAINS`"));
+  EXPECT_TRUE(fault("at STARTS WITH now+7d").starts_with("`now+7d` is a date, but `STARTS WITH`"));
+  EXPECT_TRUE(fault("plain = now+7d").starts_with("`now+7d` is a date, but the rule of `plain`"));
+  EXPECT_TRUE(fault("at = 1").starts_with("The operator `=` is not enabled"));
 }
 
 }  // namespace
