@@ -9,6 +9,8 @@ import type { HeaderList } from './connection.ts';
 export interface Page {
   readonly html: string;
   readonly headers: HeaderList;
+  /** Headers that let the page load images from other servers, for who chose that. */
+  readonly headersWithImages: HeaderList;
   /** Changes with every byte of the page. */
   readonly tag: string;
 }
@@ -16,8 +18,8 @@ export interface Page {
 const ICON =
   'data:image/svg+xml,' +
   encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5d8f"/>' +
-      '<circle cx="14" cy="14" r="6.5" fill="none" stroke="#fff" stroke-width="3"/><path d="M19 19l7 7" stroke="#fff" stroke-width="3.5"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0b5d8f"/>' +
+      '<circle cx="14" cy="14" r="6.5" fill="none" stroke="#fff" stroke-width="3"/><path d="M19 19l7 7" stroke="#f2b84b" stroke-width="3.5"/></svg>',
   );
 
 let made: Page | null = null;
@@ -51,33 +53,39 @@ function makePage(script: string, style: string): Page {
 </body>
 </html>
 `;
-  const policy = [
+  const tag = `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
+  const headers = (images: string): HeaderList => [
+    ['content-security-policy', policyOf(script, style, images)],
+    ['x-content-type-options', 'nosniff'],
+    ['referrer-policy', 'no-referrer'],
+    ['cross-origin-opener-policy', 'same-origin'],
+    ['permissions-policy', 'camera=(), microphone=(), payment=(), usb=()'],
+    // Cached, but revalidated each time: a new server has a new page.
+    ['cache-control', 'no-cache'],
+    ['etag', tag],
+  ];
+  return {
+    html,
+    tag,
+    headers: headers("'self' data:"),
+    headersWithImages: headers("'self' data: https: http:"),
+  };
+}
+
+/** @param images sources of images */
+function policyOf(script: string, style: string, images: string): string {
+  return [
     "default-src 'none'",
     `script-src '${hash(script)}'`,
     `style-src '${hash(style)}'`,
-    "img-src 'self' data:",
+    `img-src ${images}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
-  ];
-  const tag = `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
-  return {
-    html,
-    tag,
-    headers: [
-      ['content-security-policy', policy.join('; ')],
-      ['x-content-type-options', 'nosniff'],
-      ['referrer-policy', 'no-referrer'],
-      ['cross-origin-opener-policy', 'same-origin'],
-      ['permissions-policy', 'camera=(), microphone=(), payment=(), usb=()'],
-      // Cached, but revalidated each time: a new server has a new page.
-      ['cache-control', 'no-cache'],
-      ['etag', tag],
-    ],
-  };
+  ].join('; ');
 }
 
 function hash(text: string): string {

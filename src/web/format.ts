@@ -33,6 +33,13 @@ export function moment(text: string | null): string {
   return text === null ? '' : MOMENT.format(new Date(text));
 }
 
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** @param ms since 1970 */
+export function day(ms: number): string {
+  return DAY.format(new Date(ms));
+}
+
 const DURATION = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/;
 
 /**

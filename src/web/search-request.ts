@@ -9,6 +9,12 @@ export interface Circle {
   readonly radius: number;
 }
 
+/** Both ends belong to it; null: open. */
+export interface Range {
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
 export interface SearchState {
   readonly q: string;
   /** From 1. */
@@ -17,6 +23,8 @@ export interface SearchState {
   readonly sort: string;
   /** Chosen values by facet. A document must have at least one of the values of each facet. */
   readonly chosen: Readonly<Record<string, readonly string[]>>;
+  /** Chosen ranges of numbers by facet. */
+  readonly ranges: Readonly<Record<string, Range>>;
   /** Name of an embedder; empty: search by words only. */
   readonly embedder: string;
   /** 0: search by words only, 1: search by meaning only. */
@@ -48,28 +56,20 @@ export type Hit = Readonly<Record<string, unknown>> & {
 
 /**
  * @param facets false: the index has no facets, and requesting them would be an error
- * @returns the search first; then, for each facet with chosen values, a query that counts its
- * values without that choice: how many documents choosing one more value would add
+ * @returns the search first; then, for each facet with a choice, a query that counts its values
+ * without that choice: how many documents choosing one more value would add
  */
 export function searchQueries(
   indexUid: string,
   state: SearchState,
   { marks, explain, facets }: { marks: Marks; explain: boolean; facets: boolean },
 ): Record<string, unknown>[] {
-  const { q, page, sort, chosen, embedder, semanticRatio, circle } = state;
-  const common = {
-    indexUid,
-    q,
-    ...(embedder !== '' && { hybrid: { embedder, semanticRatio } }),
-  };
-  const order = [
-    ...(sort === '' ? [] : [sort]),
-    ...(circle === null ? [] : [`_geoPoint(${circle.lat}, ${circle.lng}):asc`]),
-  ];
+  const common = { indexUid, ...termsOf(state) };
+  const order = orderOf(state);
   const search = {
     ...common,
     filter: filterOf(state, null),
-    page,
+    page: state.page,
     hitsPerPage: HITS_PER_PAGE,
     ...(facets && { facets: ['*'] }),
     attributesToHighlight: ['*'],
@@ -79,10 +79,60 @@ export function searchQueries(
     ...(explain && { showRankingScoreDetails: true }),
     ...(order.length > 0 && { sort: order }),
   };
-  const counts = Object.keys(chosen)
-    .filter((facet) => chosen[facet]!.length > 0)
-    .map((facet) => ({ ...common, filter: filterOf(state, facet), facets: [facet], limit: 0 }));
+  const counts = narrowedFacets(state).map((facet) => ({
+    ...common,
+    filter: filterOf(state, facet),
+    facets: [facet],
+    limit: 0,
+  }));
   return [search, ...counts];
+}
+
+/** The facets with a choice. */
+export function narrowedFacets({ chosen, ranges }: SearchState): string[] {
+  const ofValues = Object.keys(chosen).filter((facet) => chosen[facet]!.length > 0);
+  return [...new Set([...ofValues, ...Object.keys(ranges)])];
+}
+
+/** The search as a program would send it, without what only this page needs. */
+export function plainSearch(state: SearchState): Record<string, unknown> {
+  const filter = filterOf(state, null);
+  const order = orderOf(state);
+  return {
+    ...termsOf(state),
+    ...(filter.length > 0 && { filter }),
+    ...(order.length > 0 && { sort: order }),
+    page: state.page,
+    hitsPerPage: HITS_PER_PAGE,
+    showRankingScore: true,
+  };
+}
+
+function termsOf({ q, embedder, semanticRatio }: SearchState): Record<string, unknown> {
+  return { q, ...(embedder !== '' && { hybrid: { embedder, semanticRatio } }) };
+}
+
+function orderOf({ sort, circle }: SearchState): string[] {
+  return [
+    ...(sort === '' ? [] : [sort]),
+    ...(circle === null ? [] : [`_geoPoint(${circle.lat}, ${circle.lng}):asc`]),
+  ];
+}
+
+/** Counts the documents of each bucket of a facet, without the choice for that facet. */
+export function bucketQueries(
+  indexUid: string,
+  state: SearchState,
+  facet: string,
+  buckets: readonly Range[],
+): Record<string, unknown>[] {
+  return buckets.map((bucket) => ({
+    indexUid,
+    ...termsOf(state),
+    filter: [...filterOf(state, facet), ...rangeFilter(facet, bucket)],
+    facets: [facet],
+    limit: 0,
+  }));
 }
 
 /** Searches the values of a facet among the documents found without a choice for that facet. */
@@ -91,23 +141,28 @@ export function facetSearch(
   facetName: string,
   facetQuery: string,
 ): Record<string, unknown> {
-  const { q, embedder, semanticRatio } = state;
-  return {
-    facetName,
-    facetQuery,
-    q,
-    filter: filterOf(state, facetName),
-    ...(embedder !== '' && { hybrid: { embedder, semanticRatio } }),
-  };
+  return { facetName, facetQuery, ...termsOf(state), filter: filterOf(state, facetName) };
 }
 
 /** @param without a facet whose choice is ignored, or null */
-function filterOf({ chosen, circle }: SearchState, without: string | null): (string | string[])[] {
-  const facets = Object.entries(chosen)
-    .filter(([facet, values]) => facet !== without && values.length > 0)
-    .map(([facet, values]) => values.map((value) => `${quoted(facet)} = ${quoted(value)}`));
-  if (circle === null) return facets;
-  return [...facets, `_geoRadius(${circle.lat}, ${circle.lng}, ${circle.radius})`];
+function filterOf(state: SearchState, without: string | null): (string | string[])[] {
+  const { chosen, ranges, circle } = state;
+  const values = Object.entries(chosen)
+    .filter(([facet, some]) => facet !== without && some.length > 0)
+    .map(([facet, some]) => some.map((value) => `${quoted(facet)} = ${quoted(value)}`));
+  const within = Object.entries(ranges)
+    .filter(([facet]) => facet !== without)
+    .flatMap(([facet, range]) => rangeFilter(facet, range));
+  const near =
+    circle === null ? [] : [`_geoRadius(${circle.lat}, ${circle.lng}, ${circle.radius})`];
+  return [...values, ...within, ...near];
+}
+
+function rangeFilter(facet: string, { min, max }: Range): string[] {
+  return [
+    ...(min === null ? [] : [`${quoted(facet)} >= ${min}`]),
+    ...(max === null ? [] : [`${quoted(facet)} <= ${max}`]),
+  ];
 }
 
 function quoted(text: string): string {
@@ -126,6 +181,14 @@ export function mergedCounts([search, ...others]: readonly FacetCounts[]): Recor
   );
 }
 
+/** The ranges of numbers to show, from the results of {@link searchQueries}. */
+export function mergedStats([search, ...others]: readonly FacetCounts[]): Record<
+  string,
+  { readonly min: number; readonly max: number }
+> {
+  return Object.assign({}, search?.facetStats, ...others.map((one) => one.facetStats));
+}
+
 /** Reads the state from the address of the page. */
 export function stateFrom(query: Readonly<Record<string, string>>): SearchState {
   const page = Number(query.page);
@@ -135,6 +198,7 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
     page: Number.isInteger(page) && page > 1 ? page : 1,
     sort: query.sort ?? '',
     chosen: chosenFrom(query.facets ?? ''),
+    ranges: rangesFrom(query.ranges ?? ''),
     embedder: query.embedder ?? '',
     semanticRatio: ratio >= 0 && ratio <= 1 ? ratio : 0.5,
     circle: circleFrom(query.near ?? ''),
@@ -142,13 +206,15 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
 }
 
 export function queryFrom(state: SearchState): Record<string, string> {
-  const { q, page, sort, chosen, embedder, semanticRatio, circle } = state;
+  const { q, page, sort, chosen, ranges, embedder, semanticRatio, circle } = state;
+  const within = Object.entries(ranges).map(([facet, { min, max }]) => [facet, [min, max]]);
   const given = Object.entries(chosen).filter(([, values]) => values.length > 0);
   return {
     q,
     page: page > 1 ? String(page) : '',
     sort,
     facets: given.length === 0 ? '' : JSON.stringify(Object.fromEntries(given)),
+    ranges: within.length === 0 ? '' : JSON.stringify(Object.fromEntries(within)),
     embedder,
     ratio: embedder === '' ? '' : String(semanticRatio),
     near: circle === null ? '' : `${circle.lat},${circle.lng},${circle.radius}`,
@@ -156,17 +222,29 @@ export function queryFrom(state: SearchState): Record<string, string> {
 }
 
 function chosenFrom(text: string): Record<string, string[]> {
+  return Object.fromEntries(
+    membersOf(text).map(([facet, values]) => [
+      facet,
+      Array.isArray(values) ? values.map(String) : [],
+    ]),
+  );
+}
+
+function rangesFrom(text: string): Record<string, Range> {
+  const end = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  const given = membersOf(text).flatMap(([facet, ends]): [string, Range][] =>
+    Array.isArray(ends) ? [[facet, { min: end(ends[0]), max: end(ends[1]) }]] : [],
+  );
+  return Object.fromEntries(given.filter(([, { min, max }]) => min !== null || max !== null));
+}
+
+/** The members of an object in JSON; none if the text is something else. */
+function membersOf(text: string): [string, unknown][] {
   try {
     const value = JSON.parse(text) as unknown;
-    if (typeof value !== 'object' || value === null) return {};
-    return Object.fromEntries(
-      Object.entries(value).map(([facet, values]) => [
-        facet,
-        Array.isArray(values) ? values.map(String) : [],
-      ]),
-    );
+    return typeof value === 'object' && value !== null ? Object.entries(value) : [];
   } catch {
-    return {};
+    return [];
   }
 }
 

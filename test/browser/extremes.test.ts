@@ -102,6 +102,7 @@ describe('The page at its limits, in a browser', () => {
       );
       assert.ok(elements < 1000, `${elements} elements`);
       assert.ok((await hit.textContent())!.length < 20_000);
+      await hit.getByRole('button', { name: 'All fields' }).click();
       await hit.getByText('3,000 values', { exact: true }).click();
       await hit.getByText('w', { exact: false }).first().waitFor();
       await hit.getByRole('button', { name: 'All 3,000 values' }).first().click();

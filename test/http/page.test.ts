@@ -44,6 +44,22 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.ok(!/<(?:script|img|iframe)[^>]+src=|<link[^>]+href="(?!data:)/.test(html));
       });
 
+      it('lets images of other servers in for who asks for them, and nothing else', async () => {
+        const policyOf = async (query: string): Promise<string[]> => {
+          const headers = { accept: 'text/html' };
+          const response = await fetch(`${server.url}/${query}`, { headers });
+          return response.headers.get('content-security-policy')!.split('; ');
+        };
+        const strict = await policyOf('');
+        const open = await policyOf('?images');
+        assert.deepEqual(
+          open.filter((part) => !strict.includes(part)),
+          ["img-src 'self' data: https: http:"],
+        );
+        assert.equal(open.length, strict.length);
+        assert.deepEqual(await policyOf('?other'), strict);
+      });
+
       it('is compressed, and not sent again while it is the same', async () => {
         for (const coding of ['gzip', 'br']) {
           const response = await get({ 'accept-encoding': coding });

@@ -31,13 +31,17 @@ export function descriptionRoutes(others: readonly Route[]): Route[] {
   ];
 }
 
-function showPage({ connection }: RequestContext, { production }: Dependencies): RouteResponse {
+function showPage(
+  { connection, rawQuery }: RequestContext,
+  { production }: Dependencies,
+): RouteResponse {
   const { accept, ifNoneMatch } = connection.headers;
   const page = builtPage();
   if (page === null || (production && accept?.includes('text/html') !== true)) {
     return { ...json(200, { status: 'Gannet is running' }), headers: [VARY_ACCEPT] };
   }
-  const headers: HeaderList = production ? [...page.headers, VARY_ACCEPT] : page.headers;
+  const own = rawQuery === 'images' ? page.headersWithImages : page.headers;
+  const headers: HeaderList = production ? [...own, VARY_ACCEPT] : own;
   if (ifNoneMatch === page.tag) return { status: 304, body: null, headers };
   return { status: 200, body: page.html, type: 'text/html; charset=utf-8', headers };
 }

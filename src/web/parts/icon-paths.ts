@@ -10,6 +10,7 @@ export const ICON_PATHS = {
   close: 'M6 6l12 12M18 6 6 18',
   code: 'm8 7-5 5 5 5m8-10 5 5-5 5',
   columns: 'M4 5h16v14H4zM12 5v14',
+  compare: 'M4 5h6v14H4zM14 5h6v14h-6z',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   documents: 'M7 3h7l4 4v10H7zM14 3v4h4M4 8v13h10',
   down: 'M12 5v14m6-6-6 6-6-6',
@@ -22,6 +23,7 @@ export const ICON_PATHS = {
     'M4 6c0-1.7 3.6-3 8-3s8 1.3 8 3-3.6 3-8 3-8-1.3-8-3Zm0 0v12c0 1.7 3.6 3 8 3s8-1.3 8-3V6M4 12c0 1.7 3.6 3 8 3s8-1.3 8-3',
   key: 'M8 11.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8ZM11 12.7 20 4m-4 3.8 3 3m-5.5-.6 2 2',
   link: 'M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.2 1.2M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.2-1.2',
+  list: 'M4 5h16v6H4zM4 14h16v5H4z',
   logs: 'M5 5h14M5 10h9M5 15h14M5 20h6',
   moon: 'M20 14.5A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5Z',
   network:

@@ -25,7 +25,7 @@ import { choices, settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { TypedArgument } from './index-picker.tsx';
-import { titleField } from './search.tsx';
+import { titleField } from '../hit-fields.ts';
 import { spaced } from './settings.tsx';
 
 /** Maximum number of workspaces listed. Others can be opened by their address. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import {
+  bucketQueries,
   circleFrom,
   facetSearch,
   mergedCounts,
+  plainSearch,
   queryFrom,
   searchQueries,
   stateFrom,
@@ -27,6 +29,31 @@ describe('The queries of the search view', () => {
       ]),
       { a: { 1: 1, 4: 2 }, z: { y: 5 } },
     );
+  });
+
+  it('counts the values of a range without that range, and the parts of it', () => {
+    const state = stateFrom({ q: 'x', ranges: '{"a":[1,5],"b":[null,9]}' });
+    const [search, a, b, ...more] = searchQueries('i', state, OPTIONS);
+    const [ofA, ofB] = [['"a" >= 1', '"a" <= 5'], ['"b" <= 9']];
+    assert.deepEqual(search!.filter, [...ofA, ...ofB]);
+    assert.deepEqual([a!.facets, a!.filter, a!.limit], [['a'], ofB, 0]);
+    assert.deepEqual([b!.facets, b!.filter], [['b'], ofA]);
+    assert.deepEqual(more, []);
+    const [bucket] = bucketQueries('i', state, 'a', [{ min: 2, max: 3 }]);
+    assert.deepEqual(bucket!.filter, [...ofB, '"a" >= 2', '"a" <= 3']);
+    assert.deepEqual([bucket!.limit, bucket!.facets], [0, ['a']]);
+  });
+
+  it('is the same search for a program, without what only the page needs', () => {
+    const state = stateFrom({ q: 'x', page: '2', sort: 'year:asc', ranges: '{"a":[1,5]}' });
+    assert.deepEqual(plainSearch(state), {
+      q: 'x',
+      filter: ['"a" >= 1', '"a" <= 5'],
+      sort: ['year:asc'],
+      page: 2,
+      hitsPerPage: 20,
+      showRankingScore: true,
+    });
   });
 
   it('finds values of a facet without its own choice', () => {
@@ -61,12 +88,14 @@ describe('The queries of the search view', () => {
       page: '3',
       sort: 'year:desc',
       facets: '{"a":["1"]}',
+      ranges: '{"b":[1,null],"c":[null,2.5]}',
       embedder: 'e',
       ratio: '1',
       near: '1,2,3',
     };
     assert.deepEqual(queryFrom(stateFrom(query)), query);
     for (const facets of ['{', 'null', '[]', '{"a":1}']) {
+      assert.deepEqual(stateFrom({ ranges: facets }).ranges, {});
       for (const page of ['-1', 'x', '1.5']) {
         const state = stateFrom({ facets, page, ratio: 'y' });
         assert.equal(state.page, 1);

@@ -1,0 +1,25 @@
+import type { Settings } from '../../indexes.ts';
+
+/** The controls to show, derived from the settings; none for a key that may not read settings. */
+export interface Controls {
+  readonly sortable: readonly string[];
+  readonly embedders: readonly string[];
+  readonly points: boolean;
+  /** The greatest total that a search gives; null: not known. */
+  readonly totalMax: number | null;
+}
+
+export function controlsOf(settings: Settings | undefined): Controls {
+  const sortable = (settings?.sortableAttributes ?? []) as string[];
+  const filterable = (settings?.filterableAttributes ?? []) as unknown[];
+  const pagination = settings?.pagination as { maxTotalHits?: number } | undefined;
+  return {
+    sortable: sortable.filter((name) => name !== '_geo'),
+    embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
+      // A query vector cannot be typed.
+      .filter(([, { source }]) => source !== 'userProvided')
+      .map(([name]) => name),
+    points: sortable.includes('_geo') && filterable.includes('_geo'),
+    totalMax: pagination?.maxTotalHits ?? null,
+  };
+}

@@ -1,0 +1,274 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { viewHref } from '../../address.ts';
+import { indentJson, percent } from '../../format.ts';
+import { arranged, isAddress, storedFields, type Layouted } from '../../hit-fields.ts';
+import type { IndexEntry } from '../../indexes.ts';
+import type { Marks } from '../../marks.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { JsonValue } from '../../parts/json-value.tsx';
+import type { Hit } from '../../search-request.ts';
+import { useSession } from '../../session.ts';
+import { mayLoadImages, type Display } from './display.ts';
+import { Reasons, Why } from './why.tsx';
+
+interface HitsProps {
+  hits: readonly Hit[];
+  /** Position of the first hit, from 1. */
+  first: number;
+  index: IndexEntry;
+  marks: Marks;
+  display: Display;
+  onExplain(): void;
+}
+
+interface HitProps extends Omit<HitsProps, 'hits' | 'first'> {
+  hit: Hit;
+}
+
+export function Hits(props: HitsProps): JSX.Element {
+  const { hits, first, index, display } = props;
+  if (display.layout === 'table') return <HitTable {...props} />;
+  const Row = display.layout === 'compact' ? CompactHit : ComfortableHit;
+  return (
+    <ol class={`hits ${display.layout}`} start={first}>
+      {hits.map((hit, position) => (
+        <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
+          <Row {...props} hit={hit} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** A field of a hit, with what matches marked. */
+function Value({ hit, name, marks }: { hit: Hit; name: string; marks: Marks }): JSX.Element {
+  return <JsonValue value={hit._formatted?.[name] ?? hit[name]} marks={marks} />;
+}
+
+function Score({ hit }: { hit: Hit }): JSX.Element | null {
+  const { _rankingScore: score } = hit;
+  return score === undefined ? null : (
+    <span class="score" title="Ranking score">
+      {percent(score)}
+    </span>
+  );
+}
+
+function Image({ hit, display: { image } }: { hit: Hit; display: Display }): JSX.Element | null {
+  const address = hit[image];
+  if (image === '' || !mayLoadImages() || !isAddress(address)) return null;
+  return <img class="thumb" src={address} alt="" loading="lazy" referrerpolicy="no-referrer" />;
+}
+
+/** Short fields on a line. */
+function Line({
+  hit,
+  marks,
+  names,
+}: {
+  hit: Hit;
+  marks: Marks;
+  names: readonly string[];
+}): JSX.Element {
+  return (
+    <span class="line">
+      {names.map((name) => (
+        <span key={name}>
+          <span class="count">{name}</span> <Value hit={hit} name={name} marks={marks} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function useArranged({ hit, index, display }: HitProps): Layouted {
+  return arranged(hit, index.primaryKey, display.fields);
+}
+
+function ComfortableHit(props: HitProps): JSX.Element {
+  const { hit, marks, display, onExplain } = props;
+  const { title, line, text } = useArranged(props);
+  const [all, setAll] = useState(false);
+  return (
+    <article>
+      <Image hit={hit} display={display} />
+      <div class="hit">
+        <header>
+          {title === undefined ? null : (
+            <h3>
+              <Value hit={hit} name={title} marks={marks} />
+            </h3>
+          )}
+          <Score hit={hit} />
+        </header>
+        {all ? (
+          <Fields hit={hit} marks={marks} />
+        ) : (
+          <>
+            {text === undefined ? null : (
+              <div class="snippet">
+                <Value hit={hit} name={text} marks={marks} />
+              </div>
+            )}
+            <Line hit={hit} marks={marks} names={line} />
+          </>
+        )}
+        <div class="buttons">
+          <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+            {all ? 'Fewer fields' : 'All fields'}
+          </button>
+          <JsonButton hit={hit} />
+          <EditLink {...props} />
+          <Why hit={hit} onExplain={onExplain} />
+        </div>
+      </div>
+    </article>
+  );
+}
+
+function CompactHit(props: HitProps): JSX.Element {
+  const { hit, marks, display } = props;
+  const { title, line } = useArranged(props);
+  return (
+    <article>
+      <Image hit={hit} display={display} />
+      <h3>{title === undefined ? '' : <Value hit={hit} name={title} marks={marks} />}</h3>
+      <Line hit={hit} marks={marks} names={line} />
+      <Score hit={hit} />
+      <DetailsButton {...props} />
+    </article>
+  );
+}
+
+function HitTable(props: HitsProps): JSX.Element {
+  const { hits, first, index, marks, display } = props;
+  const sample = hits[0];
+  if (sample === undefined) return <></>;
+  const { title } = arranged(sample, index.primaryKey, null);
+  const names = (display.fields ?? storedFields(sample)).filter((name) => name !== title);
+  return (
+    <div class="wide" tabIndex={0} role="region" aria-label="Results as a table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              #
+            </th>
+            <th scope="col">{title ?? 'document'}</th>
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              Score
+            </th>
+            <th scope="col">
+              <span class="unseen">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {hits.map((hit, position) => (
+            <tr key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
+              <td class="number count">{first + position}</td>
+              <th scope="row">
+                {title === undefined ? '' : <Value hit={hit} name={title} marks={marks} />}
+              </th>
+              {names.map((name) => (
+                <td key={name}>
+                  <div class="cell">
+                    {name in hit ? <Value hit={hit} name={name} marks={marks} /> : ''}
+                  </div>
+                </td>
+              ))}
+              <td class="number">
+                <Score hit={hit} />
+              </td>
+              <td>
+                <DetailsButton {...props} hit={hit} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Fields({ hit, marks }: { hit: Hit; marks: Marks }): JSX.Element {
+  return (
+    <dl>
+      {storedFields(hit).map((name) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Value hit={hit} name={name} marks={marks} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The stored document of a hit, as JSON. */
+function jsonOf(hit: Hit): string {
+  const stored = Object.fromEntries(storedFields(hit).map((name) => [name, hit[name]]));
+  return indentJson(JSON.stringify(stored));
+}
+
+function JsonButton({ hit }: { hit: Hit }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => setOpen(true)}>
+        JSON
+      </button>
+      {open ? (
+        <Dialog title="Document as JSON" onClose={() => setOpen(false)}>
+          <pre tabIndex={0}>{jsonOf(hit)}</pre>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function EditLink({ hit, index }: Pick<HitProps, 'hit' | 'index'>): JSX.Element | null {
+  const { rights } = useSession();
+  const id = index.primaryKey === null ? undefined : hit[index.primaryKey];
+  return id !== undefined && rights.has('indexes') ? (
+    <a href={viewHref('documents', index.uid, { id: String(id) })}>Edit</a>
+  ) : null;
+}
+
+/** Opens everything about a hit where its row has no space for it. */
+function DetailsButton(props: HitProps): JSX.Element {
+  const { hit, marks, onExplain } = props;
+  const { title } = useArranged(props);
+  const [open, setOpen] = useState(false);
+  const name = title === undefined ? 'Document' : String(hit[title]);
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          setOpen(true);
+          onExplain();
+        }}
+      >
+        Details<span class="unseen"> of {name}</span>
+      </button>
+      {open ? (
+        <Dialog title={name} onClose={() => setOpen(false)}>
+          <Fields hit={hit} marks={marks} />
+          <h3>Why is this here?</h3>
+          <Reasons hit={hit} />
+          <EditLink {...props} />
+          <pre tabIndex={0}>{jsonOf(hit)}</pre>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,167 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { pathOf } from '../../client.ts';
+import { percent } from '../../format.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { Field } from '../../parts/field.tsx';
+import { TextField } from '../../parts/text-field.tsx';
+import {
+  circleFrom,
+  facetSearch,
+  mergedCounts,
+  mergedStats,
+  type SearchResult,
+  type SearchState,
+} from '../../search-request.ts';
+import { useSession } from '../../session.ts';
+import type { Controls } from './controls.ts';
+import { Facets } from './facets.tsx';
+import { Ranges } from './ranges.tsx';
+
+interface RefineProps {
+  state: SearchState;
+  onChange(part: Partial<SearchState>): void;
+}
+
+interface AllRefineProps extends RefineProps {
+  uid: string;
+  controls: Controls;
+  results: readonly SearchResult[];
+}
+
+interface FacetHits {
+  readonly facetHits: readonly { readonly value: string; readonly count: number }[];
+}
+
+/** Everything that narrows or orders the results. */
+export function Refine({ uid, state, controls, results, onChange }: AllRefineProps): JSX.Element {
+  const { client } = useSession();
+  const stats = mergedStats(results);
+  const counts = Object.entries(mergedCounts(results)).filter(
+    ([facet]) => stats[facet] === undefined || stats[facet].min === stats[facet].max,
+  );
+  return (
+    <details open={matchMedia('(min-width: 45rem)').matches}>
+      <summary>Refine</summary>
+      <Order state={state} controls={controls} onChange={onChange} />
+      {controls.embedders.length > 0 ? (
+        <Meaning state={state} embedders={controls.embedders} onChange={onChange} />
+      ) : null}
+      {controls.points ? <Near state={state} onChange={onChange} /> : null}
+      <Facets
+        counts={Object.fromEntries(counts)}
+        chosen={state.chosen}
+        onChoose={(chosen) => onChange({ chosen })}
+        onFind={async (facet, text, signal) => {
+          const path = pathOf(['indexes', uid, 'facet-search']);
+          const body = facetSearch(state, facet, text);
+          const { facetHits } = await client.send<FacetHits>('POST', path, { body, signal });
+          return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
+        }}
+      />
+      <Ranges uid={uid} state={state} stats={stats} onChoose={(ranges) => onChange({ ranges })} />
+    </details>
+  );
+}
+
+/** The orders to choose from, as values and labels. */
+export function orders({ sortable }: Controls): (readonly [string, string])[] {
+  return [
+    ['', 'Best match first'],
+    ...sortable.flatMap(
+      (name) =>
+        [
+          [`${name}:asc`, `${name}, ascending`],
+          [`${name}:desc`, `${name}, descending`],
+        ] as const,
+    ),
+  ];
+}
+
+function Order({
+  state,
+  controls,
+  onChange,
+}: RefineProps & { controls: Controls }): JSX.Element | null {
+  if (controls.sortable.length === 0) return null;
+  return (
+    <Choice
+      label="Sort"
+      value={state.sort}
+      options={orders(controls)}
+      onChoose={(sort) => onChange({ sort })}
+    />
+  );
+}
+
+interface MeaningProps {
+  state: Pick<SearchState, 'embedder' | 'semanticRatio'>;
+  embedders: readonly string[];
+  onChange(part: { embedder?: string; semanticRatio?: number }): void;
+}
+
+/** The share of meaning in a search. */
+export function Meaning({ state, embedders, onChange }: MeaningProps): JSX.Element {
+  return (
+    <fieldset>
+      <legend>Search by meaning</legend>
+      <Choice
+        label="Embedder"
+        value={state.embedder}
+        options={[
+          ['', 'none: search by words only'],
+          ...embedders.map((name) => [name, name] as const),
+        ]}
+        onChoose={(embedder) => onChange({ embedder })}
+      />
+      {state.embedder === '' ? null : (
+        <Field label={`Words to meaning: ${percent(state.semanticRatio)}`}>
+          {(id) => (
+            <input
+              id={id}
+              type="range"
+              min="0"
+              max="1"
+              step="0.05"
+              value={state.semanticRatio}
+              onInput={(event) => onChange({ semanticRatio: Number(event.currentTarget.value) })}
+            />
+          )}
+        </Field>
+      )}
+    </fieldset>
+  );
+}
+
+function Near({ state, onChange }: RefineProps): JSX.Element {
+  const { circle } = state;
+  const [lat, setLat] = useState(String(circle?.lat ?? ''));
+  const [lng, setLng] = useState(String(circle?.lng ?? ''));
+  const [km, setKm] = useState(String(circle === null ? 100 : circle.radius / 1000));
+  const typed = circleFrom(`${lat},${lng},${Number(km) * 1000}`);
+  return (
+    <fieldset>
+      <legend>Near a point</legend>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed !== null) onChange({ circle: typed });
+        }}
+      >
+        <TextField label="Latitude" type="number" step="any" value={lat} onInput={setLat} />
+        <TextField label="Longitude" type="number" step="any" value={lng} onInput={setLng} />
+        <TextField label="Radius in km" type="number" step="any" value={km} onInput={setKm} />
+        <p class="buttons">
+          <button type="submit" disabled={typed === null}>
+            Nearest first
+          </button>
+          {circle === null ? null : (
+            <button type="button" onClick={() => onChange({ circle: null })}>
+              Anywhere
+            </button>
+          )}
+        </p>
+      </form>
+    </fieldset>
+  );
+}

@@ -1,0 +1,93 @@
+/** What the search view computes: histograms, comparisons, code, and the fields of hits. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { codeSample } from '../../../src/web/code-samples.ts';
+import { movements } from '../../../src/web/comparison.ts';
+import { arranged, storedFields, titleField } from '../../../src/web/hit-fields.ts';
+import { BUCKETS, bucketsOf, filled, momentUnit } from '../../../src/web/histogram.ts';
+import { mulberry } from '../../support/random.ts';
+
+describe('Histograms', () => {
+  it('put every value into exactly one bucket', () => {
+    const seed = Date.now() % 1_000_000;
+    const next = mulberry(seed);
+    const below = (end: number): number => Math.floor(next() * end);
+    for (let round = 0; round < 200; round++) {
+      const min = below(2000) - 1000;
+      const max = min + 1 + below(500);
+      const whole = round % 2 === 0;
+      const buckets = bucketsOf(whole ? min : min + 0.25, max);
+      assert.ok(buckets.length <= BUCKETS, `seed ${seed}`);
+      for (let one = 0; one < 20; one++) {
+        const value = whole ? min + below(max - min + 1) : min + 0.25 + below(max - min);
+        const within = buckets.filter((bucket) => value >= bucket.min! && value <= bucket.max!);
+        assert.equal(within.length, 1, `seed ${seed}: ${value} in ${JSON.stringify(buckets)}`);
+        const sums = filled(buckets, { [value]: 3 });
+        assert.equal(sums[buckets.indexOf(within[0]!)], 3, `seed ${seed}`);
+      }
+    }
+  });
+
+  it('know moments from years and durations', () => {
+    assert.equal(momentUnit('release_date', 1_600_000_000), 's');
+    assert.equal(momentUnit('createdAt', 1_600_000_000_000), 'ms');
+    assert.equal(momentUnit('release_date', 1999), null);
+    assert.equal(momentUnit('population', 1_600_000_000), null);
+  });
+});
+
+describe('The comparison of two lists', () => {
+  it('says how far each hit moved', () => {
+    assert.deepEqual(movements(['a', 'b', 'c', 'd'], ['c', 'b', 'a']), [
+      { kind: 'moved', by: 2 },
+      { kind: 'same' },
+      { kind: 'moved', by: -2 },
+      { kind: 'absent' },
+    ]);
+  });
+});
+
+describe('A search as code', () => {
+  const body = { q: `it's "5"`, filter: ['a = 1', ['b', 'c']], showRankingScore: true, none: null };
+
+  it('sends the same request from a shell', () => {
+    const code = codeSample('curl', 'http://host/path', 'a b', body);
+    const script = `curl() { printf '%s\\0' "$@"; }\n${code}`;
+    const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+    const given = stdout.split('\0');
+    assert.equal(given[2], 'http://host/path/indexes/a%20b/search');
+    assert.deepEqual(JSON.parse(given[given.indexOf('--data') + 1]!), body);
+  });
+
+  it('has the same body in JavaScript and in Python', () => {
+    const script = codeSample('JavaScript', 'http://host', 'i', body);
+    const [, literal] = /JSON\.stringify\(([^]*)\),\n\}\);/.exec(script)!;
+    assert.deepEqual(JSON.parse(literal!), body);
+    const python = codeSample('Python', 'http://host', 'i', body);
+    assert.match(python, /"showRankingScore": True,\n {8}"none": None,\n {4}\},/);
+    assert.match(python, /"q": "it's \\"5\\"",/);
+  });
+});
+
+describe('The fields of a hit', () => {
+  const hit = {
+    id: 7,
+    name: 'Dune',
+    about: 'A long text about a planet, its worms and those who live there.',
+    tags: ['sand', 'spice'],
+    cover: 'https://elsewhere.example/7.png',
+    nested: { a: 1 },
+    _rankingScore: 1,
+  };
+
+  it('are a title, a line of short ones and a text', () => {
+    assert.deepEqual(arranged(hit, 'id', null), { title: 'name', line: ['tags'], text: 'about' });
+    assert.deepEqual(arranged(hit, 'id', ['cover', 'id', 'missing']), {
+      title: 'name',
+      line: ['cover', 'id'],
+      text: undefined,
+    });
+    assert.equal(titleField({ id: 'x', other: 'text' }, 'id'), 'other');
+    assert.ok(!storedFields(hit).includes('_rankingScore'));
+  });
+});
