@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { Completions } from './analytics/completions.ts';
 import { Recorder } from './analytics/recorder.ts';
 import { Reporter } from './analytics/reporter.ts';
 import { Authorizer } from './auth/authorize.ts';
@@ -763,20 +764,44 @@ async function openAnalytics(
   const { bytesMax } = analytics;
   const store = new AnalyticsStore(analyticsFolder(folder.dir), { bytesMax, retentionMs });
   const userKey = await store.userKey();
-  const recorder = new Recorder({ store, userKey, clock: systemClock, logger });
+  const completions = new Completions(retentionMs);
+  const recorder = new Recorder({
+    ...{ store, userKey, clock: systemClock, logger },
+    onWritten: (rows) => completions.add(rows),
+  });
+  let closing = false;
+  const loaded = completions
+    .load(recordedBefore(store, () => closing))
+    .catch((error: unknown) => logger.error({ err: error }, 'earlier searches complete nothing'));
   const timer = setInterval(() => void recorder.sweep(), SWEEP_MS);
   timer.unref();
   return {
     parts: {
       recorder,
       reporter: new Reporter({ store, recorder, clock: systemClock, retentionMs }),
+      completions,
     },
     async close() {
       clearInterval(timer);
+      closing = true;
+      await loaded;
       await recorder.stop();
       await store.close();
     },
   };
+}
+
+/** Maximum number of chunks of recorded searches that completions are made of at a start. */
+const COMPLETING_CHUNKS_MAX = 2000;
+
+/** The last chunks of what was recorded before now. */
+function* recordedBefore(store: AnalyticsStore, ends: () => boolean): Generator<string> {
+  const from = store.startOfLast(COMPLETING_CHUNKS_MAX);
+  const chunks = store.chunks(from, systemClock.now());
+  for (let next = chunks.next(); next.done !== true; next = chunks.next()) {
+    yield next.value;
+    if (ends()) return;
+  }
 }
 
 /** Warms up after a delay. Returns a function that interrupts this and waits for its end. */

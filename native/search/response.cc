@@ -112,11 +112,14 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   const std::optional<std::string> query = request["facetQuery"].is_string()
                                                ? std::optional(request["facetQuery"].string())
                                                : std::nullopt;
+  const std::optional<uint64_t> top = request["topValues"].is_null()
+                                          ? std::nullopt
+                                          : std::optional(request["topValues"].integer(0));
   std::string out = "{\"facetHits\":";
   GANNET_ASSIGN_OR_RETURN(
       const auto hits,
       SearchFacet(run.snapshot(), request["facetName"].string(), query, run.candidates(),
-                  run.request().locales, request["forMerging"].boolean(false)));
+                  run.request().locales, request["forMerging"].boolean(false), top));
   AppendFacetHits(hits, out);
   out += ",\"facetQuery\":";
   if (query) {

@@ -106,6 +106,8 @@ export interface RecorderOptions {
   userKey: Buffer;
   clock: Clock;
   logger: Logger;
+  /** Called with rows in their order once they are on disk. */
+  onWritten?: (rows: readonly AnalyticsRow[]) => void;
 }
 
 export class Recorder {
@@ -350,6 +352,7 @@ export class Recorder {
       try {
         await this.#options.store.append(rows, this.#options.clock.now());
         this.#failing = false;
+        this.#options.onWritten?.(rows);
         for (const { resolve } of events) resolve();
       } catch (error) {
         for (const { reject } of events) reject(error);

@@ -10,8 +10,9 @@ function distanceMax(bytes: number): number {
 
 /**
  * Damerau-Levenshtein distance (adjacent transpositions count one, no substring is edited twice).
+ * @param ofPrefix that of the nearest prefix of `b`
  */
-export function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string, ofPrefix = false): number {
   const from = [...a];
   const to = [...b];
   let beforeLast: number[] = [];
@@ -29,7 +30,7 @@ export function editDistance(a: string, b: string): number {
     beforeLast = last;
     last = row;
   }
-  return last[to.length]!;
+  return ofPrefix ? Math.min(...last) : last[to.length]!;
 }
 
 /** The nearest accepted name, the first of equals, or undefined when none is near enough. */

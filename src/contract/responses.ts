@@ -124,6 +124,17 @@ export const FACET_SEARCH_RESPONSE = object(
   { remoteErrors: OBJECT },
 );
 
+export const SUGGEST_RESPONSE = object({
+  suggestions: listOf(
+    object(
+      { text: TEXT, source: { type: 'string', enum: ['searches', 'attribute'] }, count: COUNT },
+      { attribute: TEXT },
+    ),
+  ),
+  query: TEXT,
+  processingTimeMs: COUNT,
+});
+
 // --- Documents, indexes --------------------------------------------------------------------------
 
 export const DOCUMENT: Schema = OBJECT;

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ClusterNode } from '../cluster/node.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
+import type { Completions } from '../analytics/completions.ts';
 import type { Recorder } from '../analytics/recorder.ts';
 import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatLoad } from '../chat/chat-load.ts';
@@ -36,6 +37,7 @@ export interface VersionInfo {
 export interface Analytics {
   recorder: Recorder;
   reporter: Reporter;
+  completions: Completions;
 }
 
 /** This server as a node of a cluster. */

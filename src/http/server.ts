@@ -28,6 +28,7 @@ import { METRICS_ROUTES } from './routes/metrics.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { SEARCH_ROUTES } from './routes/search.ts';
+import { SUGGEST_ROUTES } from './routes/suggest.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
 import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
@@ -72,6 +73,7 @@ function allRoutes(): Route[] {
     ...INDEX_ROUTES,
     ...DOCUMENT_ROUTES,
     ...SEARCH_ROUTES,
+    ...SUGGEST_ROUTES,
     ...SETTINGS_ROUTES,
     ...TASK_ROUTES,
     ...KEY_ROUTES,

@@ -176,6 +176,7 @@ export interface SearchService {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
+    topValues?: number,
   ): Promise<SearchResponse>;
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
   /**

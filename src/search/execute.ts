@@ -138,10 +138,12 @@ export class SearchPipeline {
     });
   }
 
+  /** @param topValues this number of the most frequent values, whatever the settings say */
   facetSearch(
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
+    topValues?: number,
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     return this.#one<FacetSearchRequest>({
@@ -150,7 +152,9 @@ export class SearchPipeline {
       run: async ([query]) => [
         query!.useNetwork === true
           ? await network.facetSearch(uid, query!, caller)
-          : await local.facetSearch(uid, query!, caller, { forMerging: network.isAskedBy(caller) }),
+          : await local.facetSearch(uid, query!, caller, {
+              ...{ forMerging: network.isAskedBy(caller), topValues },
+            }),
       ],
     });
   }

@@ -102,6 +102,8 @@ export interface EngineFacetSearchRequest
    * servers.
    */
   forMerging?: boolean | undefined;
+  /** This number of the most frequent values, whatever the settings say. */
+  topValues?: number | undefined;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
@@ -200,7 +202,7 @@ export function planFederated(
 export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
-  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging'>,
+  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging' | 'topValues'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = planned(params, context, more, vector);

@@ -129,6 +129,11 @@ export class AnalyticsStore {
     }
   }
 
+  /** The earliest time of the last chunks, ms since 1970. */
+  startOfLast(chunks: number): number {
+    return [...this.#chunks.getKeys({ reverse: true, limit: chunks })].at(-1) ?? 0;
+  }
+
   /** The last rows in their order: at least `count`, or all if there are fewer. */
   lastRows(count: number): AnalyticsRow[] {
     const chunks: AnalyticsRow[][] = [];

@@ -273,16 +273,16 @@ Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
                                             std::string_view facet_name,
                                             const std::optional<std::string>& facet_query,
                                             const DocSet& candidates,
-                                            std::span<const text::Locale> locales,
-                                            bool for_merging) {
+                                            std::span<const text::Locale> locales, bool for_merging,
+                                            std::optional<uint64_t> top) {
   const Settings& settings = *snapshot.settings;
   GANNET_RETURN_IF_ERROR(CheckSearchable(settings, facet_name));
   const auto field = snapshot.fields->Find(facet_name);
-  uint64_t max = settings.max_values_per_facet;
+  uint64_t max = top.value_or(settings.max_values_per_facet);
   if (!field || max == 0) return std::vector<FacetValue>();
   auto order = settings.facet_order_by_count.find(facet_name);
   if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
-  const bool by_count = order != settings.facet_order_by_count.end() && order->second;
+  const bool by_count = top || (order != settings.facet_order_by_count.end() && order->second);
   if (by_count && for_merging) max = std::max(max, kMergedFacetValues);
 
   const FacetQuery query(snapshot, facet_name, facet_query, locales);

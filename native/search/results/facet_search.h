@@ -24,13 +24,15 @@ namespace gannet::search {
 // locales      those of the request; empty: it has none
 // for_merging  the result will be merged with those of other servers; values ordered by count are
 //              then at least kMergedFacetValues, if there are that many
+// top          this number of the most frequent values, whatever the settings say
 // Invalid: facet_search_disabled, invalid_facet_search_facet_name.
 Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
                                             std::string_view facet_name,
                                             const std::optional<std::string>& facet_query,
                                             const DocSet& candidates,
                                             std::span<const text::Locale> locales,
-                                            bool for_merging = false);
+                                            bool for_merging = false,
+                                            std::optional<uint64_t> top = std::nullopt);
 
 // Appends them as `[{"value":"Action","count":12},...]`.
 void AppendFacetHits(const std::vector<FacetValue>& hits, std::string& out);

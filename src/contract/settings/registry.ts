@@ -9,6 +9,7 @@ import { localizedAttributes } from './localized-attributes.ts';
 import { rankingRules } from './ranking-rules.ts';
 import { searchableAttributes } from './searchable-attributes.ts';
 import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
+import { suggestions } from './suggestions.ts';
 import { typoTolerance } from './typo-tolerance.ts';
 
 /** Maximum per index; each is looked for in every hit. */
@@ -214,6 +215,7 @@ export const SETTINGS = [
     initial: (): MatchingStrategy => 'last',
     addition: true,
   }),
+  suggestions,
   chat,
   setting({
     name: 'vectorStore',

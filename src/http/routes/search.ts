@@ -43,7 +43,7 @@ import {
 import { recordingOf } from '../search-recording.ts';
 import type { Services } from '../services.ts';
 
-function callerOf({
+export function callerOf({
   requestId,
   access,
   connection,

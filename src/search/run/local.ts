@@ -40,6 +40,8 @@ export interface RunOptions {
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.
    */
   forMerging?: boolean;
+  /** A facet search returns this number of the most frequent values, whatever the settings say. */
+  topValues?: number | undefined;
   /** The hits of the first page, where the window begins there but spans several pages. */
   firstPage?: number | undefined;
   /** Heads include the positions of hits. */
@@ -140,10 +142,10 @@ export class LocalSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-    { forMerging }: RunOptions = {},
+    { forMerging, topValues }: RunOptions = {},
   ): Promise<EngineResult> {
     return this.#queue.run((permit) => {
-      const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
+      const more = { responseBytesMax: this.#limits.responseBytes, forMerging, topValues };
       const find = (): IndexEntry => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);

@@ -417,7 +417,14 @@ describe('The settings that are shown', () => {
     assert.deepEqual(
       shown,
       names.filter(
-        (name) => !['foreignKeys', 'defaultMatchingStrategy', 'chat', 'vectorStore'].includes(name),
+        (name) =>
+          ![
+            'foreignKeys',
+            'defaultMatchingStrategy',
+            'suggestions',
+            'chat',
+            'vectorStore',
+          ].includes(name),
       ),
     );
     const changed = { ...defaultSettings(), defaultMatchingStrategy: 'natural' as const };
