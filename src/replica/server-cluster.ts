@@ -84,8 +84,6 @@ export class ServerCluster {
   #nameTakenSince: number | null = null;
   /** The present term. A later term needs a new beginning. */
   #term: { readonly epoch: Epoch; readonly ending: AbortController } | null = null;
-  /** Epoch of the last term that has ended here. */
-  #ended: Epoch = 0;
   /** Epoch of the term whose work is done here, until that work has ended. */
   #working: Epoch | null = null;
   #isStopped = false;
@@ -141,8 +139,9 @@ export class ServerCluster {
       if (epoch !== (this.#term?.epoch ?? null)) {
         this.#end();
         // A node may learn from a record of the next leader, and later from the log, that it does
-        // not lead any more.
-        if (epoch !== null && epoch > this.#ended) this.#begin(epoch);
+        // not lead any more. Without such a record the term goes on: the lease, whose end this node
+        // expected, was kept alive late.
+        if (epoch !== null && epoch >= this.#replica.epoch) this.#begin(epoch);
       }
       this.#checkName();
       await delay(LOOK_MS, undefined, { ref: false });
@@ -188,7 +187,6 @@ export class ServerCluster {
     this.#parts.native.lead(null);
     // A beginning that waits for the log would wait for ever.
     this.#term.ending.abort();
-    this.#ended = this.#term.epoch;
     this.#term = null;
     this.#changes = this.#changes
       .then(() => this.#parts.work.end())

@@ -50,6 +50,17 @@ describe('The work of a leader', () => {
     assert.deepEqual(events, ['begin', 'end', 'begin']);
   });
 
+  it('begins again in the same term when the lease was kept alive late', async () => {
+    await start(async () => void events.push('begin'));
+    for (let count = 1; count <= 3; count += 2) {
+      epoch = 5;
+      await member.until(() => events.length === count);
+      epoch = null;
+      await member.until(() => events.length === count + 1);
+    }
+    assert.deepEqual(events, ['begin', 'end', 'begin', 'end']);
+  });
+
   it('commits nothing in a later term than that in which it began', async () => {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
