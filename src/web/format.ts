@@ -40,6 +40,25 @@ export function day(ms: number): string {
   return DAY.format(new Date(ms));
 }
 
+const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const AGO_UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+const DAYS_AGO_MAX = 30;
+
+/** `5 minutes ago`, `yesterday`; the date of what is older than a month. */
+export function ago(text: string, now: number): string {
+  const ms = Date.parse(text) - now;
+  const unit = AGO_UNITS.find(([, length]) => -ms >= length);
+  if (unit === undefined) return 'just now';
+  const [name, length] = unit;
+  const value = Math.ceil(ms / length);
+  if (name === 'day' && -value > DAYS_AGO_MAX) return text.slice(0, 10);
+  return AGO.format(value, name);
+}
+
 const DURATION = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/;
 
 /**

@@ -1,59 +1,7 @@
-/** Tasks and batches, and waiting for a task to finish. */
+/** Waiting for a task to finish. */
 import { Fault, pathOf, type Client, type TaskReceipt } from './client.ts';
 import { durationMs, milliseconds } from './format.ts';
-
-export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
-
-export interface Task {
-  readonly uid: number;
-  readonly batchUid: number | null;
-  readonly indexUid: string | null;
-  readonly status: TaskStatus;
-  readonly type: string;
-  readonly details: Readonly<Record<string, unknown>> | null;
-  readonly error: { readonly message: string; readonly code: string } | null;
-  readonly duration: string | null;
-  readonly enqueuedAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  /** For a write that was sent to other servers of a network, or came from one. */
-  readonly network?: {
-    readonly remotes?: Readonly<
-      Record<string, { readonly task_uid?: number; readonly error?: string }>
-    >;
-    readonly origin?: { readonly remoteName: string };
-  };
-}
-
-export interface Batch {
-  readonly uid: number;
-  readonly progress: {
-    readonly steps: readonly {
-      readonly currentStep: string;
-      readonly finished: number;
-      readonly total: number;
-    }[];
-    readonly percentage: number;
-  } | null;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly stats: {
-    readonly totalNbTasks: number;
-    readonly status: Readonly<Record<string, number>>;
-    readonly types: Readonly<Record<string, number>>;
-    readonly indexUids: Readonly<Record<string, number>>;
-  };
-  readonly duration: string | null;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  readonly batchStrategy: string;
-}
-
-export interface TaskPage<T> {
-  readonly results: readonly T[];
-  readonly total: number;
-  readonly next: number | null;
-}
+import type { Batch, Task } from './task.ts';
 
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;

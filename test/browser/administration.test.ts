@@ -250,14 +250,32 @@ describe('The page, for administrators, in a browser', () => {
     const list = page.getByRole('list', { name: 'Tasks' });
     await list.getByRole('listitem').first().waitFor();
     await stage.server.finish('DELETE', '/indexes/nowhere');
-    await list.getByText(/indexDeletion in nowhere/).click();
-    assert.match((await list.locator('.problem').first().textContent())!, /nowhere/);
+    const failed = list.getByRole('listitem').filter({ hasText: 'Delete an index in nowhere' });
+    await failed.getByText('Delete an index').click();
+    assert.match((await failed.locator('.problem').textContent())!, /nowhere/);
+    await failed.getByText('Create the index first, or correct its uid.').waitFor();
+    const link = failed.getByRole('link', { name: 'What index_not_found means' });
+    assert.match((await link.getAttribute('href'))!, /index_not_found$/);
+    const before = (await get('/tasks')).total;
+    const sent = page.waitForResponse(
+      (response) => response.request().method() === 'DELETE' && response.status() === 202,
+    );
+    await failed.getByRole('button', { name: 'Run again' }).click();
+    await sent;
+    await list.getByText('Delete an index in nowhere').nth(1).waitFor();
+    assert.equal((await get('/tasks')).total, before + 1);
     await page.getByLabel('Status').selectOption('failed');
     await page.waitForFunction(() =>
       [...(globalThis as any).document.querySelectorAll('[aria-label="Tasks"] .state')].every(
         (one: any) => one.textContent === 'failed',
       ),
     );
+    await page.waitForURL(/statuses=failed/);
+    await page.getByLabel('Added').selectOption('hour');
+    await page.waitForURL(/since=hour/);
+    await list.getByRole('listitem').first().waitFor();
+    await page.getByText('Batches: tasks that ran together').click();
+    await page.getByRole('list', { name: 'Batches' }).getByRole('listitem').first().waitFor();
     await button('Delete finished tasks').click();
     await page.getByLabel('Type delete to continue').fill('delete');
     await button('Delete the records').click();
@@ -269,11 +287,14 @@ describe('The page, for administrators, in a browser', () => {
     await open('keys', 'Keys');
     await button('Create a key').click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByRole('radio', { name: /^Custom/ }).check();
     await dialog.getByLabel('Name').fill('reader');
     await dialog.getByRole('checkbox', { name: 'documents.get' }).check();
     await dialog.getByRole('textbox', { name: 'Indexes' }).fill('books, lines*');
     await dialog.getByLabel('Expires').fill('2040-01-02T03:04');
     await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'reader was created' }).waitFor();
+    await button('Done').click();
     await button('Show the key reader').click();
     const made = (await get('/keys')).results.find(({ name }: any) => name === 'reader');
     assert.deepEqual(made.actions, ['search', 'documents.get']);
@@ -288,6 +309,29 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByLabel('Type reader to continue').fill('reader');
     await button('Delete the key').click();
     await button('Edit reader').waitFor({ state: 'detached' });
+  });
+
+  it('creates keys by what they are for', async () => {
+    await open('keys', 'Keys');
+    const kinds = [
+      [/^Search in a browser/, 'Search in a browser', ['search'], ['books']],
+      [/^Monitoring/, 'Monitoring', ['metrics.get', 'stats.get', 'tasks.get', 'version'], ['*']],
+    ] as const;
+    const dialog = page.getByRole('dialog');
+    for (const [kind, name, actions, indexes] of kinds) {
+      await button('Create a key').click();
+      await dialog.getByRole('radio', { name: kind }).check();
+      const field = dialog.getByRole('textbox', { name: 'Indexes' });
+      if (indexes[0] === '*') assert.equal(await field.count(), 0);
+      else await field.fill(indexes.join());
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      const key = (await dialog.locator('pre').textContent())!;
+      const made = (await get('/keys')).results.find((one: any) => one.key === key);
+      assert.equal(made.name, name);
+      assert.deepEqual([...made.actions].sort(), [...actions]);
+      assert.deepEqual(made.indexes, [...indexes]);
+      await button('Done').click();
+    }
   });
 
   it('creates, edits and deletes webhooks', async () => {

@@ -153,8 +153,15 @@ describe('Every view of the page, in a browser', () => {
         }
         await open(tab, 'keys');
         await page.getByRole('button', { name: 'Create a key' }).click();
-        await page.getByRole('checkbox', { name: 'search', exact: true }).waitFor();
         assert.deepEqual(await violations(page), [], 'a dialog');
+        await page.getByRole('radio', { name: /^Custom/ }).check();
+        await page.getByRole('checkbox', { name: 'search', exact: true }).waitFor();
+        assert.deepEqual(await violations(page), [], 'all actions');
+        await page.keyboard.press('Escape');
+        await open(tab, 'tasks?statuses=failed');
+        await page.getByRole('list', { name: 'Tasks' }).locator('summary').last().click();
+        await page.getByRole('link', { name: /^What index_not_found means/ }).waitFor();
+        assert.deepEqual(await violations(page), [], 'a failed task');
         for (const [path, opener] of [
           ['rules', 'Create a rule'],
           ['chat/demo', 'Settings of the workspace'],

@@ -14,10 +14,11 @@ import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
-import { ended, type Task, type TaskPage } from '../tasks.ts';
+import type { Task, TaskPage } from '../task.ts';
+import { ended } from '../tasks.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { useIndexUids } from './index-picker.tsx';
-import { Running } from './tasks.tsx';
+import { Running, useRunning } from './tasks/running.tsx';
 
 const REFRESH_MS = 5000;
 const MOVES_REFRESH_MS = 1000;
@@ -387,7 +388,7 @@ function Moves(): JSX.Element {
       </p>
       {progress === null ? null : <progress max="100" value={progress} aria-label="Progress" />}
       <Outcome action={action} />
-      {rights.has('tasks') ? <Running types={MOVE} /> : null}
+      {rights.has('tasks') ? <RunningMoves /> : null}
       <Problem error={moves.error} />
       <ul class="tasks" aria-label="Moves">
         {moves.value?.results.map((task) => (
@@ -396,6 +397,10 @@ function Moves(): JSX.Element {
       </ul>
     </section>
   );
+}
+
+function RunningMoves(): JSX.Element | null {
+  return <Running batches={useRunning(MOVE)} />;
 }
 
 function MoveRow({ task }: { task: Task }): JSX.Element {

@@ -7,7 +7,7 @@ import { useLoaded } from '../hooks.ts';
 import type { IndexStats, Stats } from '../indexes.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
-import type { Batch, TaskPage } from '../tasks.ts';
+import type { Batch, TaskPage } from '../task.ts';
 
 const REFRESH_MS = 2000;
 /** Five minutes of samples. */
