@@ -144,6 +144,7 @@ export class Scheduler {
   async start(): Promise<void> {
     this.#recovery = this.#recover();
     await this.#recovery;
+    if (this.#stopping) return;
     this.#started = true;
     this.wake();
   }
@@ -162,6 +163,8 @@ export class Scheduler {
   /** Stops, and rolls the running batches back unless they are just ending. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    // The next start recovers before anything runs.
+    this.#started = false;
     this.#options.crashes.excuse();
     for (const { cancel } of this.#running.values()) cancel.request();
     for (const end of this.#pauses) end();

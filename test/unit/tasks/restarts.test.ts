@@ -120,6 +120,38 @@ describe('Stopping and starting with tasks', () => {
     assert.equal(test.engine.appliedSteps, appliedSteps);
   });
 
+  it('nothing runs while a scheduler that resumes concludes the last batch', async () => {
+    test = await TestTaskSystem.open();
+    await test.run(add('a', [{ id: 1 }]));
+    const { scheduler, taskStore, store } = test.system;
+    const { commit } = store;
+    test.engine.afterCommit = () => {
+      test.engine.afterCommit = null;
+      store.commit = () => Promise.reject(new Error('another node leads'));
+      void scheduler.stop();
+    };
+    const { uid } = await test.run(add('a', [{ id: 2 }]));
+    await scheduler.stop();
+    await taskStore.stopAll();
+    assert.equal(test.task(uid).status, 'enqueued');
+    let record = (): void => {};
+    const isRecorded = new Promise<void>((resolve) => (record = resolve));
+    store.commit = async (...given) => {
+      await isRecorded;
+      await commit.apply(store, given);
+    };
+    let commits = 0;
+    test.engine.afterCommit = () => void commits++;
+    const resumed = scheduler.resume();
+    scheduler.wake();
+    for (let n = 0; n < 100; n++) await new Promise((resolve) => setImmediate(resolve));
+    record();
+    await resumed;
+    await test.settle();
+    assert.equal(commits, 0, 'the batch ran again');
+    assert.equal(test.task(uid).status, 'succeeded');
+  });
+
   it('folders and files that nothing refers to are erased at start', async () => {
     test = await TestTaskSystem.open();
     await test.run(add('a', [{ id: 1 }]));
