@@ -1,5 +1,6 @@
 /** The view and its state in the fragment of the page's URL: `#/view/argument?name=value`. */
 import { useEffect, useState } from 'preact/hooks';
+import { mayLeave } from './unsaved.ts';
 
 export interface Address {
   readonly view: string;
@@ -37,7 +38,7 @@ export function viewHref(
 }
 
 export function goTo(href: string): void {
-  location.hash = href;
+  if (mayLeave()) location.hash = href;
 }
 
 /** Replaces the address without adding an entry to the browser history. */

@@ -38,6 +38,7 @@ export async function listIndexes(client: Client, signal?: AbortSignal): Promise
 
 export type Settings = Readonly<Record<string, unknown>>;
 
-export function settingsOf(client: Client, uid: string, signal: AbortSignal): Promise<Settings> {
-  return client.send('GET', pathOf(['indexes', uid, 'settings']), { signal });
+export function settingsOf(client: Client, uid: string, signal?: AbortSignal): Promise<Settings> {
+  const path = pathOf(['indexes', uid, 'settings']);
+  return client.send('GET', path, { ...(signal && { signal }) });
 }

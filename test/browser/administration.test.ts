@@ -171,45 +171,143 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByText('1 document', { exact: true }).waitFor();
   });
 
-  it('explains every setting, with what a change costs, and changes it', async () => {
+  const setting = (name: string) => page.getByRole('region', { name, exact: true });
+  const bar = () => page.getByRole('region', { name: 'Changes', exact: true });
+  const save = async (): Promise<void> => {
+    await bar().getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+  };
+
+  it('explains every setting, with what a change costs, and saves several at once', async () => {
     await open('settings/books', 'Settings');
     const stored = await get('/indexes/books/settings');
-    await page.getByRole('form', { name: 'Typo tolerance' }).waitFor();
-    assert.equal(await page.getByRole('form').count(), Object.keys(stored).length);
-    for (const form of await page.getByRole('form').all()) {
-      assert.ok((await form.locator('p').first().textContent())!.length > 20);
+    await setting('Typo tolerance').waitFor();
+    assert.equal(await page.locator('.setting').count(), Object.keys(stored).length);
+    for (const one of await page.locator('.setting').all()) {
+      assert.ok((await one.locator('p').first().textContent())!.length > 20);
     }
-    const sortable = page.getByRole('form', { name: 'Sortable attributes' });
+    const sortable = setting('Sortable attributes');
     assert.match((await sortable.textContent())!, /of all documents again/);
-    await sortable.getByLabel('sortableAttributes').fill('year\ntitle');
-    await sortable.getByRole('button', { name: 'Save' }).click();
+    await sortable.getByRole('combobox', { name: 'Add to sortable attributes' }).fill('title');
+    await page.keyboard.press('Enter');
+    const typos = setting('Typo tolerance');
+    await typos.getByLabel('One typo').fill('12');
+    await bar()
+      .getByText(/^2 changes\. .* 431 documents/)
+      .waitFor();
+    await bar().getByRole('button', { name: 'Review and save' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/\+ +"oneTypo": 12/).waitFor();
+    await dialog.getByText(/\+ +"title"/).waitFor();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    // One typo may not need a longer word than two.
+    await page.getByRole('alert').waitFor();
+    assert.equal(await typos.getByLabel('One typo').inputValue(), '12');
+    assert.deepEqual(await get('/indexes/books/settings/sortable-attributes'), ['year']);
+    await typos.getByLabel('One typo').fill('4');
+    await save();
     await done().waitFor();
     assert.deepEqual(await get('/indexes/books/settings/sortable-attributes'), ['title', 'year']);
-    const typos = page.getByRole('form', { name: 'Typo tolerance' });
-    const json = JSON.parse(await typos.getByLabel('typoTolerance').inputValue());
-    json.minWordSizeForTypos.oneTypo = 12;
-    await typos.getByLabel('typoTolerance').fill(JSON.stringify(json));
-    await typos.getByRole('button', { name: 'Save' }).click();
-    await typos.getByRole('alert').waitFor();
-    json.minWordSizeForTypos.oneTypo = 4;
-    await typos.getByLabel('typoTolerance').fill(JSON.stringify(json));
-    await typos.getByRole('button', { name: 'Save' }).click();
-    await done().waitFor();
-    assert.equal(
-      (await get('/indexes/books/settings/typo-tolerance')).minWordSizeForTypos.oneTypo,
-      4,
+    const oneTypo = async (): Promise<number> =>
+      (await get('/indexes/books/settings/typo-tolerance')).minWordSizeForTypos.oneTypo;
+    assert.equal(await oneTypo(), 4);
+    await bar().getByText('No changes.').waitFor();
+    await bar().getByRole('button', { name: 'Undo the last save' }).click();
+    await page.waitForFunction(
+      () =>
+        (globalThis as any).document.querySelector(
+          '[aria-label="Typo tolerance"] input[type=number]',
+        ).value === '5',
     );
-    await typos.getByRole('button', { name: 'Restore the default' }).click();
-    await page.waitForFunction(() =>
-      /"oneTypo": 5/.test(
-        (globalThis as any).document.querySelector('[aria-label="Typo tolerance"] textarea').value,
-      ),
-    );
+    assert.equal(await oneTypo(), 5);
+    assert.deepEqual(await get('/indexes/books/settings/sortable-attributes'), ['year']);
     await page.getByLabel('Find a setting').fill('vectors');
     await page.waitForFunction(
-      () => (globalThis as any).document.querySelectorAll('form.setting').length === 1,
+      () => (globalThis as any).document.querySelectorAll('.setting').length === 1,
     );
-    assert.ok(await page.getByRole('form', { name: 'Embedders' }).isVisible());
+    assert.ok(await setting('Embedders').isVisible());
+  });
+
+  it('orders fields and rules with keys and by dragging, and gives fields weights', async () => {
+    await open('settings/exact', 'Settings');
+    const rules = setting('Ranking rules');
+    const names = (): Promise<string[]> => rules.locator('.what').allTextContents();
+    await rules.getByRole('button', { name: 'Move exactness up' }).press('Enter');
+    await rules.getByRole('button', { name: 'Move exactness up' }).press('Enter');
+    assert.deepEqual((await names()).slice(3), ['exactness', 'attribute', 'sort']);
+    const items = rules.getByRole('listitem');
+    await items
+      .filter({ hasText: 'sort' })
+      .last()
+      .dragTo(items.filter({ hasText: 'words' }).first());
+    assert.equal((await names())[0], 'sort');
+    const searchable = setting('Searchable attributes');
+    await searchable.getByRole('button', { name: 'Remove *' }).click();
+    const add = searchable.getByRole('combobox', { name: 'Add to searchable attributes' });
+    for (const name of ['title', 'number']) {
+      await add.fill(name);
+      await add.press('Enter');
+    }
+    await searchable.getByRole('spinbutton', { name: 'Weight of title' }).fill('2.5');
+    await save();
+    await done().waitFor();
+    const stored = await get('/indexes/exact/settings');
+    assert.deepEqual(stored.searchableAttributes, [{ attribute: 'title', weight: 2.5 }, 'number']);
+    assert.deepEqual(stored.rankingRules.slice(0, 2), ['sort', 'words']);
+    assert.deepEqual(stored.rankingRules.slice(4), ['exactness', 'attribute']);
+  });
+
+  it('takes synonyms and words from text, says whether a word matches, and copies settings', async () => {
+    await open('settings/exact', 'Settings');
+    const synonyms = setting('Synonyms');
+    await synonyms.getByLabel('Word', { exact: true }).fill('sofa');
+    await synonyms.getByLabel('Also finds').fill('couch');
+    await synonyms.getByRole('button', { name: /^Add/ }).click();
+    await synonyms.getByRole('button', { name: /^Import/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Text', { exact: true }).fill('tv: television\n');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await setting('Stop words')
+      .getByRole('button', { name: /^Import/ })
+      .click();
+    await dialog.getByLabel('Text', { exact: true }).fill('the\nof\n');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await setting('Stop words').getByRole('button', { name: 'Remove of' }).click();
+    const typos = setting('Typo tolerance');
+    await typos.getByLabel('Somebody types').fill('hause');
+    await typos.getByLabel('A document holds').fill('house');
+    await typos.getByText('matches', { exact: true }).waitFor();
+    await typos.getByLabel('One typo').fill('6');
+    await typos.getByText('does not match').waitFor();
+    await save();
+    await done().waitFor();
+    const stored = await get('/indexes/exact/settings');
+    const words = { couch: ['sofa'], sofa: ['couch'], tv: ['television'] };
+    assert.deepEqual([stored.synonyms, stored.stopWords], [words, ['the']]);
+    await bar().getByRole('button', { name: 'Copy to another index' }).click();
+    await dialog.getByLabel('To', { exact: true }).selectOption('table');
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    await done().waitFor();
+    assert.deepEqual((await get('/indexes/table/settings')).synonyms, words);
+  });
+
+  it('asks before changes are lost', async () => {
+    await open('settings/exact', 'Settings');
+    await setting('Stop words').getByRole('button', { name: 'Remove the' }).click();
+    await bar()
+      .getByText(/^1 change\./)
+      .waitFor();
+    const tasks = page
+      .getByRole('navigation', { name: 'Views' })
+      .getByRole('link', { name: 'Tasks' });
+    page.once('dialog', (dialog) => void dialog.dismiss());
+    await tasks.click();
+    await bar()
+      .getByText(/^1 change\./)
+      .waitFor();
+    page.once('dialog', (dialog) => void dialog.accept());
+    await tasks.click();
+    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
   });
 
   it('keeps the secret of an embedder when another part of it changes', async () => {
@@ -228,14 +326,11 @@ describe('The page, for administrators, in a browser', () => {
       },
     });
     await open('settings/meaning', 'Settings');
-    const form = page.getByRole('form', { name: 'Embedders' });
-    const text = form.getByLabel('embedders');
+    const words = setting('Embedders').getByRole('group', { name: /^words/ });
+    await words.getByLabel('Document template', { exact: true }).fill('{{doc.b}}');
+    await setting('Embedders').getByRole('button', { name: 'Remove own' }).click();
     const sent = page.waitForRequest((request) => request.method() === 'PATCH');
-    const value = JSON.parse(await text.inputValue());
-    value.words.documentTemplate = '{{doc.b}}';
-    delete value.own;
-    await text.fill(JSON.stringify(value));
-    await form.getByRole('button', { name: 'Save' }).click();
+    await save();
     assert.deepEqual((await sent).postDataJSON(), {
       embedders: { words: { documentTemplate: '{{doc.b}}' }, own: null },
     });

@@ -61,7 +61,7 @@ describe('The page at its limits, in a browser', () => {
       await page.getByRole('main').getByText(uid).first().waitFor();
       assert.equal(await overflow(page), 0, 'tasks');
       await open(page, `settings/${uid}`, 'Settings');
-      await page.getByRole('form', { name: 'Searchable attributes' }).waitFor();
+      await page.getByRole('region', { name: 'Searchable attributes', exact: true }).waitFor();
       assert.equal(await overflow(page), 0, 'settings');
       await open(page, 'indexes', 'Indexes');
       await page.getByRole('button', { name: `Delete ${uid}` }).click();
@@ -177,7 +177,7 @@ describe('The page at its limits, in a browser', () => {
       await open(page, 'settings/books', 'Settings');
       await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
       await page.unroute(settings);
-      await page.getByRole('form', { name: 'Searchable attributes' }).waitFor();
+      await page.getByRole('region', { name: 'Searchable attributes', exact: true }).waitFor();
       await page.getByRole('alert').waitFor({ state: 'detached' });
     });
   });
@@ -222,11 +222,13 @@ describe('The page at its limits, in a browser', () => {
       await page.getByRole('button', { name: 'Delete the index' }).click();
       await page.getByRole('alert').getByText('This key may not do that').waitFor();
       await open(page, 'settings/books', 'Settings');
-      const form = page.getByRole('form', { name: 'Stop words', exact: true });
-      await form.getByRole('textbox').fill('the');
-      await form.getByRole('button', { name: 'Save' }).click();
-      await form.getByRole('alert').waitFor();
-      assert.equal(await form.getByRole('textbox').inputValue(), 'the');
+      const words = page.getByRole('region', { name: 'Stop words', exact: true });
+      await words.getByLabel('Find or add: stop words').fill('the');
+      await words.getByRole('button', { name: 'Add to stop words' }).click();
+      await page.getByRole('button', { name: 'Review and save' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByRole('alert').getByText('This key may not do that').waitFor();
+      await words.getByRole('button', { name: 'Remove the' }).waitFor();
     });
     assert.equal((await server.call('GET', '/indexes/books')).status, 200);
   });

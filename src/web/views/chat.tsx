@@ -26,7 +26,7 @@ import { useSession } from '../session.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { TypedArgument } from './index-picker.tsx';
 import { titleField } from '../hit-fields.ts';
-import { spaced } from './settings.tsx';
+import { spaced } from '../spaced.ts';
 
 /** Maximum number of workspaces listed. Others can be opened by their address. */
 const WORKSPACES_MAX = 1000;

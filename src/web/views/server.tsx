@@ -4,7 +4,7 @@ import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
-import { spaced } from './settings.tsx';
+import { spaced } from '../spaced.ts';
 
 type Features = Readonly<Record<string, boolean>>;
 

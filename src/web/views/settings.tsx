@@ -1,19 +1,37 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { pathOf } from '../client.ts';
+import { pathOf, type Client } from '../client.ts';
 import { description, settingSchemas } from '../description.ts';
-import { indentJson, parseJson } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { counted, durationMs, milliseconds } from '../format.ts';
+import { useAction, useLoaded, type Action, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { Coded } from '../parts/coded.tsx';
-import { Field } from '../parts/field.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
 import { TextField } from '../parts/text-field.tsx';
-import { choices, settingChange, takes, type Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
 import { useSession } from '../session.ts';
+import {
+  changesOf,
+  costOf,
+  estimateMs,
+  patchOf,
+  type Change,
+  type Cost,
+  type PastBatch,
+  type Schemas,
+  type Values,
+} from '../settings-draft.ts';
+import { useIndexes } from '../shell/indexes-context.tsx';
+import { spaced } from '../spaced.ts';
+import type { Batch, TaskPage } from '../task.ts';
 import { finish } from '../tasks.ts';
+import { useUnsaved } from '../unsaved.ts';
 import { OfIndex } from './index-picker.tsx';
+import { CopySettings } from './settings/copy-settings.tsx';
+import { Editor } from './settings/editor.tsx';
+import { Review } from './settings/review.tsx';
 
 export function SettingsView({ uid }: { uid: string | null }): JSX.Element {
   return (
@@ -23,208 +41,293 @@ export function SettingsView({ uid }: { uid: string | null }): JSX.Element {
   );
 }
 
-function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
+/** What a change rebuilds, in a word or two and in a sentence. */
+const COST_WORDS: Readonly<Record<Cost, readonly [string, string]>> = {
+  instant: ['instant', 'A change takes effect with the next search.'],
+  columns: [
+    'reads filter values again',
+    'A change reads the filter and sort values of all documents again, in the background.',
+  ],
+  text: ['reindexes', 'A change indexes all documents again, in the background.'],
+  vectors: [
+    'may embed again',
+    'A change may compute the embeddings of all documents again, which takes time and, with a paid provider, money.',
+  ],
+};
+
+interface Loading {
+  readonly values: Values;
+  readonly schemas: Schemas;
+}
+
+interface Drafted {
+  readonly loaded: Loaded<Loading>;
+  readonly values: Values;
+  readonly schemas: Schemas;
+  readonly draft: Values;
+  readonly changes: readonly Change[];
+  readonly action: Action;
+  change(name: string, value: unknown): void;
+  save(): void;
+  discard(): void;
+  /** null: nothing was saved, or it had a secret, which the server does not show. */
+  readonly undo: (() => void) | null;
+}
+
+function useDraft(uid: string): Drafted {
   const { client } = useSession();
-  const [sought, setSought] = useState('');
+  const [draft, setDraft] = useState<Values>({});
+  /** The settings after the last save. */
+  const [saved, setSaved] = useState<Values | null>(null);
+  const [reverse, setReverse] = useState<Values | null>(null);
+  const action = useAction();
   const loaded = useLoaded(
-    async (signal) => ({
-      values: await settingsOf(client, index.uid, signal),
+    async (signal): Promise<Loading> => ({
+      values: await settingsOf(client, uid, signal),
       schemas: settingSchemas(await description(client)),
     }),
-    [client, index.uid],
+    [client, uid],
   );
-  const { values = {}, schemas = {} } = loaded.value ?? {};
-  const names = Object.keys(values).filter((name) =>
-    `${spaced(name)} ${name} ${schemas[name]?.description ?? ''}`
-      .toLowerCase()
-      .includes(sought.toLowerCase()),
-  );
+  const { schemas = {} } = loaded.value ?? {};
+  const values = saved ?? loaded.value?.values ?? {};
+  const changes = changesOf(values, draft);
+  useUnsaved(changes.length > 0);
+  const send = (body: Values, next: Values | null): void =>
+    action.run(async () => {
+      const outcome = await finish(client, 'PATCH', pathOf(['indexes', uid, 'settings']), body);
+      setSaved(await settingsOf(client, uid));
+      setDraft({});
+      setReverse(next);
+      return outcome;
+    });
+  const before = (): Values | null =>
+    changes.some(({ name }) => name === 'embedders')
+      ? null
+      : Object.fromEntries(changes.map((one) => [one.name, one.before]));
+  return {
+    loaded,
+    values,
+    schemas,
+    draft,
+    changes,
+    action,
+    change: (name, value) => setDraft((old) => ({ ...old, [name]: value })),
+    save: () => send(patchOf(changes, schemas), before()),
+    discard: () => setDraft({}),
+    undo: reverse === null ? null : () => send(reverse, null),
+  };
+}
+
+function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
+  const { uid } = index;
+  const [sought, setSought] = useState('');
+  const drafted = useDraft(uid);
+  const { loaded, values, schemas, draft, changes } = drafted;
   return (
     <>
       <Problem error={loaded.error} />
       <TextField label="Find a setting" type="search" value={sought} onInput={setSought} />
-      {names.map((name) => (
-        <SettingForm
-          key={name}
-          uid={index.uid}
-          name={name}
-          value={values[name]}
-          schema={schemas[name]}
-          onSaved={loaded.reload}
-        />
+      {loaded.value === undefined && loaded.error === null ? <Skeleton rows={8} /> : null}
+      {groupsOf(Object.keys(values), schemas, sought).map(([group, names]) => (
+        <section key={group} class="settings" aria-label={group}>
+          <h2>{group}</h2>
+          {names.map((name) => (
+            <Setting
+              key={name}
+              uid={uid}
+              name={name}
+              schema={schemas[name]}
+              value={name in draft ? draft[name] : values[name]}
+              changed={changes.some((one) => one.name === name)}
+              onChange={(value) => drafted.change(name, value)}
+            />
+          ))}
+        </section>
       ))}
+      <SaveBar uid={uid} drafted={drafted} />
     </>
   );
 }
 
-/** `maxTotalHits` to `Max total hits`. */
-export function spaced(name: string): string {
-  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+const GROUPS: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'Fields',
+    [
+      'searchableAttributes',
+      'filterableAttributes',
+      'sortableAttributes',
+      'displayedAttributes',
+      'distinctAttribute',
+      'foreignKeys',
+    ],
+  ],
+  ['Ranking', ['rankingRules', 'proximityPrecision', 'defaultMatchingStrategy', 'prefixSearch']],
+  ['Words', ['synonyms', 'stopWords', 'typoTolerance', 'dictionary', 'localizedAttributes']],
+  ['Characters', ['separatorTokens', 'nonSeparatorTokens']],
+  ['Meaning', ['embedders', 'vectorStore', 'chat']],
+];
+
+/** The settings that contain the sought text, by group. */
+function groupsOf(
+  names: readonly string[],
+  schemas: Schemas,
+  sought: string,
+): (readonly [string, readonly string[]])[] {
+  const found = names.filter((name) =>
+    `${spaced(name)} ${name} ${schemas[name]?.description ?? ''}`
+      .toLowerCase()
+      .includes(sought.toLowerCase()),
+  );
+  const grouped = GROUPS.flatMap(([, members]) => members);
+  return [
+    ...GROUPS.map(
+      ([group, members]) => [group, members.filter((one) => found.includes(one))] as const,
+    ),
+    ['Limits', found.filter((name) => !grouped.includes(name))] as const,
+  ].filter(([, members]) => members.length > 0);
 }
 
-/** Describes the cost of changing a setting, by the parts of the index that it rebuilds. */
-function costWords(rebuilt: readonly string[]): string {
-  if (rebuilt.includes('vectors')) {
-    return 'A change may compute the embeddings of all documents again, which takes time and, with a paid provider, money.';
-  }
-  if (rebuilt.includes('text')) return 'A change indexes all documents again, in the background.';
-  if (rebuilt.includes('columns')) {
-    return 'A change reads the filter and sort values of all documents again, in the background.';
-  }
-  return 'A change takes effect with the next search.';
-}
-
-interface FormProps {
+interface SettingProps {
   uid: string;
   name: string;
-  value: unknown;
   schema: Schema | undefined;
-  onSaved(): void;
+  value: unknown;
+  changed: boolean;
+  onChange(value: unknown): void;
 }
 
-function SettingForm({ uid, name, value, schema, onSaved }: FormProps): JSX.Element {
-  const { client } = useSession();
-  const action = useAction();
-  const [draft, setDraft] = useState<string | null>(null);
-  const editor = editorOf(schema);
-  const text = draft ?? editor.write(value);
-  const save = (change: () => unknown): void =>
-    action.run(async () => {
-      const path = pathOf(['indexes', uid, 'settings']);
-      const outcome = await finish(client, 'PATCH', path, { [name]: change() });
-      setDraft(null);
-      onSaved();
-      return outcome;
-    });
+function Setting({ uid, name, schema, value, changed, onChange }: SettingProps): JSX.Element {
+  const { stats } = useIndexes();
+  const fields = Object.keys(stats?.indexes[uid]?.fieldDistribution ?? {});
+  const [short, sentence] = COST_WORDS[costOf([name], { [name]: schema ?? {} })];
   return (
-    <form
-      class="setting"
-      aria-label={spaced(name)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        save(() => settingChange(schema, value, editor.read(text)));
-      }}
-    >
-      <h2>{spaced(name)}</h2>
-      <p>
-        <Coded text={schema?.description ?? ''} />
-      </p>
-      <Field label={name} hint={`${editor.hint}${costWords(schema?.['x-makes-anew'] ?? [])}`}>
-        {(id, hintId) => (
-          <Control id={id} hintId={hintId} editor={editor} text={text} onInput={setDraft} />
-        )}
-      </Field>
-      <p class="buttons">
-        <button type="submit" disabled={draft === null || action.running}>
-          Save
+    <section class="setting" aria-label={spaced(name)}>
+      <div>
+        <h3>
+          {spaced(name)} {changed ? <span class="state processing">changed</span> : null}
+        </h3>
+        <p>
+          <Coded text={schema?.description ?? ''} />
+        </p>
+        <p class="count" title={sentence}>
+          {short === 'instant' ? null : <span class="state">{short}</span>}
+          <span class="unseen">{sentence}</span>
+        </p>
+        <button
+          type="button"
+          class="quiet"
+          disabled={value === null}
+          onClick={() => onChange(null)}
+        >
+          Restore the default<span class="unseen"> of {spaced(name).toLowerCase()}</span>
         </button>
-        {draft === null ? null : (
-          <button type="button" onClick={() => setDraft(null)}>
-            Undo
+      </div>
+      <div>
+        {value === null && schema?.enum === undefined && takesContainer(schema) ? (
+          <p class="note">The default, after a save.</p>
+        ) : (
+          <Editor name={name} schema={schema} value={value} fields={fields} onChange={onChange} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Whether the value is a list or an object, of which null is only the default. */
+function takesContainer(schema: Schema | undefined): boolean {
+  const types = schema?.type;
+  return Array.isArray(types) && (types.includes('array') || types.includes('object'));
+}
+
+interface BarProps {
+  uid: string;
+  drafted: Drafted;
+}
+
+/** What is not saved yet, what saving it costs, and what else can be done with the settings. */
+function SaveBar({ uid, drafted }: BarProps): JSX.Element {
+  const { values, schemas, changes, action, undo } = drafted;
+  const { client } = useSession();
+  const [open, setOpen] = useState<'review' | 'copy' | null>(null);
+  const cost = costOf(
+    changes.map(({ name }) => name),
+    schemas,
+  );
+  const words = useCostWords(uid, cost);
+  const copy = (to: string): void => {
+    const { embedders: _, ...others } = values;
+    action.run(() => finish(client, 'PATCH', pathOf(['indexes', to, 'settings']), others));
+  };
+  return (
+    <div class="save-bar" role="region" aria-label="Changes">
+      <Outcome action={action} />
+      <p class="buttons">
+        <span class="what">
+          {changes.length === 0 ? 'No changes.' : `${counted(changes.length, 'change')}. ${words}`}
+        </span>
+        {undo === null || changes.length > 0 ? null : (
+          <button type="button" disabled={action.running} onClick={undo}>
+            Undo the last save
+          </button>
+        )}
+        {changes.length === 0 ? (
+          <button type="button" class="quiet" onClick={() => setOpen('copy')}>
+            Copy to another index
+          </button>
+        ) : (
+          <button type="button" class="quiet" onClick={drafted.discard}>
+            Discard
           </button>
         )}
         <button
           type="button"
-          class="quiet"
-          disabled={action.running}
-          onClick={() => save(() => null)}
+          class="primary"
+          disabled={changes.length === 0 || action.running}
+          onClick={() => setOpen('review')}
         >
-          Restore the default
+          Review and save
         </button>
       </p>
-      <Outcome action={action} />
-    </form>
+      {open === 'review' ? (
+        <Review
+          changes={changes}
+          cost={words}
+          onSave={drafted.save}
+          onClose={() => setOpen(null)}
+        />
+      ) : null}
+      {open === 'copy' ? (
+        <CopySettings uid={uid} onCopy={copy} onClose={() => setOpen(null)} />
+      ) : null}
+    </div>
   );
 }
 
-interface ControlProps {
-  id: string;
-  hintId: string | undefined;
-  editor: Editor;
-  text: string;
-  onInput(text: string): void;
+/** Batches by which the time of a save is estimated. */
+const BATCHES = 20;
+
+async function pastBatches(client: Client, uid: string, signal: AbortSignal): Promise<PastBatch[]> {
+  const path = pathOf(['batches'], { indexUids: uid, statuses: 'succeeded', limit: BATCHES });
+  const { results } = await client.send<TaskPage<Batch>>('GET', path, { signal });
+  return results.map(({ details, duration }) => ({
+    documents: Number(details.indexedDocuments ?? 0),
+    ms: durationMs(duration) ?? 0,
+  }));
 }
 
-function Control({ id, hintId, editor, text, onInput }: ControlProps): JSX.Element {
-  return editor.options === null ? (
-    <textarea
-      id={id}
-      class={editor.lines ? 'lines' : ''}
-      aria-describedby={hintId}
-      spellcheck={false}
-      value={text}
-      rows={Math.min(16, text.split('\n').length + 1)}
-      onInput={(event) => onInput(event.currentTarget.value)}
-    />
-  ) : (
-    <select
-      id={id}
-      aria-describedby={hintId}
-      onChange={(event) => onInput(event.currentTarget.value)}
-    >
-      {editor.options.map((option) => (
-        <option key={option} value={option} selected={option === text}>
-          {option}
-        </option>
-      ))}
-    </select>
+/** What a save costs, in sentences. */
+function useCostWords(uid: string, cost: Cost): string {
+  const { client, rights } = useSession();
+  const { stats } = useIndexes();
+  const documents = stats?.indexes[uid]?.numberOfDocuments ?? 0;
+  const asks = cost !== 'instant' && rights.has('tasks');
+  const past = useLoaded(
+    (signal) => (asks ? pastBatches(client, uid, signal) : Promise.resolve([])),
+    [client, uid, asks],
   );
-}
-
-/** Edits a setting as text. */
-interface Editor {
-  readonly hint: string;
-  /** Whether each line is a value. */
-  readonly lines: boolean;
-  /** null: free text. */
-  readonly options: readonly string[] | null;
-  write(value: unknown): string;
-  read(text: string): unknown;
-}
-
-function editorOf(schema: Schema | undefined): Editor {
-  if (takes(schema, 'array') && schema?.items?.type === 'string') {
-    return {
-      hint: 'One per line. ',
-      lines: true,
-      options: null,
-      write: (value) => (value as string[]).join('\n'),
-      read: (text) => text.split('\n').filter((line) => line !== ''),
-    };
-  }
-  const names = choices(schema);
-  if (names !== undefined) return chosen(names, String, (text) => text);
-  if (takes(schema, 'boolean')) {
-    return chosen(['true', 'false'], String, (text) => text === 'true');
-  }
-  if (takes(schema, 'integer')) {
-    return {
-      hint: 'A whole number. Empty: the default. ',
-      lines: true,
-      options: null,
-      write: (value) => (value === null ? '' : String(value)),
-      read: (text) => (text.trim() === '' ? null : Number(text)),
-    };
-  }
-  if (takes(schema, 'string')) {
-    return {
-      hint: 'Empty: none. ',
-      lines: true,
-      options: null,
-      write: (value) => (value as string | null) ?? '',
-      read: (text) => (text === '' ? null : text),
-    };
-  }
-  return {
-    hint: 'As JSON. ',
-    lines: false,
-    options: null,
-    write: (value) => indentJson(JSON.stringify(value)),
-    read: parseJson,
-  };
-}
-
-function chosen(options: readonly string[], write: Editor['write'], read: Editor['read']): Editor {
-  return { hint: '', lines: false, options, write, read };
+  if (cost === 'instant') return 'It takes effect with the next search.';
+  const [, sentence] = COST_WORDS[cost];
+  const about = cost === 'vectors' ? null : estimateMs(documents, past.value ?? []);
+  const size = documents === 0 ? '' : ` ${counted(documents, 'document')}`;
+  return `${sentence}${size}${about === null ? size && '.' : `, about ${milliseconds(about)}.`}`;
 }
