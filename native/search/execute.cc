@@ -126,8 +126,9 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
 }
 
 bool EnoughWords(const SearchRequest& request, const RankedList& words, Window window) {
-  return !request.hybrid->min_score &&
-         WordsAreEnough(words.hits(), request.hybrid->ratio, request.FirstPage(window));
+  const Hybrid& hybrid = *request.hybrid;
+  return !hybrid.min_score && hybrid.fusion == Fusion::kScore &&
+         WordsAreEnough(words.hits(), hybrid.ratio, request.FirstPage(window));
 }
 
 // Runs a search by words and by vectors. Words come first: if no other thread is idle, vectors are
@@ -138,7 +139,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
       EmbedderOf(*snapshot->settings, request.hybrid->embedder, "invalid_search_embedder")
           .status());
   const HybridHalves halves = HalvesOf(request, *snapshot->settings);
-  const KeptHits all{{0, window.end}, true};
+  const KeptHits all{{0, DepthOf(request, window.end)}, true};
   std::atomic<bool> enough{false};
   ListResult words(nullptr), semantic(nullptr);
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
@@ -240,7 +241,7 @@ Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool 
   ListResult semantic(nullptr);
   if (vector) {
     semantic = Rank(run.list().snapshot, HalvesOf(request, *run.snapshot().settings).semantic,
-                    {{0, window.end}, true}, DeadlineOf(run.snapshot(), request));
+                    {{0, DepthOf(request, window.end)}, true}, DeadlineOf(run.snapshot(), request));
     GANNET_RETURN_IF_ERROR(semantic.status());
   }
   const bool enough = EnoughWords(request, run.list(), window);

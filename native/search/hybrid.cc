@@ -31,6 +31,18 @@ DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool on
   return candidates;
 }
 
+// The first `end` hits of both halves. fused: storage for their details.
+MergedHits Merge(const SearchRequest& request, const RankedList& words, const RankedList& semantic,
+                 uint64_t end, std::deque<FusedDetail>& fused) {
+  const double ratio = request.hybrid->ratio;
+  const Distinct* distinct = words.distinct.get();
+  if (request.hybrid->fusion == Fusion::kScore)
+    return MergeHits(words.hits(), semantic.hits(), ratio, end, distinct);
+  FusedHits merged = FuseByRank(words.hits(), semantic.hits(), ratio, end, distinct);
+  fused = std::move(merged.details);
+  return {std::move(merged.hits), std::move(merged.by_vector), std::move(merged.excluded)};
+}
+
 void CutTo(Window window, std::vector<Hit>& hits) {
   const uint64_t end = std::min<uint64_t>(hits.size(), window.end);
   hits.resize(end);
@@ -130,6 +142,10 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
   return merged;
 }
 
+uint64_t DepthOf(const SearchRequest& request, uint64_t end) {
+  return request.hybrid->fusion == Fusion::kRrf ? FusedDepth(end) : end;
+}
+
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
                          const RankedList* semantic, bool enough) {
   HybridResult result;
@@ -138,8 +154,7 @@ HybridResult MergeHalves(const SearchRequest& request, Window window, const Rank
     result.candidates = words.candidates;
     result.total = words.total;
   } else {
-    MergedHits merged = MergeHits(words.hits(), semantic->hits(), request.hybrid->ratio, window.end,
-                                  words.distinct.get());
+    MergedHits merged = Merge(request, words, *semantic, window.end, result.fused);
     result.uses_vector = true;
     const auto shown = static_cast<ptrdiff_t>(std::min(window.begin, merged.by_vector.size()));
     result.semantic_hit_count = static_cast<uint64_t>(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
+#include "search/fuse_by_rank.h"
 #include "search/ranked_list.h"
 #include "search/ranking/rank.h"
 #include "search/request.h"
@@ -57,6 +59,9 @@ struct MergedHits {
 MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
                      uint64_t wanted, const Distinct* distinct);
 
+// The number of hits of each half that the first `end` merged hits depend on.
+uint64_t DepthOf(const SearchRequest& request, uint64_t end);
+
 // The result of a hybrid search.
 struct HybridResult {
   std::vector<Hit> hits;  // hits of the window
@@ -64,6 +69,7 @@ struct HybridResult {
   bool uses_vector = false;
   DocSet candidates;
   uint64_t total = 0;
+  std::deque<FusedDetail> fused;  // details of hits, with Fusion::kRrf
 };
 // window      the wanted part of the merged list
 // semantic    null: vectors were not searched

@@ -51,6 +51,7 @@ Hybrid ParseHybrid(const json::Value& value) {
   hybrid.embedder = value["embedder"].string();
   hybrid.ratio = value["semanticRatio"].number(0.5);
   if (!value["minScore"].is_null()) hybrid.min_score = value["minScore"].number();
+  if (value["fusion"].string() == "rrf") hybrid.fusion = Fusion::kRrf;
   return hybrid;
 }
 

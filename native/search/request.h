@@ -27,11 +27,18 @@ enum class SearchKind : uint8_t {
   kHybrid,    // both, merged
 };
 
+// How the halves of a hybrid search become one list.
+enum class Fusion : uint8_t {
+  kScore,  // by their scores
+  kRrf,    // by their ranks
+};
+
 // The parameter `hybrid`.
 struct Hybrid {
   std::string embedder;
   double ratio = 0.5;
-  std::optional<double> min_score;
+  std::optional<double> min_score = std::nullopt;
+  Fusion fusion = Fusion::kScore;
 };
 
 // A document pinned to a fixed position of the result (docs/behaviour/search-rules.md).

@@ -26,11 +26,16 @@ const FACETED_INDEXES_MAX = 1_000;
 /** A string, or an array of strings and arrays of strings; the engine parses it. */
 export type Filter = unknown;
 
+const FUSIONS = ['score', 'rrf'] as const;
+export type Fusion = (typeof FUSIONS)[number];
+
 export interface HybridQuery {
   embedder: string;
   semanticRatio?: number;
   /** Documents found only by vectors are omitted below this score. */
   minScore?: number | null;
+  /** How both lists become one: by their scores, or by their ranks. */
+  fusion?: Fusion | null;
 }
 
 /** Parameters as given; null and absent both mean the default. */
@@ -137,6 +142,14 @@ const HYBRID: Schema = {
       maximum: 1,
       default: null,
       description: 'Leaves out documents that only vectors have found below this score.',
+      'x-code': 'invalid_search_hybrid_query',
+    },
+    fusion: {
+      type: ['string', 'null'],
+      enum: FUSIONS,
+      default: 'score',
+      description:
+        'Merges the hits of words and of vectors by their scores, or by their ranks (reciprocal rank fusion).',
       'x-code': 'invalid_search_hybrid_query',
     },
   },
@@ -269,6 +282,7 @@ function searchParameters(): Record<string, Schema> {
       parameters.hybridEmbedder = { type: 'string', 'x-code': 'invalid_search_embedder' };
       parameters.hybridSemanticRatio = asParameter(HYBRID.properties!.semanticRatio!);
       parameters.hybridMinScore = asParameter(HYBRID.properties!.minScore!);
+      parameters.hybridFusion = asParameter(HYBRID.properties!.fusion!);
     } else if (name === 'personalize') {
       parameters.personalizeUserContext = {
         type: 'string',
@@ -291,6 +305,7 @@ export interface SearchParameters extends Omit<SearchRequest, 'hybrid' | 'person
   hybridEmbedder?: string;
   hybridSemanticRatio?: number;
   hybridMinScore?: number;
+  hybridFusion?: Fusion;
   personalizeUserContext?: string;
 }
 

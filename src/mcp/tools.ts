@@ -57,7 +57,11 @@ const SEARCH_PARAMETERS = {
   hybrid: {
     type: 'object',
     description: 'Search by meaning too: the name of an embedder, and its share from 0 to 1.',
-    properties: { embedder: TEXT, semanticRatio: { type: 'number', minimum: 0, maximum: 1 } },
+    properties: {
+      embedder: TEXT,
+      semanticRatio: { type: 'number', minimum: 0, maximum: 1 },
+      fusion: { type: 'string', enum: ['score', 'rrf'] },
+    },
     required: ['embedder'],
   },
   matchingStrategy: { type: 'string', enum: ['last', 'all', 'frequency', 'natural'] },

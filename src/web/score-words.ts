@@ -54,6 +54,8 @@ function wordsFor(rule: string, detail: Detail): string {
       return exactness(detail);
     case 'vectorSort':
       return `The meaning is similar to that of the query (${percent(number('similarity'))}).`;
+    case 'rrf':
+      return ranks(number('wordsRank'), number('semanticRank'));
     default:
       return sorted(rule, detail);
   }
@@ -90,4 +92,15 @@ function sorted(rule: string, { value, distance }: Detail): string {
   if (value === null) return `The document has no value to sort by; such documents come last.`;
   const shown = typeof value === 'string' ? `“${value}”` : JSON.stringify(value);
   return `Sorted by the value ${shown}, ${direction}.`;
+}
+
+/** @param words 0: not in that list */
+function ranks(words: number, meaning: number): string {
+  const ranked = [
+    ...(words > 0 ? [`number ${count(words)} by its words`] : []),
+    ...(meaning > 0 ? [`number ${count(meaning)} by its meaning`] : []),
+  ];
+  return ranked.length === 0
+    ? 'Neither words nor meaning placed it.'
+    : `It is ${ranked.join(' and ')}.`;
 }

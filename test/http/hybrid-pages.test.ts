@@ -36,7 +36,7 @@ async function fill(server: BuiltServer, body: unknown): Promise<void> {
 interface Body {
   q: string;
   vector: number[];
-  hybrid: { embedder: string; semanticRatio: number; minScore?: number };
+  hybrid: { embedder: string; semanticRatio: number; minScore?: number; fusion?: 'rrf' };
   [option: string]: unknown;
 }
 
@@ -46,6 +46,7 @@ function search(): Body {
     hybrid: {
       ...{ embedder: 'e', semanticRatio: pick([0.1, 0.3, 0.5, 0.7]) },
       ...(chance(0.15) ? { minScore: 0.6 } : {}),
+      ...(chance(0.4) ? { fusion: 'rrf' as const } : {}),
     },
     ...(chance(0.3) ? { sort: [pick(['size:asc', 'size:desc'])] } : {}),
     ...(chance(0.2) ? { distinct: 'kind' } : {}),

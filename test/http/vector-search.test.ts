@@ -151,6 +151,46 @@ describe('Searching by vectors', () => {
     assert.deepEqual(ids((await server.call('GET', `/indexes/dishes/${path}`)).json), [1, 2, 5]);
   });
 
+  it('merges both lists by ranks with `fusion: "rrf"`', async () => {
+    const request = {
+      ...{ vector: [1, 0], showRankingScore: true, showRankingScoreDetails: true },
+      hybrid: { embedder: 'taste', semanticRatio: 0.5, fusion: 'rrf' },
+    };
+    const words = ids(await index.search('tart', { limit: 9 }));
+    const near = ids(
+      await index.search(null, {
+        ...{ vector: [1, 0], hybrid: { embedder: 'taste', semanticRatio: 1, minScore: 0.1 } },
+      }),
+    );
+    const share = (list: readonly number[], id: number): number =>
+      list.includes(id) ? (0.5 * 61) / (61 + list.indexOf(id)) : 0;
+    const response = await index.search<any>('tart', request as never);
+    const { hits } = response;
+    let before = 1;
+    for (const hit of hits) {
+      const score = share(words, hit.id) + share(near, hit.id);
+      assert.ok(Math.abs(hit._rankingScore - score) < 1e-6, `${hit.id}: ${hit._rankingScore}`);
+      assert.ok(hit._rankingScore <= before);
+      before = hit._rankingScore;
+      const { rrf, vectorSort, words: matched } = hit._rankingScoreDetails;
+      assert.equal(rrf.wordsRank, words.includes(hit.id) ? words.indexOf(hit.id) + 1 : undefined);
+      assert.equal(rrf.semanticRank, near.includes(hit.id) ? near.indexOf(hit.id) + 1 : undefined);
+      assert.equal(vectorSort !== undefined, true);
+      assert.equal(matched !== undefined, words.includes(hit.id));
+    }
+    assert.ok(semanticHits(response)! > 0);
+    const path = 'search?q=tart&vector=1,0&hybridEmbedder=taste';
+    const parameters = await server.call('GET', `/indexes/dishes/${path}&hybridFusion=rrf`);
+    assert.deepEqual(ids(parameters.json), ids({ hits } as never));
+    for (const [wrong, code] of [
+      [`${path}&hybridFusion=sum`, 'invalid_search_hybrid_query'],
+      ['search?q=tart&hybridFusion=rrf', 'invalid_search_hybrid_query'],
+    ]) {
+      const refused = await server.call('GET', `/indexes/dishes/${wrong}`);
+      assert.deepEqual([refused.status, refused.json.code], [400, code]);
+    }
+  });
+
   it('sorts what is equally near, and sorts first where that rule comes first', async () => {
     const sort = ['price:asc'];
     assert.deepEqual(

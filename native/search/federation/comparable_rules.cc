@@ -32,6 +32,15 @@ std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot
     lists.push_back(ClassesOf(
         RulesFor({.settings = settings, .sort = sort, .by_vectors = true, .compared = true})));
   }
+  // Fusion by rank takes the place of all rules from the first relevancy rule on.
+  if (request.kind() == SearchKind::kHybrid && request.hybrid->fusion == Fusion::kRrf) {
+    for (Classes& classes : lists) {
+      const auto fused = std::find_if(classes.begin(), classes.end(), [](const RuleClass& one) {
+        return one.kind == RankingRule::kRelevancy;
+      });
+      if (fused != classes.end()) classes.erase(fused + 1, classes.end());
+    }
+  }
   return lists;
 }
 

@@ -300,21 +300,25 @@ function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean 
 }
 
 function fromParameters(parameters: SearchParameters): SearchRequest {
-  const { hybridEmbedder, hybridSemanticRatio, hybridMinScore, personalizeUserContext, ...rest } =
-    parameters;
+  const { hybridEmbedder, personalizeUserContext, ...others } = parameters;
+  const { hybridSemanticRatio, hybridMinScore, hybridFusion, ...rest } = others;
   const request: SearchRequest = rest;
   if (hybridEmbedder !== undefined) {
     request.hybrid = {
       embedder: hybridEmbedder,
       ...(hybridSemanticRatio === undefined ? {} : { semanticRatio: hybridSemanticRatio }),
       ...(hybridMinScore === undefined ? {} : { minScore: hybridMinScore }),
+      ...(hybridFusion === undefined ? {} : { fusion: hybridFusion }),
     };
-  } else if (hybridSemanticRatio !== undefined || hybridMinScore !== undefined) {
-    const name = hybridSemanticRatio === undefined ? 'hybridMinScore' : 'hybridSemanticRatio';
-    throw new ApiError(
-      'invalid_search_hybrid_query',
-      `The parameter \`${name}\` needs \`hybridEmbedder\`.`,
-    );
+  } else {
+    const given = Object.entries({ hybridSemanticRatio, hybridMinScore, hybridFusion });
+    const name = given.find(([, value]) => value !== undefined)?.[0];
+    if (name !== undefined) {
+      throw new ApiError(
+        'invalid_search_hybrid_query',
+        `The parameter \`${name}\` needs \`hybridEmbedder\`.`,
+      );
+    }
   }
   if (personalizeUserContext !== undefined) {
     request.personalize = { userContext: personalizeUserContext };

@@ -89,6 +89,8 @@ TEST(SearchRequest, ReadsVectorsFromBase64) {
   const SearchRequest half = Parse(R"({"hybrid":{"embedder":"e"}})");
   EXPECT_EQ(half.hybrid->ratio, 0.5);
   EXPECT_FALSE(half.hybrid->min_score.has_value());
+  EXPECT_EQ(half.hybrid->fusion, Fusion::kScore);
+  EXPECT_EQ(Parse(R"({"hybrid":{"embedder":"e","fusion":"rrf"}})").hybrid->fusion, Fusion::kRrf);
 }
 
 TEST(SearchRequest, ReadsPinsInTheirOrder) {

@@ -11,6 +11,7 @@ describe('The words for a ranking score', () => {
       '_geoPoint(1, 2):asc': { order: 3, value: { lat: 1, lng: 2 }, distance: 1500 },
       vectorSort: { order: 5, similarity: 0.9 },
       skipped: { order: 6 },
+      rrf: { order: 7, wordsRank: 3, semanticRank: 1, score: 0.9 },
     });
     assert.deepEqual(
       reasons.map(({ rule, score }) => [rule, score]),
@@ -22,6 +23,7 @@ describe('The words for a ranking score', () => {
         ['exactness', 1],
         ['vectorSort', null],
         ['skipped', null],
+        ['rrf', 0.9],
       ],
     );
     const words = reasons.map((reason) => reason.words);
@@ -30,5 +32,6 @@ describe('The words for a ranking score', () => {
     assert.match(words[2]!, /1999, greatest first/);
     assert.match(words[3]!, /1,500 m .* nearest first/);
     assert.match(words[5]!, /90 %/);
+    assert.match(words[7]!, /number 3 by its words and number 1 by its meaning/);
   });
 });
