@@ -150,6 +150,7 @@ HybridResult MergeHalves(const SearchRequest& request, Window window, const Rank
                          const RankedList* semantic, bool enough) {
   HybridResult result;
   if (semantic == nullptr || enough) {
+    result.lacks_vector = !enough;
     result.hits = words.hits();
     result.candidates = words.candidates;
     result.total = words.total;

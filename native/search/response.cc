@@ -95,6 +95,7 @@ Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vect
   AppendPage(PageOf(wanted), *head.total_hits, out);
   if (const auto count = SemanticHitCount(run, page, pin_count > 0))
     AppendNumber("semanticHitCount", *count, out);
+  AppendDegraded(run.lacks_vector(), out);
   GANNET_RETURN_IF_ERROR(AppendFacetsOf(run, out));
   for (const auto& [name, value] : request.members()) {
     if (name != "requestUid" && name != "metadata") continue;
@@ -153,6 +154,10 @@ void AppendPage(const PageMembers& page, uint64_t total, std::string& out) {
   AppendNumber("page", page.page, out);
   AppendNumber("totalPages", per_page == 0 ? 0 : total / per_page + (total % per_page != 0), out);
   AppendNumber("totalHits", total, out);
+}
+
+void AppendDegraded(bool lacks_vector, std::string& out) {
+  if (lacks_vector) out += R"(,"degraded":["embedding"])";
 }
 
 void AppendNumber(const char* name, uint64_t value, std::string& out) {

@@ -72,6 +72,9 @@ PageMembers PageOf(const SearchRequest& request);
 // Appends the members for the page and the totals; other members precede them.
 void AppendPage(const PageMembers& page, uint64_t total, std::string& out);
 
+// Appends the member `degraded`, which names what the response had to do without.
+void AppendDegraded(bool lacks_vector, std::string& out);
+
 // Appends `,"name":value`.
 void AppendNumber(const char* name, uint64_t value, std::string& out);
 

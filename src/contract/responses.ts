@@ -78,6 +78,7 @@ const PAGE_OF_HITS: Record<string, Schema> = {
 
 const OTHER_MEMBERS: Record<string, Schema> = {
   semanticHitCount: COUNT,
+  degraded: listOf({ ...TEXT, enum: ['embedding'] }),
   facetDistribution: FACET_DISTRIBUTION,
   facetStats: FACET_STATS,
   requestUid: TEXT,

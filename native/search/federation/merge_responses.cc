@@ -293,7 +293,7 @@ class ResponseMerge {
     return slowest;
   }
 
-  // Only if this server used vectors for a query.
+  // The number of hits by vectors only if this server used vectors for a query.
   void AppendSemanticHitCount() {
     for (size_t i = 0; i < responses_.size(); ++i) {
       if (!servers_[i]["isHere"].boolean() || !responses_[i].has_vectors) continue;
@@ -302,6 +302,9 @@ class ResponseMerge {
       });
       AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out_);
     }
+    AppendDegraded(std::any_of(responses_.begin(), responses_.end(),
+                               [](const ServerResponse& one) { return one.lacks_vector; }),
+                   out_);
   }
 
   void AppendQueryVectors() {

@@ -50,7 +50,7 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
   return Status::Ok();
 }
 
-// Appends the number of hits found by vectors, and the vectors used.
+// Appends the number of hits found by vectors, whether one was missing, and the vectors used.
 void AppendVectors(const Federation& federation, const std::vector<RankedHit>& page,
                    std::string& out) {
   const auto& queries = federation.queries;
@@ -62,6 +62,9 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
     });
     AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out);
   }
+  AppendDegraded(std::any_of(queries.begin(), queries.end(),
+                             [](const FederatedQuery& query) { return query.run->lacks_vector(); }),
+                 out);
   bool first = true;
   for (const FederatedQuery& query : queries) {
     if (!query.run->request().retrieve_vectors || query.run->query_vector() == nullptr) continue;

@@ -143,6 +143,9 @@ void ResponseReader::ReadMember(std::string_view name, std::string_view value,
              [&](std::string_view hit) { out.further->push_back(ReadFurther(hit)); });
   } else if (name == "semanticHitCount") {
     out.has_vectors = true;
+  } else if (name == "degraded") {
+    for (const std::string_view part : Strings(value, "no list of what is missing"))
+      out.lacks_vector = out.lacks_vector || part == "\"embedding\"";
   } else if (name == "queryVectors") {
     out.query_vectors.clear();
     Members(value, [&](std::string_view position, std::string_view vector) {

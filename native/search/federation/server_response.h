@@ -63,6 +63,7 @@ struct ServerResponse {
   uint64_t total = 0;
   std::optional<std::vector<FurtherHit>> further;
   bool has_vectors = false;                                          // some query used vectors
+  bool lacks_vector = false;                                         // some query had to do without
   std::vector<std::pair<uint64_t, std::string_view>> query_vectors;  // by position of the query
   std::vector<ServerFacets> facets;
   std::vector<std::string_view> metadata;  // JSON objects, in the order of the queries
