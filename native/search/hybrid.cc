@@ -150,7 +150,9 @@ HybridResult MergeHalves(const SearchRequest& request, Window window, const Rank
                          const RankedList* semantic, bool enough) {
   HybridResult result;
   if (semantic == nullptr || enough) {
-    result.lacks_vector = !enough;
+    const index::EmbedderSettings* embedder =
+        words.snapshot->settings->Embedder(request.hybrid->embedder);
+    result.lacks_vector = !enough && embedder != nullptr && embedder->computes;
     result.hits = words.hits();
     result.candidates = words.candidates;
     result.total = words.total;

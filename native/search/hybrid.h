@@ -67,7 +67,7 @@ struct HybridResult {
   std::vector<Hit> hits;  // hits of the window
   uint64_t semantic_hit_count = 0;
   bool uses_vector = false;
-  bool lacks_vector = false;  // vectors are needed, but there was none for the query
+  bool lacks_vector = false;  // the embedder should have made a vector, but there was none
   DocSet candidates;
   uint64_t total = 0;
   std::deque<FusedDetail> fused;  // details of hits, with Fusion::kRrf

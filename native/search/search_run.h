@@ -68,7 +68,7 @@ class SearchRun {
     if (needs_vector_ || request_.kind() == SearchKind::kWords) return std::nullopt;
     return merged_ ? merged_->semantic_hit_count : hits().size();
   }
-  // Whether words had to suffice because the query has no vector.
+  // Whether words had to suffice because the query could not be embedded.
   bool lacks_vector() const { return merged_ && merged_->lacks_vector; }
   // The vector that was used; null: none.
   const std::vector<float>* query_vector() const {

@@ -158,12 +158,6 @@ describe(`pages of hybrid searches (GANNET_SEED=${SEED})`, function () {
         documents.filter(({ id }) => id % 2 === n),
       );
     }
-    const wordless = { q: 'red', hybrid: { embedder: 'e', semanticRatio: 0.9 } };
-    const response = await call(asked!, '/indexes/things/search', {
-      ...wordless,
-      useNetwork: true,
-    });
-    assert.deepEqual(response.degraded, ['embedding'], 'without a vector');
     for (let i = 0; i < SEARCHES / 2; i++) {
       const [body, size, numbered] = [search(), 1 + number(9), chance(0.5)];
       const pages = await pagesOf(size, numbered, (window) =>

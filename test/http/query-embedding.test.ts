@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
+import { startCluster } from './support/cluster.ts';
 
 describe('Queries that a provider embeds', () => {
   let server: BuiltServer;
@@ -177,5 +178,47 @@ describe('Queries that a provider embeds', () => {
       body: query('another meaning', 1),
     });
     assert.equal(json.semanticHitCount, 1);
+  });
+
+  it('are answered by words where it fails, and the response says so', async () => {
+    const network = await startCluster({ count: 2 });
+    after(() => network.close());
+    const servers = [server, ...network.servers];
+    const embedders = {
+      e: {
+        source: 'rest',
+        url: `${provider.url}/rest/one`,
+        request: { input: '{{text}}' },
+        response: { embedding: '{{embedding}}' },
+        dimensions: 4,
+        documentTemplate: '{{ doc.title }}',
+      },
+    };
+    for (const one of servers) {
+      await one.finish('PATCH', '/indexes/cellar/settings', { body: { embedders } });
+      const body = [{ id: 1, title: 'red wine' }];
+      await one.finish('POST', '/indexes/cellar/documents', { body });
+    }
+    provider.always = () => ({ status: 400 });
+    const hybrid = { embedder: 'e', semanticRatio: 0.9 };
+    const query = { q: 'wine', hybrid };
+    const queries = [{ indexUid: 'cellar', ...query }];
+    const degraded = async (on: BuiltServer, path: string, body: object): Promise<unknown> => {
+      const { status, json } = await on.call('POST', path, { body });
+      assert.equal(status, 200, JSON.stringify(json));
+      return json.degraded;
+    };
+    const path = '/indexes/cellar/search';
+    assert.deepEqual(await degraded(server, path, query), ['embedding']);
+    const fused = { ...query, hybrid: { ...hybrid, fusion: 'rrf' } };
+    assert.deepEqual(await degraded(server, path, fused), ['embedding']);
+    const merged = { federation: {}, queries };
+    assert.deepEqual(await degraded(server, '/multi-search', merged), ['embedding']);
+    const [asked] = network.servers;
+    const whole = { ...query, useNetwork: true };
+    assert.deepEqual(await degraded(asked!, path, whole), ['embedding']);
+    const enough = { ...query, hybrid: { ...hybrid, semanticRatio: 0.1 }, limit: 1 };
+    assert.equal(await degraded(server, path, enough), undefined, 'words are enough');
+    assert.equal(await degraded(server, path, { ...query, vector: [1, 0, 0, 0] }), undefined);
   });
 });

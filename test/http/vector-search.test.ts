@@ -27,8 +27,6 @@ const lemony = { vector: [1, 0], hybrid: { embedder: 'taste', semanticRatio: 1 }
 /** Members of a response that the types of the client lack. */
 const semanticHits = (response: object): number | undefined =>
   (response as { semanticHitCount?: number }).semanticHitCount;
-const degraded = (response: object): string[] | undefined =>
-  (response as { degraded?: string[] }).degraded;
 const ids = (response: { hits: { id: number }[] }): number[] => response.hits.map(({ id }) => id);
 
 describe('Searching by vectors', () => {
@@ -95,15 +93,7 @@ describe('Searching by vectors', () => {
     });
     assert.deepEqual(ids(response).toSorted(), [1, 3]);
     assert.equal(semanticHits(response), 0);
-    assert.deepEqual(degraded(response), ['embedding']);
-    const query = { indexUid: 'dishes', q: 'tart', hybrid: { embedder: 'taste' } };
-    const merged = await client.multiSearch({ federation: {}, queries: [query as never] });
-    assert.deepEqual([degraded(merged), merged.hits.length], [['embedding'], 2]);
-    const good = { embedder: 'taste', semanticRatio: 0.1 };
-    const enough = await index.search('tart', { hybrid: good, limit: 1 });
-    assert.equal(degraded(enough), undefined, 'words are enough');
-    const complete = await index.search('tart', { vector: [1, 0], hybrid: query.hybrid } as never);
-    assert.equal(degraded(complete), undefined);
+    assert.ok(!('degraded' in response), 'this embedder makes no embeddings');
     await assert.rejects(
       index.search('tart', { hybrid: { embedder: 'taste', semanticRatio: 1 } }),
       (error: Error) => {

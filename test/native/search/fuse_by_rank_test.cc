@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -90,10 +89,14 @@ std::vector<DocId> Plainly(const RankedLists& lists, double ratio) {
     double words = 0, semantic = 0, core = 0;
     size_t words_rank = 0, semantic_rank = 0;
   };
+  // Ties depend on rounding, so this is the same arithmetic.
+  const auto share = [](double weight, size_t i) {
+    return weight * 61 / (60 + static_cast<double>(i + 1));
+  };
   std::map<DocId, Entry> entries;
   for (size_t i = 0; i < lists.words.size(); ++i) {
     Entry& entry = entries[lists.words[i].docid];
-    entry.words = (1 - ratio) / (60 + static_cast<double>(i) + 1);
+    entry.words = share(1 - ratio, i);
     entry.words_rank = i + 1;
     if (i < 200) entry.core += entry.words;
   }
@@ -101,7 +104,7 @@ std::vector<DocId> Plainly(const RankedLists& lists, double ratio) {
     Entry& entry = entries[lists.semantic[i].docid];
     entry.semantic_rank = i + 1;
     if (lists.semantic[i].detail->similarity < 0) continue;
-    entry.semantic = ratio / (60 + static_cast<double>(i) + 1);
+    entry.semantic = share(ratio, i);
     if (i < 200) entry.core += entry.semantic;
   }
   std::vector<DocId> order;
@@ -112,7 +115,7 @@ std::vector<DocId> Plainly(const RankedLists& lists, double ratio) {
   };
   std::stable_sort(order.begin(), order.end(), [&](DocId a, DocId b) {
     const double left = score(a), right = score(b);
-    if (std::fabs(left - right) > 1e-15) return left > right;
+    if (left != right) return left > right;
     const auto by_vector = [&](DocId docid) {
       return entries[docid].semantic_rank > 0 && entries[docid].semantic >= entries[docid].words;
     };
