@@ -5,7 +5,11 @@
  *
  *   npm run relevance -- --data documents.ndjson.gz --queries questions.ndjson \
  *     --judgements judgements.ndjson [--search 'NAME={"matchingStrategy":"natural"}']... \
- *     [--settings '{"searchableAttributes":["title","text"]}']
+ *     [--settings '{"searchableAttributes":["title","text"]}'] [--model FOLDER]
+ *
+ * Without `--search`, the strategies are compared. A set may have a member `settings`, which the
+ * index has while this set is searched. With the folder of a model (docs/embedders.md, local
+ * models), its embeddings of `--template` are searched too, at three ratios and with both fusions.
  *
  * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}`
  * with the id of the question, or `{query, document, gain}`. A question with `relevant` is a
@@ -14,6 +18,7 @@
  * (and `--key`), an existing server is searched instead.
  */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { startBuiltServer } from '../test/support/built-server.ts';
@@ -40,6 +45,8 @@ const { values } = parseArgs({
     judgements: { type: 'string' },
     search: { type: 'string', multiple: true },
     settings: { type: 'string', default: '{}' },
+    model: { type: 'string' },
+    template: { type: 'string', default: '{{doc.title}}. {{doc.text}}' },
     url: { type: 'string' },
     index: { type: 'string', default: 'relevance' },
     key: { type: 'string' },
@@ -51,8 +58,17 @@ const { values } = parseArgs({
 const DEFAULT_SETS = [
   'last={}',
   'frequency={"matchingStrategy":"frequency"}',
+  'natural, no stems={"matchingStrategy":"natural","locales":["jpn"]}',
+  'natural, no proximity={"matchingStrategy":"natural","settings":{"proximityPrecision":"byAttribute"}}',
   'natural={"matchingStrategy":"natural"}',
 ];
+const HYBRID_SETS = ['score', 'rrf'].flatMap((fusion) =>
+  [0.3, 0.5, 0.7].map((semanticRatio) => {
+    const hybrid = { embedder: 'model', semanticRatio, fusion };
+    const body = JSON.stringify({ matchingStrategy: 'natural', hybrid });
+    return `hybrid, ${fusion}, ${semanticRatio}=${body}`;
+  }),
+);
 const RESAMPLES = 2000;
 
 function textOf(file: string): string {
@@ -152,6 +168,16 @@ function printChanges(rows: ReadonlyMap<string, Figures[]>, questions: readonly 
   print('Lost most', changes.slice(-count).reverse());
 }
 
+/** The settings of the index. Every query is embedded, however long it takes. */
+function settingsOf(): object {
+  const given = JSON.parse(values.settings) as object;
+  const { model, template: documentTemplate } = values;
+  if (model === undefined) return given;
+  const source = { source: 'huggingFace', model: resolve(model) };
+  const embedder = { ...source, documentTemplate, documentTemplateMaxBytes: 2000 };
+  return { ...given, searchCutoffMs: 600_000, embedders: { model: embedder } };
+}
+
 async function main(): Promise<void> {
   if (values.queries === undefined || (values.data === undefined && values.url === undefined)) {
     console.error('needs --queries FILE, and --data FILE or --url URL');
@@ -165,7 +191,7 @@ async function main(): Promise<void> {
   try {
     if (server !== null) {
       await server.finish('PATCH', `/indexes/${values.index}/settings`, {
-        body: JSON.parse(values.settings),
+        body: settingsOf(),
       });
       await server.finish('POST', `/indexes/${values.index}/documents?primaryKey=id`, {
         text: textOf(values.data!),
@@ -186,11 +212,25 @@ async function main(): Promise<void> {
       if (!response.ok) throw new Error(json.message);
       return json.hits.map(({ id }: { id: unknown }) => String(id));
     };
+    const change = async (settings: object): Promise<void> => {
+      if (Object.keys(settings).length === 0) return;
+      if (server === null) throw new Error('the settings of an existing server stay as they are');
+      const path = `/indexes/${values.index}/settings`;
+      const { status, error } = await server.finish('PATCH', path, { body: settings });
+      if (status !== 'succeeded') throw new Error(JSON.stringify(error));
+    };
     const rows = new Map<string, Figures[]>();
-    for (const set of values.search ?? DEFAULT_SETS) {
+    const hybrid = values.model === undefined ? [] : HYBRID_SETS;
+    for (const set of values.search ?? [...DEFAULT_SETS, ...hybrid]) {
       const at = set.indexOf('=');
-      const parameters = JSON.parse(set.slice(at + 1)) as object;
+      const { settings = {}, ...parameters } = JSON.parse(set.slice(at + 1)) as {
+        settings?: Record<string, unknown>;
+      };
+      const before = settingsOf() as Record<string, unknown>;
+      await change(settings);
       rows.set(set.slice(0, at), await figuresOf(ask, questions, judged, parameters));
+      const names = Object.keys(settings);
+      await change(Object.fromEntries(names.map((name) => [name, before[name] ?? null])));
     }
     for (const kind of new Set(questions.map((question) => question.kind))) {
       const here = questions.map((question) => question.kind === kind);
