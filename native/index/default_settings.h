@@ -47,6 +47,7 @@ inline constexpr char kDefaultSettings[] = R"json({
   "pagination": {
     "maxTotalHits": 1000
   },
+  "semanticCutoff": "off",
   "searchCutoffMs": 1500,
   "localizedAttributes": [],
   "embedders": {},

@@ -199,6 +199,9 @@ Settings Settings::FromJson(const json::Value& object) {
     settings.facet_order_by_count[field] = order.string() == "count";
   }
   settings.max_total_hits = stored["pagination"]["maxTotalHits"]->integer();
+  const json::Value& cutoff = *stored["semanticCutoff"];
+  settings.semantic_cutoff.automatic = cutoff.string() == "auto";
+  if (!cutoff.is_string()) settings.semantic_cutoff.score = cutoff.number();
   settings.search_cutoff_ms = stored["searchCutoffMs"]->integer();
   for (const json::Value& item : stored["localizedAttributes"]->items()) {
     settings.localized.push_back(LocalizedRuleOf(item));

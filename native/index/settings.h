@@ -54,6 +54,12 @@ struct RankingRule {
   bool ascending = true;
 };
 
+// From which score hits count that only vectors find.
+struct SemanticCutoff {
+  bool automatic = false;
+  std::optional<double> score = std::nullopt;  // nullopt: all count, unless automatic
+};
+
 // One embedder (embedders.md 2), as far as the engine uses it.
 struct EmbedderSettings {
   std::string name;
@@ -100,6 +106,7 @@ struct Settings {
   uint64_t max_values_per_facet = 0;
   std::map<std::string, bool, std::less<>> facet_order_by_count;  // field or "*" -> by count
   uint64_t max_total_hits = 0;
+  SemanticCutoff semantic_cutoff;
   uint64_t search_cutoff_ms = 0;
   std::vector<LocalizedRule> localized;
   std::vector<EmbedderSettings> embedders;  // ascending by name

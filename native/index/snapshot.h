@@ -15,6 +15,7 @@
 #include "bitmap/docset.h"
 #include "index/fields.h"
 #include "index/expansion_cache.h"
+#include "index/measured_cutoffs.h"
 #include "index/settings.h"
 #include "segment/columns.h"
 #include "segment/graphs.h"
@@ -71,6 +72,7 @@ struct Snapshot {
   std::string last_batch;  // JSON
   uint64_t version = 0;    // grows with each commit
   ExpansionCache expansion_cache;
+  MeasuredCutoffs measured_cutoffs;
 
   Status Health() const;
   // The segment of a live document; null if there is none.

@@ -277,6 +277,7 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
   std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
+  ApplyCutoff(*snapshot, request);
   GANNET_ASSIGN_OR_RETURN(auto run,
                           RunSearch(std::move(snapshot), std::move(request), !pins.empty()));
   return RespondOrWait(std::move(run), std::move(pins), request_json, object, RespondWithPage,
@@ -288,8 +289,10 @@ Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view 
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.cancelled = caller.cancelled;
+  std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
+  ApplyCutoff(*snapshot, request);
   WantCandidatesOnly(request, object["exhaustiveFacetCount"].boolean());
-  GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(index.snapshot(), std::move(request)));
+  GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(std::move(snapshot), std::move(request)));
   return RespondOrWait(std::move(run), {}, request_json, object, RespondWithFacets, caller);
 }
 

@@ -8,6 +8,7 @@
 #include "base/stop_point.h"
 #include "search/ranking/score_details.h"
 #include "search/ranking/score_key.h"
+#include "search/vectors/semantic_cutoff.h"
 
 namespace gannet::search {
 namespace {
@@ -76,6 +77,12 @@ Result<std::unique_ptr<VectorScan>> ScanOf(const index::Snapshot& snapshot,
   return std::make_unique<VectorScan>(snapshot, *embedder,
                                       std::vector<std::vector<float>>{*request.vector},
                                       ScanOptions{.deadline = deadline});
+}
+
+void ApplyCutoff(const index::Snapshot& snapshot, SearchRequest& request) {
+  if (!request.hybrid || request.hybrid->min_score) return;
+  const index::EmbedderSettings* embedder = snapshot.settings->Embedder(request.hybrid->embedder);
+  if (embedder != nullptr) request.hybrid->min_score = SemanticCutoff(snapshot, *embedder);
 }
 
 bool CountsBothHalves(const SearchRequest& request) {

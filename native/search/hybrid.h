@@ -33,6 +33,9 @@ Result<const index::EmbedderSettings*> EmbedderOf(const index::Settings& setting
 Result<std::unique_ptr<VectorScan>> ScanOf(const index::Snapshot& snapshot,
                                            const SearchRequest& request, const Deadline& deadline);
 
+// Gives a search by vectors the minimum score of the setting `semanticCutoff` unless it has one.
+void ApplyCutoff(const index::Snapshot& snapshot, SearchRequest& request);
+
 // Whether the request needs exact totals, which takes a complete search of both halves.
 bool CountsBothHalves(const SearchRequest& request);
 

@@ -254,6 +254,7 @@ const PLAIN = [
   'invalid_settings_ranking_rules',
   'invalid_settings_search_cutoff_ms',
   'invalid_settings_searchable_attributes',
+  'invalid_settings_semantic_cutoff',
   'invalid_settings_separator_tokens',
   'invalid_settings_sortable_attributes',
   'invalid_settings_stop_words',

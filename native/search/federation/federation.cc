@@ -5,6 +5,7 @@
 
 #include "base/parallel_for.h"
 #include "search/execute.h"
+#include "search/hybrid.h"
 
 namespace gannet::search {
 namespace {
@@ -84,6 +85,7 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
     SearchedIndex& searched = add(query.uid, indexes[i]);
     searched.queries.push_back(static_cast<uint32_t>(i));
     query.snapshot = searched.snapshot;
+    ApplyCutoff(*query.snapshot, query.request);
     const bool exact_hybrid =
         query.request.kind() == SearchKind::kHybrid &&
         (request.window.requested.numbered || query.request.hybrid->min_score);

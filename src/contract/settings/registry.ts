@@ -27,6 +27,9 @@ function mergeAttributes(_current: string[], change: string[]) {
   return ok(names.includes('*') ? allAttributes() : names);
 }
 
+/** The score from which hits count that only vectors find. */
+type SemanticCutoff = 'auto' | 'off' | number;
+
 export const SETTINGS = [
   setting({
     name: 'displayedAttributes',
@@ -174,6 +177,22 @@ export const SETTINGS = [
       ok(mergeFields(current, change, { maxTotalHits: 1000 })),
   }),
   embedders,
+  setting({
+    name: 'semanticCutoff',
+    explanation:
+      'Hits that only vectors find count from this score on: `off` for all, `auto` for a score that is measured on the embeddings of the index, or a number from 0 to 1.',
+    methods: ['PUT'],
+    code: 'invalid_settings_semantic_cutoff',
+    schema: {
+      oneOf: [
+        { type: ['string', 'null'], enum: ['auto', 'off'] },
+        { type: 'number', minimum: 0, maximum: 1 },
+      ],
+    },
+    touches: [],
+    initial: (): SemanticCutoff => 'off',
+    addition: true,
+  }),
   setting({
     name: 'searchCutoffMs',
     explanation: `Milliseconds after which a search returns what it has ranked by then. ${SEARCH_CUTOFF_MS} by default.`,

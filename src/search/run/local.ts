@@ -152,7 +152,8 @@ export class LocalSearch {
         return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
       };
       // Without a minimum score vectors find every document, so any vector will do.
-      const every = (params.hybrid?.minScore ?? null) === null;
+      const cutoff = this.#registry.get(uid)?.settings.semanticCutoff ?? 'off';
+      const every = !isGiven(params.hybrid?.minScore) && cutoff === 'off';
       return every
         ? resultFrom(uid, ask())
         : this.#withVector(permit, { uid, find, params }, caller, ask);

@@ -421,6 +421,7 @@ describe('The settings that are shown', () => {
           ![
             'foreignKeys',
             'defaultMatchingStrategy',
+            'semanticCutoff',
             'suggestions',
             'chat',
             'vectorStore',
