@@ -281,6 +281,12 @@ export const VERSION: Schema = {
 };
 export const FEATURES_RESPONSE = object(Object.fromEntries(FEATURES.map((name) => [name, FLAG])));
 
+export const ACCESS = object({
+  hasMasterKey: FLAG,
+  actions: listOf({ type: 'string', enum: ACTIONS }),
+  indexes: listOf(TEXT),
+});
+
 export const KEY = object(
   {
     name: orNull(TEXT),

@@ -31,6 +31,7 @@ import { SEARCH_ROUTES } from './routes/search.ts';
 import { SUGGEST_ROUTES } from './routes/suggest.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
+import { ACCESS_ROUTES } from './routes/access.ts';
 import { HEALTH_ROUTE, SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts';
@@ -68,6 +69,7 @@ const FLUSH_MS = 20;
 function allRoutes(): Route[] {
   const routes = [
     ...SYSTEM_ROUTES,
+    ...ACCESS_ROUTES,
     ...CLUSTER_ROUTES,
     ...METRICS_ROUTES,
     ...INDEX_ROUTES,

@@ -2,7 +2,7 @@
 // Bundles the server to dist/main.cjs and one file for each kind of thread, because loading
 // hundreds of modules took Node longer than everything else at start-up.
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { nativeVersions } from './native-versions.mjs';
 
@@ -43,6 +43,9 @@ async function pagePart(entryPoint) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     charset: 'utf8',
+    define: {
+      'process.env.GANNET_DEMO': JSON.stringify(readFileSync('test/demo/books.ndjson', 'utf8')),
+    },
     logLevel: 'warning',
   });
   noteInputs(metafile);

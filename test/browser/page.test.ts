@@ -13,6 +13,8 @@ describe('The page in a browser', () => {
   it('sends one request at the first visit, before it asks for a key', async () => {
     const tab = await stage.tab();
     const asked: string[] = [];
+    const console: string[] = [];
+    tab.page.on('console', (message) => console.push(message.text()));
     tab.page.on('response', (response) => {
       if (response.request().resourceType() === 'fetch') {
         asked.push(`${new URL(response.url()).pathname} ${response.status()}`);
@@ -21,7 +23,8 @@ describe('The page in a browser', () => {
     await tab.page.goto(stage.server.url);
     await tab.page.getByLabel('API key').waitFor();
     await tab.page.waitForLoadState('networkidle');
-    assert.deepEqual(asked, ['/version 401']);
+    assert.deepEqual(asked, ['/access 200']);
+    assert.deepEqual(console, []);
     assert.equal(await tab.page.getByRole('alert').count(), 0);
     await tab.close();
   });
@@ -50,15 +53,21 @@ describe('The page in a browser', () => {
     const { json } = await stage.server.call('GET', '/keys');
     const key = json.results.find(({ actions }: any) => actions.join() === 'search').key;
     const tab = await stage.tab();
+    const console: string[] = [];
+    tab.page.on('console', (message) => console.push(message.text()));
     await enter(tab, stage.server, key, '#/search');
     assert.deepEqual(await tab.page.getByRole('navigation').getByRole('link').allTextContents(), [
       'Search',
     ]);
-    await tab.page.getByLabel('Index').fill('books');
-    await tab.page.getByRole('button', { name: 'Open' }).click();
+    await tab.page.getByRole('combobox', { name: 'Current index' }).selectOption('books');
     await tab.page.getByRole('searchbox').fill('dune');
     await tab.page.getByRole('heading', { name: 'Dune', exact: true }).waitFor();
     assert.deepEqual(tab.faults, []);
+    // It may not read the settings.
+    assert.deepEqual(
+      console.filter((text) => !text.includes('403')),
+      [],
+    );
     await tab.close();
   });
 
@@ -253,14 +262,36 @@ describe('The page in production', () => {
     assert.deepEqual(await program.json(), { status: 'Gannet is running' });
     assert.match(program.headers.get('vary')!, /accept(?!-)/);
     const tab = await stage.tab();
-    const statuses: number[] = [];
-    tab.page.on('response', (response) => {
-      if (response.url() !== `${stage.server.url}/`) statuses.push(response.status());
+    const asked: string[] = [];
+    tab.page.on('response', async (response) => {
+      if (response.url() !== `${stage.server.url}/`) asked.push(await response.text());
     });
     await tab.page.goto(stage.server.url);
     await tab.page.getByLabel('API key').waitFor();
-    assert.ok(statuses.length > 0 && statuses.every((status) => status === 401), String(statuses));
+    await tab.page.waitForLoadState('networkidle');
+    assert.deepEqual(asked, ['{"hasMasterKey":true,"actions":[],"indexes":[]}']);
     assert.equal(await tab.page.getByRole('navigation').count(), 0);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+});
+
+describe('The page on a new server', () => {
+  let stage: Stage;
+
+  before(async function () {
+    stage = await openStage(this);
+  });
+  after(() => stage?.close());
+
+  it('loads the demonstration with one click, and searches it', async () => {
+    const tab = await stage.tab();
+    const { page } = tab;
+    await enter(tab, stage.server, stage.server.masterKey);
+    await page.getByRole('heading', { name: 'There is no index yet' }).waitFor();
+    await page.getByRole('button', { name: 'Try it with 431 books' }).click();
+    await page.getByText(/^431 results in/).waitFor();
+    await page.getByRole('group', { name: 'genres' }).waitFor();
     assert.deepEqual(tab.faults, []);
     await tab.close();
   });

@@ -10,7 +10,7 @@ import { useSession } from '../session.ts';
 export interface Indexes {
   /** Whether the key may list indexes. */
   readonly mayList: boolean;
-  /** Empty while the list is loading, and for a key that may not list them. */
+  /** Empty while the list is loading. For a key that may not list them: those it may search. */
   readonly list: readonly IndexEntry[];
   readonly loading: boolean;
   readonly error: Error | null;
@@ -18,6 +18,10 @@ export interface Indexes {
   readonly stats: Stats | undefined;
   /** The index in the address, else the last one that was chosen, else the first; null: none. */
   readonly current: string | null;
+}
+
+function entryOf(uid: string): IndexEntry {
+  return { uid, primaryKey: null, createdAt: '', updatedAt: '' };
 }
 
 const IndexesContext = createContext<Indexes | null>(null);
@@ -37,13 +41,13 @@ export function rememberIndex(uid: string): void {
 }
 
 export function IndexesProvider({ children }: { children: ComponentChildren }): JSX.Element {
-  const { client, rights } = useSession();
+  const { client, rights, uids } = useSession();
   const { view, argument } = useAddress();
   const changes = useChanges();
   const mayList = rights.has('indexes');
   const given = isIndexView(view) ? argument : null;
   const list = useLoaded(
-    (signal) => (mayList ? listIndexes(client, signal) : Promise.resolve([])),
+    (signal) => (mayList ? listIndexes(client, signal) : Promise.resolve(uids.map(entryOf))),
     // Requested again for each index, which may be newer than the list.
     [client, view, given, changes],
   );
@@ -67,7 +71,7 @@ export function IndexesProvider({ children }: { children: ComponentChildren }): 
       loading: list.loading,
       error: list.error,
       stats: stats.value,
-      current: given ?? (list.value === undefined || !mayList ? stored : (known?.uid ?? null)),
+      current: given ?? (list.value === undefined ? stored : (known?.uid ?? null)),
     };
   }, [list.value, list.loading, list.error, stats.value, mayList, given]);
   return <IndexesContext.Provider value={value}>{children}</IndexesContext.Provider>;

@@ -2,10 +2,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { goTo, viewHref, useArgument } from '../address.ts';
 import type { IndexEntry } from '../indexes.ts';
+import { loadDemo } from '../demo.ts';
+import { useAction } from '../hooks.ts';
 import { Empty } from '../parts/empty.tsx';
+import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { TextField } from '../parts/text-field.tsx';
+import { useSession } from '../session.ts';
 import { useIndexes } from '../shell/indexes-context.tsx';
 
 interface Props {
@@ -18,7 +22,7 @@ interface Props {
 /** A view of the current index, or a field for its uid for keys that may not list indexes. */
 export function OfIndex({ view, uid, children }: Props): JSX.Element {
   const { mayList, list, loading, error, current } = useIndexes();
-  useArgument(view, uid, mayList && !loading ? (current ?? undefined) : undefined);
+  useArgument(view, uid, loading ? undefined : (current ?? undefined));
   const index =
     list.find((one) => one.uid === uid) ??
     (uid !== null && (!mayList || !loading)
@@ -28,11 +32,11 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
     <>
       <Problem error={error} />
       {mayList && !loading && list.length === 0 && error === null ? <NoIndex /> : null}
-      {mayList ? null : (
+      {mayList || loading || list.length > 0 ? null : (
         <TypedArgument
           view={view}
           label="Index"
-          hint="This key may not list indexes. Type the uid of an index."
+          hint="This key may search no index yet. Type the uid of one."
           argument={uid}
         />
       )}
@@ -48,6 +52,8 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
 }
 
 function NoIndex(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
   return (
     <Empty icon="indexes" title="There is no index yet">
       <p>An index holds documents and the settings by which they are searched.</p>
@@ -58,7 +64,15 @@ function NoIndex(): JSX.Element {
         <a class="button" href="#/indexes">
           Create an index
         </a>
+        <button
+          type="button"
+          disabled={action.running}
+          onClick={() => action.run(() => loadDemo(client))}
+        >
+          Try it with 431 books
+        </button>
       </p>
+      <Outcome action={action} />
     </Empty>
   );
 }
