@@ -1,5 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
+import { LocalPermits, type Permits } from './permits.ts';
 
 /**
  * A queue that would take longer to be worked off is shortened, whatever its size: after an
@@ -16,8 +17,8 @@ const AVERAGED_ROUNDS = 4;
 
 /** Limits of the queue; the defaults are those of the launch options. */
 interface SearchQueueOptions {
-  /** Concurrent searches. */
-  permits: number;
+  /** Concurrent searches: their number, or the permits that several queues share. */
+  permits: number | Permits;
   /** Searches that may wait in addition. */
   waitingMax: number;
   /** A search that has waited longer is refused instead of run. */
@@ -74,11 +75,11 @@ export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
  * count, nor does a first slow one, and a server that is not busy never refuses.
  */
 export class SearchQueue {
-  readonly #options: Required<SearchQueueOptions>;
+  readonly #options: Required<Omit<SearchQueueOptions, 'permits'>>;
+  readonly #permits: Permits;
   readonly #waiting: Waiting[] = [];
   /** Further searches of requests that have begun, oldest first. */
   readonly #further: (() => void)[] = [];
-  #running = 0;
   /** Searches that have given their permit back for a while; they count as waiting. */
   #away = 0;
   /** Requests of several searches that have begun, except those whose searches are all away. */
@@ -90,19 +91,24 @@ export class SearchQueue {
   #averageMs = 0;
 
   constructor(options: SearchQueueOptions) {
-    this.#options = { random: Math.random, now: () => performance.now(), ...options };
+    const { permits, ...rest } = options;
+    this.#permits = typeof permits === 'number' ? new LocalPermits(permits) : permits;
+    this.#options = { random: Math.random, now: () => performance.now(), ...rest };
+    this.#permits.onGranted(() => this.#startNext(true));
   }
 
+  /** Searches that hold a permit, of all queues that share the permits. */
   get running(): number {
-    return this.#running;
+    return this.#permits.taken;
   }
 
+  /** Requests that have not had a permit yet, of all these queues. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + this.#permits.waitingElsewhere;
   }
 
   get permits(): number {
-    return this.#options.permits;
+    return this.#permits.count;
   }
 
   get waitingMax(): number {
@@ -115,12 +121,12 @@ export class SearchQueue {
    */
   run<T>(search: OneSearch<T>, signal?: CancelSignal): Promise<T> {
     const start = () => this.#hold(search, { ended: (ms) => this.#learn(ms) });
-    return this.#isFree() ? start() : this.#wait(start, false, signal);
+    return this.#begins() ? start() : this.#wait(start, false, signal);
   }
 
-  #isFree(): boolean {
-    const { permits, waitingMax } = this.#options;
-    return this.#running < permits && this.#away < Math.max(permits, waitingMax);
+  /** Takes a permit for a new request, unless it has to wait. */
+  #begins(): boolean {
+    return this.#away < Math.max(this.permits, this.waitingMax) && this.#permits.take();
   }
 
   /**
@@ -130,6 +136,13 @@ export class SearchQueue {
    */
   runSeveral<T>(request: (run: RunSearch) => Promise<T>, signal?: CancelSignal): Promise<T> {
     const start = async (): Promise<T> => {
+      // The request has a permit for its first search.
+      let isHeld = true;
+      const takeHeld = (): boolean => {
+        const was = isHeld;
+        isHeld = false;
+        return was;
+      };
       let used = 0;
       let [open, away] = [0, 0];
       let [isOver, isCounted] = [false, false];
@@ -138,6 +151,7 @@ export class SearchQueue {
         if (counts === isCounted) return;
         isCounted = counts;
         this.#several += counts ? 1 : -1;
+        this.#noteWaiting();
       };
       const watcher: Watcher = {
         ended: (ms) => {
@@ -154,35 +168,36 @@ export class SearchQueue {
       try {
         return await request((search) => {
           open++;
-          return this.#runFurther(search, watcher);
+          return takeHeld() ? this.#hold(search, watcher) : this.#runFurther(search, watcher);
         });
       } finally {
+        if (takeHeld()) this.#permits.giveBack();
         isOver = true;
         count();
         this.#learn(used);
         this.#startNext();
       }
     };
-    return this.#isFree() && this.#several < this.#options.permits
+    return this.#several < this.permits && this.#begins()
       ? start()
       : this.#wait(start, true, signal);
   }
 
   #runFurther<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
-    if (this.#running < this.#options.permits) return this.#hold(search, watcher);
+    if (this.#permits.take()) return this.#hold(search, watcher);
     return new Promise((resolve, reject) => {
       this.#further.push(() => void this.#hold(search, watcher).then(resolve, reject));
+      this.#lookAgain();
     });
   }
 
-  /** Takes a free permit until the search ends or is away. */
+  /** Holds a permit until the search ends or is away. REQUIRES: the permit is taken */
   async #hold<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
     const { now } = this.#options;
     let since = now();
     let ms = 0;
-    this.#running++;
     const giveBack = (): void => {
-      this.#running--;
+      this.#permits.giveBack();
       ms += now() - since;
     };
     const leave = (change: 1 | -1): void => {
@@ -213,16 +228,10 @@ export class SearchQueue {
   }
 
   async #takeAgain(): Promise<void> {
-    if (this.#running < this.#options.permits) {
-      this.#running++;
-      return;
-    }
+    if (this.#permits.take()) return;
     await new Promise<void>((resolve) => {
-      this.#further.push(() => {
-        // Counted immediately: no other search may take the permit meanwhile.
-        this.#running++;
-        resolve();
-      });
+      this.#further.push(resolve);
+      this.#lookAgain();
     });
   }
 
@@ -230,9 +239,11 @@ export class SearchQueue {
     const { now, waitingMax } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
     const limit = this.#limit();
-    if (this.#waiting.length + this.#away >= limit) {
+    const elsewhere = this.#permits.waitingElsewhere;
+    if (this.#waiting.length + elsewhere + this.#away >= limit) {
       const refused = this.#takeRandom();
-      if (refused === undefined && this.#away >= limit) return Promise.reject(this.#tooMany());
+      const isFull = this.#away + elsewhere >= limit;
+      if (refused === undefined && isFull) return Promise.reject(this.#tooMany());
       refused?.refuse(this.#tooMany());
     }
     return new Promise((resolve, reject) => {
@@ -245,14 +256,32 @@ export class SearchQueue {
       this.#waiting.push(waiting);
       signal?.onAbort(() => {
         const at = this.#waiting.indexOf(waiting);
-        if (at >= 0) this.#take(at).refuse(this.#tooMany());
+        if (at < 0) return;
+        this.#take(at).refuse(this.#tooMany());
+        this.#noteWaiting();
       });
+      this.#lookAgain();
     });
+  }
+
+  /** Called after something has begun to wait: another queue may have returned a permit. */
+  #lookAgain(): void {
+    if (this.#noteWaiting()) this.#startNext();
+  }
+
+  #noteWaiting(): boolean {
+    const waiting = this.#several < this.permits ? this.#waiting.length : this.#ofOne();
+    return this.#permits.noteWaiting(this.#further.length + waiting, this.#waiting.length);
+  }
+
+  /** Waiting requests of one search. */
+  #ofOne(): number {
+    return this.#waiting.filter(({ several }) => !several).length;
   }
 
   /** Maximum number of waiting requests. */
   #limit(): number {
-    const { permits, waitingMax } = this.#options;
+    const { permits, waitingMax } = this;
     if (this.#ended < permits) return waitingMax;
     const inTime = Math.floor((DRAIN_MS_MAX * permits) / Math.max(this.#averageMs, 1e-3));
     return Math.min(waitingMax, Math.max(permits, inTime));
@@ -267,28 +296,34 @@ export class SearchQueue {
       this.#ended = 0;
       return;
     }
-    const counted = AVERAGED_ROUNDS * this.#options.permits;
+    const counted = AVERAGED_ROUNDS * this.permits;
     this.#ended++;
     const before = this.#ended === 1 ? 0 : this.#averageMs;
     this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
-    while (this.#waiting.length > this.#limit()) this.#takeRandom()?.refuse(this.#tooMany());
+    const excess = this.waiting - this.#limit();
+    for (let left = excess; left > 0; left--) this.#takeRandom()?.refuse(this.#tooMany());
   }
 
-  #startNext(): void {
-    while (this.#running < this.#options.permits) {
+  /** @param isHeld a permit is taken already */
+  #startNext(isHeld = false): void {
+    for (let held = isHeld; held || this.#permits.take(); held = false) {
       const further = this.#nextIsWaiting ? undefined : this.#further.shift();
       this.#nextIsWaiting = further !== undefined;
       const start = further ?? this.#takeStartable()?.start ?? this.#further.shift();
-      if (start === undefined) return;
+      this.#noteWaiting();
+      if (start === undefined) {
+        this.#permits.giveBack();
+        return;
+      }
       start();
     }
   }
 
   /** A random request of those that may begin and have not waited too long. */
   #takeStartable(): Waiting | undefined {
-    const { now, permits, waitMsMax } = this.#options;
+    const { now, waitMsMax } = this.#options;
     for (;;) {
-      const next = this.#takeRandom(this.#several < permits);
+      const next = this.#takeRandom(this.#several < this.permits);
       if (next === undefined || now() - next.since <= waitMsMax) return next;
       next.refuse(this.#tooMany());
     }

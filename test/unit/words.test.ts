@@ -16,7 +16,8 @@ interface Rule {
 
 const RULES: readonly Rule[] = [
   { words: /\bTaskMachine\b/, instead: 'TaskSystem' },
-  { words: /\b\w*Exchange\b/, instead: 'Connection' },
+  // A name of JavaScript.
+  { words: /\b\w*Exchange\b/, instead: 'Connection', unless: /\.compareExchange\(/ },
   { words: /\bonGone\w*|\bGoneFlag\b/, instead: 'signal, CancelFlag' },
   { words: /\b[rR]epl(?:y|ies)\b|[a-z]Reply\b|\b[rR]eply[A-Z]/, instead: 'response' },
   {
