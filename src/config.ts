@@ -113,6 +113,7 @@ export interface Config {
   /** null: this server is none of a cluster. */
   cluster: ClusterConfig | null;
   transport: 'fastest' | 'node';
+  httpThreads: number;
   tuning: EngineTuning;
 }
 
@@ -164,6 +165,7 @@ export interface NetworkConfig {
   retriesMsMax: number;
 }
 
+const HTTP_THREADS_MAX = 64;
 const SHUTDOWN_SECONDS = 10;
 const EMBEDDER_TIMEOUT_SECONDS = 30;
 const EMBEDDER_WAIT_SECONDS_MAX = 60;
@@ -427,6 +429,12 @@ export const OPTIONS = {
     ours: true,
     initial: 'fastest',
     help: '`fastest`, or `node` for node:http.',
+  },
+  'http-threads': {
+    kind: 'count',
+    ours: true,
+    initial: '1',
+    help: 'Threads that serve searches and reads of documents; not with http-transport `node`.',
   },
   'cluster-etcd': {
     kind: 'text',
@@ -766,6 +774,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     analytics: analytics(given),
     cluster: cluster(given, env),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
+    httpThreads: given.count('http-threads', 1, 1, HTTP_THREADS_MAX),
     embedding: embeddingConfig(env),
     network: networkConfig(env),
     models: modelsConfig(env),

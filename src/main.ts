@@ -41,7 +41,7 @@ import { EmbeddingService } from './embedding/embedding-service.ts';
 import { RenderPool } from './embedding/render-pool.ts';
 import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
-import type { NativeAddon } from './engine/native.ts';
+import type { EngineOptions, NativeAddon } from './engine/native.ts';
 import { ResponseMerger } from './engine/response-merger.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
@@ -52,6 +52,8 @@ import { TaskStreams } from './http/task-streams.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import type { Services } from './http/services.ts';
+import { SharedMemory, type ThreadsSetup } from './http/threads/http-threads.ts';
+import type { ThreadOptions } from './http/threads/thread.ts';
 import { loadSocketLibrary, socketLibraryVersion } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
@@ -260,15 +262,17 @@ async function run(config: Config): Promise<void> {
   const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
   const phase = new Phase();
+  const memory = library === null ? null : sharedMemory(config);
   const parts = dependencies(
     config,
-    { native, scripts, embedding, system, keys, features },
+    { native, scripts, embedding, system, keys, features, memory },
     {
       ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
       ...{ processMark, cluster, analytics: analytics.parts, dumps },
     },
   );
-  const http = await startHttp(parts, httpOptions(config, library, logs.of('http')));
+  const threads = threadsSetup(config, memory, parts, { system, embedding });
+  const http = await startHttp(parts, httpOptions(config, library, logs.of('http'), threads));
   if (cluster === null) {
     await recover(scheduler, taskLog);
     notifier.wake();
@@ -522,13 +526,58 @@ function markUpgraded(folder: DataFolder, log: Logger): void {
 function loadEngine(config: Config, responseBuffers: BufferPool): NativeAddon {
   const native = loadAddon();
   native.configure({
+    ...engineOptions(config),
+    takeBuffer: (bytes) => responseBuffers.take(bytes),
+  });
+  return native;
+}
+
+function engineOptions(config: Config): Omit<EngineOptions, 'takeBuffer'> {
+  return {
     searchThreads: availableParallelism(),
     indexingThreads: config.indexingThreads,
     indexingMemoryBytes: config.indexingMemoryBytes,
-    takeBuffer: (bytes) => responseBuffers.take(bytes),
     tuning: config.tuning,
-  });
-  return native;
+  };
+}
+
+/** The limits of the queues of searches. */
+function searchLimits(config: Config): ThreadOptions['search'] {
+  return {
+    permits: availableParallelism() * config.searchesPerCore,
+    waitingMax: config.searchQueueSize,
+    waitMsMax: config.dropSearchAfterSeconds * 1000,
+    queriesAtOnce: availableParallelism(),
+  };
+}
+
+/** null: the main thread serves everything. */
+function sharedMemory({ httpThreads }: Config): SharedMemory | null {
+  return httpThreads > 1 ? new SharedMemory(httpThreads) : null;
+}
+
+/** What HTTP threads need. */
+function threadsSetup(
+  config: Config,
+  memory: SharedMemory | null,
+  { phase, logs, processMark, services }: Dependencies,
+  { system, embedding }: Pick<Parts, 'system' | 'embedding'>,
+): ThreadsSetup | null {
+  if (memory === null) return null;
+  const { masterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
+  const { registry, aliases, searchRules } = system;
+  const { keys, features } = services;
+  return {
+    memory,
+    common: {
+      ...{ masterKey, rateLimit, limits, slowSearchMs, tls, processMark },
+      engine: engineOptions(config),
+      search: searchLimits(config),
+      isRecording: analytics !== null,
+    },
+    mirrored: { keys, features, aliases, searchRules, registry, phase, logs },
+    embed: queryEmbedding(registry, embedding),
+  };
 }
 
 /** Makes the database from a dump or a snapshot, if one is to be imported. Throws on failure. */
@@ -637,6 +686,8 @@ interface Parts {
   system: TaskSystem;
   keys: KeyStore;
   features: FeatureStore;
+  /** null: there are no HTTP threads. */
+  memory: SharedMemory | null;
 }
 
 /**
@@ -645,16 +696,13 @@ interface Parts {
  */
 function searchServices(
   config: Config,
-  { native, embedding, system, features }: Parts,
+  { native, embedding, system, features, memory }: Parts,
   { logs, outbound }: Shared,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { store, registry, searchRules, aliases, network } = system;
   const { limits } = config;
-  const queue = new SearchQueue({
-    permits: availableParallelism() * config.searchesPerCore,
-    waitingMax: config.searchQueueSize,
-    waitMsMax: config.dropSearchAfterSeconds * 1000,
-  });
+  const { permits: count, queriesAtOnce, ...waiting } = searchLimits(config);
+  const queue = new SearchQueue({ ...waiting, permits: memory?.mainPermits(count) ?? count });
   const enabled = (): FeatureSet => features.get();
   const settings = (uid: string): SettingsObject | undefined => registry.get(uid)?.settings;
   const documents = new Documents(registry, queue, enabled);
@@ -675,7 +723,8 @@ function searchServices(
   const embed = queryEmbedding(registry, embedding);
   const local = new LocalSearch(registry, queue, enabled, embed, {
     ...limits,
-    queriesAtOnce: availableParallelism(),
+    queriesAtOnce,
+    ...(memory !== null && { degraded: new Int32Array(memory.degraded) }),
   });
   const merger = new ResponseMerger(native);
   const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
@@ -737,8 +786,14 @@ function socketLibrary({ tls, transport }: Config): HttpOptions['library'] {
   return tls?.authority || tls?.ocsp || transport === 'node' ? null : loadSocketLibrary();
 }
 
-function httpOptions(config: Config, library: HttpOptions['library'], logger: Logger): HttpOptions {
+function httpOptions(
+  config: Config,
+  library: HttpOptions['library'],
+  logger: Logger,
+  threads: ThreadsSetup | null,
+): HttpOptions {
   return {
+    ...(threads !== null && { threads }),
     host: config.host,
     port: config.port,
     tls: config.tls,

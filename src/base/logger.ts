@@ -64,12 +64,25 @@ export function parseLogFilter(text: string): Result<LogFilter, string> {
   return ok({ modules, others });
 }
 
+/** The filter that lets through whatever one of the filters does. */
+function loosest(filters: readonly LogFilter[]): LogFilter {
+  const lower = (one: LogLevel, other: LogLevel): LogLevel =>
+    LEVEL_VALUES[one] < LEVEL_VALUES[other] ? one : other;
+  const levelOf = (module: string): LogLevel =>
+    filters.map(({ modules, others }) => modules.get(module) ?? others).reduce(lower, 'off');
+  const names = new Set(filters.flatMap(({ modules }) => [...modules.keys()]));
+  return {
+    modules: new Map([...names].map((name) => [name, levelOf(name)])),
+    others: filters.map(({ others }) => others).reduce(lower, 'off'),
+  };
+}
+
 function levelMin({ modules, others }: LogFilter): number {
   return Math.min(...[others, ...modules.values()].map((level) => LEVEL_VALUES[level]));
 }
 
 /** An event as logged in the mode `json`. */
-interface LogEvent {
+export interface LogEvent {
   timestamp: string;
   level: string;
   fields: { message?: string; [field: string]: unknown };
@@ -108,12 +121,16 @@ export class Logs {
   readonly #stderr: Sink;
   #stream: (Sink & { end(): void }) | null = null;
   #writer: StderrWriter | null = null;
+  #onFilter: (filter: LogFilter) => void = () => {};
 
-  /** @param tty use colours, for a terminal */
-  constructor(level: LogLevel, mode: LogMode, tty: boolean) {
+  /**
+   * @param tty use colours, for a terminal
+   * @param take gets what is logged instead of standard error
+   */
+  constructor(level: LogLevel, mode: LogMode, tty: boolean, take?: (event: LogEvent) => void) {
     this.#stderr = {
       filter: { modules: new Map(), others: level },
-      write: writer(mode, tty, (line) => (this.#writer ??= new StderrWriter()).write(line)),
+      write: take ?? writer(mode, tty, (line) => (this.#writer ??= new StderrWriter()).write(line)),
     };
     this.#root = pino(
       {
@@ -146,6 +163,18 @@ export class Logs {
     const value = LEVEL_VALUES[level];
     if (!lets(this.#stderr, target, value) && !lets(this.#stream, target, value)) return;
     this.#emit({ timestamp: new Date().toISOString(), level, fields, target }, value);
+  }
+
+  /** Logs an event of another thread. */
+  takeEvent(event: LogEvent): void {
+    // `fatal` passes wherever `error` does.
+    this.#emit(event, LEVEL_VALUES[event.level as LogLevel] ?? LEVEL_VALUES.error);
+  }
+
+  /** Calls `listener` now and after each change with what other threads have to send. */
+  onFilter(listener: (filter: LogFilter) => void): void {
+    this.#onFilter = listener;
+    listener(loosest(this.#filters()));
   }
 
   /**
@@ -196,8 +225,13 @@ export class Logs {
     stream?.end();
   }
 
+  #filters(): LogFilter[] {
+    return [this.#stderr.filter, ...(this.#stream === null ? [] : [this.#stream.filter])];
+  }
+
   #applyLevel(): void {
-    const filters = [this.#stderr.filter, ...(this.#stream === null ? [] : [this.#stream.filter])];
+    const filters = this.#filters();
+    this.#onFilter(loosest(filters));
     const value = Math.min(...filters.map(levelMin));
     const name = LEVELS.find((level) => LEVEL_VALUES[level] === value) ?? 'off';
     const level = name === 'off' ? 'silent' : name;
@@ -214,8 +248,7 @@ export class Logs {
       fields,
       target: String(target ?? 'gannet'),
     };
-    // `fatal` passes wherever `error` does.
-    this.#emit(event, LEVEL_VALUES[event.level as LogLevel] ?? LEVEL_VALUES.error);
+    this.takeEvent(event);
   }
 
   #emit(event: LogEvent, value: number): void {

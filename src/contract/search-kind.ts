@@ -3,7 +3,6 @@ import { ApiError, featureNotEnabled } from './errors.ts';
 import type { AnyFields } from './embedders/fields.ts';
 import type { FeatureSet } from './features.ts';
 import type { SearchRequest } from './search.ts';
-import type { SettingsObject } from './settings.ts';
 import { isGiven } from './settings/setting.ts';
 
 /** What determines the order: words (or nothing), vectors, or both. */
@@ -27,7 +26,7 @@ export type VectorRequest = Pick<SearchRequest, 'q' | 'vector' | 'media' | 'hybr
  */
 export function vectorFault(
   request: VectorRequest,
-  settings: SettingsObject,
+  settings: { readonly embedders: Readonly<Record<string, object>> },
   features: FeatureSet,
 ): ApiError | null {
   const { vector, media, hybrid } = request;

@@ -4,6 +4,7 @@ import { toApiError } from '../contract/errors.ts';
 import { withLongValues } from '../contract/settings.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import { completeStates } from './embedder-states.ts';
+import type { SearchedHandle } from './searched-index.ts';
 import type {
   BatchJob,
   BatchOutcome,
@@ -37,7 +38,7 @@ export function cancelable<T>(
  *
  * `busy` counts the calls in progress. A registry closes a handle to save memory only at 0.
  */
-export class IndexHandle {
+export class IndexHandle implements SearchedHandle {
   readonly #native: NativeAddon;
   readonly #handle: number;
   busy = 0;
@@ -54,9 +55,18 @@ export class IndexHandle {
     }
   }
 
-  /** For federated searches over several indexes. */
+  /** For calls of the engine over several indexes, and for other threads. */
   get number(): number {
     return this.#handle;
+  }
+
+  hold(): number {
+    this.busy++;
+    return this.#handle;
+  }
+
+  release(): void {
+    this.busy--;
   }
 
   state(): IndexState {

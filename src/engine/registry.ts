@@ -9,6 +9,8 @@ import { ApiError } from '../contract/errors.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
+import type { SearchedIndex, SearchedIndexes } from './searched-index.ts';
+import type { SharedHandles } from './shared-handles.ts';
 
 /**
  * Indexes kept open; beyond that, the least recently used one is closed. Bounds mapped memory and
@@ -64,10 +66,18 @@ export interface IndexSummary {
   fieldDistribution: Record<string, number>;
 }
 
+/** Gets every change of the registry at once. */
+export interface RegistryWatcher {
+  /** A uid stands for the index of a folder from now on; null: for none. */
+  named(uid: string, entry: IndexEntry | null): void;
+  /** An index was opened or closed, or its state is another. */
+  changed(entry: IndexEntry): void;
+}
+
 /**
  * An index and its state. It does not include the uid, which can change while the content moves.
  */
-export class IndexEntry {
+export class IndexEntry implements SearchedIndex {
   readonly uuid: string;
   createdAt: string;
   summary: IndexSummary;
@@ -80,6 +90,8 @@ export class IndexEntry {
   #discarded = false;
   #settings: SettingsObject | null = null;
   #stored: ReturnType<IndexHandle['settings']> = null;
+  /** Where other threads find the handle; null: nowhere. */
+  #slot: number | null = null;
 
   constructor(registry: IndexRegistry, record: IndexRecord) {
     this.#registry = registry;
@@ -95,7 +107,7 @@ export class IndexEntry {
   /** Opens the index when needed. Throws `ApiError`. */
   get handle(): IndexHandle {
     if (this.#discarded) throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
-    const handle = (this.#handle ??= this.#registry.open(this));
+    const handle = this.#handle ?? this.#open();
     handle.lastUse = this.#registry.now();
     return handle;
   }
@@ -107,6 +119,30 @@ export class IndexEntry {
 
   get openHandle(): IndexHandle | null {
     return this.#handle;
+  }
+
+  get slot(): number | null {
+    return this.#slot;
+  }
+
+  /** The settings if they were read already. */
+  get knownSettings(): SettingsObject | null {
+    return this.#settings;
+  }
+
+  #open(): IndexHandle {
+    this.#handle = this.#registry.open(this);
+    this.offer();
+    this.#registry.changed(this);
+    return this.#handle;
+  }
+
+  /** Lets other threads use the open index. Returns its slot; null: they cannot use it. */
+  offer(): number | null {
+    if (this.#slot !== null || this.#handle === null) return this.#slot;
+    this.#slot = this.#registry.shared?.offer(this.#handle.number) ?? null;
+    if (this.#slot !== null) this.#registry.changed(this);
+    return this.#slot;
   }
 
   /** The complete settings; parsed once per change. Shared: do not modify. */
@@ -122,7 +158,9 @@ export class IndexEntry {
 
   #readSettings(): SettingsObject {
     this.#stored = this.handle.settings();
-    return (this.#settings = completeSettings(this.#stored as Partial<SettingsObject> | null));
+    this.#settings = completeSettings(this.#stored as Partial<SettingsObject> | null);
+    this.#registry.changed(this);
+    return this.#settings;
   }
 
   /**
@@ -133,6 +171,7 @@ export class IndexEntry {
     const state = this.handle.state();
     this.summary = summaryOf(state, this.createdAt);
     if (withSettings) this.#readSettings();
+    else this.#registry.changed(this);
     return state;
   }
 
@@ -142,11 +181,31 @@ export class IndexEntry {
     return this.close();
   }
 
+  /** Whether the index may be closed: no other thread uses it, and none will. */
+  withdraw(): boolean {
+    const { shared } = this.#registry;
+    if (this.#slot === null || shared === null) return true;
+    if (!shared.withdraw(this.#slot)) return false;
+    this.#slot = null;
+    return true;
+  }
+
+  /** Takes into account that other threads have used the index. */
+  noteUse(): void {
+    const { shared } = this.#registry;
+    if (this.#slot === null || this.#handle === null || shared === null) return;
+    if (shared.takeTouched(this.#slot)) this.#handle.lastUse = this.#registry.now();
+  }
+
   /** Resolves once the files are closed. */
   async close(): Promise<void> {
     const handle = this.#handle;
+    if (this.#slot !== null) this.#registry.shared?.remove(this.#slot);
+    this.#slot = null;
     this.#handle = null;
-    await handle?.close();
+    if (handle === null) return;
+    this.#registry.changed(this);
+    await handle.close();
   }
 }
 
@@ -154,7 +213,7 @@ export class IndexEntry {
  * The indexes by uid. Only the end of a batch changes it, after the store has committed the same
  * change. Exception: unlisted indexes, which the store does not know.
  */
-export class IndexRegistry {
+export class IndexRegistry implements SearchedIndexes {
   readonly #native: NativeAddon;
   readonly #dir: string;
   readonly #entries = new Map<string, IndexEntry>();
@@ -165,6 +224,9 @@ export class IndexRegistry {
   #sorted: [string, IndexEntry][] | null = null;
   #aliases: (alias: string) => string | undefined = () => undefined;
   readonly #limits: OpenLimits;
+  #watcher: RegistryWatcher | null = null;
+  /** The handles that other threads use; null: there are no such threads. */
+  shared: SharedHandles | null = null;
 
   /** @param dir folder that holds one folder per index, named by its uuid */
   constructor(
@@ -182,6 +244,17 @@ export class IndexRegistry {
       ...limits,
     };
     for (const [uid, record] of records) this.#entries.set(uid, new IndexEntry(this, record));
+  }
+
+  /** Tells `watcher` every index now, and every change from now on. One watcher. */
+  watch(watcher: RegistryWatcher): void {
+    this.#watcher = watcher;
+    for (const [uid, entry] of this.#entries) watcher.named(uid, entry);
+  }
+
+  /** For `IndexEntry` only. */
+  changed(entry: IndexEntry): void {
+    this.#watcher?.changed(entry);
   }
 
   get native(): NativeAddon {
@@ -243,6 +316,7 @@ export class IndexRegistry {
         this.#entries.set(uid, entry);
         this.#unnamed.delete(entry);
       }
+      this.#watcher?.named(uid, entry);
     }
     this.#sorted = null;
   }
@@ -257,6 +331,19 @@ export class IndexRegistry {
   withdrawUnlisted(uid: string): void {
     this.apply(new Map([[uid, null]]));
     this.#unlisted.delete(uid);
+  }
+
+  /** Opens the index of a folder for another thread, which is counted in. Throws `ApiError`. */
+  openFor(folder: string): { handle: number; slot: number } {
+    for (const [uid, entry] of this.#entries) {
+      if (entry.uuid !== folder) continue;
+      const { number: handle } = entry.handle;
+      void entry.settings;
+      const slot = entry.offer();
+      if (slot !== null && this.shared?.enter(slot, handle) === true) return { handle, slot };
+      throw new ApiError('internal', `The index \`${uid}\` cannot be shared: too many are open.`);
+    }
+    throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
   }
 
   // --- Records of a cluster ----------------------------------------------------------------------
@@ -308,6 +395,7 @@ export class IndexRegistry {
     const entry = this.byUuid(record.uuid);
     entry.createdAt = record.createdAt;
     entry.summary = record.summary;
+    this.changed(entry);
     return entry;
   }
 
@@ -394,10 +482,11 @@ export class IndexRegistry {
   /** Closes indexes at rest, beyond those that may stay open. Call it regularly. */
   closeResting(): void {
     const since = this.#limits.now() - REST_MS;
+    for (const entry of this.#open) entry.noteUse();
     const byUse = [...this.#open].sort((a, b) => lastUse(b) - lastUse(a));
     for (const entry of byUse.slice(this.#limits.resting)) {
       if (lastUse(entry) > since || isInUse(entry) || entry.openHandle!.isMerging()) continue;
-      void this.#close(entry);
+      if (entry.withdraw()) void this.#close(entry);
     }
   }
 
@@ -413,11 +502,14 @@ export class IndexRegistry {
    * Closes the least recently used one of those not in use, if possible one that is not merging.
    */
   #closeOldest(): boolean {
+    for (const entry of this.#open) entry.noteUse();
     const closable = [...this.#open]
       .filter((entry) => !isInUse(entry))
       .sort((a, b) => lastUse(a) - lastUse(b));
-    const oldest = closable.find(({ openHandle }) => openHandle?.isMerging() !== true);
-    const closed = oldest ?? closable[0];
+    const isMerging = ({ openHandle }: IndexEntry): boolean => openHandle?.isMerging() === true;
+    const closed =
+      closable.find((entry) => !isMerging(entry) && entry.withdraw()) ??
+      closable.find((entry) => entry.withdraw());
     if (closed === undefined) return false;
     void this.#close(closed);
     return true;

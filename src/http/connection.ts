@@ -158,6 +158,8 @@ export interface ListenOptions {
   /** Refuse clients without certificate. Only in the node adapter. */
   tlsRequireAuth: boolean;
   onRequest(connection: Connection): void;
+  /** Apps of threads, which serve the connections in turn instead. Only of the library. */
+  children?: readonly Socket.AppDescriptor[];
 }
 
 export const STATUS_TEXTS: Readonly<Record<number, string>> = {
@@ -620,14 +622,11 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
  */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-/** Rejects when it cannot listen at the address, for instance because another server does. */
-export function listenWithLibrary(
+/** An app of the library. One handler for everything: the routing is ours. */
+function appOf(
   library: Socket.Library,
-  { address, tls, onRequest }: ListenOptions,
-): Promise<Listener> {
-  if ('socketPath' in address && Buffer.byteLength(address.socketPath) > SOCKET_PATH_BYTES_MAX) {
-    return Promise.reject(new Error(`${address.socketPath} is too long for a socket`));
-  }
+  { tls, onRequest }: Pick<ListenOptions, 'tls' | 'onRequest'>,
+): Socket.App {
   const app =
     tls === null
       ? library.App()
@@ -636,9 +635,30 @@ export function listenWithLibrary(
           cert_file_name: tls.certificate,
           ...(tls.authority === null ? {} : { ca_file_name: tls.authority }),
         });
-  // One handler for everything: the routing is ours.
   const transfers = new Transfers();
   app.any('/*', (res, req) => onRequest(new SocketConnection(res, req, transfers)));
+  return app;
+}
+
+/** Serves the connections that the main thread accepts: see `ListenOptions.children`. */
+export function serveAsChild(
+  library: Socket.Library,
+  options: Pick<ListenOptions, 'tls' | 'onRequest'>,
+): { descriptor: Socket.AppDescriptor; close: () => void } {
+  const app = appOf(library, options);
+  return { descriptor: app.getDescriptor(), close: () => void app.close() };
+}
+
+/** Rejects when it cannot listen at the address, for instance because another server does. */
+export function listenWithLibrary(
+  library: Socket.Library,
+  { address, children = [], ...options }: ListenOptions,
+): Promise<Listener> {
+  if ('socketPath' in address && Buffer.byteLength(address.socketPath) > SOCKET_PATH_BYTES_MAX) {
+    return Promise.reject(new Error(`${address.socketPath} is too long for a socket`));
+  }
+  const app = appOf(library, options);
+  for (const child of children) app.addChildAppDescriptor(child);
   return new Promise((resolve, reject) => {
     const listening = (token: Socket.ListenToken | false): void => {
       if (token === false) {

@@ -42,8 +42,21 @@ import {
 } from './route.ts';
 import { Router, type Match } from './router.ts';
 
+/** The main thread, as an HTTP thread sees it. */
+export interface MainThread {
+  /** The routes that only the main thread serves. */
+  readonly routes: readonly Pick<Route, 'method' | 'path'>[];
+  /** Whether this request of a route of this thread is for the main thread nevertheless. */
+  wants(connection: Connection): boolean;
+  /** REQUIRES: called while the connection is being handled */
+  forward(connection: Connection): void;
+}
+
 export interface LifecycleOptions {
+  /** Those that are served here. */
   routes: readonly Route[];
+  /** Absent: this is the main thread. */
+  mainThread?: MainThread;
   /** Passed to the handlers. */
   server: Dependencies;
   authorizer: Authorizer;
@@ -51,7 +64,7 @@ export interface LifecycleOptions {
   logger: Logger;
   /** Gets a line per request. */
   logs: Pick<Logs, 'often'>;
-  metrics: HttpMetrics;
+  metrics: Pick<HttpMetrics, 'enabled' | 'record'>;
   phase: Phase;
   /** The mark of requests that an export of this process sends. */
   processMark: string;
@@ -114,7 +127,8 @@ interface Pending {
 }
 
 export class Lifecycle {
-  readonly #router = new Router<Route>();
+  /** null: a route of the main thread. */
+  readonly #router = new Router<Route | null>();
   readonly #options: LifecycleOptions;
   readonly #release: ReleaseBody;
   readonly #bodies = new BodyThread();
@@ -127,6 +141,8 @@ export class Lifecycle {
       if (body instanceof Buffer) options.responseBuffers.giveBack(body);
     };
     for (const route of options.routes) this.#router.add(route.method, route.path, route);
+    for (const { method, path } of options.mainThread?.routes ?? [])
+      this.#router.add(method, path, null);
   }
 
   /** Number of requests without a complete response. */
@@ -171,12 +187,16 @@ export class Lifecycle {
       return;
     }
     const match = this.#router.match(method, connection.path);
-    if (match.kind !== 'found') {
+    const { authorizer, mainThread } = this.#options;
+    const route = match.kind === 'found' ? match.target : null;
+    if (mainThread !== undefined && (route === null || mainThread.wants(connection))) {
+      mainThread.forward(connection);
+      return;
+    }
+    if (match.kind !== 'found' || route === null) {
       this.#respondNoRoute(connection, match, logged);
       return;
     }
-    const route = match.target;
-    const { authorizer } = this.#options;
     const id = logged ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
     const pending: Pending = {
@@ -198,14 +218,13 @@ export class Lifecycle {
       return;
     }
     if (route.action !== null) {
-      const uid = match.params.index_uid ?? match.params.alias ?? null;
-      let access = authorizer.authorize(headers, route.action, uid);
-      if (access.ok && route.alsoNeeds !== undefined) {
-        const second = authorizer.authorize(headers, route.alsoNeeds, uid);
-        if (!second.ok) access = second;
-      }
+      const access = this.#authorized(connection, route, match.params);
       if (!access.ok) this.#fail(pending, access.error);
-      else if (this.#passes(pending, access.value) && !this.#isForwarded(pending)) {
+      // The limits of a key are counted in one place.
+      else if (access.value.throttle !== null && mainThread !== undefined) {
+        this.#closed(pending);
+        mainThread.forward(connection);
+      } else if (this.#passes(pending, access.value) && !this.#isForwarded(pending)) {
         this.#readInput(pending, match.params, access.value);
       }
     } else {
@@ -213,17 +232,26 @@ export class Lifecycle {
     }
   }
 
-  #respondNoRoute(
-    connection: Connection,
-    match: Exclude<Match<Route>, { kind: 'found' }>,
-    logged: boolean,
-  ): void {
+  #authorized(
+    { headers }: Connection,
+    { action, alsoNeeds }: Route,
+    params: RequestContext['params'],
+  ): Result<Access, ApiError> {
+    const { authorizer } = this.#options;
+    const uid = params.index_uid ?? params.alias ?? null;
+    const access = authorizer.authorize(headers, action!, uid);
+    if (!access.ok || alsoNeeds === undefined) return access;
+    const second = authorizer.authorize(headers, alsoNeeds, uid);
+    return second.ok ? access : second;
+  }
+
+  #respondNoRoute(connection: Connection, match: Match<Route | null>, logged: boolean): void {
     const { headers, method } = connection;
     const id = requestIdOf(headers.requestId);
     const response: Header[] = [[REQUEST_ID, id]];
     if (headers.origin !== undefined) response.push(ANY_ORIGIN);
     if (match.kind === 'wrongMethod') response.push(['allow', match.allow]);
-    const status = match.kind === 'unknown' ? 404 : 405;
+    const status = match.kind === 'wrongMethod' ? 405 : 404;
     connection.respond(status, response, null);
     if (logged) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
   }
@@ -577,8 +605,7 @@ export class Lifecycle {
   /** The response is complete. */
   #settled(pending: Pending, status: number): void {
     if (!pending.open) return;
-    pending.open = false;
-    this.#underWay--;
+    this.#closed(pending);
     pending.throttle?.searchesEnded(pending.searches);
     if (pending.logged) {
       const { connection, route, id, startedAt } = pending;
@@ -589,6 +616,11 @@ export class Lifecycle {
         metrics.record(method, route.path, status, ms / 1000);
       this.#tell(method, route.path, status, ms, id);
     }
+  }
+
+  #closed(pending: Pending): void {
+    pending.open = false;
+    this.#underWay--;
     if (this.#underWay === 0) this.#onIdle?.();
   }
 

@@ -12,6 +12,8 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
 
 export class HttpMetrics {
   readonly enabled: () => boolean;
+  /** Gets the counts of other threads. */
+  collect: () => Promise<void> = async () => {};
   readonly #registry = new Registry();
   readonly #requests = new Counter({
     name: `${PREFIX}http_requests_total`,
@@ -38,7 +40,8 @@ export class HttpMetrics {
     this.#times.observe({ method, path }, seconds);
   }
 
-  text(): Promise<string> {
+  async text(): Promise<string> {
+    await this.collect();
     return textOf(this.#registry);
   }
 }

@@ -10,6 +10,7 @@ import {
 import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-connection.ts';
 import type { Route } from './route.ts';
+import { HttpThreads, type ThreadsSetup } from './threads/http-threads.ts';
 import type { Socket } from './socket-types.ts';
 import { ALIAS_ROUTES } from './routes/aliases.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
@@ -45,6 +46,8 @@ export interface HttpOptions {
   /** uWebSockets.js; null: node:http is used. */
   library: Socket.Library | null;
   logger: Logger;
+  /** Absent, or without the library: the main thread serves everything. */
+  threads?: ThreadsSetup;
   /** Another address that accepts usage events and serves the health route; absent: none. */
   events?: { host: string; port: number };
 }
@@ -108,21 +111,25 @@ export async function startHttp(
       ...{ logger, logs, phase },
       processMark,
     });
-  const lifecycle = lifecycleOf(allRoutes());
+  const routes = allRoutes();
+  const lifecycle = lifecycleOf(routes);
   dependencies.inner.serve = (connection) => lifecycle.handle(connection, true);
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
   const listenAt = (
     address: { host: string; port: number },
     serving: Lifecycle,
+    threads: HttpThreads | null = null,
   ): Promise<Listener> =>
     listen({
       address,
+      children: threads?.descriptors ?? [],
       tls,
       tlsRequireAuth: options.tlsRequireAuth ?? false,
       onRequest: (connection) => serving.handle(connection, true),
     });
-  const listener = await listenAt({ host, port }, lifecycle);
+  const threads = await startThreads(dependencies, options, routes, lifecycle);
+  const listener = await listenAt({ host, port }, lifecycle, threads);
   const eventLifecycle = lifecycleOf([EVENT_ROUTE, HEALTH_ROUTE]);
   const eventListener =
     options.events === undefined ? null : await listenAt(options.events, eventLifecycle);
@@ -137,17 +144,43 @@ export async function startHttp(
         tlsRequireAuth: false,
         onRequest: (connection) => lifecycle.handle(connection, false),
       }),
-    async stop(graceMs) {
-      listener.stopListening();
-      eventListener?.stopListening();
-      dependencies.logs.closeStream();
-      dependencies.taskStreams.closeAll();
-      await Promise.all([lifecycle.drained(graceMs), eventLifecycle.drained(graceMs)]);
-      // Sending the last response takes another iteration of the event loop; closing at once would
-      // drop it.
-      await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
-      listener.close();
-      eventListener?.close();
+    stop: (graceMs) => {
+      const listeners = eventListener === null ? [listener] : [listener, eventListener];
+      return stopHttp(dependencies, [lifecycle, eventLifecycle], listeners, threads, graceMs);
     },
   };
+}
+
+/** null: the main thread serves everything. */
+async function startThreads(
+  { metrics, logs }: Dependencies,
+  { threads: setup, library }: HttpOptions,
+  routes: readonly Route[],
+  lifecycle: Lifecycle,
+): Promise<HttpThreads | null> {
+  if (setup === undefined || library === null) return null;
+  const threads = await HttpThreads.start(setup, {
+    ...{ routes, metrics, logs },
+    handle: (connection) => lifecycle.handle(connection, true),
+  });
+  metrics.collect = () => threads.flush();
+  return threads;
+}
+
+async function stopHttp(
+  { logs, taskStreams }: Dependencies,
+  lifecycles: readonly Lifecycle[],
+  listeners: readonly Listener[],
+  threads: HttpThreads | null,
+  graceMs: number,
+): Promise<void> {
+  for (const listener of listeners) listener.stopListening();
+  logs.closeStream();
+  taskStreams.closeAll();
+  await Promise.all([...lifecycles, threads].map((part) => part?.drained(graceMs)));
+  // Sending the last response takes another iteration of the event loop; closing at once would
+  // drop it.
+  await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
+  for (const listener of listeners) listener.close();
+  await threads?.close();
 }

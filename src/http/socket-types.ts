@@ -18,6 +18,8 @@ export declare namespace Socket {
     readonly listenToken: unique symbol;
   }
 
+  type AppDescriptor = { readonly appDescriptor: unique symbol };
+
   interface App {
     any(pattern: string, handler: (res: Response, req: Request) => void): App;
     listen(
@@ -28,6 +30,10 @@ export declare namespace Socket {
     ): App;
     listen_unix(callback: (token: ListenToken | false) => void, path: string): App;
     close(): App;
+    /** Stands for the app of a thread; can be sent to another thread. */
+    getDescriptor(): AppDescriptor;
+    /** From now on this app hands each new connection to one of its children. */
+    addChildAppDescriptor(descriptor: AppDescriptor): App;
   }
 
   /** Invalid after the handler returns. */

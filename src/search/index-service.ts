@@ -7,6 +7,7 @@ import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { resultFrom } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
+import type { SearchedIndex, SearchedIndexes } from '../engine/searched-index.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { ListingPart, NativeAddon } from '../engine/native.ts';
 import { withEngineText } from './plan.ts';
@@ -79,11 +80,11 @@ export class Indexes {
 }
 
 export class Documents {
-  readonly #registry: IndexRegistry;
+  readonly #registry: SearchedIndexes;
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
 
-  constructor(registry: IndexRegistry, queue: SearchQueue, features: () => FeatureSet) {
+  constructor(registry: SearchedIndexes, queue: SearchQueue, features: () => FeatureSet) {
     this.#registry = registry;
     this.#queue = queue;
     this.#features = features;
@@ -94,7 +95,7 @@ export class Documents {
     uid: string,
     id: string,
     params: { fields: string[] | null; retrieveVectors: boolean },
-  ): Buffer | null {
+  ): Promise<Buffer | null> | Buffer | null {
     return this.#entry(uid).handle.getDocument(id, params.fields, params.retrieveVectors);
   }
 
@@ -119,7 +120,7 @@ export class Documents {
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }
 
-  #entry(uid: string): IndexEntry {
+  #entry(uid: string): SearchedIndex {
     const entry = this.#registry.get(uid);
     if (entry === undefined) throw indexNotFound(uid);
     return entry;

@@ -13,6 +13,11 @@ export class AliasStore {
     this.#records = new Records(store, 'aliases');
   }
 
+  /** Calls `listener` after each change, as `Records` does. */
+  onChange(listener: (alias: string, after: Alias | undefined) => void): void {
+    this.#records.onChange((alias, _before, after) => listener(alias, after));
+  }
+
   get size(): number {
     return this.#records.size;
   }

@@ -12,6 +12,7 @@ const KEY = 'features';
 export class FeatureStore {
   readonly #records: Records<Partial<FeatureSet>>;
   #current: FeatureSet;
+  #onChange: (features: FeatureSet) => void = () => {};
 
   constructor(store: Store, launchFlags: Partial<FeatureSet> = {}) {
     this.#records = new Records(store, 'features');
@@ -21,14 +22,24 @@ export class FeatureStore {
     ) as FeatureSet;
     this.#records.onForeign = () => {
       const now = this.#records.get(KEY) ?? {};
-      this.#current = Object.fromEntries(
-        FEATURES.map((name) => [name, now[name] === true]),
-      ) as FeatureSet;
+      this.#set(
+        Object.fromEntries(FEATURES.map((name) => [name, now[name] === true])) as FeatureSet,
+      );
     };
   }
 
   get(): FeatureSet {
     return this.#current;
+  }
+
+  /** Calls `listener` after each change, also when one that could not be stored is undone. */
+  onChange(listener: (features: FeatureSet) => void): void {
+    this.#onChange = listener;
+  }
+
+  #set(features: FeatureSet): void {
+    this.#current = features;
+    this.#onChange(features);
   }
 
   async patch(change: FeaturePatch): Promise<FeatureSet> {
@@ -38,11 +49,11 @@ export class FeatureStore {
       const value = change[name];
       if (typeof value === 'boolean') next[name] = value;
     }
-    this.#current = next;
+    this.#set(next);
     try {
       await this.#records.put(KEY, next);
     } catch (error) {
-      if (this.#current === next) this.#current = before;
+      if (this.#current === next) this.#set(before);
       throw error;
     }
     return next;

@@ -62,6 +62,7 @@ const { metafile } = await build({
     main: 'src/main.ts',
     'edit-process': 'src/rhai/script-main.ts',
     'body-worker': 'src/http/body-worker.ts',
+    'http-thread': 'src/http/threads/thread.ts',
     'report-worker': 'src/analytics/report-worker.ts',
     'share-worker': 'src/network/share-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',

@@ -73,7 +73,8 @@ const PREFIX = '/indexes/:index_uid/documents';
 const METADATA = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
 const ADDITION = queryParser<AddDocumentsQuery>(ADD_DOCUMENTS_QUERY);
 
-export const DOCUMENT_ROUTES: readonly Route[] = [
+/** Served by every HTTP thread. */
+export const DOCUMENT_READ_ROUTES: readonly Route[] = [
   route({
     method: 'GET',
     path: PREFIX,
@@ -104,6 +105,10 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     response: DOCUMENT,
     handle: showDocument,
   }),
+];
+
+export const DOCUMENT_ROUTES: readonly Route[] = [
+  ...DOCUMENT_READ_ROUTES,
   route({
     method: 'POST',
     path: PREFIX,

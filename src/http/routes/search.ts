@@ -126,6 +126,7 @@ const SEARCHES: readonly Route[] = [
   }),
 ];
 
+/** Served by every HTTP thread. */
 export const SEARCH_ROUTES: readonly Route[] = SEARCHES.map((one) => ({ ...one, isSearch: true }));
 
 function searchByBody(

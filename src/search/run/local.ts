@@ -14,9 +14,13 @@ import type {
   SimilarRequest,
 } from '../../contract/search.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
-import { cancelable, type IndexHandle } from '../../engine/handle.ts';
+import { cancelable } from '../../engine/handle.ts';
 import type { EngineResult } from '../../engine/native.ts';
-import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
+import type {
+  SearchedHandle,
+  SearchedIndex,
+  SearchedIndexes,
+} from '../../engine/searched-index.ts';
 import { resultFrom, fromEngine } from '../../engine/errors.ts';
 import {
   planFacetSearch,
@@ -59,7 +63,10 @@ export interface SearchLoad {
 export interface SearchLimits extends RequestLimits {
   /** Queries of one multi-search that run or wait for a permit concurrently. */
   queriesAtOnce: number;
+  /** One cell, which counts searches that reached their time limit. Absent: one of its own. */
+  degraded?: Int32Array;
 }
+
 /**
  * Embeds the query of a search with an embedder of the index. Rejects with
  * `vector_embedding_error`.
@@ -76,29 +83,29 @@ export type EmbedQuery = (
 interface Asked<T> {
   uid: string;
   /** Returns the index, looked up each time. Throws when it does not exist. */
-  find(): IndexEntry;
+  find(): SearchedIndex;
   params: T;
 }
 
 /** Searches the indexes of this server. */
 export class LocalSearch {
-  readonly #registry: IndexRegistry;
+  readonly #registry: SearchedIndexes;
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
   readonly #limits: SearchLimits;
   readonly #embedQuery: EmbedQuery;
   readonly #suspended: SuspendedSearches;
-  /** Searches that reached their time limit before they were done. */
-  #degraded = 0;
+  readonly #degraded: Int32Array;
 
   constructor(
-    registry: IndexRegistry,
+    registry: SearchedIndexes,
     queue: SearchQueue,
     features: () => FeatureSet,
     embedQuery: EmbedQuery,
     limits: SearchLimits = { ...DEFAULT_LIMITS, queriesAtOnce: 1 },
   ) {
     this.#limits = limits;
+    this.#degraded = limits.degraded ?? new Int32Array(1);
     this.#registry = registry;
     this.#queue = queue;
     this.#features = features;
@@ -113,7 +120,7 @@ export class LocalSearch {
     { hitSpans }: RunOptions = {},
   ): Promise<SearchResponse> {
     return this.#queue.run((permit) => {
-      const find = (): IndexEntry => this.#entry(uid);
+      const find = (): SearchedIndex => this.#entry(uid);
       const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
       return this.#one(permit, { uid, find, params }, more, caller);
     }, caller.signal);
@@ -134,7 +141,7 @@ export class LocalSearch {
       const request = planSearch(params, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
-    if (response.head.degraded) this.#degraded++;
+    if (response.head.degraded) Atomics.add(this.#degraded, 0, 1);
     return metadata === undefined ? response : { ...response, queryUids: [metadata.queryUid] };
   }
 
@@ -146,7 +153,7 @@ export class LocalSearch {
   ): Promise<EngineResult> {
     return this.#queue.run((permit) => {
       const more = { responseBytesMax: this.#limits.responseBytes, forMerging, topValues };
-      const find = (): IndexEntry => this.#entry(uid);
+      const find = (): SearchedIndex => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);
         return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
@@ -237,7 +244,7 @@ export class LocalSearch {
 
   load(): SearchLoad {
     const { running, waiting, waitingMax } = this.#queue;
-    return { running, waiting, waitingMax, degraded: this.#degraded };
+    return { running, waiting, waitingMax, degraded: Atomics.load(this.#degraded, 0) };
   }
 
   /** The searches of one request; each takes its own permit. */
@@ -280,7 +287,7 @@ export class LocalSearch {
     { hitSpans }: RunOptions,
   ): Promise<SearchResponse> {
     const { indexUid, federationOptions: _, ...params } = query;
-    const find = (): IndexEntry => this.#entryOfQuery(indexUid, position);
+    const find = (): SearchedIndex => this.#entryOfQuery(indexUid, position);
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
     try {
@@ -319,29 +326,30 @@ export class LocalSearch {
       ...{ metadata, hitSpans, forMerging, firstPage },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
-    const handles: IndexHandle[] = [];
+    const held: SearchedHandle[] = [];
+    const numbers: number[] = [];
     const pause = pauser();
     try {
       for (const { handle } of [...entries, ...others]) {
-        // Marked busy now, so that opening the next index cannot close this one.
-        handle.busy++;
-        handles.push(handle);
+        // Held now, so that opening the next index cannot close this one.
+        const number = handle.hold();
+        numbers.push(typeof number === 'number' ? number : await number);
+        held.push(handle);
         await pause();
       }
-      const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
       const text = await jsonText(request);
       const response = await cancelable(native, caller.signal, (cancelId) =>
         native.federatedSearch(numbers, text, cancelId),
       );
-      if (response.head.degraded) this.#degraded++;
+      if (response.head.degraded) Atomics.add(this.#degraded, 0, 1);
       return metadata === undefined
         ? response
         : { ...response, queryUids: metadata.map(({ queryUid }) => queryUid) };
     } catch (error) {
       throw fromEngine(error);
     } finally {
-      for (const handle of handles) handle.busy--;
+      for (const handle of held) handle.release();
     }
   }
 
@@ -359,20 +367,20 @@ export class LocalSearch {
     });
   }
 
-  #entry(uid: string): IndexEntry {
+  #entry(uid: string): SearchedIndex {
     const entry = this.#registry.get(uid);
     if (entry === undefined) throw indexNotFound(uid);
     return entry;
   }
 
-  #entryOfQuery(uid: string, position: number): IndexEntry {
+  #entryOfQuery(uid: string, position: number): SearchedIndex {
     const entry = this.#registry.get(uid);
     if (entry === undefined) throw ofQuery(indexNotFound(uid, 400), position);
     return entry;
   }
 
   /** An index that appears only in `facetsByIndex`. */
-  #entryOfFacets(uid: string): IndexEntry {
+  #entryOfFacets(uid: string): SearchedIndex {
     const entry = this.#registry.get(uid);
     if (entry !== undefined) return entry;
     const { code, message, status } = indexNotFound(uid, 400);
@@ -390,7 +398,7 @@ function rethrow(error: unknown): never {
   throw fromEngine(error);
 }
 
-function metadataOf(indexUid: string, entry: IndexEntry, { q }: SearchRequest): SearchMetadata {
+function metadataOf(indexUid: string, entry: SearchedIndex, { q }: SearchRequest): SearchMetadata {
   const { primaryKey } = entry.summary;
   return {
     ...(typeof q === 'string' && { query: q }),

@@ -1,0 +1,206 @@
+/**
+ * The HTTP threads, as the main thread sees them. The main thread accepts connections and hands
+ * them to the threads in turn. A thread serves searches and reads of documents; it sends other
+ * requests on to the main thread.
+ */
+import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../base/built-file.ts';
+import type { Logs } from '../../base/logger.ts';
+import { toApiError } from '../../contract/errors.ts';
+import type { IndexRegistry } from '../../engine/registry.ts';
+import { SharedHandles, sharedHandleMemory } from '../../engine/shared-handles.ts';
+import { SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
+import type { EmbedQuery } from '../../search/run/local.ts';
+import type { Connection } from '../connection.ts';
+import type { HttpMetrics } from '../metrics.ts';
+import type { Route } from '../route.ts';
+import type { Socket } from '../socket-types.ts';
+import { ForwardedRequests } from './forwarded-connection.ts';
+import type { Call, CallFault, Calls, FromThread, Notes, ToThread } from './messages.ts';
+import { type MirroredParts, StatePublisher } from './state.ts';
+import type { ThreadOptions } from './thread.ts';
+
+/** Memory that the main thread and all HTTP threads share. */
+export class SharedMemory {
+  /** Number of HTTP threads. */
+  readonly threads: number;
+  readonly handles = sharedHandleMemory();
+  readonly permits: SharedArrayBuffer;
+  /** See `SearchLimits.degraded`. */
+  readonly degraded = new SharedArrayBuffer(4);
+
+  constructor(threads: number) {
+    this.threads = threads;
+    this.permits = sharedPermitMemory(threads + 1);
+  }
+
+  /** The permits for the queue of the main thread. */
+  mainPermits(count: number): SharedPermits {
+    return new SharedPermits(this.permits, { count, queue: 0 });
+  }
+}
+
+export interface ThreadsSetup {
+  memory: SharedMemory;
+  /** The same for all threads. */
+  common: Omit<ThreadOptions, 'state' | 'memory' | 'queue' | 'routes'>;
+  mirrored: MirroredParts & { registry: IndexRegistry };
+  embed: EmbedQuery;
+}
+
+/** What serves the requests and notes of the threads. */
+interface MainParts {
+  routes: readonly Pick<Route, 'method' | 'path'>[];
+  handle: (connection: Connection) => void;
+  metrics: Pick<HttpMetrics, 'record'>;
+  logs: Logs;
+}
+
+export class HttpThreads {
+  /** See `ListenOptions.children`. */
+  readonly descriptors: readonly Socket.AppDescriptor[];
+  readonly #threads: readonly HttpThread[];
+
+  /** Resolves when all threads are ready. */
+  static async start(setup: ThreadsSetup, parts: MainParts): Promise<HttpThreads> {
+    const { memory, common, mirrored } = setup;
+    mirrored.registry.shared = new SharedHandles(memory.handles);
+    const publisher = new StatePublisher();
+    const routes = parts.routes.map(({ method, path }) => ({ method, path }));
+    const threads = Array.from({ length: memory.threads }, (_, n) => {
+      const state = publisher.add();
+      const { handles, permits, degraded } = memory;
+      const shared = { handles, permits, degraded };
+      return new HttpThread(
+        { ...common, routes, state, memory: shared, queue: n + 1 },
+        setup,
+        parts,
+      );
+    });
+    publisher.follow(mirrored);
+    return new HttpThreads(threads, await Promise.all(threads.map(({ ready }) => ready)));
+  }
+
+  private constructor(threads: HttpThread[], descriptors: Socket.AppDescriptor[]) {
+    this.#threads = threads;
+    this.descriptors = descriptors;
+  }
+
+  /** Resolves when everything that happened in the threads so far is in log and metrics. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.ask({ is: 'flush' }, 'flushed')));
+  }
+
+  /** Resolves when no thread has a request in progress, after `graceMs` at the latest. */
+  async drained(graceMs: number): Promise<void> {
+    await Promise.all(
+      this.#threads.map((thread) => thread.ask({ is: 'drain', graceMs }, 'drained')),
+    );
+  }
+
+  /** Drops all connections. Resolves when the threads have ended. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+  }
+}
+
+class HttpThread {
+  readonly ready: Promise<Socket.AppDescriptor>;
+  readonly #worker: Worker;
+  readonly #setup: ThreadsSetup;
+  readonly #parts: MainParts;
+  readonly #requests: ForwardedRequests;
+  readonly #awaited = new Map<FromThread['is'], (() => void)[]>();
+  #onReady: (descriptor: Socket.AppDescriptor) => void = () => {};
+  #isClosing = false;
+
+  constructor(options: ThreadOptions, setup: ThreadsSetup, parts: MainParts) {
+    this.#setup = setup;
+    this.#parts = parts;
+    this.ready = new Promise((resolve) => (this.#onReady = resolve));
+    const { port } = options.state;
+    this.#worker = new Worker(builtFile('http-thread.cjs'), {
+      workerData: options,
+      transferList: [port],
+    });
+    this.#requests = new ForwardedRequests(this.#worker, parts.handle);
+    this.#worker.on('message', (message: FromThread) => this.#take(message));
+    // The process cannot go on without the connections of the thread.
+    this.#worker.on('error', (error) => {
+      throw error;
+    });
+    this.#worker.on('exit', () => {
+      if (!this.#isClosing) throw new Error('an HTTP thread has ended');
+    });
+  }
+
+  /** Resolves with the next message `awaited`. */
+  ask(question: ToThread, awaited: FromThread['is']): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#awaited.get(awaited);
+      if (waiting === undefined) this.#awaited.set(awaited, [resolve]);
+      else waiting.push(resolve);
+      this.#post(question);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const ended = new Promise((resolve) => this.#worker.on('exit', resolve));
+    this.#post({ is: 'close' });
+    await ended;
+  }
+
+  #take(message: FromThread): void {
+    switch (message.is) {
+      case 'ready':
+        this.#onReady(message.descriptor);
+        return;
+      case 'call':
+        void this.#respondTo(message);
+        return;
+      case 'notes':
+        this.#note(message.notes);
+        return;
+      case 'flushed':
+      case 'drained':
+        this.#awaited.get(message.is)?.shift()?.();
+        return;
+      default:
+        this.#requests.take(message);
+    }
+  }
+
+  async #respondTo(call: Call): Promise<void> {
+    try {
+      const result = await this.#called(call);
+      this.#post({ is: 'result', call: call.call, result });
+    } catch (error) {
+      const { code, message, status } = toApiError(error);
+      const fault: CallFault = { code, message, status };
+      this.#post({ is: 'fault', call: call.call, fault });
+    }
+  }
+
+  async #called(call: Call): Promise<Calls[Call['name']]['result']> {
+    const { registry } = this.#setup.mirrored;
+    switch (call.name) {
+      case 'open':
+        return registry.openFor(call.asked.folder);
+      case 'embed': {
+        const { uid, embedder, query, deadline } = call.asked;
+        return this.#setup.embed(uid, embedder, query, deadline);
+      }
+    }
+  }
+
+  #note({ logged, counted }: Notes): void {
+    const { logs, metrics } = this.#parts;
+    for (const event of logged) logs.takeEvent(event);
+    for (const one of counted) metrics.record(...one);
+  }
+
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message, []);
+  }
+}
