@@ -1,5 +1,6 @@
 /** What a search needs of the indexes, in the main thread and in other threads. */
 import type { CancelSignal } from '../base/cancel-signal.ts';
+import type { SettingsObject } from '../contract/settings.ts';
 import type { EngineResult, EngineText, ListingPart, NativeAddon } from './native.ts';
 
 export interface SearchedIndexes {
@@ -14,8 +15,9 @@ export interface SearchedIndex {
   readonly summary: { readonly primaryKey: string | null };
 }
 
-export interface SearchedSettings {
-  readonly searchCutoffMs: number | null;
+export interface SearchedSettings extends Readonly<
+  Pick<SettingsObject, 'searchCutoffMs' | 'semanticCutoff'>
+> {
   readonly embedders: Readonly<Record<string, object>>;
 }
 

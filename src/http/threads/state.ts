@@ -97,12 +97,16 @@ function copyOf(entry: IndexEntry): IndexCopy {
   };
 }
 
-function searchedSettings({ searchCutoffMs, embedders }: SettingsObject): SearchedSettings {
+function searchedSettings(settings: SettingsObject): SearchedSettings {
+  const { searchCutoffMs, semanticCutoff, embedders } = settings;
   const shown = Object.entries(embedders).map(([name, embedder]) => [
     name,
     'dimensions' in embedder ? { dimensions: embedder.dimensions } : {},
   ]);
-  return { searchCutoffMs, embedders: Object.fromEntries(shown) as Record<string, object> };
+  return {
+    ...{ searchCutoffMs, semanticCutoff },
+    embedders: Object.fromEntries(shown) as Record<string, object>,
+  };
 }
 
 /** Takes the changes in a thread. */
