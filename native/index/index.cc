@@ -93,7 +93,10 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
     snapshot.segments.clear();
     snapshot.distribution.clear();
   }
-  if (commit.settings) snapshot.stored_settings = commit.settings;
+  if (commit.settings) {
+    snapshot.stored_settings = commit.settings;
+    snapshot.settings_are_stored = true;
+  }
   if (commit.text_form) snapshot.text_form = *commit.text_form;
   if (commit.settings || commit.text_form) ReadSettings(snapshot);
   if (commit.fields) snapshot.fields = commit.fields;
@@ -255,6 +258,7 @@ Result<std::shared_ptr<Snapshot>> Index::ReadSnapshot(const ReadMain& read,
   }
   if (is_changed(keys::kSettings)) {
     GANNET_ASSIGN_OR_RETURN(snapshot->stored_settings, LoadSettings(read));
+    snapshot->settings_are_stored = true;
   }
   if (is_changed(keys::kSettings) || snapshot->text_form != before.text_form)
     ReadSettings(*snapshot);
@@ -345,17 +349,18 @@ Result<std::shared_ptr<const StoredSettings>> Index::LoadSettings(const ReadMain
 }
 
 template <typename To>
-Status Index::PutSettings(To& to, const StoredSettings* before, const StoredSettings* after) {
+Status Index::PutSettings(To& to, const Snapshot& before, const StoredSettings* after) {
   if (after == nullptr) return Status::Ok();
   static const StoredSettings kNeverSet;
-  const auto& old = (before == nullptr ? kNeverSet : *before).long_values;
+  const auto& old =
+      (before.stored_settings == nullptr ? kNeverSet : *before.stored_settings).long_values;
   for (const auto& [name, value] : old) {
     if (!after->long_values.contains(name))
       GANNET_RETURN_IF_ERROR(to.Delete(main_, keys::LongSetting(name)));
   }
   for (const auto& [name, value] : after->long_values) {
     const auto same = old.find(name);
-    if (same == old.end() || same->second != value)
+    if (!before.settings_are_stored || same == old.end() || same->second != value)
       GANNET_RETURN_IF_ERROR(to.Put(main_, keys::LongSetting(name), value));
   }
   return to.Put(main_, keys::kSettings, after->json);
@@ -521,7 +526,7 @@ Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snap
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kNextNumber, bytes));
-  GANNET_RETURN_IF_ERROR(PutSettings(to, before.stored_settings.get(), commit.settings.get()));
+  GANNET_RETURN_IF_ERROR(PutSettings(to, before, commit.settings.get()));
   if (commit.text_form)
     GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
@@ -586,8 +591,14 @@ Result<bool> Index::IsStored(const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
   GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
   GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
-  return manifest.value_or("") == ManifestOf(after) && graphs.value_or("") == GraphsOf(after) &&
-         last_batch.value_or("") == after.last_batch;
+  GANNET_ASSIGN_OR_RETURN(const auto settings, txn.Get(main_, keys::kSettings));
+  // A commit that only replaces the settings names no batch.
+  const bool has_settings =
+      !after.settings_are_stored ||
+      settings.value_or("") ==
+          (after.stored_settings == nullptr ? std::string_view() : after.stored_settings->json);
+  return has_settings && manifest.value_or("") == ManifestOf(after) &&
+         graphs.value_or("") == GraphsOf(after) && last_batch.value_or("") == after.last_batch;
 }
 
 Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment,
@@ -695,13 +706,14 @@ Status Index::ApplyNow(Commit& commit, const Adjust& adjust, NewFiles& files) {
 Status Index::ReplaceSettings(StoredSettings settings) {
   Commit commit;
   commit.settings = std::make_shared<const StoredSettings>(std::move(settings));
-  const Status stored = Apply(commit);
-  if (stored.ok()) return stored;
-  // Work that needs no disk space continues if this fails: the next opening tries again.
+  // Work that needs no disk space continues if this fails: the next opening tries again. In a
+  // cluster each node does this by itself, and the next change of the settings stores it.
+  if (TheLog() == nullptr && Apply(commit).ok()) return Status::Ok();
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
   auto after = std::make_shared<Snapshot>(*before);
   ApplyValues(commit, *after);
+  after->settings_are_stored = false;
   Publish(*before, std::move(after));
   return Status::Ok();
 }

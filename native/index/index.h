@@ -172,8 +172,9 @@ class Index {
   // meanwhile. Does not sync. dir: must not exist; on failure the incomplete folder is left.
   Status CopyTo(const std::string& dir);
 
-  // Replaces the settings by the same ones in the current form. If they cannot be stored, they are
-  // used until the index is closed. Call it before the first search and the first batch.
+  // Replaces the settings by the same ones in the current form. If they cannot be stored, or
+  // commits are records of a log, they are used until the index is closed, and the next change of
+  // the settings stores them. Call it before the first search and the first batch.
   Status ReplaceSettings(StoredSettings settings);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
@@ -228,9 +229,9 @@ class Index {
   // unchanged.
   Status WriteMissingSums();
   Result<std::shared_ptr<const StoredSettings>> LoadSettings(const ReadMain& read);
-  // Writes the settings. after: null, or settings that replace `before`.
+  // Writes the settings. after: null, or settings that replace those of `before`.
   template <typename To>
-  Status PutSettings(To& to, const StoredSettings* before, const StoredSettings* after);
+  Status PutSettings(To& to, const Snapshot& before, const StoredSettings* after);
   // Writes the tables of an index without documents.
   Status WriteFirst();
   // After this, NextNumber returns no number below `number_min`.

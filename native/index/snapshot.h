@@ -57,6 +57,8 @@ using SegmentViews = std::vector<std::shared_ptr<const SegmentView>>;
 
 struct Snapshot {
   std::shared_ptr<const StoredSettings> stored_settings;  // null when never set
+  // False: `stored_settings` are those of the database in a newer form, see Index::ReplaceSettings.
+  bool settings_are_stored = true;
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<const FieldMap> fields;
   std::vector<FieldTraits> traits;                         // by field

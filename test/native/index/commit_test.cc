@@ -225,6 +225,20 @@ TEST_F(CommitTest, SettingsOfAnOlderFormAreUsedInTodaysAlsoWhereTheyCannotBeStor
   EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
 }
 
+TEST_F(CommitTest, SettingsOfAnOlderFormThatCouldNotBeStoredAreStoredWithTheNextChange) {
+  const std::string json = R"({"long":{"stopWords":7},"stopWords":null})";
+  {
+    const FileSizeLimit limit(1);
+    ASSERT_TRUE(index_->ReplaceSettings({json, {{"stopWords", R"(["the"])"}}}).ok());
+  }
+  ASSERT_TRUE(RunSteps(*index_, LongSettingsStep(json, R"({"stopWords":0})"), {R"(["the"])"}).ok());
+  index_.reset();
+  const auto opened = Index::Open(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  index_ = *opened;
+  EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
+}
+
 TEST_F(CommitTest, TheStateSurvivesReopening) {
   const auto before = index_->snapshot();
   index_.reset();
