@@ -1,7 +1,9 @@
 // Commits as records: making them for a log, and applying them from it.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
+#include <set>
 
 #include "base/bytes.h"
 #include "index/delta.h"
@@ -15,6 +17,27 @@ std::mutex log_mutex;  // guards the_log
 std::shared_ptr<CommitLog> the_log;
 // Lets a process without a log skip the lock.
 std::atomic<bool> has_log{false};
+
+std::set<uint64_t> FilesOf(const Snapshot& snapshot) {
+  std::set<uint64_t> files{0};
+  for (const auto& segment : snapshot.segments) {
+    const SegmentFiles& named = segment->files;
+    files.insert({named.base_file, named.columns_file, named.graphs_file});
+  }
+  return files;
+}
+
+// Other machines get the files that are stored with a record. stored: their numbers.
+Status CheckStored(const Snapshot& before, const Snapshot& after,
+                   const std::vector<uint64_t>& stored) {
+  const auto old = FilesOf(before);
+  for (const uint64_t file : FilesOf(after)) {
+    if (!old.contains(file) && std::find(stored.begin(), stored.end(), file) == stored.end())
+      return Status::Internal("a commit names the file " + std::to_string(file) +
+                              ", which is not stored with it");
+  }
+  return Status::Ok();
+}
 
 }  // namespace
 
@@ -48,13 +71,15 @@ void Index::RaiseNextNumber(uint64_t number_min) {
 
 Status Index::ApplyByLog(CommitLog& log, Commit& commit, const Adjust& adjust, NewFiles& files) {
   // Releases the lock before the record is applied: the thread that applies records needs it.
+  const std::vector<uint64_t> stored = files.numbers();
   const auto prepare = [&]() -> Result<std::string> {
     const std::lock_guard lock(commit_mutex_);
     const std::shared_ptr<const Snapshot> before = snapshot();
     GANNET_ASSIGN_OR_RETURN(const auto after, Prepare(commit, adjust, *before));
+    GANNET_RETURN_IF_ERROR(CheckStored(*before, *after, stored));
     return DeltaOf(commit, *before, *after);
   };
-  CommitLog::Outcome outcome = log.Append(dir_, files.numbers(), prepare);
+  CommitLog::Outcome outcome = log.Append(dir_, stored, prepare);
   // Unknown: keep the files, which the record may name.
   if (outcome.end != CommitLog::End::kNotWritten) files.Keep();
   return std::move(outcome.status);
