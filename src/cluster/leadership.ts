@@ -49,6 +49,8 @@ export class Leadership {
   #announced = false;
   #hasLeft = false;
   #leaderlessSince: number | null = null;
+  /** Until then the others lead first, by the clock of the runtime. */
+  #restsUntil = 0;
   /** Id of the last leader whose machine accepted a connection. */
   #seenAlive: string | null = null;
   /** Whether another process has this node's name. */
@@ -78,9 +80,13 @@ export class Leadership {
     this.#endTerm();
   }
 
-  /** Ends a term that cannot continue, so that another node may lead at once. */
-  async resign(term: Term): Promise<void> {
+  /**
+   * Ends a term that cannot continue, so that another node may lead at once.
+   * @param restMs how long this node lets the others lead first
+   */
+  async resign(term: Term, restMs = 0): Promise<void> {
     if (this.#term?.epoch !== term.epoch) return;
+    this.#restsUntil = this.#parts.runtime.elapsed() + restMs;
     const lease = this.#lease;
     this.#lease = null;
     this.#endTerm();
@@ -144,15 +150,17 @@ export class Leadership {
   }
 
   /**
-   * A node that has to catch up lets the others lead first. A node that needs a checkpoint to catch
-   * up does not lead.
+   * A node that has to catch up, or has resigned, lets the others lead first. A node that needs a
+   * checkpoint to catch up does not lead.
    */
   #mayLead({ head, settings }: LogState): boolean {
     const { runtime, leaseMs } = this.#parts;
     const applied = this.#parts.applied();
     this.#leaderlessSince ??= runtime.elapsed();
     if (applied + 1 < settings.floor) return false;
-    return applied >= head || runtime.elapsed() - this.#leaderlessSince > leaseMs;
+    const now = runtime.elapsed();
+    const isFit = applied >= head && now >= this.#restsUntil;
+    return isFit || now - this.#leaderlessSince > leaseMs;
   }
 
   #follow({ leader, head }: LogState, lease: Lease): void {

@@ -59,6 +59,8 @@ const ANNOUNCE_MS = 5000;
 /** How long a stop waits for the commits under way, ms. */
 const STOP_MS = 3000;
 const START_RETRY_MS = 500;
+/** How long a node that has resigned lets the others lead first. */
+const REST_MS = 10_000;
 
 export interface NodeOptions {
   readonly name: string;
@@ -246,6 +248,12 @@ export class ClusterNode {
       return { kind: 'forward', url: leader.url };
     }
     return { kind: 'no_leader', retryAfterSeconds: 1 };
+  }
+
+  /** Lets another node lead, because this one cannot do the work of a leader for now. */
+  resign(): void {
+    const term = this.#readyTerm();
+    if (term !== null) this.#leadership.resign(term, REST_MS).catch(() => {});
   }
 
   /** Epoch of the present term while this node may write, else null. */

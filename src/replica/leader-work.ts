@@ -15,7 +15,8 @@ export interface WorkParts {
 export function leaderWork({ system, notifier, keys }: WorkParts): LeaderWork {
   const { taskStore, scheduler } = system;
   return {
-    begin: async (signal) => {
+    begin: async (signal, resign) => {
+      scheduler.resign = resign;
       await createDefaultKeys(keys, systemClock);
       if (signal.aborted) return;
       await taskStore.lead();

@@ -49,8 +49,9 @@ export interface LeaderWork {
   /**
    * This node leads from now on, until the signal, which also interrupts this call. Called again
    * when it rejects before the signal.
+   * @param resign lets another node lead
    */
-  begin(signal: AbortSignal): Promise<void>;
+  begin(signal: AbortSignal, resign: () => void): Promise<void>;
   /** Called after the signal, once `begin` has settled. Resolves once the work has ended. */
   end(): Promise<void>;
 }
@@ -173,7 +174,7 @@ export class ServerCluster {
     await swept.catch((error: unknown) => this.#log(error));
     while (!signal.aborted) {
       try {
-        await this.#parts.work.begin(signal);
+        await this.#parts.work.begin(signal, () => this.node.resign());
         return;
       } catch (error) {
         this.#log(error);

@@ -32,7 +32,8 @@ import { Progress } from './progress.ts';
 import {
   allFailed,
   CancelSwitch,
-  isRefusedByCluster,
+  isDiskFull,
+  isLeftToCluster,
   readTask,
   type RunContext,
   type Runner,
@@ -121,6 +122,8 @@ export class Scheduler {
   #nudge: (() => void) | null = null;
   /** Registers the deletion of these tasks. Set by the queue. */
   prune: ((matched: number[], originalFilter: string) => Promise<unknown>) | null = null;
+  /** In a cluster, lets another node run the batches. Set before they run. */
+  resign: (() => void) | null = null;
 
   constructor(
     store: TaskStore,
@@ -400,6 +403,7 @@ export class Scheduler {
       const result = await this.#resultOf(recovered, {
         ...{ store, registry, batch, batchUid, now, progress, cancel },
         ...{ embedding, embedderRequests, shard: this.#options.shard() },
+        isOfCluster: this.resign !== null,
         allowConcurrent: () => {
           // If the process crashes later, tasks that run concurrently are more likely the cause.
           crashes.detach(batchUid);
@@ -442,9 +446,13 @@ export class Scheduler {
       this.#refuseAlias(batch);
       return await this.#runner(batch.kind)(context);
     } catch (error) {
-      if (error instanceof BatchCanceled || isRefusedByCluster(error)) {
+      if (error instanceof BatchCanceled || isLeftToCluster(error, context.isOfCluster)) {
         await this.#store.rollBack(batchUid, batch.uids);
         this.#pending.putBack(batch.uids);
+        if (isDiskFull(error)) {
+          this.#options.log(`batch ${batchUid} is left to another node`, error);
+          this.resign?.();
+        }
         // Otherwise the batch would be tried, and refused, without a break.
         if (!(error instanceof BatchCanceled)) await this.#pause(STORE_RETRY_MS);
         return 'canceled';

@@ -15,7 +15,7 @@ import {
   applySteps,
   type BatchTask,
   concludeTasks,
-  isRefusedByCluster,
+  isLeftToCluster,
   readTasks,
   type RunContext,
   type RunResult,
@@ -72,7 +72,7 @@ export async function runOnIndex(
   try {
     ends = await work(target);
   } catch (error) {
-    if (!(error instanceof ApiError) || isRefusedByCluster(error)) {
+    if (!(error instanceof ApiError) || isLeftToCluster(error, context.isOfCluster)) {
       if (target.created) await registry.discard(target.entry);
       throw error;
     }

@@ -40,6 +40,8 @@ export interface RunContext {
    * has opened everything that it reads, and changes nothing on this server.
    */
   detach(): void;
+  /** In a cluster, another node can run the batch. */
+  readonly isOfCluster: boolean;
 }
 
 /** The end of a batch, which the scheduler makes durable in one transaction. */
@@ -221,10 +223,18 @@ function errorBody({ code, message }: { code: string; message: string }): ErrorB
   return toApiError(Object.assign(new Error(message), { code })).toJSON();
 }
 
-/** Whether a cluster took no writes: the batch then waits, on this node or on the next leader. */
-export function isRefusedByCluster(error: unknown): boolean {
+/**
+ * Whether a batch that failed with this error waits, on this node or on the next leader: the cluster
+ * took no writes, or the disk of this node is full.
+ */
+export function isLeftToCluster(error: unknown, isOfCluster: boolean): boolean {
+  if (isOfCluster && isDiskFull(error)) return true;
   return (
     error instanceof ApiError &&
     (error.code === 'no_leader' || error.code === 'cluster_unavailable')
   );
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return toApiError(error).code === 'no_space_left_on_device';
 }

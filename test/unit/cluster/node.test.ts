@@ -278,6 +278,18 @@ describe('A node of a cluster', () => {
     assert.deepEqual([...leader.replica.view.tasks.keys()], ['one', 'two']);
   });
 
+  it('lets another node lead when it resigns, and leads again when there is none', async () => {
+    const { leader, followers } = await three();
+    leader.node.resign();
+    await cluster.until(() => leader.node.route(false).kind !== 'here');
+    await cluster.leader(followers);
+    for (const follower of followers) cluster.kill(follower);
+    await cluster.leader([leader]);
+    leader.node.resign();
+    await cluster.until(() => leader.node.route(false).kind !== 'here');
+    await cluster.leader([leader]);
+  });
+
   it('ends a commit that its watch has applied, while the record of another leader waits for it', async () => {
     const { leader, followers, all } = await three();
     const append = leader.log.append.bind(leader.log);

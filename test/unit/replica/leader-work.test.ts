@@ -119,6 +119,26 @@ describe('The work of a leader', () => {
   });
 });
 
+describe('A batch on a leader whose disk is full', () => {
+  let member: ClusterMember;
+  afterEach(() => member.stop());
+
+  it('waits for another node, which this one lets lead', async () => {
+    member = await ClusterMember.start();
+    await member.until(() => member.cluster.node.applied > 0);
+    let isFull = true;
+    member.tasks.engine.beforeCommit = () => {
+      if (isFull) throw Object.assign(new Error('full'), { code: 'no_space_left_on_device' });
+    };
+    const { epoch } = member.log.state.leader!;
+    const uid = await member.tasks.register(add('books', [{ id: 1 }]));
+    await member.until(() => member.log.state.leader?.epoch !== epoch);
+    assert.equal(member.tasks.task(uid).status, 'enqueued');
+    isFull = false;
+    await member.until(() => member.tasks.task(uid).status === 'succeeded');
+  });
+});
+
 /** A delta with the same effect and other bytes. */
 function again(delta: Buffer): Buffer {
   const writes = decodeDelta(delta, () => true);
