@@ -88,6 +88,7 @@ import { KeyStore } from './store/key-store.ts';
 import { NotificationStore } from './store/notification-store.ts';
 import { editionRunner } from './tasks/run/edit.ts';
 import { rebalanceRunner } from './tasks/run/rebalance.ts';
+import { Expiry } from './tasks/expiry.ts';
 import { Notifier } from './tasks/notifier.ts';
 import { ChatLoad } from './chat/chat-load.ts';
 import { ChatTotals } from './chat/totals.ts';
@@ -279,7 +280,7 @@ async function run(config: Config): Promise<void> {
   } else await catchUp(cluster, startLog);
   phase.current = 'ready';
   const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
-  const endSchedule = scheduleBackups(config, system.queue, taskLog, leads);
+  const endSchedule = scheduleTasks(config, system, taskLog, leads);
   banner(config, version, folder.instanceUid, http);
   manager.ready(`serving at ${config.host}:${http.port}`, () => {
     checkParts(parts.services);
@@ -308,6 +309,25 @@ async function run(config: Config): Promise<void> {
     await manager.sent();
     await logs.written(LOG_MS_MAX);
   });
+}
+
+/** Registers from time to time what nobody asks for. Returns a function that stops this. */
+function scheduleTasks(
+  config: Config,
+  { queue, registry, taskStore }: TaskSystem,
+  log: Logger,
+  leads: () => boolean,
+): () => void {
+  const endBackups = scheduleBackups(config, queue, log, leads);
+  const expiry = new Expiry({
+    ...{ registry, queue, taskStore, clock: systemClock, leads },
+    log: (message, err) => log.error({ err }, message),
+  });
+  expiry.start();
+  return () => {
+    endBackups();
+    expiry.stop();
+  };
 }
 
 function openLogs(config: Config): Logs {

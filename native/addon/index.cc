@@ -1,9 +1,12 @@
 // The functions for an index as a whole.
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
 #include "addon/calls.h"
 #include "base/json.h"
+#include "index/expiry.h"
 
 namespace gannet::addon {
 namespace {
@@ -113,6 +116,14 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   number("numberOfEmbeddedDocuments", vectors.documents);
   number("diskBytes", disk);
   number("usedBytes", used);
+  const double first_expiry =
+      snapshot->first_expiry
+          ? *snapshot->first_expiry
+          : index::NextExpiry(*snapshot, -std::numeric_limits<double>::infinity());
+  if (std::isfinite(first_expiry)) {
+    out += ",\"firstExpiry\":";
+    AppendJsonNumber(out, first_expiry);
+  }
   out += ",\"fieldDistribution\":{";
   std::map<std::string_view, uint64_t> by_name;
   for (const auto& [field, count] : snapshot->distribution) {

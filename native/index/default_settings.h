@@ -27,6 +27,7 @@ inline constexpr char kDefaultSettings[] = R"json({
   "dictionary": [],
   "synonyms": {},
   "distinctAttribute": null,
+  "expiresAtAttribute": null,
   "proximityPrecision": "byWord",
   "typoTolerance": {
     "enabled": true,

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "base/bytes.h"
 #include "index/delta.h"
+#include "index/expiry.h"
 #include "index/external_id.h"
 #include "index/keys.h"
 #include "segment/layout.h"
@@ -124,6 +127,14 @@ std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, tex
 Status SegmentView::Health() const {
   GANNET_RETURN_IF_ERROR(rows->file()->Health());
   return columns->file()->Health();
+}
+
+void SegmentView::Lose(const DocSet& documents) {
+  const DocSet lost = documents & live;
+  embedding_count -= CountEmbeddings(*vectors, lost);
+  dead |= lost;
+  live -= lost;
+  dead_bits = std::make_shared<DocBits>(dead);
 }
 
 const SegmentView* Snapshot::FindSegment(DocId docid) const {
@@ -288,6 +299,9 @@ Result<std::shared_ptr<Snapshot>> Index::ReadSnapshot(const ReadMain& read,
   GANNET_RETURN_IF_ERROR(read_text(keys::kUpdatedAt, snapshot->updated_at));
   GANNET_RETURN_IF_ERROR(read_text(keys::kLastBatch, snapshot->last_batch));
   GANNET_RETURN_IF_ERROR(ReadSegments(read, changed, before, *snapshot));
+  // Opening an index, which takes place on the main thread, leaves this to who needs it.
+  if (changed != nullptr)
+    snapshot->first_expiry = NextExpiry(*snapshot, -std::numeric_limits<double>::infinity());
   return snapshot;
 }
 
@@ -460,6 +474,20 @@ std::shared_ptr<const Snapshot> Index::snapshot() const {
   return snapshot_;
 }
 
+std::shared_ptr<const Snapshot> Index::present(double now) {
+  std::shared_ptr<const Snapshot> current = snapshot();
+  if (!current->settings->expires_at) return current;
+  // Seconds are whole, so that this is done at most once in each.
+  now = std::floor(now);
+  const std::lock_guard lock(present_mutex_);
+  if (present_.of != current || now < present_.from || now >= present_.until) {
+    const DocSet expired = ExpiredAt(*current, now);
+    const double until = NextExpiry(*current, now);
+    present_ = {current, expired.empty() ? current : Without(*current, expired), now, until};
+  }
+  return present_.snapshot;
+}
+
 std::optional<DocId> Index::ExternalIds::Find(std::string_view id) {
   const auto value = txn_.Get(table_, ExternalIdKey(id));
   if (!value.ok()) {
@@ -609,13 +637,7 @@ Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& seg
   if (columns_file == 0 && graphs_file == 0 && !commit.dead.Intersects(segment.live))
     return std::shared_ptr<const SegmentView>();
   auto copy = std::make_shared<SegmentView>(segment);
-  if (commit.dead.Intersects(segment.live)) {
-    const DocSet died = commit.dead & segment.live;
-    copy->embedding_count -= CountEmbeddings(*segment.vectors, died);
-    copy->dead |= died;
-    copy->live -= commit.dead;
-    copy->dead_bits = std::make_shared<DocBits>(copy->dead);
-  }
+  if (commit.dead.Intersects(segment.live)) copy->Lose(commit.dead);
   if (graphs_file != 0) {
     copy->files.graphs_file = graphs_file;
     GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(graphs_file, sums));
@@ -680,6 +702,7 @@ Result<std::shared_ptr<Snapshot>> Index::Prepare(Commit& commit, const Adjust& a
   GANNET_ASSIGN_OR_RETURN(after->segments, SegmentsAfter(after->segments, commit));
   after->documents.Clear();
   for (const auto& segment : after->segments) after->documents |= segment->live;
+  after->first_expiry = NextExpiry(*after, -std::numeric_limits<double>::infinity());
   if (!commit.added.empty() || !commit.columns.empty() || !commit.graphs.empty()) {
     GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
   }
@@ -722,6 +745,10 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
   {
     const std::lock_guard publish(snapshot_mutex_);
     snapshot_ = after;
+  }
+  {
+    const std::lock_guard lock(present_mutex_);
+    present_ = {};
   }
   // Readers of older snapshots keep their mappings; the names can be removed.
   const auto named = [&](uint64_t number) {

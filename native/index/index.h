@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/moment.h"
 #include "base/status.h"
 #include "index/delta.h"
 #include "index/file_sums.h"
@@ -123,6 +124,9 @@ class Index {
   void Sweep();
 
   std::shared_ptr<const Snapshot> snapshot() const;
+  // The same without the documents that have expired (index/expiry.h): what searches and listings
+  // show.
+  std::shared_ptr<const Snapshot> present(double now = UnixSeconds());
   // A number for a new segment or file; never returned before.
   uint64_t NextNumber();
   std::string FilePath(uint64_t number) const;
@@ -247,6 +251,13 @@ class Index {
   std::mutex commit_mutex_;
   mutable std::mutex snapshot_mutex_;  // guards snapshot_
   std::shared_ptr<const Snapshot> snapshot_;
+  // The last result of `present`, which holds during [from, until).
+  struct Present {
+    std::shared_ptr<const Snapshot> of, snapshot;
+    double from = 0, until = 0;
+  };
+  std::mutex present_mutex_;  // guards present_
+  Present present_;
 };
 
 }  // namespace gannet::index

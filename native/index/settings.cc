@@ -184,6 +184,8 @@ Settings Settings::FromJson(const json::Value& object) {
   }
   if (const json::Value& distinct = *stored["distinctAttribute"]; distinct.is_string())
     settings.distinct = distinct.string();
+  if (const json::Value& expires = *stored["expiresAtAttribute"]; expires.is_string())
+    settings.expires_at = expires.string();
   settings.proximity_by_attribute = stored["proximityPrecision"]->string() == "byAttribute";
   const Stored typo = stored["typoTolerance"];
   const Stored sizes = typo["minWordSizeForTypos"];
@@ -276,7 +278,7 @@ bool Settings::Faceted(std::string_view field) const {
       rule && (rule->first.filterable() || rule->first.facet_search) && Reaches(field)) {
     return true;
   }
-  if (Sortable(field) || (distinct && *distinct == field)) return true;
+  if (Sortable(field) || distinct == field || expires_at == field) return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
     return !rule.field.empty() && Covers(rule.field, field);
   });

@@ -98,6 +98,7 @@ struct Settings {
   std::vector<std::string> stop_words, separator_tokens, non_separator_tokens, dictionary;
   std::vector<std::pair<std::string, std::vector<std::string>>> synonyms;
   std::optional<std::string> distinct;
+  std::optional<std::string> expires_at;
   bool proximity_by_attribute = false;
   bool typo_enabled = false;
   uint32_t one_typo = 0, two_typos = 0;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ struct SegmentView {
   uint64_t embedding_count =
       0;  // number of embeddings of live documents, for all embedders together
   bool all_live() const { return dead.empty(); }
+  // Makes those of the documents that are live dead.
+  void Lose(const DocSet& documents);
   // Corruption: a damaged block has been read.
   Status Health() const;
 };
@@ -73,6 +76,8 @@ struct Snapshot {
   std::string updated_at;
   std::string last_batch;  // JSON
   uint64_t version = 0;    // grows with each commit
+  // The first moment at which a document expires (index/expiry.h); nullopt: not computed.
+  std::optional<double> first_expiry;
   ExpansionCache expansion_cache;
   MeasuredCutoffs measured_cutoffs;
 

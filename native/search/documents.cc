@@ -101,7 +101,7 @@ Result<std::optional<std::string>> GetDocument(
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
   const auto docid = ids.Find(id);
   GANNET_RETURN_IF_ERROR(ids.health());
-  const auto snapshot = index.snapshot();
+  const auto snapshot = index.present();
   if (!docid || !snapshot->documents.Contains(*docid)) return std::optional<std::string>();
   Listing::Writer writer(*snapshot, fields, retrieve_vectors);
   std::string out;
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
     }
     GANNET_RETURN_IF_ERROR(ids.health());
   }
-  auto snapshot = index.snapshot();
+  auto snapshot = index.present();
   DocSet documents = snapshot->documents;
   if (by_ids) documents &= wanted;
   GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
@@ -216,7 +216,7 @@ DocumentStream::~DocumentStream() = default;
 Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index,
                                                              std::string_view request_json) {
   const json::Value request = json::Value::Parse(request_json);
-  auto snapshot = index.snapshot();
+  auto snapshot = index.present();
   DocSet documents = snapshot->documents;
   GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
   return std::unique_ptr<DocumentStream>(

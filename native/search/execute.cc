@@ -275,7 +275,7 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
   request.needs_candidates = !request.facets.empty();
   request.cancelled = caller.cancelled;
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
-  std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
+  std::shared_ptr<const index::Snapshot> snapshot = index.present();
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
   ApplyCutoff(*snapshot, request);
   GANNET_ASSIGN_OR_RETURN(auto run,
@@ -289,7 +289,7 @@ Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view 
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.cancelled = caller.cancelled;
-  std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
+  std::shared_ptr<const index::Snapshot> snapshot = index.present();
   ApplyCutoff(*snapshot, request);
   WantCandidatesOnly(request, object["exhaustiveFacetCount"].boolean());
   GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(std::move(snapshot), std::move(request)));

@@ -108,7 +108,7 @@ Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view requ
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
   const std::optional<DocId> found = ids.Find(id);
   GANNET_RETURN_IF_ERROR(ids.health());
-  const auto snapshot = index.snapshot();
+  const auto snapshot = index.present();
   Deadline deadline = DeadlineOf(*snapshot, request);
   const auto target = VisibleTarget(*snapshot, found, object["tenantFilter"],
                                     {request.contains_filter, request.multimodal}, deadline);

@@ -253,11 +253,13 @@ ColumnDates::ColumnDates(const ColumnReader& column) : column_(column) {
   for (const Dated& date : dates) strings_.push_back(date.string);
 }
 
+double ColumnDates::MomentAt(uint32_t i) const { return *ParseDate(column_.string(StringAt(i))); }
+
 uint32_t ColumnDates::Lower(double moment, bool after) const {
   uint32_t begin = 0, end = count_;
   while (begin < end) {
     const uint32_t middle = begin + (end - begin) / 2;
-    const double at = *ParseDate(column_.string(StringAt(middle)));
+    const double at = MomentAt(middle);
     if (at < moment || (after && at == moment)) {
       begin = middle + 1;
     } else {

@@ -235,6 +235,13 @@ class ColumnDates {
   void AppendValues(std::span<const Range> ranges,
                     std::vector<ColumnReader::ValueRange>& out) const;
 
+  // Dates are numbered by their moments.
+  uint32_t count() const { return count_; }
+  // The first one after a moment; count() if there is none.
+  uint32_t FirstAfter(double moment) const { return Lower(moment, true); }
+  ValueOrdinal ValueAt(uint32_t i) const { return column_.number_count() + StringAt(i); }
+  double MomentAt(uint32_t i) const;
+
  private:
   uint32_t StringAt(uint32_t i) const { return strings_.empty() ? first_ + i : strings_[i]; }
   // The number of the first date at or after `moment` (or only after it); count_ if there is none.

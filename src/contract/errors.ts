@@ -241,6 +241,7 @@ const PLAIN = [
   'invalid_settings_displayed_attributes',
   'invalid_settings_distinct_attribute',
   'invalid_settings_embedders',
+  'invalid_settings_expires_at_attribute',
   'invalid_settings_facet_search',
   'invalid_settings_faceting',
   'invalid_settings_filterable_attributes',

@@ -358,6 +358,8 @@ export interface IndexState {
   diskBytes: number;
   usedBytes: number;
   fieldDistribution: Record<string, number>;
+  /** Seconds since 1970 of the first moment at which a document expires; absent: none does. */
+  firstExpiry?: number;
   /** RFC 3339 time of the last committed batch, null for a new index. */
   updatedAt: string | null;
   /** The last committed batch, for recovery after a crash. */
@@ -390,6 +392,8 @@ export type BatchStep =
   /** The ids are a JSON list of texts. */
   | { task: number; kind: 'deleteIds'; payload: PayloadSource }
   | { task: number; kind: 'deleteFilter'; filter: unknown }
+  /** Documents that have expired by the setting `expiresAtAttribute`. */
+  | { task: number; kind: 'deleteExpired' }
   | { task: number; kind: 'clear' }
   /**
    * `settings`: the complete merged object in the form of GET /settings, with `embedderStates`.

@@ -64,6 +64,8 @@ export interface IndexSummary {
   numberOfEmbeddings: number;
   numberOfEmbeddedDocuments: number;
   fieldDistribution: Record<string, number>;
+  /** See `IndexState`. */
+  firstExpiry?: number;
 }
 
 /** Gets every change of the registry at once. */
@@ -577,6 +579,7 @@ function summaryOf(state: IndexState, createdAt: string): IndexSummary {
     numberOfEmbeddings: state.numberOfEmbeddings,
     numberOfEmbeddedDocuments: state.numberOfEmbeddedDocuments,
     fieldDistribution: state.fieldDistribution,
+    ...(state.firstExpiry !== undefined && { firstExpiry: state.firstExpiry }),
   };
 }
 

@@ -468,6 +468,8 @@ class MemoryIndex {
             this.documents.delete(this.idOf(document));
           }
           return { task, deletedDocuments: before - this.documents.size };
+        case 'deleteExpired':
+          return { task, deletedDocuments: 0 };
         case 'clear':
           this.documents.clear();
           return { task, deletedDocuments: before };

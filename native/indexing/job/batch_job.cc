@@ -45,6 +45,7 @@ Result<BatchStep> StepOf(const json::Value& step) {
   if (kind == "documents") return BatchStep(DocumentsOf(step));
   if (kind == "deleteIds") return BatchStep(DeleteIdsOf(step));
   if (kind == "deleteFilter") return BatchStep(DeleteFilterStep{step["filter"].text()});
+  if (kind == "deleteExpired") return BatchStep(DeleteExpiredStep{});
   if (kind == "clear") return BatchStep(ClearStep{});
   if (kind == "settings") return BatchStep(SettingsOf(step));
   if (kind == "primaryKey") return BatchStep(PrimaryKeyStep{step["primaryKey"].string()});

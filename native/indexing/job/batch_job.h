@@ -28,6 +28,7 @@ struct DeleteIdsStep {
 struct DeleteFilterStep {
   std::string_view filter;  // JSON
 };
+struct DeleteExpiredStep {};
 struct ClearStep {};
 struct SettingsStep {
   std::string_view settings;                           // see index::StoredSettings::json
@@ -37,8 +38,8 @@ struct SettingsStep {
 struct PrimaryKeyStep {
   std::string primary_key;
 };
-using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, ClearStep,
-                               SettingsStep, PrimaryKeyStep>;
+using BatchStep = std::variant<DocumentsStep, DeleteIdsStep, DeleteFilterStep, DeleteExpiredStep,
+                               ClearStep, SettingsStep, PrimaryKeyStep>;
 
 // BatchJob of src/engine/native.ts. Views refer to the text that it was read from.
 struct BatchJob {

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/json_value.h"
+#include "base/moment.h"
+#include "index/expiry.h"
 
 namespace gannet::indexing {
 CollectedSteps::CollectedSteps(const index::Snapshot& before, index::Index::ExternalIds& ids,
@@ -52,7 +54,17 @@ Status CollectedSteps::Add(const DeleteFilterStep& step, StepOutcome& outcome) {
     return Status(matched.status().code(), matched.status().message(),
                   code == "invalid_search_filter" ? "invalid_document_filter" : code);
   }
-  DocSet docids = cleared_ ? DocSet() : *matched - deleted_by_filter_;
+  Delete(std::move(*matched), outcome);
+  return Status::Ok();
+}
+
+Status CollectedSteps::Add(const DeleteExpiredStep&, StepOutcome& outcome) {
+  Delete(index::ExpiredAt(before_, UnixSeconds()), outcome);
+  return Status::Ok();
+}
+
+void CollectedSteps::Delete(DocSet docids, StepOutcome& outcome) {
+  docids = cleared_ ? DocSet() : docids - deleted_by_filter_;
   const auto& touched = operations_->touched();
   for (size_t i = 0; i < touched.size(); ++i) {
     const TouchedDocument& document = touched[i];
@@ -60,7 +72,6 @@ Status CollectedSteps::Add(const DeleteFilterStep& step, StepOutcome& outcome) {
   }
   outcome.deleted = docids.size();
   deleted_by_filter_ |= docids;
-  return Status::Ok();
 }
 
 // Also drops what earlier steps of the batch collected.

@@ -41,6 +41,9 @@ class CollectedSteps {
   Status Add(const DocumentsStep& step, StepOutcome& outcome);
   Status Add(const DeleteIdsStep& step, StepOutcome& outcome);
   Status Add(const DeleteFilterStep& step, StepOutcome& outcome);
+  Status Add(const DeleteExpiredStep& step, StepOutcome& outcome);
+  // Deletes those of the stored documents that no earlier step has changed.
+  void Delete(DocSet docids, StepOutcome& outcome);
   Status Add(const ClearStep& step, StepOutcome& outcome);
   Status Add(const SettingsStep& step, StepOutcome& outcome);
   Status Add(const PrimaryKeyStep& step, StepOutcome& outcome);

@@ -74,7 +74,7 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
   }
   const auto add = [&](const std::string& uid, index::Index* index) -> SearchedIndex& {
     SearchedIndex& searched = federation.indexes[uid];
-    if (!searched.snapshot) searched.snapshot = index->snapshot();
+    if (!searched.snapshot) searched.snapshot = index->present();
     return searched;
   };
   // A document that a later step drops is replaced by another, from any position of a list. Totals

@@ -149,6 +149,17 @@ export const SETTINGS = [
     initial: (): string | null => null,
   }),
   setting({
+    name: 'expiresAtAttribute',
+    explanation:
+      'A field with a date in RFC 3339 or in seconds since 1970. From that second on the document is not found, and it is deleted soon after.',
+    methods: ['PUT'],
+    code: 'invalid_settings_expires_at_attribute',
+    schema: { type: ['string', 'null'] },
+    touches: ['columns'],
+    initial: (): string | null => null,
+    addition: true,
+  }),
+  setting({
     name: 'proximityPrecision',
     explanation:
       'How precisely the distance between words is measured: `byWord`, or `byAttribute`, which only checks whether they are in the same field.',

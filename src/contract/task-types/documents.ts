@@ -149,7 +149,13 @@ interface DeletionRequest {
   type: 'documentDeletion';
   indexUid: string;
   /** `idsInPayload`: this many ids are in the payload, a JSON array of strings. */
-  by: { ids: string[] } | { idsInPayload: number } | { filter: unknown } | { all: true };
+  by:
+    | { ids: string[] }
+    | { idsInPayload: number }
+    | { filter: unknown }
+    | { all: true }
+    /** Documents whose date in this attribute has passed. The server itself registers this. */
+    | { expired: string };
   payload?: TaskPayload | null;
 }
 
@@ -157,7 +163,8 @@ type DeletionRow =
   /** The ids are in the payload, a JSON array of strings. */
   | { type: 'documentDeletion'; by: 'ids'; ids: number }
   | { type: 'documentDeletion'; by: 'filter'; filter: unknown }
-  | { type: 'documentDeletion'; by: 'all' };
+  | { type: 'documentDeletion'; by: 'all' }
+  | { type: 'documentDeletion'; by: 'expired'; attribute: string };
 
 export const documentDeletion = taskType({
   name: 'documentDeletion',
@@ -176,6 +183,10 @@ export const documentDeletion = taskType({
       const { filter } = by;
       return { indexUid, flags: FLAG.byFilter, row: () => ({ type, by: 'filter', filter }) };
     }
+    if ('expired' in by) {
+      const { expired: attribute } = by;
+      return { indexUid, flags: FLAG.byFilter, row: () => ({ type, by: 'expired', attribute }) };
+    }
     if ('idsInPayload' in by) {
       return { indexUid, row: () => ({ type, by: 'ids', ids: by.idsInPayload }) };
     }
@@ -187,7 +198,7 @@ export const documentDeletion = taskType({
     return {
       providedIds: row.by === 'ids' ? row.ids : 0,
       deletedDocuments: result,
-      originalFilter: row.by === 'ids' ? null : JSON.stringify(row.filter),
+      originalFilter: row.by === 'ids' ? null : JSON.stringify(filterOf(row)),
     };
   },
   dump: {
@@ -210,6 +221,14 @@ export const documentDeletion = taskType({
             details: { DocumentDeletionByFilter: { original_filter, deleted_documents } },
           };
         }
+        case 'expired': {
+          const original_filter = details.originalFilter;
+          const filter = filterOf(row);
+          return {
+            type: { documentDeletionByFilter: { filter, expired: row.attribute } },
+            details: { DocumentDeletionByFilter: { original_filter, deleted_documents } },
+          };
+        }
       }
     },
     read: {
@@ -219,12 +238,19 @@ export const documentDeletion = taskType({
         const read = readDeletion(indexUid, { ids }, details);
         return provided === ids.length ? read : { ...read, details: { providedIds: provided } };
       },
-      documentDeletionByFilter: ({ indexUid, content, details }) =>
-        readDeletion(indexUid, { filter: content.filter }, details),
+      documentDeletionByFilter({ indexUid, content, details }) {
+        const expired = textOf(content.expired);
+        const by = expired === null ? { filter: content.filter } : { expired };
+        return readDeletion(indexUid, by, details);
+      },
       documentClear: ({ indexUid, details }) => readDeletion(indexUid, { all: true }, details),
     },
   },
 });
+
+function filterOf(row: Extract<DeletionRow, { by: 'filter' | 'expired' }>): unknown {
+  return row.by === 'filter' ? row.filter : `${JSON.stringify(row.attribute)} <= now`;
+}
 
 function readDeletion(
   indexUid: string,

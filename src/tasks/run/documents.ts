@@ -185,6 +185,7 @@ function documentStep(
   }
   if (row.type !== 'documentDeletion') throw new Error(`task ${uid} is not about documents`);
   if (row.by === 'filter') return { task: uid, kind: 'deleteFilter', filter: row.filter };
+  if (row.by === 'expired') return { task: uid, kind: 'deleteExpired' };
   if (row.by === 'all') return { task: uid, kind: 'clear' };
   return { task: uid, kind: 'deleteIds', payload: payload() };
 }

@@ -158,6 +158,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'sortableAttributes',
       'displayedAttributes',
       'distinctAttribute',
+      'expiresAtAttribute',
       'foreignKeys',
     ],
   ],

@@ -422,6 +422,7 @@ describe('The settings that are shown', () => {
             'foreignKeys',
             'defaultMatchingStrategy',
             'semanticCutoff',
+            'expiresAtAttribute',
             'suggestions',
             'chat',
             'vectorStore',

@@ -40,6 +40,7 @@ const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
   ],
   ['documentDeletion', { type: 'documentDeletion', indexUid, by: { ids: ['1', 'a'] } }],
   ['documentDeletionByFilter', { type: 'documentDeletion', indexUid, by: { filter: 'a = 1' } }],
+  ['documentDeletionByFilter', { type: 'documentDeletion', indexUid, by: { expired: 'expires' } }],
   ['documentClear', { type: 'documentDeletion', indexUid, by: { all: true } }],
   [
     'settings',
