@@ -40,6 +40,9 @@ class PostingsReader {
   explicit PostingsReader(std::string_view bytes);
 
   uint32_t count() const { return count_; }
+  // The list as a docset; null: it is short, and docids() has it.
+  const DocSet* set() const { return view_ ? &view_->set() : nullptr; }
+  std::span<const DocId> docids() const { return view_ ? std::span<const DocId>() : small(); }
   bool Contains(DocId docid) const;
   bool Intersects(const DocSet& filter) const;
   uint64_t IntersectionSize(const DocSet& filter) const;

@@ -457,10 +457,10 @@ const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
   return nullptr;
 }
 
-// Makes the stem tables that questions have asked the merged segments for, so that the next one
-// need not wait for them.
-void MakeStems(const index::Snapshot& before, const std::vector<SegmentId>& merged,
-               const index::Snapshot& after, SegmentId number) {
+// Makes the tables that questions have asked the merged segments for, so that the next one need not
+// wait for them.
+void MakeTables(const index::Snapshot& before, const std::vector<SegmentId>& merged,
+                const index::Snapshot& after, SegmentId number) {
   const SegmentView* segment = FindSegment(after, number);
   if (segment == nullptr) return;
   for (const SegmentId id : merged) {
@@ -468,6 +468,7 @@ void MakeStems(const index::Snapshot& before, const std::vector<SegmentId>& merg
     if (source == nullptr) continue;
     for (const text::Locale language : source->text->StemLanguages())
       segment->text->Stems(language);
+    if (source->text->has_occurrences()) segment->text->Occurrences();
   }
 }
 
@@ -695,7 +696,7 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
     return Status::Ok();
   };
   GANNET_RETURN_IF_ERROR(index.Apply(std::move(commit), adjust, &files));
-  MakeStems(*snapshot, plan.segments, *index.snapshot(), number);
+  MakeTables(*snapshot, plan.segments, *index.snapshot(), number);
   return Status::Ok();
 }
 

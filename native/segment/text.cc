@@ -128,6 +128,17 @@ std::vector<text::Locale> TextReader::StemLanguages() const {
   return languages;
 }
 
+std::shared_ptr<const segment::Occurrences> TextReader::Occurrences() const {
+  const std::lock_guard lock(occurrences_mutex_);
+  if (!occurrences_) occurrences_ = std::make_shared<const segment::Occurrences>(*this);
+  return occurrences_;
+}
+
+bool TextReader::has_occurrences() const {
+  const std::lock_guard lock(occurrences_mutex_);
+  return occurrences_ != nullptr;
+}
+
 const std::vector<FieldLength>& TextReader::SampledLengths() const {
   std::call_once(sampled_once_, [&] {
     std::map<FieldId, FieldLength> lengths;

@@ -32,6 +32,7 @@
 #include "segment/file.h"
 #include "segment/docset_cache.h"
 #include "segment/lengths.h"
+#include "segment/occurrences.h"
 #include "segment/adjacency.h"
 #include "segment/packed_offsets.h"
 #include "segment/prefix_unions.h"
@@ -190,7 +191,10 @@ class TextReader {
   // The table of a language, made by the first caller. At most kStemTablesMax are kept.
   static constexpr size_t kStemTablesMax = 4;
   std::shared_ptr<const StemTable> Stems(text::Locale language) const;
-  // The languages of the tables that are kept.
+  // Made by the first caller.
+  std::shared_ptr<const segment::Occurrences> Occurrences() const;
+  bool has_occurrences() const;
+  // The languages of the stem tables that are kept.
   std::vector<text::Locale> StemLanguages() const;
   // Whether the documents in which `right` closely follows `left` are listed.
   bool ListsAdjacency(Ordinal left, Ordinal right) const {
@@ -329,6 +333,8 @@ class TextReader {
   mutable std::mutex stems_mutex_;
   // The one asked for last comes last.
   mutable std::vector<std::pair<text::Locale, std::shared_ptr<const StemTable>>> stems_;
+  mutable std::mutex occurrences_mutex_;
+  mutable std::shared_ptr<const segment::Occurrences> occurrences_;
   mutable std::once_flag sampled_once_;
   mutable std::vector<FieldLength> sampled_;
 };

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "search/natural/block_scan.h"
 #include "search/natural/bm25f.h"
 #include "search/natural/languages.h"
 
@@ -58,7 +59,9 @@ NaturalScan::NaturalScan(const ParsedQuery& query, QueryEvaluator& evaluator,
       deadline_(deadline),
       question_(
           QuestionOf(query, evaluator, LanguagesOf(query, snapshot_, evaluator.scope, locales))),
-      fields_(CountsOf(snapshot_, evaluator.scope)) {
+      fields_(CountsOf(snapshot_, evaluator.scope)),
+      bound_(question_),
+      lists_(snapshot_.segments.size()) {
   const bool quotes_demand = WordsOf(query) <= kQuotingWordsMax;
   for (const Term& term : query.terms) {
     if (!term.mandatory || !quotes_demand) continue;
@@ -79,97 +82,63 @@ DocSet NaturalScan::Matching(const DocSet* allowed) {
     within = within ? *within & documents : std::move(documents);
     allowed = &*within;
   }
-  for (const QuestionWord& word : question_.words) {
-    const size_t before = lists_.size();
-    AddList(word, Variant::kExact, Variant::kStem, allowed);
-    AddList(word, Variant::kSynonym, Variant::kTypo, allowed);
-    // The best variant of a list bounds all of its documents.
-    double bound_min =
-        lists_.size() == before ? std::numeric_limits<double>::infinity() : lists_.back().bound;
-    for (size_t i = before; i < lists_.size(); ++i)
-      bound_min = std::min(bound_min, lists_[i].bound);
-    all_words_ += bound_min;
-  }
-  std::vector<const DocSet*> sets;
-  for (const BoundedList& list : lists_) sets.push_back(&list.documents);
-  return DocSet::Union(sets);
+  return WithWords(allowed);
 }
 
-void NaturalScan::AddList(const QuestionWord& word, Variant first, Variant last,
-                          const DocSet* allowed) {
-  if (word.characters) {
-    if (first == Variant::kExact && !word.characters->words.empty()) {
-      DocSet documents = evaluator_.phrases.Documents(*word.characters, evaluator_.scope.fields());
-      if (allowed != nullptr) documents &= *allowed;
-      lists_.push_back({std::move(documents), question_.Bound(word, first)});
-    }
-    return;
-  }
+DocSet NaturalScan::WithWords(const DocSet* allowed) {
+  characters_.resize(question_.words.size());
   WordsBySegment words(snapshot_.segments.size());
-  Variant best = last;
-  bool any = false;
-  for (const auto& [number, variant] : word.words) {
-    if (variant < first || variant > last) continue;
-    best = std::min(best, variant);
-    any = true;
+  std::vector<const DocSet*> sets;
+  for (size_t w = 0; w < question_.words.size(); ++w) {
+    const QuestionWord& word = question_.words[w];
+    if (word.characters) {
+      if (word.characters->words.empty()) continue;
+      DocSet& documents = characters_[w];
+      documents = evaluator_.phrases.Documents(*word.characters, evaluator_.scope.fields());
+      if (allowed != nullptr) documents &= *allowed;
+      sets.push_back(&documents);
+      continue;
+    }
     for (size_t s = 0; s < words.size(); ++s) {
-      const Ordinal ordinal = evaluator_.words.OrdinalOf(number, s);
-      if (ordinal != kNoOrdinal) words[s].emplace_back(ordinal, ordinal + 1);
+      for (const segment::WordRange& range : RangesOf(word, evaluator_.words, s))
+        words[s].push_back(range);
     }
   }
-  if (last == Variant::kStem) {
-    for (size_t s = 0; s < word.stems.size(); ++s) {
-      for (const Ordinal ordinal : word.stems[s]) words[s].emplace_back(ordinal, ordinal + 1);
-      any |= !word.stems[s].empty();
-    }
-  } else if (!word.prefixes.empty()) {
-    best = std::min(best, Variant::kPrefix);
-    any = true;
-    for (size_t s = 0; s < words.size(); ++s) {
-      const auto& [begin, end] = word.prefixes[s];
-      if (begin < end) words[s].push_back(word.prefixes[s]);
-    }
-  }
-  if (!any) return;
   for (auto& ranges : words) segment::Unite(ranges);
   DocSet documents = evaluator_.postings.AnyWord(words, evaluator_.scope.fields(), allowed);
   if (allowed != nullptr) documents &= *allowed;
-  lists_.push_back({std::move(documents), question_.Bound(word, best)});
+  sets.push_back(&documents);
+  return DocSet::Union(sets);
 }
 
-double NaturalScan::SumMin(double got) const {
-  const double some = bm25f::SumFor(got, question_.words_worth, question_.words.size());
-  // With all words, neighbours and whole fields may add to a smaller sum.
-  if (question_.AllWords(some) <= some || all_words_ >= some) return some;
-  double low = all_words_, high = some;
-  for (int i = 0; i < 20; ++i) {
-    const double middle = (low + high) / 2;
-    (question_.AllWords(middle) >= got ? high : low) = middle;
+const ScanLists& NaturalScan::ListsOf(size_t segment) const {
+  auto& lists = lists_[segment];
+  if (!lists) {
+    lists =
+        std::make_unique<ScanLists>(question_, evaluator_, fields_, bound_, characters_, segment);
   }
-  return question_.AllWords(all_words_) >= got ? all_words_ : low;
+  return *lists;
 }
 
 template <typename Sink>
 void NaturalScan::ForEachWorth(const DocSet& candidates, const std::function<double()>& worth_min,
                                Sink&& sink) const {
-  std::vector<std::unique_ptr<DocumentScorer>> scorers(snapshot_.segments.size());
-  const auto read = [&](std::span<const DocId> docids) {
-    const DocSet documents = DocSet::FromSorted(docids);
-    for (size_t s = 0; s < scorers.size(); ++s) {
-      const index::SegmentView& view = *snapshot_.segments[s];
-      const DocSet here = documents & view.live;
-      if (here.empty()) continue;
-      if (!scorers[s]) {
-        scorers[s] =
-            std::make_unique<DocumentScorer>(snapshot_, question_, evaluator_.words, fields_, s);
-      }
-      view.text->ForEachRecord(here, [&](DocId docid, std::string_view record) {
-        sink(docid, scorers[s]->Worth(record));
-      });
-    }
-  };
-  const auto sum_min = [&] { return SumMin(worth_min()); };
-  RunUntil(deadline_.at(), [&] { ScanBlocks(lists_, candidates, sum_min, read); });
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    if (view.live.empty()) continue;
+    std::optional<DocumentScorer> scorer;
+    const auto read = [&](std::span<const DocId> docids) {
+      const DocSet here = DocSet::FromSorted(docids) & view.live;
+      if (here.empty()) return;
+      if (!scorer) scorer.emplace(snapshot_, question_, evaluator_.words, fields_, s);
+      view.text->ForEachRecord(
+          here, [&](DocId docid, std::string_view record) { sink(docid, scorer->Worth(record)); });
+    };
+    const ScanLists& lists = ListsOf(s);
+    const auto codes = [&](FieldId field, uint32_t key) { return lists.LengthCodes(field, key); };
+    const Scan scan{lists.lists(), lists.word_max(), bound_, codes, candidates, worth_min};
+    if (!RunUntil(deadline_.at(), [&] { ScanBlocks(scan, read); })) return;
+  }
 }
 
 std::vector<NearDocument> NaturalScan::Best(const DocSet& candidates, size_t count) const {

@@ -5,15 +5,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/deadline.h"
 #include "bitmap/docset.h"
-#include "search/natural/block_scan.h"
 #include "search/natural/document_scorer.h"
 #include "search/natural/question.h"
+#include "search/natural/scan_lists.h"
+#include "search/natural/score_bound.h"
 #include "search/results/highlighter.h"
 #include "search/vectors/vector_scan.h"
 
@@ -43,16 +45,14 @@ class NaturalScan {
   MatchTerms TermsToMark() const;
 
  private:
-  // Adds to lists_ the documents that have one of the variants `first` to `last` of the word.
-  void AddList(const QuestionWord& word, Variant first, Variant last, const DocSet* allowed);
+  // The documents that have a word of the question.
+  DocSet WithWords(const DocSet* allowed);
+  const ScanLists& ListsOf(size_t segment) const;
   // Calls sink(DocId, double worth) for the candidates that can be worth worth_min() or more, and
   // perhaps for others, in any order, until the deadline.
   template <typename Sink>
   void ForEachWorth(const DocSet& candidates, const std::function<double()>& worth_min,
                     Sink&& sink) const;
-
-  // The smallest sum of the bounds of lists_ with which a document can have `got`.
-  double SumMin(double got) const;
 
   const index::Snapshot& snapshot_;
   QueryEvaluator& evaluator_;
@@ -61,9 +61,10 @@ class NaturalScan {
   bool impossible_ = false;  // the index lacks a word of a phrase
   Question question_;
   std::vector<FieldCounts> fields_;
-  std::vector<BoundedList> lists_;
-  // The smallest sum of bounds of a document that has all words; set by Matching().
-  double all_words_ = 0;
+  const ScoreBound bound_;
+  // By word: the documents of QuestionWord::characters. Set by Matching().
+  std::vector<DocSet> characters_;
+  mutable std::vector<std::unique_ptr<ScanLists>> lists_;  // by segment; null: not made yet
 };
 
 }  // namespace gannet::search

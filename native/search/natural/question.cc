@@ -43,8 +43,6 @@ class QuestionBuilder {
     for (NodeNumber node = 0; node < query.terms.size(); ++node) AddTerm(query.terms[node], node);
     for (QuestionWord& word : question_.words) Value(word);
     for (const Neighbours& pair : question_.neighbours) {
-      QuestionWord &left = question_.words[pair.left], &right = question_.words[pair.right];
-      ++(left.worth[0] < right.worth[0] ? left : right).pairs;
       question_.worth += question_.WorthTogether(question_.words[pair.left].worth[0],
                                                  question_.words[pair.right].worth[0]);
     }
@@ -233,6 +231,22 @@ class QuestionBuilder {
 };
 
 }  // namespace
+
+std::vector<segment::WordRange> RangesOf(const QuestionWord& word, const IndexWords& words,
+                                         size_t segment) {
+  std::vector<segment::WordRange> ranges;
+  for (const auto& [number, variant] : word.words) {
+    const Ordinal ordinal = words.OrdinalOf(number, segment);
+    if (ordinal != kNoOrdinal) ranges.emplace_back(ordinal, ordinal + 1);
+  }
+  if (!word.stems.empty()) {
+    for (const Ordinal ordinal : word.stems[segment]) ranges.emplace_back(ordinal, ordinal + 1);
+  }
+  if (!word.prefixes.empty() && word.prefixes[segment].first < word.prefixes[segment].second)
+    ranges.push_back(word.prefixes[segment]);
+  segment::Unite(ranges);
+  return ranges;
+}
 
 Question QuestionOf(const ParsedQuery& query, QueryEvaluator& evaluator,
                     std::span<const text::Locale> languages) {

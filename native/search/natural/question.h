@@ -37,7 +37,6 @@ struct QuestionWord {
   std::vector<segment::WordRange> prefixes;
   // By variant: the most that a document gets whose best variant is this one. Never ascends.
   std::array<double, kVariants> worth{};
-  uint32_t pairs = 0;  // number of pairs of neighbours in which it has the lower worth
 };
 
 // Two consecutive words of the question.
@@ -58,21 +57,12 @@ struct Question {
   double WorthTogether(double left, double right) const {
     return bm25f::Together(words.size()) * std::min(left, right);
   }
-  // The most that the word adds to a document whose best variant is this one, together with the
-  // neighbours of QuestionWord::pairs; without what AllWords bounds.
-  double Bound(const QuestionWord& word, Variant variant) const {
-    const double pairs = words.size() == 2 ? 0 : word.pairs;
-    return word.worth[static_cast<size_t>(variant)] * (1 + bm25f::Together(words.size()) * pairs);
-  }
-  // The most that a document with all words gets, if the sum of Bound over them is `sum`.
-  double AllWords(double sum) const {
-    const double pair = words.size() == 2 && !neighbours.empty()
-                            ? WorthTogether(words[0].worth[0], words[1].worth[0]) *
-                                  static_cast<double>(neighbours.size())
-                            : 0;
-    return sum + pair + bm25f::Whole(words.size()) * std::min(sum, words_worth);
-  }
 };
+
+// The words of one segment that match the word in any variant; none for pairs of characters.
+// cost  some ns for each word that does not match by prefix
+std::vector<segment::WordRange> RangesOf(const QuestionWord& word, const IndexWords& words,
+                                         size_t segment);
 
 // Looks up the variants of the words of `query`.
 // languages    the languages whose stems count

@@ -229,6 +229,25 @@ class StoppingTest : public testing::Test {
     FacetSearch("all values", "\"facetQuery\":\"\"");
   }
 
+  void AddQuestions() {
+    std::string question;
+    for (int i = 0; i < 512; ++i) question += WordOf(random_) + ' ';
+    const std::pair<std::string, std::string> questions[] = {
+        {"a question", question},
+        {"a question of frequent words", "a b c d aa bb ab ba ca ac da ad ea ae "},
+        {"a question of one letter", "a"},
+        {"a question of endless words", Repeat("abc ", 250000)},
+        {"a question without spaces", Repeat("\u8a9e", 1000000)},
+    };
+    for (const auto& [name, text] : questions) {
+      const std::string q = R"("matchingStrategy":"natural","q":)" + Quoted(text);
+      Search(name, q);
+      Search(name + ", all documents",
+             q + R"(,"limit":1000000,"showRankingScoreDetails":true,"responseBytesMax":512000000)");
+      Search(name + ", those above a score", q + R"(,"rankingScoreThreshold":0.3)");
+    }
+  }
+
   void AddFilters() {
     std::string in = "tag IN [", ors = "n = 1", numbers = "n IN [";
     for (int i = 0; i < 10000; ++i) {
@@ -291,6 +310,7 @@ class StoppingTest : public testing::Test {
 
   void AddRows() {
     AddTexts();
+    AddQuestions();
     AddFilters();
     AddPages();
   }

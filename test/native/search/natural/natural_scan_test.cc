@@ -243,5 +243,58 @@ TEST(NaturalScan, ScoresAndOrderAreThoseOfPlainLoops) {
   }
 }
 
+// Enough documents for bounds by length, in several segments, some of them replaced; with stems,
+// typos and words that are being typed.
+TEST(NaturalScan, TheBestAreTheFirstOfAll) {
+  const uint64_t seed = TestSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  const auto word = [&]() -> std::string {
+    static constexpr const char* kEndings[] = {"", "s", "ing", "ed"};
+    const double share = std::uniform_real_distribution<double>(0, 1)(random);
+    const int stem = static_cast<int>(2000 * std::pow(share, 4));
+    return std::string("lo") + static_cast<char>('a' + stem % 26) + std::to_string(stem / 26) +
+           "rk" + kEndings[random() % 3 == 0 ? random() % 4 : 0];
+  };
+  const auto text = [&](uint64_t words_max) {
+    std::string words;
+    for (uint64_t i = 1 + random() % words_max; i > 0; --i)
+      words += (words.empty() ? "" : " ") + word();
+    return words;
+  };
+  IndexedDocuments index(R"({"searchableAttributes":["title","text"]})");
+  for (const auto& [first, count] :
+       {std::pair(0, 7000), std::pair(6500, 600), std::pair(7100, 5)}) {
+    std::map<DocId, std::string> batch;
+    for (int i = 0; i < count; ++i) {
+      const auto docid = static_cast<DocId>(first + i);
+      batch[docid] = R"({"id":)" + std::to_string(docid) + R"(,"title":")" + text(6) +
+                     (random() % 9 == 0 ? "" : R"(","text":")" + text(30)) + "\"}";
+    }
+    index.Put(batch);
+  }
+  for (Comparisons comparisons(60); comparisons.Next();) {
+    const std::string question = text(std::array{4, 12, 50}[random() % 3]);
+    Scanned scanned(index, random() % 2 == 0 ? question : question + " ");
+    DocSet matching = scanned.scan.Matching(nullptr);
+    if (random() % 3 == 0) matching &= DocSet::Range(0, static_cast<DocId>(200 + random() % 4000));
+    if (matching.empty()) continue;
+    auto all = scanned.scan.Best(matching, matching.size());
+    ASSERT_EQ(all.size(), matching.size());
+    const size_t count = std::min<size_t>(1 + random() % 30, all.size());
+    const auto best = scanned.scan.Best(matching, count);
+    std::erase_if(all, [&, lowest = all[count - 1].similarity](const NearDocument& document) {
+      return document.similarity < lowest;
+    });
+    ASSERT_EQ(best.size(), all.size()) << question;
+    for (size_t rank = 0; rank < best.size(); ++rank) {
+      ASSERT_EQ(best[rank].docid, all[rank].docid) << question << " rank " << rank;
+      ASSERT_EQ(best[rank].similarity, all[rank].similarity);
+    }
+    DocSet at_least = scanned.scan.AtLeast(matching, static_cast<double>(all.back().similarity));
+    ASSERT_EQ(at_least.size(), all.size()) << question;
+  }
+}
+
 }  // namespace
 }  // namespace gannet::search
