@@ -162,6 +162,31 @@ describe('The page in a browser', () => {
     await tab.close();
   });
 
+  it('says when a facet shows the first values by name, and shows the most frequent ones', async () => {
+    const { server } = stage;
+    const values = Array.from({ length: 150 }, (_, id) => ({
+      id,
+      tag: `t${String(id).padStart(3, '0')}`,
+    }));
+    const last = Array.from({ length: 20 }, (_, id) => ({ id: 1000 + id, tag: 'zebra' }));
+    await server.finish('PATCH', '/indexes/tags/settings', {
+      body: { filterableAttributes: ['tag'] },
+    });
+    await server.finish('POST', '/indexes/tags/documents', { body: [...values, ...last] });
+    const tab = await stage.tab();
+    const { page } = tab;
+    await enter(tab, server, server.masterKey, '#/search/tags');
+    const tags = page.getByRole('group', { name: 'tag' });
+    await tags.getByText('These are the first values by name.').waitFor();
+    await tags.getByRole('button', { name: 'The first 100 values of tag' }).waitFor();
+    assert.equal(await tags.getByRole('checkbox', { name: /zebra/ }).count(), 0);
+    await tags.getByRole('button', { name: 'Show frequent values of tag' }).click();
+    await tags.getByRole('checkbox', { name: 'zebra 20' }).waitFor();
+    await tags.getByText('These are the first values by name.').waitFor({ state: 'detached' });
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
   it('narrows by a range of numbers, shows the choices, and removes them', async () => {
     const tab = await stage.tab();
     const { page } = tab;

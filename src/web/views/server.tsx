@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
+import { FEATURE_WORDS } from '../feature-words.ts';
 import { useAction, useLoaded } from '../hooks.ts';
+import { Coded } from '../parts/coded.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
@@ -32,24 +34,28 @@ function VersionText(): JSX.Element | null {
 }
 
 export function ServerView(): JSX.Element {
-  const { client, rights } = useSession();
-  const action = useAction();
-  const features = useLoaded(
-    (signal) => client.send<Features>('GET', '/experimental-features', { signal }),
-    [client, action.done],
-  );
-  const write = (path: string): void => action.run(() => finish(client, 'POST', path));
-  const switchFeature = (name: string, on: boolean): void =>
-    action.run(async () => {
-      await client.send('PATCH', '/experimental-features', { body: { [name]: on } });
-      return `${spaced(name)} is ${on ? 'on' : 'off'}.`;
-    });
+  const { rights } = useSession();
   return (
     <>
-      {rights.has('version') ? <VersionText /> : null}
-      <p>
-        <a href="openapi.json">OpenAPI description of the API</a>
-      </p>
+      <section class="panel" aria-label="About">
+        <h2>About</h2>
+        {rights.has('version') ? <VersionText /> : null}
+        <p>
+          <a href="openapi.json">OpenAPI description of the API</a>
+        </p>
+      </section>
+      <Backups />
+      <FeatureList />
+    </>
+  );
+}
+
+function Backups(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const write = (path: string): void => action.run(() => finish(client, 'POST', path));
+  return (
+    <section class="panel" aria-label="Backups">
       <h2>Backups</h2>
       <p>
         A dump contains documents, settings, tasks and keys in a format that other versions can
@@ -65,24 +71,45 @@ export function ServerView(): JSX.Element {
         </button>
       </p>
       <Outcome action={action} />
-      <fieldset class="facet">
-        <legend>Experimental features</legend>
-        <Problem error={features.error} />
-        <ul>
-          {Object.entries(features.value ?? {}).map(([name, on]) => (
-            <li key={name}>
-              <label>
-                <input
-                  type="checkbox"
-                  checked={on}
-                  onChange={(event) => switchFeature(name, event.currentTarget.checked)}
-                />
-                <span>{spaced(name)}</span>
-              </label>
-            </li>
-          ))}
-        </ul>
-      </fieldset>
-    </>
+    </section>
+  );
+}
+
+function FeatureList(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const features = useLoaded(
+    (signal) => client.send<Features>('GET', '/experimental-features', { signal }),
+    [client, action.done],
+  );
+  const switchFeature = (name: string, on: boolean): void =>
+    action.run(async () => {
+      await client.send('PATCH', '/experimental-features', { body: { [name]: on } });
+      return `${spaced(name)} is ${on ? 'on' : 'off'}.`;
+    });
+  return (
+    <section class="panel" aria-label="Experimental features">
+      <h2>Experimental features</h2>
+      <Problem error={features.error} />
+      <Outcome action={action} />
+      <ul class="features">
+        {Object.entries(features.value ?? {}).map(([name, on]) => (
+          <li key={name}>
+            <label>
+              <input
+                type="checkbox"
+                checked={on}
+                aria-describedby={`feature-${name}`}
+                onChange={(event) => switchFeature(name, event.currentTarget.checked)}
+              />
+              <span>{spaced(name)}</span>
+            </label>
+            <p id={`feature-${name}`}>
+              <Coded text={FEATURE_WORDS[name] ?? ''} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

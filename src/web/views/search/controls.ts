@@ -7,13 +7,21 @@ export interface Controls {
   readonly points: boolean;
   /** The greatest total that a search gives; null: not known. */
   readonly totalMax: number | null;
+  /** Whether a facet has more values than a search returns, and these are the first by name. */
+  isCut(facet: string, values: number): boolean;
 }
 
 export function controlsOf(settings: Settings | undefined): Controls {
   const sortable = (settings?.sortableAttributes ?? []) as string[];
   const filterable = (settings?.filterableAttributes ?? []) as unknown[];
   const pagination = settings?.pagination as { maxTotalHits?: number } | undefined;
+  const faceting = settings?.faceting as
+    { maxValuesPerFacet: number; sortFacetValuesBy: Readonly<Record<string, string>> } | undefined;
   return {
+    isCut: (facet, values) =>
+      faceting !== undefined &&
+      values >= faceting.maxValuesPerFacet &&
+      (faceting.sortFacetValuesBy[facet] ?? faceting.sortFacetValuesBy['*']) !== 'count',
     sortable: sortable.filter((name) => name !== '_geo'),
     embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
       // A query vector cannot be typed.

@@ -19,12 +19,17 @@ interface FacetsProps {
   chosen: SearchState['chosen'];
   onChoose(chosen: SearchState['chosen']): void;
   onFind: FindValues;
+  /** Whether the values of a facet are not the most frequent ones, but the first by name. */
+  isCut(facet: string, values: number): boolean;
+  /** Returns the values in the order of their number from now on. */
+  onByCount(): void;
 }
 
 /** Values of a facet that are shown before a click on "All". */
 const VALUES_SHOWN = 6;
 
-export function Facets({ counts, chosen, onChoose, onFind }: FacetsProps): JSX.Element {
+export function Facets(props: FacetsProps): JSX.Element {
+  const { counts, chosen, onChoose, onFind, isCut, onByCount } = props;
   return (
     <>
       {Object.entries(counts)
@@ -37,6 +42,7 @@ export function Facets({ counts, chosen, onChoose, onFind }: FacetsProps): JSX.E
             chosen={chosen[facet] ?? []}
             onChoose={(selected) => onChoose({ ...chosen, [facet]: selected })}
             onFind={onFind}
+            onByCount={isCut(facet, Object.keys(values).length) ? onByCount : null}
           />
         ))}
     </>
@@ -49,9 +55,12 @@ interface FacetProps {
   chosen: readonly string[];
   onChoose(values: readonly string[]): void;
   onFind: FindValues;
+  /** null: the values are the most frequent ones. */
+  onByCount: (() => void) | null;
 }
 
-function Facet({ facet, values: counted, chosen, onChoose, onFind }: FacetProps): JSX.Element {
+function Facet(props: FacetProps): JSX.Element {
+  const { facet, values: counted, chosen, onChoose, onFind, onByCount } = props;
   const [all, setAll] = useState(false);
   const [sought, setSought] = useState('');
   const seeking = all && sought !== '';
@@ -96,10 +105,25 @@ function Facet({ facet, values: counted, chosen, onChoose, onFind }: FacetProps)
             setSought('');
           }}
         >
-          {all ? 'Fewer values' : `All ${names.length} values`}
+          {all
+            ? 'Fewer values'
+            : `${onByCount === null ? 'All' : 'The first'} ${names.length} values`}
           <span class="unseen"> of {facet}</span>
         </button>
       ) : null}
+      {onByCount === null ? null : <Cut facet={facet} onByCount={onByCount} />}
     </fieldset>
+  );
+}
+
+/** Says that the most frequent values may be missing. */
+function Cut({ facet, onByCount }: { facet: string; onByCount(): void }): JSX.Element {
+  return (
+    <p class="note">
+      These are the first values by name.{' '}
+      <button type="button" class="quiet" onClick={onByCount}>
+        Show frequent values<span class="unseen"> of {facet}</span>
+      </button>
+    </p>
   );
 }

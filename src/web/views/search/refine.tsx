@@ -2,8 +2,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { percent } from '../../format.ts';
+import { useAction } from '../../hooks.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Field } from '../../parts/field.tsx';
+import { Outcome } from '../../parts/outcome.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import {
   circleFrom,
@@ -14,6 +16,7 @@ import {
   type SearchState,
 } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
+import { finish } from '../../tasks.ts';
 import type { Controls } from './controls.ts';
 import { Facets } from './facets.tsx';
 import { Ranges } from './ranges.tsx';
@@ -27,6 +30,8 @@ interface AllRefineProps extends RefineProps {
   uid: string;
   controls: Controls;
   results: readonly SearchResult[];
+  /** The setting was changed, so that the most frequent values of facets are returned. */
+  onByCount(): void;
 }
 
 interface FacetHits {
@@ -34,8 +39,10 @@ interface FacetHits {
 }
 
 /** Everything that narrows or orders the results. */
-export function Refine({ uid, state, controls, results, onChange }: AllRefineProps): JSX.Element {
+export function Refine(props: AllRefineProps): JSX.Element {
+  const { uid, state, controls, results, onChange, onByCount } = props;
   const { client } = useSession();
+  const ordering = useAction();
   const stats = mergedStats(results);
   const counts = Object.entries(mergedCounts(results)).filter(
     ([facet]) => stats[facet] === undefined || stats[facet].min === stats[facet].max,
@@ -51,6 +58,16 @@ export function Refine({ uid, state, controls, results, onChange }: AllRefinePro
       <Facets
         counts={Object.fromEntries(counts)}
         chosen={state.chosen}
+        isCut={controls.isCut}
+        onByCount={() =>
+          ordering.run(async () => {
+            const body = { faceting: { sortFacetValuesBy: { '*': 'count' } } };
+            const path = pathOf(['indexes', uid, 'settings']);
+            const outcome = await finish(client, 'PATCH', path, body);
+            onByCount();
+            return outcome;
+          })
+        }
         onChoose={(chosen) => onChange({ chosen })}
         onFind={async (facet, text, signal) => {
           const path = pathOf(['indexes', uid, 'facet-search']);
@@ -59,6 +76,7 @@ export function Refine({ uid, state, controls, results, onChange }: AllRefinePro
           return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
         }}
       />
+      <Outcome action={ordering} />
       <Ranges uid={uid} state={state} stats={stats} onChoose={(ranges) => onChange({ ranges })} />
     </details>
   );

@@ -1,0 +1,21 @@
+/** What each experimental feature allows, as a sentence. */
+export const FEATURE_WORDS: Readonly<Record<string, string>> = {
+  metrics: 'Monitoring systems may read `GET /metrics`.',
+  logsRoute: 'The log can be followed, in the view Logs and at `POST /logs/stream`.',
+  editDocumentsByFunction: 'A script may change many documents at once.',
+  containsFilter: 'Filters may look for a part of a text: `CONTAINS`.',
+  dynamicSearchRules: 'Rules pin documents to positions for some searches.',
+  network: 'Several servers are searched as one, or distribute the documents.',
+  getTaskDocumentsRoute: 'The documents that were sent with a task can be read again.',
+  taskQueueCompactionRoute: 'The store of tasks can be made smaller.',
+  compositeEmbedders: 'An embedder may use one model for documents and another for queries.',
+  chatCompletions: 'Models may search your documents and speak about them.',
+  multimodal: 'Embedders and searches may use images and other media.',
+  foreignKeys: 'Fields may hold ids of documents in another index.',
+  disableDocumentsFetchQueue: 'Reading documents does not wait in the queue of searches.',
+  legacySearch: 'Is stored, and changes nothing.',
+  renderRoute: 'Templates of documents can be tried: `POST /render-template`.',
+  vectorStoreSetting: 'The setting `vectorStore` may be changed; it changes nothing.',
+  tasksStreamingRoute: 'Tasks and batches can be followed while they change.',
+  mcp: 'Assistants may use this server by the Model Context Protocol.',
+};
