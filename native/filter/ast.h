@@ -62,6 +62,7 @@ struct Node {
     kOr,              // at least two children
     kNot,             // one child
     kCondition,       // field, op, values
+    kElements,        // field, one child: what one element of the field's array passes
     kGeoRadius,       // points[0], metres, resolution
     kGeoBoundingBox,  // points[0] top right, points[1] bottom left
     kGeoPolygon,      // at least three points, not closed

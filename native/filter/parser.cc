@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/json.h"
 #include "base/stop_point.h"
@@ -175,22 +176,40 @@ class Parser {
       if (call)
         return FeatureError("`_foreign`", "foreignKeys", lexer_.SpanOf(start, start + word.size()));
     }
-    if (word == "_vectors" || word.starts_with("_vectors.")) {
+    if (!in_elements_ && (word == "_vectors" || word.starts_with("_vectors."))) {
       GANNET_ASSIGN_OR_RETURN(NodePtr node, VectorsIfAny());
       if (node) return node;
     }
-    return Condition();
+    return Condition(level);
+  }
+
+  // The rest of `field[expression]`, after the opening bracket.
+  Result<NodePtr> Elements(Value field, size_t start, int level) {
+    if (level == kNestingMax) return TooDeep();
+    NodePtr node = MakeNode(Node::Kind::kElements);
+    node->field = std::move(field.text);
+    node->field_span = field.span;
+    const bool outer = std::exchange(in_elements_, true);
+    GANNET_ASSIGN_OR_RETURN(NodePtr child, Expression(level + 1));
+    in_elements_ = outer;
+    node->children.push_back(std::move(child));
+    lexer_.SkipSpace();
+    if (!lexer_.Take("]"))
+      return FailFrom("The bracket `[` is not closed: found " + lexer_.Found() + ".", start);
+    SetPosition(*node, start);
+    return node;
   }
 
   // ---- Conditions ----
 
-  Result<NodePtr> Condition() {
+  Result<NodePtr> Condition(int level) {
     const size_t start = lexer_.at();
     GANNET_ASSIGN_OR_RETURN(Value field, lexer_.TakeValue());
+    lexer_.SkipSpace();
+    if (lexer_.Take("[")) return Elements(std::move(field), start, level);
     NodePtr node = MakeNode(Node::Kind::kCondition);
     node->field = std::move(field.text);
     node->field_span = field.span;
-    lexer_.SkipSpace();
 
     bool negated = false;
     if (const std::optional<Operator> op = ComparisonSymbol()) {
@@ -530,6 +549,7 @@ class Parser {
   Lexer lexer_;
   FilterFeatures features_;
   Status feature_fault_;
+  bool in_elements_ = false;  // inside the brackets of `field[...]`
   StopCounter steps_;
 };
 

@@ -4,7 +4,8 @@
 //   expression := and ( "OR" and )*
 //   and        := not ( "AND" not )*
 //   not        := "NOT" not | primary
-//   primary    := "(" expression ")" | geo | vectors | condition
+//   primary    := "(" expression ")" | geo | vectors | elements | condition
+//   elements   := value "[" expression "]"
 //   condition  := value ( "=" | "!=" | ">" | ">=" | "<" | "<=" ) value
 //               | value value "TO" value
 //               | value [ "NOT" ] "IN" "[" ( value ( "," value )* ","? )? "]"

@@ -1,14 +1,17 @@
 #include "index/evaluate_filter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "base/parallel_for.h"
 #include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
 #include "segment/local_docids.h"
+#include "index/element_filter.h"
 #include "index/geo_points.h"
-#include "text/normalize.h"
+#include "index/operands.h"
 
 namespace gannet::index {
 namespace {
@@ -18,15 +21,6 @@ using filter::Operator;
 using segment::ColumnReader;
 using ValueRange = segment::ColumnReader::ValueRange;
 using segment::ValueOrdinal;
-
-// A literal of the expression, read as a number and as a string.
-struct Literal {
-  explicit Literal(const filter::Value& value) : number(value.number) {
-    text::NormalizeFacet(value.text, string);
-  }
-  std::optional<double> number;
-  std::string string;
-};
 
 // Columns have one zero; a literal -0 is just below it.
 bool IsMinusZero(double number) { return number == 0 && std::signbit(number); }
@@ -144,23 +138,12 @@ class ValueTest {
 // A condition on moments: selects the values of a column whose dates satisfy it.
 class DateTest {
  public:
-  // Invalid: an operand of a comparison is not a date. Those of `=` may be any values.
+  // Invalid: as MomentsOf.
   static Result<DateTest> Make(const Node& node, double now) {
     DateTest test;
-    std::vector<double> moments;
-    for (const filter::Value& value : node.values) {
-      StopPoint();
-      if (const auto moment = MomentOf(value, now)) {
-        moments.push_back(*moment);
-      } else if (value.is_date || !IsEquality(node.op)) {
-        return FilterError(
-            "`" + value.text + "` is not a date: `" + node.field +
-                "` is compared with dates such as \"2026-01-31\", \"2026-01-31T10:00:00Z\", "
-                "seconds since 1970, `now` and `now-7d`.",
-            value.span, *node.source);
-      }
-    }
+    GANNET_ASSIGN_OR_RETURN(std::vector<double> moments, MomentsOf(node, now));
     test.SetRanges(node.op, moments);
+    // Equal values pass as well.
     if (IsEquality(node.op)) test.values_.emplace(node);
     return test;
   }
@@ -180,17 +163,6 @@ class DateTest {
   }
 
  private:
-  static bool IsEquality(Operator op) {
-    return op == Operator::kEqual || op == Operator::kNotEqual || op == Operator::kIn;
-  }
-
-  static std::optional<double> MomentOf(const filter::Value& value, double now) {
-    const Literal literal(value);
-    if (const auto date = ParseDate(literal.string)) return date;
-    if (const auto date = ParseRelativeDate(literal.string, now)) return date;
-    return literal.number;
-  }
-
   void SetRanges(Operator op, std::vector<double>& moments) {
     constexpr double kEver = std::numeric_limits<double>::infinity();
     switch (op) {
@@ -306,6 +278,7 @@ class Evaluator {
       case Node::Kind::kGeoBoundingBox:
       case Node::Kind::kGeoPolygon: return Geo(node, within);
       case Node::Kind::kVectorExists: return Vectors(node, within);
+      case Node::Kind::kElements: return Elements(node, within);
       default: return Status::Internal("a filter node of unknown kind");
     }
   }
@@ -314,6 +287,12 @@ class Evaluator {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
     GANNET_RETURN_IF_ERROR(CheckOperator(node));
+    return Values(node, *field, within);
+  }
+
+  // The documents with a value that passes the condition. field: of this name
+  Result<DocSet> Values(const Node& node, FieldId id, const DocSet& within) {
+    const std::optional<FieldId> field = id;
     const bool any_start =
         node.op == Operator::kStartsWith && Literal(node.values[0]).string.empty();
     if (node.op == Operator::kExists || any_start) {
@@ -334,6 +313,97 @@ class Evaluator {
       });
     }
     return node.op == Operator::kNotEqual ? within - passing : std::move(passing);
+  }
+
+  Result<DocSet> Elements(const Node& node, const DocSet& within) {
+    const auto field = snapshot_.fields->Find(node.field);
+    if (!field) return DocSet();
+    GANNET_ASSIGN_OR_RETURN(const ElementFilter filter,
+                            ElementFilter::Make(node, snapshot_, context_.now));
+    const DocSet having = Flagged(*field, &ColumnReader::exists_bytes, within);
+    GANNET_ASSIGN_OR_RETURN(const DocSet candidates,
+                            Candidates(*node.children[0], node.field + ".", having));
+    DocSet passing;
+    for (const auto& segment : snapshot_.segments) {
+      GANNET_ASSIGN_OR_RETURN(const DocSet here,
+                              Verified(filter, *segment, candidates & segment->live));
+      passing |= here;
+    }
+    return passing;
+  }
+
+  // A superset of the documents of `having` with an element that passes, from the columns alone.
+  // Where the element does not pass something, another one may: a complement excludes nothing.
+  Result<DocSet> Candidates(const Node& node, const std::string& parent, const DocSet& having) {
+    switch (node.kind) {
+      case Node::Kind::kAnd: {
+        DocSet rest = having;
+        for (const auto& child : node.children) {
+          GANNET_ASSIGN_OR_RETURN(rest, Candidates(*child, parent, rest));
+        }
+        return rest;
+      }
+      case Node::Kind::kOr: {
+        DocSet all;
+        for (const auto& child : node.children) {
+          GANNET_ASSIGN_OR_RETURN(const DocSet more, Candidates(*child, parent, having));
+          all |= more;
+        }
+        return all;
+      }
+      case Node::Kind::kElements:
+        return Candidates(*node.children[0], parent + node.field + ".", having);
+      case Node::Kind::kCondition: {
+        if (node.op == Operator::kNotEqual) return DocSet(having);
+        const auto field = snapshot_.fields->Find(parent + node.field);
+        if (!field) return DocSet();
+        Node whole;
+        whole.kind = node.kind;
+        whole.field = parent + node.field;
+        whole.op = node.op;
+        whole.values = node.values;
+        whole.source = node.source;
+        return Values(whole, *field, having);
+      }
+      default: return DocSet(having);
+    }
+  }
+
+  // Those of the documents, which are live in the segment, that pass by what is stored.
+  Result<DocSet> Verified(const ElementFilter& filter, const SegmentView& segment,
+                          const DocSet& documents) {
+    constexpr size_t kDocumentsAtOnce = 512;
+    std::vector<uint32_t> docids;
+    documents.ToVector(docids);
+    std::vector<uint8_t> passes(docids.size());
+    std::atomic<bool> damaged{false};
+    const size_t parts = (docids.size() + kDocumentsAtOnce - 1) / kDocumentsAtOnce;
+    ParallelFor(parts, [&](size_t part) {
+      if (OutOfTime() || damaged) return;
+      segment::RowCodec codec(snapshot_.dictionary);
+      std::vector<segment::RowField> row;
+      StopCounter steps;
+      const size_t end = std::min(docids.size(), (part + 1) * kDocumentsAtOnce);
+      for (size_t i = part * kDocumentsAtOnce; i < end; ++i) {
+        const int64_t local = segment.rows->local_docids().Find(docids[i]);
+        const auto bytes = codec.Expand(segment.rows->at(static_cast<size_t>(local)));
+        if (!bytes.ok() || !segment::ParseRow(*bytes, row)) {
+          damaged = true;
+          return;
+        }
+        steps.Step(64 + bytes->size() / 8);
+        passes[i] = filter.Passes(row);
+      }
+    });
+    if (damaged) {
+      segment.rows->file()->MarkCorrupt();
+      return segment.Health();
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < docids.size(); ++i) {
+      if (passes[i] != 0) docids[kept++] = docids[i];
+    }
+    return DocSet::FromSorted({docids.data(), kept});
   }
 
   // Whether the condition compares values, and the field's rule says that they are dates.
@@ -538,6 +608,21 @@ Status CheckDates(const Node& node, const FilterFeatures& features) {
   return Status::Ok();
 }
 
+// The same for an expression inside the brackets of `parent[...]`, where every field may be used.
+Status CheckElements(const Settings& settings, const Node& node, const std::string& parent) {
+  StopPoint();
+  const std::string path = parent + node.field;
+  if (node.kind == Node::Kind::kCondition) {
+    const auto rule = settings.Filterable(path);
+    return CheckDates(node, rule ? rule->first : FilterFeatures());
+  }
+  for (const auto& child : node.children) {
+    GANNET_RETURN_IF_ERROR(
+        CheckElements(settings, *child, node.kind == Node::Kind::kElements ? path + "." : parent));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
@@ -562,6 +647,11 @@ Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
       return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " +
                              settings.FilterableText(),
                          node.span, *node.source);
+    case Node::Kind::kElements:
+      if (settings.FiltersElements(node.field)) return CheckElements(settings, node, "");
+      return FilterError("`" + node.field + "[...]` needs the feature `elements` in the rule of `" +
+                             node.field + "` in `filterableAttributes`.",
+                         node.field_span, *node.source);
     default:
       for (const auto& child : node.children)
         GANNET_RETURN_IF_ERROR(CheckFilterable(snapshot, *child));

@@ -76,7 +76,8 @@ FilterableRule FilterableRuleOf(const json::Value& item) {
   rule.features = {.facet_search = features["facetSearch"].boolean(),
                    .equality = filter["equality"].boolean(),
                    .comparison = filter["comparison"].boolean(),
-                   .date = filter["date"].boolean()};
+                   .date = filter["date"].boolean(),
+                   .elements = filter["elements"].boolean()};
   return rule;
 }
 
@@ -256,6 +257,15 @@ std::optional<std::pair<FilterFeatures, size_t>> Settings::Filterable(
 
 bool Settings::Sortable(std::string_view field) const { return AnyCovers(sortable, field); }
 
+bool Settings::FiltersElements(std::string_view field) const {
+  for (size_t end = 0; end != field.npos;) {
+    end = field.find('.', end + 1);
+    const auto rule = Filterable(field.substr(0, end));
+    if (rule && rule->first.elements) return true;
+  }
+  return false;
+}
+
 bool Settings::Reaches(std::string_view field) const {
   for (size_t dot = field.find('.'); dot != field.npos; dot = field.find('.', dot + 1)) {
     const std::string_view parent = field.substr(0, dot);
@@ -278,7 +288,8 @@ bool Settings::Faceted(std::string_view field) const {
       rule && (rule->first.filterable() || rule->first.facet_search) && Reaches(field)) {
     return true;
   }
-  if (Sortable(field) || distinct == field || expires_at == field) return true;
+  if (Sortable(field) || distinct == field || expires_at == field || FiltersElements(field))
+    return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
     return !rule.field.empty() && Covers(rule.field, field);
   });

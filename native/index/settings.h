@@ -25,7 +25,8 @@ struct FilterFeatures {
   bool facet_search = false;
   bool equality = false;
   bool comparison = false;
-  bool date = false;  // its values are moments, and can be compared
+  bool date = false;      // its values are moments, and can be compared
+  bool elements = false;  // `field[...]` may test its elements, with any field below it
   bool compares() const { return comparison || date; }
   bool filterable() const { return equality || compares(); }
 };
@@ -127,6 +128,8 @@ struct Settings {
   // Features of the first rule that matches, and the index of the rule; nullopt if none matches.
   std::optional<std::pair<FilterFeatures, size_t>> Filterable(std::string_view field) const;
   bool Sortable(std::string_view field) const;
+  // Whether `field[...]` may test the elements of the field or of one of its parents.
+  bool FiltersElements(std::string_view field) const;
   // Whether values of the field are kept in columns (docs/behaviour/fields.md).
   bool Faceted(std::string_view field) const;
   // Whether fields inside objects are visited as far as this field: every parent matches a rule or

@@ -70,6 +70,7 @@ export interface FieldView extends Record<
     equality: boolean;
     comparison: boolean;
     date?: true;
+    elements?: true;
   };
   localized: { locales: string[] };
 }
@@ -131,7 +132,7 @@ function localesOf(rules: SettingsObject['localizedAttributes'], field: string):
 
 export function fieldView(name: string, settings: SettingsObject): FieldView {
   const { facetSearch, filter } = filterFeatures(settings.filterableAttributes, name);
-  const { equality, comparison, date } = filter;
+  const { equality, comparison, date, elements } = filter;
   const rule = settings.rankingRules
     .map((text) => /^(.+):(asc|desc)$/.exec(text))
     .find((match) => match !== null && covers(match[1]!, name));
@@ -151,12 +152,13 @@ export function fieldView(name: string, settings: SettingsObject): FieldView {
         ? { enabled: false }
         : { enabled: true, order: rule[2] as 'asc' | 'desc' },
     filterable: {
-      enabled: facetSearch || equality || comparison || date === true,
+      enabled: facetSearch || equality || comparison || date === true || elements === true,
       sortBy: own(sortBy, name) ?? sortBy['*'] ?? 'alpha',
       facetSearch,
       equality,
       comparison,
       ...(date && { date }),
+      ...(elements && { elements }),
     },
     localized: { locales: localesOf(settings.localizedAttributes, name) },
   };

@@ -4,6 +4,7 @@ import { PATTERNS, setting } from './setting.ts';
 /** Features of a filter that are additions to the API: shown only where they are on. */
 const ADDITIONS = {
   date: 'Dates in RFC 3339, as texts or as seconds since 1970, are compared by their moments.',
+  elements: 'Conditions in brackets, `items[price < 5 AND colour = red]`, test one element of it.',
 } as const;
 type Addition = keyof typeof ADDITIONS;
 

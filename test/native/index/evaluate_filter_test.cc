@@ -20,7 +20,7 @@ namespace {
 
 // A filter as a structure; `Write` turns it into an expression.
 struct Expression {
-  enum class Kind : uint8_t { kAnd, kOr, kNot, kCondition, kRadius, kBox, kPolygon };
+  enum class Kind : uint8_t { kAnd, kOr, kNot, kCondition, kRadius, kBox, kPolygon, kElements };
   Kind kind = Kind::kCondition;
   std::vector<Expression> children;
   std::string field, op;  // of a condition; op without its NOT
@@ -136,6 +136,7 @@ class NaiveFilter {
                (document.point &&
                 filter::NaiveBoxHolds(expression.points[0], expression.points[1], *document.point));
       case Expression::Kind::kPolygon: return Meets(node, document);
+      case Expression::Kind::kElements: break;  // NaiveElements
     }
     return false;
   }
@@ -201,11 +202,23 @@ class RandomFilter {
     Expression out;
     const uint64_t kind = depth == 0 ? 9 : random_.Below(8);
     if (kind >= 5) return Leaf();
+    if (elements_ && random_.Below(5) == 0) return Elements("lines", depth - 1);
     out.kind = kind < 2   ? Expression::Kind::kAnd
                : kind < 4 ? Expression::Kind::kOr
                           : Expression::Kind::kNot;
     const uint64_t children = kind == 4 ? 1 : 2 + random_.Below(3) / 2;
     for (uint64_t i = 0; i < children; ++i) out.children.push_back(Make(depth - 1));
+    return out;
+  }
+
+  // Conditions on one element; other conditions may be on those of `lines` in it.
+  Expression Elements(const std::string& field, uint64_t depth) {
+    const bool outer = std::exchange(elements_, true);
+    Expression out;
+    out.kind = Expression::Kind::kElements;
+    out.field = field;
+    out.children.push_back(Make(depth));
+    elements_ = outer;
     return out;
   }
 
@@ -419,6 +432,10 @@ class RandomFilter {
           out += (out.empty() ? "_geoPolygon([" : ", [") + Point(point) + "]";
         }
         out += random_.Below(4) == 0 ? ",)" : ")";
+        break;
+      case Expression::Kind::kElements:
+        out = Value(expression.field) + MaySpace() + "[" + MaySpace() +
+              Write(expression.children[0], 0) + MaySpace() + "]";
     }
     if (own < outer || random_.Below(6) == 0) return "(" + MaySpace() + out + MaySpace() + ")";
     return out;
@@ -476,6 +493,7 @@ class RandomFilter {
   }
 
   RandomDocuments& random_;
+  bool elements_ = false;
 };
 
 std::vector<uint32_t> ListOf(const DocSet& documents) {
@@ -672,6 +690,170 @@ TEST(EvaluateFilter, FindsShapesThatMeetTheArea) {
             (List{2, 3, 4}));
   index.Delete({1});
   EXPECT_EQ(passing_of("_geoRadius(48.8606, 2.3376, 1000)"), (List{0}));
+}
+
+// ---- Elements ----
+
+// Conditions on elements, tested on trees.
+class NaiveElements {
+ public:
+  explicit NaiveElements(const FieldMap& known) : known_(known) {}
+
+  // nullopt: rounding may decide.
+  std::optional<bool> Passes(const Expression& expression, const json::Value& object,
+                             const std::string& parent = "") {
+    switch (expression.kind) {
+      case Expression::Kind::kAnd:
+      case Expression::Kind::kOr:
+        return Any(expression.children, expression.kind == Expression::Kind::kOr,
+                   [&](const Expression& child) { return Passes(child, object, parent); });
+      case Expression::Kind::kNot: {
+        const auto passes = Passes(expression.children[0], object, parent);
+        return passes ? std::optional(!*passes) : std::nullopt;
+      }
+      case Expression::Kind::kElements: {
+        std::vector<const json::Value*> elements;
+        Reach(object, expression.field, elements);
+        return Any(elements, true, [&](const json::Value* element) {
+          return Passes(expression.children[0], *element, parent + expression.field + ".");
+        });
+      }
+      default: return Leaf(expression, object, parent);
+    }
+  }
+
+ private:
+  // decisive: the result of one that decides.
+  template <typename List, typename Test>
+  static std::optional<bool> Any(const List& list, bool decisive, Test&& test) {
+    bool open = false;
+    for (const auto& item : list) {
+      const auto passes = test(item);
+      if (passes == decisive) return decisive;
+      open |= !passes;
+    }
+    return open ? std::nullopt : std::optional(!decisive);
+  }
+
+  std::optional<bool> Leaf(const Expression& expression, const json::Value& object,
+                           const std::string& parent) {
+    NaiveDocument document{};
+    document.fields.emplace(expression.field, NaiveValuesOf(object, expression.field));
+    document.point = NaivePointOf(object);
+    if (object["_geojson"].is_object()) document.shape = filter::NaiveShapeOf(object["_geojson"]);
+    FieldMap known;
+    if (known_.Find(parent + expression.field)) EXPECT_TRUE(known.Add(expression.field).ok());
+    return NaiveFilter(known, expression).Passes(document);
+  }
+
+  // The objects under a path.
+  static void Reach(const json::Value& node, const std::string& rest,
+                    std::vector<const json::Value*>& out) {
+    for (const json::Value& item : node.items()) Reach(item, rest, out);
+    for (const auto& [key, value] : node.members()) {
+      if (key == rest)
+        Objects(value, out);
+      else if (rest.starts_with(key + "."))
+        Reach(value, rest.substr(key.size() + 1), out);
+    }
+  }
+  static void Objects(const json::Value& value, std::vector<const json::Value*>& out) {
+    if (value.is_object()) out.push_back(&value);
+    for (const json::Value& item : value.items()) Objects(item, out);
+  }
+
+  const FieldMap& known_;
+};
+
+// A document with `items`, or `deep.items`, of whatever kind.
+std::string DocumentWithItems(RandomDocuments& random) {
+  const auto element = [&](bool with_lines) {
+    std::string out = random.Document();
+    if (!with_lines || random.Below(2) == 0) return out;
+    out.pop_back();
+    out += ",\"lines\":[" + random.Document() + "," + random.Document() + "]}";
+    return out;
+  };
+  const auto items = [&]() -> std::string {
+    switch (random.Below(8)) {
+      case 0: return random.Value();
+      case 1: return element(true);
+      case 2: return "[[" + element(true) + "]," + random.Value() + "]";
+      case 3: return "[]";
+      case 4: return "[" + element(true) + "]";
+      default: return "[" + element(true) + "," + element(true) + "," + element(false) + "]";
+    }
+  };
+  std::string out = "{\"id\":1";
+  if (random.Below(8) > 0) out += ",\"items\":" + items();
+  if (random.Below(20) == 0) out += ",\"items.number\":" + std::to_string(random.Below(50));
+  if (random.Below(4) == 0) {
+    const std::string inner = "{\"items\":" + items() + "}";
+    out += ",\"deep\":" + (random.Below(2) == 0 ? inner : "[" + inner + "," + inner + "]");
+  }
+  return out + "}";
+}
+
+TEST(ElementFilterOracle, FindsTheDocumentsWithAnElementThatPasses) {
+  RandomDocuments random(TestSeed());
+  for (Comparisons comparisons(3000); comparisons.Left();) {
+    IndexedDocuments index(
+        R"({"filterableAttributes":["number",{"attributePatterns":["items","deep.items"],)"
+        R"("features":{"filter":{"elements":true}}}]})");
+    for (uint64_t segments = 1 + random.Below(3); segments > 0; --segments) {
+      std::map<DocId, std::string> batch;
+      for (int i = 0; i < 15; ++i)
+        batch[static_cast<DocId>(random.Below(60))] = DocumentWithItems(random);
+      index.Put(batch);
+    }
+    const auto snapshot = index.snapshot();
+    std::map<DocId, json::Value> trees;
+    for (const auto& [docid, text] : index.documents()) trees[docid] = json::Value::Parse(text);
+    RandomFilter filters(random);
+    NaiveElements naive(*snapshot->fields);
+    for (int i = 0; i < 100 && comparisons.Next(); ++i) {
+      Expression expression =
+          filters.Elements(random.Below(3) > 0 ? "items" : "deep.items", random.Below(4));
+      if (random.Below(4) == 0) {
+        Expression outer;
+        outer.kind = Expression::Kind::kNot;
+        outer.children.push_back(std::move(expression));
+        expression = std::move(outer);
+      }
+      const std::string text = filters.WriteJson(expression);
+      auto node = filter::ParseFilterJson(text, {true, true});
+      ASSERT_TRUE(node.ok()) << text << node.status().message();
+      const auto passing = EvaluateFilter({*snapshot, {true, true}}, **node);
+      ASSERT_TRUE(passing.ok()) << text << passing.status().message();
+      for (const auto& [docid, tree] : trees) {
+        const bool found = passing->Contains(docid);
+        ASSERT_EQ(found, naive.Passes(expression, tree).value_or(found))
+            << text << " and document " << index.documents().at(docid);
+      }
+    }
+  }
+}
+
+TEST_F(FilterRules, ElementsNeedTheFeature) {
+  IndexedDocuments index(R"({"filterableAttributes":["plain",{"attributePatterns":["items"],)"
+                         R"("features":{"filter":{"equality":true,"elements":true}}}]})");
+  index.Put({{1, R"({"items":[{"n":1,"c":"red"},{"n":2,"c":"blue"}],"plain":[{"n":1}]})"}});
+  const auto result = [&](const std::string& filter) {
+    std::string json;
+    AppendJsonString(json, filter);
+    const auto passing = EvaluateFilterJson(*index.snapshot(), json, {});
+    return passing.ok() ? std::to_string(passing->size()) : passing.status().message();
+  };
+  EXPECT_EQ(result("items[n = 1 AND c = red]"), "1");
+  EXPECT_EQ(result("items[n = 2 AND c = red]"), "0");
+  EXPECT_EQ(result("items [ NOT n = 1 AND c != red ] OR plain.n = 9"), "1");
+  EXPECT_EQ(result("items.lines[x = 1]"), "0");
+  EXPECT_EQ(result("items[_vectors EXISTS]"), "0");
+  EXPECT_TRUE(result("items.n = 1").starts_with("The attribute `items.n` is not filterable"));
+  EXPECT_TRUE(result("plain[n = 1]").starts_with("`plain[...]` needs the feature `elements`"));
+  EXPECT_TRUE(result("items[n < now+1d]").starts_with("`now+1d` is a date, but the rule of `n`"));
+  EXPECT_TRUE(result("items[n = 1").starts_with("The bracket `[` is not closed"));
+  EXPECT_TRUE(result("items[]").starts_with("A value is missing: found `]`"));
 }
 
 // ---- Dates ----
