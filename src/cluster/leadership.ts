@@ -43,6 +43,8 @@ export interface LeadershipParts {
 export class Leadership {
   readonly #parts: LeadershipParts;
   #lease: Lease | null = null;
+  /** The lease of a term that was resigned, until it has certainly ended: it holds the name. */
+  #resigned: string | null = null;
   /** The lease cannot have ended before this time, by the clock of the runtime. */
   #validUntil = 0;
   #term: (Term & { readonly end: AbortController }) | null = null;
@@ -89,8 +91,16 @@ export class Leadership {
     this.#restsUntil = this.#parts.runtime.elapsed() + restMs;
     const lease = this.#lease;
     this.#lease = null;
+    this.#resigned = lease?.id ?? this.#resigned;
     this.#endTerm();
-    if (lease !== null) await this.#parts.log.revokeLease(lease.id);
+    await this.#endResigned();
+  }
+
+  async #endResigned(): Promise<void> {
+    const id = this.#resigned;
+    if (id === null) return;
+    await this.#parts.log.revokeLease(id);
+    if (this.#resigned === id) this.#resigned = null;
   }
 
   /** Gives up the name and the leadership of this node for good. */
@@ -104,6 +114,7 @@ export class Leadership {
 
   async #beat(): Promise<void> {
     const { log, runtime, leaseMs, node, url } = this.#parts;
+    await this.#endResigned();
     const sent = runtime.elapsed();
     if (this.#lease === null) {
       const granted = await log.grantLease(leaseMs);

@@ -290,6 +290,18 @@ describe('A node of a cluster', () => {
     await cluster.leader([leader]);
   });
 
+  it('that resigns while it is cut off ends its lease as soon as it can', async () => {
+    const options = { leaseMs: 60_000 };
+    const all = [await cluster.start('a', options), await cluster.start('b', options)];
+    const leader = await cluster.leader(all);
+    await cluster.wait(6000);
+    leader.host.logCutUntil = cluster.scheduler.now + 3000;
+    leader.node.resign();
+    const resigned = cluster.scheduler.now;
+    await cluster.leader(all.filter((member) => member !== leader));
+    assert.ok(cluster.scheduler.now - resigned < 10_000, String(cluster.scheduler.now - resigned));
+  });
+
   it('ends a commit that its watch has applied, while the record of another leader waits for it', async () => {
     const { leader, followers, all } = await three();
     const append = leader.log.append.bind(leader.log);
