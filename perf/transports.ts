@@ -1,9 +1,9 @@
 /**
- * Compares the cost of node:http and uWebSockets.js. Two servers with the same documents, one for
- * each, get the same searches alternately, and the same file.
+ * Compares the cost of node:http and uWebSockets.js, or of different numbers of HTTP threads. Servers
+ * with the same documents, one for each, get the same searches alternately, and the same file.
  *
  *   node --import=tsx perf/transports.ts [--data FILE.ndjson] [--fields title,author]
- *       [--rounds 6] [--seconds 5]
+ *       [--threads 1,2,4] [--rounds 6] [--seconds 5]
  *
  * Prints medians over the rounds. CPU is that of the server's process, from the kernel's scheduler.
  */
@@ -24,16 +24,27 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '6' },
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '32' },
+    threads: { type: 'string' },
     seed: { type: 'string', default: '7' },
   },
 });
 
-const TRANSPORTS = ['fastest', 'node'] as const;
-type Transport = (typeof TRANSPORTS)[number];
-const NAMES: Readonly<Record<Transport, string>> = {
-  fastest: 'uWebSockets.js',
-  node: 'node:http',
-};
+interface Variant {
+  name: string;
+  /** Launch options. */
+  options: string[];
+}
+
+/** The first one is what the others are compared with. */
+const VARIANTS: readonly Variant[] =
+  values.threads === undefined
+    ? [
+        { name: 'uWebSockets.js', options: [] },
+        { name: 'node:http', options: ['--http-transport', 'node'] },
+      ]
+    : values.threads
+        .split(',')
+        .map((count) => ({ name: `${count} threads`, options: ['--http-threads', count] }));
 
 const file = readFileSync(values.data);
 const documents = values.data.endsWith('.gz') ? gunzipSync(file) : file;
@@ -118,25 +129,25 @@ function upload({ url, masterKey }: BuiltServer): Promise<number> {
 }
 
 const bodies = searches();
-const servers = {} as Record<Transport, BuiltServer>;
-const rounds: Record<Transport, Round[]> = { fastest: [], node: [] };
+const servers: { variant: Variant; server: BuiltServer; rounds: Round[] }[] = [];
 try {
-  for (const transport of TRANSPORTS) {
-    servers[transport] = await startBuiltServer(['--http-transport', transport]);
-    await servers[transport].finish('POST', '/indexes/perf/documents', {
+  for (const variant of VARIANTS) {
+    const server = await startBuiltServer(variant.options);
+    servers.push({ variant, server, rounds: [] });
+    await server.finish('POST', '/indexes/perf/documents', {
       text: documents.toString(),
       type: 'application/x-ndjson',
     });
   }
   // The first round warms up.
   for (let at = 0; at <= Number(values.rounds); at++) {
-    for (const transport of at % 2 === 0 ? TRANSPORTS : TRANSPORTS.toReversed()) {
-      const one = await round(servers[transport], bodies);
-      if (at > 0) rounds[transport].push(one);
+    for (const { server, rounds } of at % 2 === 0 ? servers : servers.toReversed()) {
+      const one = await round(server, bodies);
+      if (at > 0) rounds.push(one);
     }
   }
 } finally {
-  for (const server of Object.values(servers)) await server.close();
+  for (const { server } of servers) await server.close();
 }
 
 function median(list: readonly number[]): number {
@@ -152,12 +163,15 @@ const FIGURES: readonly (readonly [name: string, key: keyof Round, digits: numbe
   [`upload of ${(documents.length / 1e6).toFixed(1)} MB until 202, MB/s`, 'uploadMbPerSecond', 0],
   ['upload: CPU of the main thread, ms', 'uploadMainMs', 1],
 ];
-process.stdout.write(
-  `| | ${NAMES.fastest} | ${NAMES.node} | ratio by pairs |\n|---|---|---|---|\n`,
+const [first, ...others] = servers;
+const heads = [...servers, ...others.map(({ variant }) => ({ variant }))].map(({ variant }, at) =>
+  at < servers.length ? variant.name : `ratio by pairs: ${variant.name}`,
 );
+process.stdout.write(`| | ${heads.join(' | ')} |\n|---|${heads.map(() => '---|').join('')}\n`);
 for (const [name, key, digits] of FIGURES) {
-  const of = (transport: Transport): number[] => rounds[transport].map((one) => one[key]);
-  const ratios = of('node').map((value, at) => value / of('fastest')[at]!);
-  const shown = TRANSPORTS.map((transport) => median(of(transport)).toFixed(digits));
-  process.stdout.write(`| ${name} | ${shown.join(' | ')} | ${median(ratios).toFixed(2)} |\n`);
+  const shown = servers.map(({ rounds }) => median(rounds.map((one) => one[key])).toFixed(digits));
+  const ratios = others.map(({ rounds }) =>
+    median(rounds.map((one, at) => one[key] / first!.rounds[at]![key])).toFixed(2),
+  );
+  process.stdout.write(`| ${name} | ${[...shown, ...ratios].join(' | ')} |\n`);
 }

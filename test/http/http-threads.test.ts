@@ -176,6 +176,15 @@ describe('HTTP threads', () => {
     assert.equal((await client.health()).status, 'available');
   });
 
+  it('end with the process, in its time, whatever connections are open', async () => {
+    const short = await startBuiltServer(['--http-threads', '2', '--shutdown-seconds', '0']);
+    const open = Array.from({ length: 4 }, () => fetch(`${short.url}/health`));
+    await Promise.all(open);
+    await short.kill('SIGTERM');
+    assert.equal((await short.exited()).status, 0);
+    await short.close();
+  });
+
   it('sum up the metrics of all threads', async () => {
     await client.updateExperimentalFeatures({ metrics: true });
     const connections = Array.from({ length: 2 * THREADS }, connection);

@@ -20,6 +20,9 @@ import type { Call, CallFault, Calls, FromThread, Notes, ToThread } from './mess
 import { type MirroredParts, StatePublisher } from './state.ts';
 import type { ThreadOptions } from './thread.ts';
 
+/** How long the end of the process waits until the threads have dropped their connections. */
+const DROP_MS_MAX = 300;
+
 /** Memory that the main thread and all HTTP threads share. */
 export class SharedMemory {
   /** Number of HTTP threads. */
@@ -43,7 +46,7 @@ export class SharedMemory {
 export interface ThreadsSetup {
   memory: SharedMemory;
   /** The same for all threads. */
-  common: Omit<ThreadOptions, 'state' | 'memory' | 'queue' | 'routes'>;
+  common: Omit<ThreadOptions, 'state' | 'memory' | 'closed' | 'queue' | 'routes'>;
   mirrored: MirroredParts & { registry: IndexRegistry };
   embed: EmbedQuery;
 }
@@ -60,6 +63,7 @@ export class HttpThreads {
   /** See `ListenOptions.children`. */
   readonly descriptors: readonly Socket.AppDescriptor[];
   readonly #threads: readonly HttpThread[];
+  readonly #closed: Int32Array;
 
   /** Resolves when all threads are ready. */
   static async start(setup: ThreadsSetup, parts: MainParts): Promise<HttpThreads> {
@@ -67,24 +71,44 @@ export class HttpThreads {
     mirrored.registry.shared = new SharedHandles(memory.handles);
     const publisher = new StatePublisher();
     const routes = parts.routes.map(({ method, path }) => ({ method, path }));
+    const closed = new SharedArrayBuffer(4);
     const threads = Array.from({ length: memory.threads }, (_, n) => {
       const state = publisher.add();
       const { handles, permits, degraded } = memory;
       const shared = { handles, permits, degraded };
       return new HttpThread(
-        { ...common, routes, state, memory: shared, queue: n + 1 },
+        { ...common, routes, state, closed, memory: shared, queue: n + 1 },
         setup,
         parts,
       );
     });
     publisher.follow(mirrored);
-    return new HttpThreads(threads, await Promise.all(threads.map(({ ready }) => ready)));
+    const descriptors = await Promise.all(threads.map(({ ready }) => ready));
+    return new HttpThreads(threads, descriptors, new Int32Array(closed));
   }
 
-  private constructor(threads: HttpThread[], descriptors: Socket.AppDescriptor[]) {
+  private constructor(
+    threads: HttpThread[],
+    descriptors: Socket.AppDescriptor[],
+    closed: Int32Array,
+  ) {
     this.#threads = threads;
     this.descriptors = descriptors;
+    this.#closed = closed;
+    process.on('exit', this.#onExit);
   }
+
+  /** The process ends while threads run: those with open connections would abort it. */
+  readonly #onExit = (): void => {
+    for (const thread of this.#threads) thread.drop();
+    const until = performance.now() + DROP_MS_MAX;
+    for (;;) {
+      const dropped = Atomics.load(this.#closed, 0);
+      const left = until - performance.now();
+      if (dropped === this.#threads.length || left <= 0) return;
+      Atomics.wait(this.#closed, 0, dropped, left);
+    }
+  };
 
   /** Resolves when everything that happened in the threads so far is in log and metrics. */
   async flush(): Promise<void> {
@@ -101,6 +125,7 @@ export class HttpThreads {
   /** Drops all connections. Resolves when the threads have ended. */
   async close(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.close()));
+    process.off('exit', this.#onExit);
   }
 }
 
@@ -142,6 +167,10 @@ class HttpThread {
       else waiting.push(resolve);
       this.#post(question);
     });
+  }
+
+  drop(): void {
+    this.#post({ is: 'drop' });
   }
 
   async close(): Promise<void> {

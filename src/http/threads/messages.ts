@@ -91,7 +91,10 @@ export type ToThread =
   | { is: 'fault'; call: number; fault: CallFault }
   | { is: 'flush' }
   | { is: 'drain'; graceMs: number }
-  | { is: 'close' };
+  /** Drop all connections and end. */
+  | { is: 'close' }
+  /** Drop all connections at once, and count this in `ThreadOptions.closed`. */
+  | { is: 'drop' };
 
 /** A change of the state that threads copy. */
 export type StateChange =

@@ -42,6 +42,8 @@ import { StateReader, type StateSource } from './state.ts';
 export interface ThreadOptions {
   state: StateSource;
   memory: Record<'handles' | 'permits' | 'degraded', SharedArrayBuffer>;
+  /** One cell: the number of threads that have dropped all connections. */
+  closed: SharedArrayBuffer;
   /** Number of the search queue of this thread. */
   queue: number;
   /** All routes of the server. */
@@ -135,6 +137,8 @@ class Thread {
       },
     });
     this.#closeApp = close;
+    // A thread that ends with open connections aborts the process.
+    process.on('exit', close);
     port.on('message', (message: ToThread) => {
       this.#forwarder.handleDeferred();
       this.#take(message);
@@ -165,11 +169,15 @@ class Thread {
         });
         return;
       case 'close':
-        setTimeout(() => {
-          this.#closeApp();
-          process.exit();
-        }, FLUSH_MS);
+        setTimeout(() => process.exit(), FLUSH_MS);
         return;
+      case 'drop': {
+        this.#closeApp();
+        const closed = new Int32Array(this.#options.closed);
+        Atomics.add(closed, 0, 1);
+        Atomics.notify(closed, 0);
+        return;
+      }
       default:
         this.#forwarder.take(message);
     }
