@@ -108,6 +108,15 @@ const KINDS = {
       return () => store.set('open');
     },
   },
+  'full disk': {
+    weight: 1,
+    holdMsMax: LONGER_THAN_LEASE_MS,
+    isPossible: ({ nodes }) => nodes.every(({ hasDisk }) => hasDisk),
+    begin: async (_, node) => {
+      node.fill();
+      return async () => node.empty();
+    },
+  },
   'clock jump': {
     weight: 1.5,
     holdMsMax: LONGER_THAN_LEASE_MS,
