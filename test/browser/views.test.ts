@@ -249,7 +249,7 @@ describe('Every view of the page, in a browser', () => {
       await open(tab, 'analytics?indexUids=books');
       const top = page.getByRole('region', { name: 'Most frequent searches', exact: true });
       const nothing = page.getByRole('region', { name: 'Searches without results', exact: true });
-      await nothing.getByRole('cell', { name: 'nothing like it' }).waitFor();
+      await nothing.getByRole('cell', { name: /^nothing like it/ }).waitFor();
       await top.getByRole('row', { name: /^books dune/ }).waitFor();
       await page.getByRole('img', { name: /Searches by day/ }).waitFor();
       const download = page.waitForEvent('download');
@@ -257,6 +257,11 @@ describe('Every view of the page, in a browser', () => {
       const text = readFileSync(await (await download).path(), 'utf8');
       assert.match(text, /^indexUid,query,[^\n]*\n/);
       assert.match(text, /books,nothing like it,1/);
+      await nothing.getByRole('link', { name: 'Add a synonym for nothing like it' }).click();
+      const synonyms = page.getByRole('region', { name: 'Synonyms', exact: true });
+      const word = synonyms.getByLabel('Word', { exact: true });
+      await word.waitFor();
+      assert.equal(await word.inputValue(), 'nothing like it');
     });
   });
 

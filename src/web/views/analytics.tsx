@@ -79,23 +79,28 @@ const PERIODS = [
 ] as const;
 const DAY_MS = 86_400_000;
 
+/** A day as `YYYY-MM-DD`. */
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+}
+
 export function AnalyticsView(): JSX.Element {
   const { client } = useSession();
   const { query } = useAddress();
   const { days = '30', indexUids = '' } = query;
   const change = (part: { days?: string; indexUids?: string }): void =>
     replaceAddress(viewHref('analytics', null, { days, indexUids, ...part }));
-  const range = {
-    from: new Date(Date.now() - Number(days) * DAY_MS).toISOString().slice(0, 10),
-    indexUids,
-  };
+  const range = { from: daysAgo(Number(days)), indexUids };
+  // As many days before, up to the day before the period.
+  const earlier = { from: daysAgo(2 * Number(days) + 1), to: daysAgo(Number(days) + 1), indexUids };
   const loaded = useLoaded(
     async (signal) => {
-      const [whole, byDay] = await Promise.all([
+      const [whole, before, byDay] = await Promise.all([
         report<Summary>(client, 'summary', range, signal),
+        report<Summary>(client, 'summary', earlier, signal),
         report<Summary>(client, 'summary', { ...range, groupBy: 'day' }, signal),
       ]);
-      return { whole: whole[0], byDay };
+      return { whole: whole[0], before: before[0], byDay };
     },
     [client, range.from, indexUids],
   );
@@ -107,7 +112,7 @@ export function AnalyticsView(): JSX.Element {
       </p>
     );
   }
-  const { whole, byDay = [] } = loaded.value ?? {};
+  const { whole, before, byDay = [] } = loaded.value ?? {};
   return (
     <>
       <div class="row">
@@ -128,7 +133,7 @@ export function AnalyticsView(): JSX.Element {
       {/* Lists are requested only when something is recorded. */}
       {whole === undefined ? null : (
         <>
-          <Figures whole={whole} />
+          <Figures whole={whole} before={before} />
           <Charts byDay={byDay} />
           {LISTS.map((list) => (
             <ListTable key={list.name} list={list} range={range} />
@@ -140,14 +145,26 @@ export function AnalyticsView(): JSX.Element {
 }
 
 function Charts({ byDay }: { byDay: readonly Summary[] }): JSX.Element {
+  const ends = [byDay[0]?.day ?? '', byDay.at(-1)?.day ?? ''] as const;
   return (
     <div class="charts">
-      <Chart title="Searches by day" values={byDay.map(({ searches }) => searches)} show={count} />
-      <Chart title="Clicks by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
+      <Chart
+        title="Searches by day"
+        values={byDay.map(({ searches }) => searches)}
+        show={count}
+        ends={ends}
+      />
+      <Chart
+        title="Clicks by day"
+        values={byDay.map(({ clicks }) => clicks)}
+        show={count}
+        ends={ends}
+      />
       <Chart
         title="95th percentile of response times, by day"
         values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
         show={milliseconds}
+        ends={ends}
       />
     </div>
   );
@@ -165,14 +182,33 @@ async function report<R>(
   return (await client.send<{ results: readonly R[] }>('GET', path, { signal })).results;
 }
 
-function Figures({ whole }: { whole: Summary }): JSX.Element {
+/** How a number changed since the period before; undefined: there was nothing. */
+function change(now: number, before: number | undefined): string | undefined {
+  if (before === undefined || before === 0) return undefined;
+  const ratio = now / before - 1;
+  return `${ratio > 0 ? '+' : ''}${percent(ratio)}, before: ${count(before)}`;
+}
+
+interface FiguresProps {
+  whole: Summary;
+  /** The period before; undefined: not known. */
+  before: Summary | undefined;
+}
+
+function Figures({ whole, before }: FiguresProps): JSX.Element {
   const rate = (value: number | null): string => (value === null ? 'none' : percent(value));
   const { p50, p95, p99 } = whole.latencyMs;
+  const figure = (
+    name: string,
+    field: 'searches' | 'searchesWithoutResults' | 'clicks',
+  ): JSX.Element => (
+    <Figure name={name} value={count(whole[field])} note={change(whole[field], before?.[field])} />
+  );
   return (
     <dl class="figures">
-      <Figure name="Searches" value={count(whole.searches)} />
-      <Figure name="Without results" value={count(whole.searchesWithoutResults)} />
-      <Figure name="Clicks" value={count(whole.clicks)} />
+      {figure('Searches', 'searches')}
+      {figure('Without results', 'searchesWithoutResults')}
+      {figure('Clicks', 'clicks')}
       <Figure name="Searches with a click" value={rate(whole.clickThroughRate)} />
       <Figure
         name="Mean position of clicks"
@@ -224,12 +260,7 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
               </thead>
               <tbody>
                 {rows.map((row, position) => (
-                  <tr key={position}>
-                    <td>{row.indexUid}</td>
-                    {columns.map(({ field, show = count }) => (
-                      <td key={field}>{cell(row[field] ?? null, show)}</td>
-                    ))}
-                  </tr>
+                  <ListRow key={position} list={list} row={row} />
                 ))}
               </tbody>
             </table>
@@ -241,6 +272,31 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
         </>
       )}
     </section>
+  );
+}
+
+function ListRow({ list, row }: { list: List; row: Row }): JSX.Element {
+  const { rights } = useSession();
+  const { indexUid, query } = row;
+  const offersSynonym =
+    list.name === 'searches-without-results' && rights.has('indexes') && query !== '';
+  return (
+    <tr>
+      <td>{indexUid}</td>
+      {list.columns.map(({ field, show = count }) => (
+        <td key={field}>
+          {cell(row[field] ?? null, show)}
+          {field === 'query' && offersSynonym ? (
+            <>
+              {' '}
+              <a href={viewHref('settings', String(indexUid), { synonym: String(query) })}>
+                Add a synonym<span class="unseen"> for {query}</span>
+              </a>
+            </>
+          ) : null}
+        </td>
+      ))}
+    </tr>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAddress } from '../address.ts';
 import { pathOf, type Client } from '../client.ts';
 import { description, settingSchemas } from '../description.ts';
 import { counted, durationMs, milliseconds } from '../format.ts';
@@ -120,7 +121,8 @@ function useDraft(uid: string): Drafted {
 
 function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   const { uid } = index;
-  const [sought, setSought] = useState('');
+  const { query } = useAddress();
+  const [sought, setSought] = useState(query.synonym === undefined ? '' : 'synonyms');
   const drafted = useDraft(uid);
   const { loaded, values, schemas, draft, changes } = drafted;
   return (

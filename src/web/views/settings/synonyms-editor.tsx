@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAddress } from '../../address.ts';
 import { count } from '../../format.ts';
 import { CheckBox } from '../../parts/check-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -62,7 +63,8 @@ export function SynonymsEditor({ value, onChange }: Props): JSX.Element {
 }
 
 function AddSynonym({ value, onChange }: Props): JSX.Element {
-  const [word, setWord] = useState('');
+  // Analytics lead here with a query that found nothing.
+  const [word, setWord] = useState(useAddress().query.synonym ?? '');
   const [others, setOthers] = useState('');
   const [both, setBoth] = useState(true);
   const add = (): void => {
