@@ -81,9 +81,20 @@ export class Link {
       if (this.delayMs > 0) await delay(this.delayMs);
       await this.#passes;
       if (to.destroyed) return;
-      if (!to.write(piece as Buffer)) await Promise.race([once(to, 'drain'), once(to, 'close')]);
+      if (!to.write(piece as Buffer)) await drained(to);
     }
     to.end();
+  }
+}
+
+/** Resolves when data can be written again, or never will be. */
+async function drained(socket: Socket): Promise<void> {
+  const ending = new AbortController();
+  const { signal } = ending;
+  try {
+    await Promise.race([once(socket, 'drain', { signal }), once(socket, 'close', { signal })]);
+  } finally {
+    ending.abort();
   }
 }
 
