@@ -1,5 +1,5 @@
 /**
- * Every view, in light on a desk and in dark on a telephone: axe-core finds nothing serious,
+ * Every view, in light on a desk and a tablet, and in dark on a telephone: axe-core finds nothing serious,
  * nothing is wider than the screen, and everything can be reached by keys.
  *
  * GANNET_PICTURES=docs/page: pictures of the views are written there.
@@ -19,6 +19,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const PICTURES = process.env.GANNET_PICTURES;
 
 const DESK = { width: 1000, height: 760 };
+const TABLET = { width: 820, height: 1180 };
 const TELEPHONE = { width: 390, height: 844 };
 
 /** Views whose pictures show what is below the screen, too. */
@@ -117,6 +118,7 @@ describe('Every view of the page, in a browser', () => {
   // Colours and widths have nothing to do with each other: each is seen once.
   for (const [colorScheme, device, viewport] of [
     ['light', 'desk', DESK],
+    ['light', 'tablet', TABLET],
     ['dark', 'telephone', TELEPHONE],
   ] as const) {
     it(`is fit for everybody: ${colorScheme}, ${device}`, async () => {

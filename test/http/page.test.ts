@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
 import { existsSync } from 'node:fs';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
@@ -38,6 +39,7 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.doesNotMatch(policy, /unsafe|\*|https?:/);
         const html = await response.text();
         assert.ok(html.startsWith('<!doctype html>'));
+        assert.ok(gzipSync(html).length < 250_000);
         // It loads nothing from elsewhere.
         const style = /<style>(.*?)<\/style>/s.exec(html)![1]!;
         assert.ok(!/@import|url\(/.test(style));
