@@ -111,6 +111,11 @@ export class MemoryTable implements TaskTable {
     const ended = keysOf(changed, store.chunks).flatMap((number) =>
       this.#reloadChunk(store, number),
     );
+    // A swap gives other numbers to the indexes of tasks that wait behind it.
+    for (const uid of keysOf(changed, store.tasks)) {
+      const row = this.linked.has(uid) ? store.tasks.get(uid) : undefined;
+      if (row !== undefined) this.linked.set(uid, linksOf(row, this.#ownIndex(uid)));
+    }
     const batches = store.meta.get('nextBatchUid');
     if (typeof batches === 'number') this.storedBatchUids = batches;
     this.nextBatchUid = Math.max(this.nextBatchUid, this.storedBatchUids);

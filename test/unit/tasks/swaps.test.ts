@@ -192,4 +192,29 @@ describe('Swaps and renamings of indexes', () => {
       undefined,
     );
   });
+
+  it('that wait behind another one belong to the same indexes on each node of a cluster', async () => {
+    test = await TestTaskSystem.open({ started: false });
+    const other = await TestTaskSystem.open({ started: false });
+    const { store } = test.system;
+    let applied = 0;
+    store.useLog({
+      commit: async (_, build) => {
+        const delta = build();
+        const state = { id: 'cluster', applied: ++applied };
+        await store.applyRecord(state, delta);
+        const { taskStore, store: follower } = other.system;
+        await taskStore.exclusively(() => follower.applyRecord(state, delta));
+      },
+    });
+    await test.together([
+      ...['a', 'b', 'c'].map((uid) => add(uid, [{ id: 1 }])),
+      ...[swap(['a', 'b']), swap(['c', 'a'])],
+    ]);
+    for (const uid of [3, 4]) {
+      const expected = test.system.taskStore.indexesOf(uid);
+      assert.deepEqual(other.system.taskStore.indexesOf(uid), expected, `task ${uid}`);
+    }
+    await other.remove();
+  });
 });
