@@ -763,6 +763,7 @@ function searchServices(
           )
         : [],
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
+    ...{ settings, limits },
   });
   const indexes = new Indexes(registry, documents, () => store.size());
   return { indexes, search, networkDocuments, foreign };

@@ -89,7 +89,11 @@ const OTHER_MEMBERS: Record<string, Schema> = {
 
 export const SEARCH_RESPONSE = object(
   { hits: listOf(HIT), query: TEXT, processingTimeMs: COUNT },
-  { indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...OTHER_MEMBERS },
+  {
+    ...{ indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...OTHER_MEMBERS },
+    groups: listOf(object({ value: ANY, totalHits: COUNT, hits: listOf(HIT) })),
+    totalGroups: COUNT,
+  },
 );
 
 const FEDERATED_RESPONSE = object(

@@ -70,7 +70,22 @@ export interface SearchRequest {
   rankingScoreThreshold?: number | null;
   locales?: string[] | null;
   personalize?: { userContext: string } | null;
+  groupBy?: GroupBy | null;
+  facetsPer?: 'document' | 'group' | null;
 }
+
+/** See docs/behaviour/groups.md. */
+export interface GroupBy {
+  attribute: string;
+  hits?: number | null;
+  limit?: number | null;
+  page?: number | null;
+}
+
+/** Each group of a page is a search of its own. */
+const GROUPS_MAX = 100;
+const GROUP_HITS_MAX = 100;
+const GROUP_PAGES_MAX = 1_000_000;
 
 /** Maximum locales in one request: more than exist. */
 const LOCALES_MAX = 256;
@@ -255,9 +270,44 @@ const SEARCH_PROPERTIES: Record<string, Schema> = {
   personalize: PERSONALIZE,
 };
 
+function groupCount(initial: number, maximum: number): Schema {
+  const code = 'invalid_search_group_by';
+  return { type: ['integer', 'null'], minimum: 1, maximum, default: initial, 'x-code': code };
+}
+
+/** Parameters of a search of one index, by POST. */
+const GROUPING: Record<string, Schema> = {
+  groupBy: {
+    type: ['object', 'null'],
+    properties: {
+      attribute: {
+        type: 'string',
+        maxLength: ATTRIBUTE_NAME_MAX,
+        'x-code': 'invalid_search_group_by',
+      },
+      hits: groupCount(3, GROUP_HITS_MAX),
+      limit: groupCount(20, GROUPS_MAX),
+      page: groupCount(1, GROUP_PAGES_MAX),
+    },
+    required: ['attribute'],
+    additionalProperties: false,
+    default: null,
+    description: 'The response has `groups` of hits with the same value of the attribute.',
+    'x-code': 'invalid_search_group_by',
+    'x-key-code': 'invalid_search_group_by',
+  },
+  facetsPer: {
+    type: ['string', 'null'],
+    enum: ['document', 'group'],
+    default: null,
+    description: 'Whether facets of a search with `groupBy` count documents or groups.',
+    'x-code': 'invalid_search_facets_per',
+  },
+};
+
 export const SEARCH: Schema = {
   type: 'object',
-  properties: SEARCH_PROPERTIES,
+  properties: { ...SEARCH_PROPERTIES, ...GROUPING },
   additionalProperties: false,
 };
 

@@ -15,10 +15,23 @@
 import type {
   FacetSearchRequest,
   Federation,
+  GroupBy,
   MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
+import { listed } from '../contract/fields.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import type { RequestLimits } from '../contract/limits.ts';
+import { isGiven } from '../contract/settings/setting.ts';
+import {
+  bestHits,
+  groupedResponse,
+  groupingOf,
+  groupsIn,
+  notDisplayed,
+  searchesOf,
+} from './groups.ts';
 import type { SearchResponse } from './response.ts';
 import { checkAccess, restricted, type SearchCaller } from './caller.ts';
 import type { ForeignDocuments } from './foreign-documents.ts';
@@ -37,6 +50,8 @@ export interface SearchParts {
   /** The pins of a search, by the rules in force; empty when there are none. */
   pins: (search: RuledSearch) => Pin[];
   report: SlowSearches;
+  settings: (indexUid: string) => SettingsObject | undefined;
+  limits: RequestLimits;
 }
 
 /** The part of a query that the stages use. */
@@ -87,7 +102,8 @@ export class SearchPipeline {
     hidesOrigin = false,
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    const { showPerformanceDetails, ...params } = given;
+    if (isGiven(given.groupBy)) return this.#grouped(uid, given, given.groupBy, caller);
+    const { showPerformanceDetails, groupBy: _, facetsPer: _per, ...params } = given;
     return this.#one({
       ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
       ...{ queries: [{ uid, params }], isPinned: true, isHydrated: true },
@@ -98,6 +114,37 @@ export class SearchPipeline {
           : await local.search(uid, query!, caller, { hitSpans }),
       ],
     });
+  }
+
+  /** A search with `groupBy`. Rules of the instance do not apply. */
+  async #grouped(
+    uid: string,
+    given: SearchRequest,
+    groupBy: GroupBy,
+    caller: SearchCaller,
+  ): Promise<SearchResponse> {
+    const { local, settings, limits } = this.#parts;
+    const grouping = groupingOf(given, groupBy);
+    const displayed = settings(uid)?.displayedAttributes ?? null;
+    if (!listed(displayed, grouping.attribute)) throw notDisplayed(grouping.attribute);
+    const job = {
+      ...({ kind: 'search', caller, shown: [] } as const),
+      describe: ([request]: readonly SearchRequest[]) => askedOf(uid, request!),
+    };
+    const best = await this.#one<SearchRequest>({
+      ...{ ...job, queries: [{ uid, params: bestHits(grouping) }] },
+      run: async ([query]) => [await local.search(uid, query!, caller, { hitSpans: true })],
+    });
+    const groups = groupsIn(best, grouping.attribute);
+    const searches = searchesOf(grouping, groups);
+    const found = await this.#execute<SearchRequest>({
+      ...{ ...job, queries: searches.map((params) => ({ uid, params })) },
+      run: (resolved) => {
+        const queries = resolved.map((query) => ({ ...query, indexUid: uid }));
+        return local.separate(queries, caller, { hitSpans: true });
+      },
+    });
+    return groupedResponse(grouping, groups, best, found, limits);
   }
 
   /** The queries of a multi-search, each with its own response. */

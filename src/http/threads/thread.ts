@@ -296,6 +296,7 @@ class Thread {
             )
           : [],
       report: new SlowSearches(slowSearchMs, this.#logs.of('search')),
+      ...{ settings, limits },
     });
     return {
       services: {

@@ -19,6 +19,7 @@ import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { SearchResponse } from '../../../src/search/response.ts';
+import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { headOf } from '../../support/result-head.ts';
 import type { SearchCaller } from '../../../src/search/caller.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
@@ -207,6 +208,8 @@ export function fakeServices(clock: Clock): FakeServices {
       } as unknown as ForeignDocuments,
       pins: () => [],
       report: new SlowSearches(null, { warn: () => {} }),
+      settings: (uid) => indexes.get(uid),
+      limits: DEFAULT_LIMITS,
     }),
   };
 }
