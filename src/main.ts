@@ -89,6 +89,7 @@ import { NotificationStore } from './store/notification-store.ts';
 import { editionRunner } from './tasks/run/edit.ts';
 import { rebalanceRunner } from './tasks/run/rebalance.ts';
 import { Expiry } from './tasks/expiry.ts';
+import { BackgroundEmbedding } from './tasks/background-embedding.ts';
 import { Notifier } from './tasks/notifier.ts';
 import { ChatLoad } from './chat/chat-load.ts';
 import { ChatTotals } from './chat/totals.ts';
@@ -239,14 +240,18 @@ async function openParts(config: Config) {
   addRunners(config, { folder, system, scripts, outbound, proxy, processMark, stores, version });
   const analytics = await openAnalytics(config, folder, logs.of('analytics'));
   const { keys } = stores;
-  const clusterParts = { folder, native, system, notifier, keys };
+  const { registry, queue, taskStore } = system;
+  const background = new BackgroundEmbedding({
+    ...{ registry, queue, taskStore, embedding, logger: logs.of('embedding') },
+  });
+  const clusterParts = { folder, native, system, notifier, keys, background };
   const cluster = await openCluster(config, outside, clusterParts);
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   markUpgraded(folder, logs.of('store'));
   return {
     ...{ version, logs, manager, responseBuffers, native, folder, outbound, proxy, models },
     ...{ embedding, scripts, processMark, renders, system, stores, replication, notifier },
-    ...{ analytics, cluster },
+    ...{ analytics, cluster, background },
   };
 }
 
@@ -258,7 +263,7 @@ async function run(config: Config): Promise<void> {
   const { version, logs, manager, responseBuffers, native, folder, outbound, proxy, models } =
     opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
-  const { notifier, analytics, cluster } = opened;
+  const { notifier, analytics, cluster, background } = opened;
   const { keys, features, webhooks, chats, dumps } = stores;
   const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
@@ -269,7 +274,7 @@ async function run(config: Config): Promise<void> {
     { native, scripts, embedding, system, keys, features, memory },
     {
       ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
-      ...{ processMark, cluster, analytics: analytics.parts, dumps },
+      ...{ processMark, cluster, analytics: analytics.parts, dumps, background },
     },
   );
   const threads = threadsSetup(config, memory, parts, { system, embedding });
@@ -277,6 +282,7 @@ async function run(config: Config): Promise<void> {
   if (cluster === null) {
     await recover(scheduler, taskLog);
     notifier.wake();
+    background.begin();
   } else await catchUp(cluster, startLog);
   phase.current = 'ready';
   const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
@@ -299,7 +305,7 @@ async function run(config: Config): Promise<void> {
     // Called first, so that batches end while responses under way are finished.
     const batches = cluster === null ? scheduler.stop() : cluster.endWork();
     batches.catch(() => {});
-    await endWarmUp();
+    await Promise.all([background.end(), endWarmUp()]);
     await http.stop(timeoutMs * DRAIN_SHARE);
     await cluster?.stop();
     await analytics.close();
@@ -415,6 +421,7 @@ async function openCluster(
     system: TaskSystem;
     notifier: Notifier;
     keys: KeyStore;
+    background: BackgroundEmbedding;
   },
 ): Promise<ServerCluster | null> {
   if (config === null || outside === null) {
@@ -424,7 +431,7 @@ async function openCluster(
         'Start with --cluster-etcd, or import a snapshot of the cluster into another folder.',
     );
   }
-  const { folder, native, system, notifier, keys } = parts;
+  const { folder, native, system, notifier, keys, background } = parts;
   const { store, taskStore, registry } = system;
   const { log, blobs, runtime, token, client, etcdClient } = outside;
   const cluster = new ServerCluster(
@@ -445,7 +452,7 @@ async function openCluster(
       incomingDir: join(folder.dir, 'incoming'),
       checkpointDir: join(folder.dir, 'outgoing'),
       ...endings(config.nodeName),
-      work: leaderWork({ system, notifier, keys }),
+      work: leaderWork({ system, notifier, keys, background }),
     },
   );
   await cluster.start();
@@ -696,6 +703,7 @@ type Shared = Pick<
   | 'analytics'
   | 'renders'
   | 'cluster'
+  | 'background'
 >;
 
 /** The other parts that the routes are built from. */

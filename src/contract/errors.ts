@@ -27,6 +27,7 @@ const SPECIAL = {
   dump_not_found: { status: 404, type: 'invalid_request' },
   dump_process_failed: { status: 500, type: 'internal' },
   dynamic_search_rule_not_found: { status: 404, type: 'invalid_request' },
+  embedder_not_found: { status: 404, type: 'invalid_request' },
   import_task_already_received: { status: 412, type: 'invalid_request' },
   import_task_unknown_remote: { status: 412, type: 'invalid_request' },
   import_task_without_network_task: { status: 503, type: 'invalid_request' },

@@ -16,5 +16,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
   uuid: { type: 'string', format: 'uuid' },
   /** Uid of a dynamic search rule. */
   uid: { type: 'string', format: 'rule-uid' },
+  /** Name of an embedder. */
+  embedder: { type: 'string', minLength: 1 },
   workspace: INDEX_UID_SCHEMA,
 };

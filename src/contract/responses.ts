@@ -1,5 +1,6 @@
 /** Schemas of responses: published in the description, and used to find their floats. */
 import { ACTIONS } from './actions.ts';
+import { EMBEDDING_MODES } from './embedders/fields.ts';
 import { FEATURES } from './features.ts';
 import { floatsOf } from './floats.ts';
 import type { JsonType, Schema } from './schema.ts';
@@ -138,6 +139,18 @@ export const SUGGEST_RESPONSE = object({
   ),
   query: TEXT,
   processingTimeMs: COUNT,
+});
+
+export const EMBEDDER_STATUS = object({
+  indexUid: TEXT,
+  name: TEXT,
+  source: TEXT,
+  mode: orNull({ type: 'string', enum: EMBEDDING_MODES }),
+  done: COUNT,
+  waiting: COUNT,
+  failed: COUNT,
+  failures: listOf(object({ documentId: TEXT, reason: TEXT })),
+  problem: orNull(object({ reason: TEXT, retryAt: TEXT })),
 });
 
 // --- Documents, indexes --------------------------------------------------------------------------

@@ -42,7 +42,7 @@ export function numberFragments(
 }
 
 /** The settings that determine the embeddings. */
-function identity(embedder: Embedder): string {
+export function identity(embedder: Embedder): string {
   return JSON.stringify(identifying(indexingPart(embedder), []));
 }
 
@@ -93,7 +93,10 @@ export function embeddingChanges(
       identity(old) !== identity(embedder) ||
       own(before.states, name)?.dimensions !== own(after.states, name)?.dimensions;
     if (isNew) changes.set(name, 'all');
-    else if (rendersOtherwise(old, embedder, searchableChanged)) changes.set(name, 'changed');
+    // Those that were still to be made in the background are made now.
+    else if (old.mode === 'background' && embedder.mode !== 'background') {
+      changes.set(name, 'changed');
+    } else if (rendersOtherwise(old, embedder, searchableChanged)) changes.set(name, 'changed');
   }
   return Object.fromEntries(changes);
 }

@@ -20,6 +20,7 @@ import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { chunkResult } from './chunk-result.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
+  identity,
   indexingFragments,
   numberFragments,
   searchFragments,
@@ -29,7 +30,7 @@ import { EmbeddingError } from './embedding-error.ts';
 import { type EmbedCall, learnDimensions, type Provider } from './provider.ts';
 import { openProvider, type ProviderOptions, type ProviderParts } from './providers.ts';
 import { QueryCache } from './query-cache.ts';
-import type { RenderedEmbedder, RenderedRow, SearchScope } from './render.ts';
+import type { RenderedChunk, RenderedEmbedder, RenderedRow, SearchScope } from './render.ts';
 import { RenderPool } from './render-pool.ts';
 import { RenderStopped } from './render-thread.ts';
 
@@ -62,6 +63,22 @@ export class TemplateFault extends Error {
 export interface BatchCall {
   requests: EmbedderRequests;
   signal: AbortSignal;
+}
+
+/** Where the embeddings of embedders in the mode `background` come from. */
+export interface MadeEmbeddings {
+  /**
+   * The embedding of an input of a document; null: it is not made yet, and the document waits for
+   * it.
+   * @param model what identifies the embeddings, see `identity`
+   */
+  find(document: InputOf, model: string, input: unknown): Float32Array | null;
+}
+
+export interface InputOf {
+  indexUid: string;
+  embedder: string;
+  documentId: string;
 }
 
 /** Embeds the documents of one batch. */
@@ -97,6 +114,9 @@ export interface Query {
 
 /** The parts used to embed the chunks of a batch. */
 interface BatchParts {
+  indexUid: string;
+  /** Identities of the embedders in the mode `background`, by number; null: another mode. */
+  background: (string | null)[];
   renderer: ReturnType<RenderPool['prepare']>;
   /** Providers by number of the embedder, like the names. */
   providers: Provider[];
@@ -107,6 +127,8 @@ interface BatchParts {
 export class EmbeddingService {
   readonly #options: EmbeddingOptions;
   readonly #parts: ProviderParts;
+  /** null: the mode `background` is like `batch`. */
+  background: MadeEmbeddings | null = null;
   readonly #renders = new RenderPool();
   readonly #indexing = new ConcurrencyLimit(REQUESTS_MAX);
   readonly #searching = new ConcurrencyLimit(REQUESTS_MAX);
@@ -185,6 +207,7 @@ export class EmbeddingService {
   }
 
   openBatch(
+    indexUid: string,
     { embedders, states, searchableAttributes }: BatchEmbedders,
     call: BatchCall,
   ): BatchEmbedding {
@@ -205,21 +228,26 @@ export class EmbeddingService {
     const renderer = this.#renders.prepare({
       searchable: searchableAttributes,
       ignoreFaults: this.#options.ignoreTemplateFailures,
-      embedders: computed.map(([name, embedder]) =>
-        renderedEmbedder(embedder, states[name]?.fragments),
-      ),
+      embedders: computed.map(([name, embedder]) => ({
+        ...renderedEmbedder(embedder, states[name]?.fragments),
+        waits: embedder.mode === 'background',
+      })),
     });
     const texts = { embedded: 0, total: 0 };
+    const background = computed.map(([, embedder]) =>
+      embedder.mode === 'background' && this.background !== null ? identity(embedder) : null,
+    );
     return {
       close: () => renderer.close(),
       texts: () => texts,
-      embed: (chunk) => this.#embedChunk(chunk, { renderer, providers, names, texts }, call),
+      embed: (chunk) =>
+        this.#embedChunk(chunk, { indexUid, background, renderer, providers, names, texts }, call),
     };
   }
 
   async #embedChunk(
     chunk: Uint8Array,
-    { renderer, providers, names, texts }: BatchParts,
+    { indexUid, background, renderer, providers, names, texts }: BatchParts,
     call: BatchCall,
   ): Promise<Buffer> {
     call.signal.throwIfAborted();
@@ -230,50 +258,78 @@ export class EmbeddingService {
     });
     if (rendered.kind === 'fault') throw new TemplateFault(rendered.message);
     const { rows, wants } = rendered;
-    // The inputs of each embedder, and the row of each input.
-    const inputs = providers.map(
-      (): { value: unknown; document: number; row: RenderedRow }[] => [],
-    );
-    for (const [document, wanted] of rows.entries()) {
-      for (const [position, want] of wanted.entries()) {
-        for (const row of want ?? []) {
-          if (row.input !== null) {
-            inputs[wants[document]![position]!]!.push({ value: row.input.value, document, row });
-          }
-        }
-      }
-    }
     const embeddings = new Map<RenderedRow, Float32Array>();
     await Promise.all(
-      inputs.map(async (list, number) => {
+      inputsOf(rendered, providers.length).map(async (list, number) => {
         if (list.length === 0) return;
-        const values = list.map(({ value }) => value);
-        texts.total += values.length;
-        try {
-          const limit = this.#indexing;
-          const onEmbedded = (count: number): void => void (texts.embedded += count);
-          const made = await providers[number]!.embed(values, { ...call, limit, onEmbedded });
-          list.forEach(({ row }, at) => embeddings.set(row, made[at]!));
-        } catch (error) {
-          if (!(error instanceof EmbeddingError)) throw error;
-          if (this.#options.ignoreEmbedderFailures) return;
-          const concerned = list.slice(...(error.inputs ?? [0, list.length]));
-          const ids = [...new Set(concerned.map(({ document }) => rendered.ids[document]))];
-          throw new EmbeddingError(
-            `The embedder \`${names[number]}\` has made no embeddings for ${namesOf(ids)}: ${error.message}`,
-          );
+        const model = background[number]!;
+        if (model !== null) {
+          for (const { row, value, document } of list) {
+            const documentId = String(rendered.ids[document]);
+            const of = { indexUid, embedder: names[number]!, documentId };
+            const made = this.background!.find(of, model, value);
+            if (made !== null) embeddings.set(row, made);
+          }
+          return;
         }
+        texts.total += list.length;
+        const onEmbedded = (count: number): void => void (texts.embedded += count);
+        const parts = { provider: providers[number]!, name: names[number]!, ids: rendered.ids };
+        const made = await this.#embedList(list, parts, { ...call, onEmbedded });
+        made?.forEach((embedding, at) => embeddings.set(list[at]!.row, embedding));
       }),
     );
     // A row without an embedding belongs to an embedder whose failures are ignored.
-    const complete = rows.map((wanted) =>
-      wanted.map((want) => want && want.filter((row) => row.input === null || embeddings.has(row))),
+    const isMade = (row: RenderedRow): boolean => row.input === null || embeddings.has(row);
+    const complete = rows.map((wanted, document) =>
+      wanted.map((want, position) => {
+        if (want === null || want.every(isMade)) return want;
+        if (background[wants[document]![position]!] === null) return want.filter(isMade);
+        // It waits with no embeddings at all: that is how it is found again.
+        return rendered.stored[document]![position] ? [] : null;
+      }),
     );
     const made = complete.flat().flatMap((want) => want ?? []);
     return chunkResult(
       complete,
       made.filter(({ input }) => input !== null).map((row) => embeddings.get(row)!),
     );
+  }
+
+  /** null: the failure is ignored. */
+  async #embedList(
+    list: readonly Input[],
+    { provider, name, ids }: { provider: Provider; name: string; ids: readonly unknown[] },
+    call: BatchCall & Pick<EmbedCall, 'onEmbedded'>,
+  ): Promise<Float32Array[] | null> {
+    try {
+      const values = list.map(({ value }) => value);
+      return await provider.embed(values, { ...call, limit: this.#indexing });
+    } catch (error) {
+      if (!(error instanceof EmbeddingError)) throw error;
+      if (this.#options.ignoreEmbedderFailures) return null;
+      const concerned = list.slice(...(error.inputs ?? [0, list.length]));
+      const named = namesOf([...new Set(concerned.map(({ document }) => ids[document]))]);
+      throw new EmbeddingError(
+        `The embedder \`${name}\` has made no embeddings for ${named}: ${error.message}`,
+      );
+    }
+  }
+
+  /**
+   * Embeds inputs of documents, each request once. Throws `EmbeddingError` or the reason of the
+   * signal.
+   * @param dimensions null: unknown
+   */
+  embedInputs(
+    embedder: ComputedEmbedder,
+    dimensions: number | null,
+    inputs: readonly unknown[],
+    signal: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const provider = openProvider(indexingPart(embedder), this.#parts);
+    provider.dimensions = dimensions ?? provider.dimensions;
+    return provider.embed(inputs, { signal, limit: this.#indexing, once: true });
   }
 
   /** The embedding of a query. Throws `EmbeddingError`. */
@@ -410,6 +466,30 @@ function cosineDistance(a: Float32Array, b: Float32Array): number {
     squareB += b[i]! ** 2;
   }
   return 1 - product / (Math.sqrt(squareA * squareB) || 1);
+}
+
+/** An input of a document, and the row of its embedding. */
+interface Input {
+  value: unknown;
+  document: number;
+  row: RenderedRow;
+}
+
+/** The inputs of each embedder, by its number. */
+function inputsOf(
+  { rows, wants }: Extract<RenderedChunk, { kind: 'rows' }>,
+  embedders: number,
+): Input[][] {
+  const inputs = Array.from({ length: embedders }, (): Input[] => []);
+  for (const [document, wanted] of rows.entries()) {
+    for (const [position, want] of wanted.entries()) {
+      for (const row of want ?? []) {
+        if (row.input === null) continue;
+        inputs[wants[document]![position]!]!.push({ value: row.input.value, document, row });
+      }
+    }
+  }
+  return inputs;
 }
 
 function renderedEmbedder(

@@ -15,6 +15,8 @@ import type { EmbedderRequests } from './embedder-requests.ts';
 import { EmbeddingError } from './embedding-error.ts';
 
 const ATTEMPTS_MAX = 11;
+/** Statuses that are about the content of a request, if it is not repeated. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 /** Maximum characters of a provider's error message. */
 const MESSAGE_LENGTH_MAX = 400;
 /**
@@ -44,6 +46,8 @@ export interface EmbedCall {
   limit: ConcurrencyLimit;
   /** Called with the number of new embeddings. */
   onEmbedded?: (count: number) => void;
+  /** A failed request is not repeated: the caller does that. */
+  once?: boolean;
 }
 
 /** Computes embeddings of texts or fragments. */
@@ -113,7 +117,11 @@ export class RequestProvider implements Provider {
       } catch (error) {
         const reported =
           error instanceof AttemptError
-            ? new EmbeddingError(error.message, [first, first + group.length])
+            ? new EmbeddingError(
+                error.message,
+                [first, first + group.length],
+                REFUSALS.has(error.status ?? 0),
+              )
             : error;
         ending.abort(reported);
         throw reported;
@@ -178,7 +186,7 @@ export class RequestProvider implements Provider {
   }
 
   #withRetries(group: readonly unknown[], call: EmbedCall): Promise<Float32Array[]> {
-    const { deadline = Infinity, signal, limit } = call;
+    const { deadline = Infinity, signal, limit, once = false } = call;
     const waitMs = (error: unknown, retry: number): number | null => {
       if (!(error instanceof AttemptError) || !error.retried) return null;
       const backoffMs = 10 ** retry + (error.status === 429 ? 100 : 0);
@@ -188,7 +196,7 @@ export class RequestProvider implements Provider {
     };
     return withRetries(
       () => limit.run(() => this.#attempt(group, call), signal),
-      { attemptsMax: ATTEMPTS_MAX, waitMs },
+      { attemptsMax: once ? 1 : ATTEMPTS_MAX, waitMs },
       { signal },
     );
   }

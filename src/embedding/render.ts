@@ -28,9 +28,13 @@ export interface RenderSpec {
   ignoreFaults: boolean;
 }
 
-export type RenderedEmbedder =
+export type RenderedEmbedder = (
   | { kind: 'template'; template: string; bytesMax: number }
-  | { kind: 'fragments'; fragments: { number: number; value: unknown }[] };
+  | { kind: 'fragments'; fragments: { number: number; value: unknown }[] }
+) & {
+  /** A document without embeddings waits for them, although its text is unchanged. */
+  waits?: boolean;
+};
 
 /**
  * A document of a chunk, as written by the engine. `want` has an entry for each embedder that needs
@@ -61,6 +65,8 @@ export type RenderedChunk =
       rows: (RenderedRow[] | null)[][];
       /** The number of the embedder, by document and want. */
       wants: number[][];
+      /** Whether embeddings are stored, by document and want. */
+      stored: boolean[][];
       /** Ids by document. */
       ids: unknown[];
     }
@@ -73,12 +79,14 @@ type Prepared =
 export class Renderer {
   readonly #searchable: SearchableAttributes;
   readonly #embedders: Prepared[];
+  readonly #waits: boolean[];
   readonly #ignoreFaults: boolean;
 
   /** REQUIRES: all templates parse, which was checked with the settings. */
   constructor({ searchable, embedders, ignoreFaults }: RenderSpec) {
     this.#searchable = searchableAttributes(searchable);
     this.#embedders = embedders.map(prepare);
+    this.#waits = embedders.map(({ waits }) => waits === true);
     this.#ignoreFaults = ignoreFaults;
   }
 
@@ -105,23 +113,25 @@ export class Renderer {
       rows.push(wanted);
     }
     const wants = items.map(({ want }) => want.map(([embedder]) => embedder));
-    return { kind: 'rows', rows, wants, ids: items.map(({ id }) => id) };
+    const stored = items.map(({ want }) => want.map(([, , rows]) => rows.length > 0));
+    return { kind: 'rows', rows, wants, stored, ids: items.map(({ id }) => id) };
   }
 
   /** @returns the rows, or a text that says why the document cannot be rendered */
   #rowsOf(
-    [number, always, stored]: ChunkDocument['want'][number],
+    [number, isForced, stored]: ChunkDocument['want'][number],
     document: TemplateDocument,
     old: TemplateDocument | null,
   ): RenderedRow[] | null | string {
     const embedder = this.#embedders[number]!;
+    const always = isForced === 1 || (this.#waits[number]! && stored.length === 0);
     if (embedder.kind === 'fragments')
-      return fragmentRows(embedder.fragments, always === 1, stored, document);
+      return fragmentRows(embedder.fragments, always, stored, document);
     const { template, bytesMax } = embedder;
     const rendered = template.render(document, bytesMax);
     if (!rendered.ok) return rendered.error.message;
     const hash = hashOf(rendered.value);
-    if (always === 0) {
+    if (!always) {
       if (stored.length === 1 && stored[0]![1] === hash) return null;
       if (old !== null && stored.every(([, known]) => known === UNKNOWN)) {
         const before = template.render(old, bytesMax);

@@ -6,6 +6,7 @@ import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { openFilesMax } from '../base/open-files.ts';
 import { ApiError } from '../contract/errors.ts';
+import { computes } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
@@ -66,6 +67,8 @@ export interface IndexSummary {
   fieldDistribution: Record<string, number>;
   /** See `IndexState`. */
   firstExpiry?: number;
+  /** It has embedders in the mode `background`. */
+  embedsLater?: true;
 }
 
 /** Gets every change of the registry at once. */
@@ -171,9 +174,11 @@ export class IndexEntry implements SearchedIndex {
    */
   refresh(withSettings = true): IndexState {
     const state = this.handle.state();
+    let { embedsLater } = this.summary;
+    if (withSettings) embedsLater = hasBackground(this.#readSettings()) || undefined;
     this.summary = summaryOf(state, this.createdAt);
-    if (withSettings) this.#readSettings();
-    else this.#registry.changed(this);
+    if (embedsLater === true) this.summary.embedsLater = true;
+    this.#registry.changed(this);
     return state;
   }
 
@@ -566,6 +571,12 @@ function lastUse({ openHandle }: IndexEntry): number {
 
 function isInUse({ openHandle, isIndexing }: IndexEntry): boolean {
   return isIndexing || (openHandle !== null && openHandle.busy > 0);
+}
+
+function hasBackground({ embedders }: SettingsObject): true | false {
+  return Object.values(embedders).some(
+    (embedder) => computes(embedder) && embedder.mode === 'background',
+  );
 }
 
 function summaryOf(state: IndexState, createdAt: string): IndexSummary {

@@ -24,7 +24,7 @@ import type { Logs } from '../base/logger.ts';
 import type { InnerRequests } from './inner-request.ts';
 import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
-import type { Services } from './services.ts';
+import type { EmbedderService, Services } from './services.ts';
 import type { TaskStreams } from './task-streams.ts';
 
 export interface VersionInfo {
@@ -72,6 +72,7 @@ export interface Dependencies {
   /** null: analytics are off. */
   analytics: Analytics | null;
   outbound: OutboundClient;
+  background: EmbedderService;
   /**
    * Renders the templates of requests. Batches have their own pool, so that neither waits for the
    * other.

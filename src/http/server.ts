@@ -29,6 +29,7 @@ import { METRICS_ROUTES } from './routes/metrics.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { SEARCH_ROUTES } from './routes/search.ts';
+import { EMBEDDER_ROUTES } from './routes/embedders.ts';
 import { SUGGEST_ROUTES } from './routes/suggest.ts';
 import { SETTINGS_ROUTES } from './routes/settings.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
@@ -79,6 +80,7 @@ function allRoutes(): Route[] {
     ...DOCUMENT_ROUTES,
     ...SEARCH_ROUTES,
     ...SUGGEST_ROUTES,
+    ...EMBEDDER_ROUTES,
     ...SETTINGS_ROUTES,
     ...TASK_ROUTES,
     ...KEY_ROUTES,

@@ -3,6 +3,7 @@
  * `main.ts` passes it in; nothing here depends on the implementation. Failures for the client are
  * `ApiError`s, thrown or as rejections.
  */
+import type { EmbedderStatus } from '../contract/embedder-status.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
@@ -49,6 +50,14 @@ export interface ForeignFilters {
     filter: unknown,
     caller: Pick<SearchCaller, 'access' | 'signal'>,
   ): Promise<unknown>;
+}
+
+/** Embeddings that are made in the background. */
+export interface EmbedderService {
+  /** null: the index has no such embedder. REQUIRES: the index exists */
+  status(indexUid: string, embedder: string): Promise<EmbedderStatus | null>;
+  /** Tries documents that have failed again, and a provider that is down at once. */
+  retry(indexUid: string, embedder: string): void;
 }
 
 export interface TaskService {

@@ -232,7 +232,7 @@ export function checkPart(
       `\`.embedders.${path}.source\`: \`${source}\` cannot be part of a composite embedder.`,
     );
   }
-  for (const field of [...COMMON_FIELDS, ...REFUSED_IN[part]]) {
+  for (const field of [...COMMON_FIELDS, 'mode' as const, ...REFUSED_IN[part]]) {
     if (Object.hasOwn(nested, field)) {
       return fault(`\`.embedders.${path}\`: the field \`${field}\` is not available here.`);
     }

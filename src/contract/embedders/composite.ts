@@ -16,7 +16,11 @@ export const REFUSED_IN: Readonly<Record<Part, readonly FieldName[]>> = {
   indexingEmbedder: ['searchFragments'],
 };
 
-const fields = { searchEmbedder: 'required', indexingEmbedder: 'required' } as const;
+const fields = {
+  searchEmbedder: 'required',
+  indexingEmbedder: 'required',
+  mode: 'optional',
+} as const;
 
 export type CompositeEmbedder = EmbedderOf<'composite', typeof fields> & Record<Part, PartEmbedder>;
 

@@ -36,7 +36,15 @@ export interface EmbedderFields {
   response: unknown;
   headers: Record<string, string>;
   distribution: Distribution;
+  mode: EmbeddingMode;
 }
+
+/**
+ * `batch`: the embeddings of documents are stored together with them. `background`: later, as fast
+ * as the provider makes them.
+ */
+export const EMBEDDING_MODES = ['batch', 'background'] as const;
+export type EmbeddingMode = (typeof EMBEDDING_MODES)[number];
 
 /** The embedders inside a composite one. */
 export const PARTS = ['searchEmbedder', 'indexingEmbedder'] as const;
@@ -124,6 +132,7 @@ const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
     required: ['mean', 'sigma'],
     additionalProperties: false,
   },
+  mode: { type: ['string', 'null'], enum: [...EMBEDDING_MODES] },
 };
 
 function embedderSchema(sources: readonly string[], more: Record<string, Schema>): Schema {

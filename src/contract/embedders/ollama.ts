@@ -16,6 +16,7 @@ export const ollama = embedderSource({
     url: 'optional',
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',
+    mode: 'optional',
   },
   identifiedBy: ['model', 'url'],
   protocol(embedder, { options }) {

@@ -44,6 +44,7 @@ export const openAi = embedderSource({
     url: 'optional',
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',
+    mode: 'optional',
   },
   // A different URL leads to the same models.
   identifiedBy: ['model', 'dimensions'],

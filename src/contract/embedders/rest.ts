@@ -20,6 +20,7 @@ export const rest = embedderSource({
     request: 'required',
     response: 'required',
     headers: 'default',
+    mode: 'optional',
   },
   identifiedBy: ['request', 'response', 'url'],
   defaults: () => ({ headers: {} }),

@@ -20,6 +20,7 @@ export type StoredSettings = Readonly<Record<string, unknown>>;
 
 /** The part of the batch's context that embedding needs. */
 interface Context {
+  readonly batch: { readonly indexUid: string | null };
   readonly embedding: EmbeddingService | null;
   readonly embedderRequests: EmbedderRequests;
   readonly cancel: { readonly signal: AbortSignal };
@@ -36,7 +37,7 @@ export interface DocumentEmbedding {
 
 /** Returns null when no embedder of the settings makes embeddings of documents. */
 export function openEmbedding(
-  { embedding, embedderRequests, cancel }: Context,
+  { batch: { indexUid }, embedding, embedderRequests, cancel }: Context,
   settings: StoredSettings | null,
 ): DocumentEmbedding | null {
   const embedders = embeddersOf(settings);
@@ -44,6 +45,7 @@ export function openEmbedding(
   const searchableAttributes = searchableNames(settings);
   const batch = withApiErrors(() =>
     embedding.openBatch(
+      indexUid ?? '',
       { embedders, states: statesOf(settings), searchableAttributes },
       { requests: embedderRequests, signal: cancel.signal },
     ),

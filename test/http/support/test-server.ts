@@ -122,6 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chatLoad: new ChatLoad(),
     knownWrites: new KnownWrites(),
     chatAllowNonStreaming: false,
+    background: { status: async () => null, retry: () => {} },
     analytics: null,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
     renders,
