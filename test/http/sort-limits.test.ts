@@ -50,7 +50,7 @@ describe('Too many sort criteria, and faulty ones', () => {
       body: { sort: '\ud800' },
     });
     assert.equal(response.status, 400);
-    assert.equal(response.json.code, 'invalid_document_sort');
+    assert.equal(response.json.code, 'malformed_payload');
   });
 
   for (const [path, code] of [
