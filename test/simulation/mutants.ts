@@ -71,7 +71,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'follower.ts',
     from: '      if (entry.sequence <= this.applied) return;\n      if (entry.sequence !== this.applied + 1) {\n',
     to: '      if (entry.sequence > this.applied + 1) {\n',
-    finds: PREFIX,
+    // A node that refuses what it has applied already may also stop catching up first.
+    finds: /not a prefix of the log|do not take writes and catch up/,
   },
   {
     name: 'adds entries by the epoch of whoever leads',
