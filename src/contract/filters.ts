@@ -30,6 +30,11 @@ function wrongKind(code: ErrorCode, value: unknown, expected: string): ApiError 
   );
 }
 
+/** An attribute or a value as a filter writes it, whatever characters it has. */
+export function quotedInFilter(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
 /** Whether a filter of valid type restricts nothing. */
 export function isEmptyFilter(filter: unknown): boolean {
   if (filter === null || filter === undefined) return true;

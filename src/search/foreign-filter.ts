@@ -6,6 +6,7 @@
  */
 import { RawJson } from '../base/json.ts';
 import { ApiError, featureNotEnabled, indexNotFound } from '../contract/errors.ts';
+import { quotedInFilter } from '../contract/filters.ts';
 
 /**
  * Maximum number of different foreign documents that all conditions on one index may select in one
@@ -120,16 +121,12 @@ async function inList(
       `the conditions on \`${uid}\` select more than ${FOREIGN_DOCUMENTS_MAX} documents`,
     );
   }
-  return `${quoted(field)} IN [${ids.map((id) => quoted(id)).join(', ')}]`;
+  return `${quotedInFilter(field)} IN [${ids.map(quotedInFilter).join(', ')}]`;
 }
 
 /** The error for a filter that would be valid with the feature. */
 export function foreignNotEnabled(): ApiError {
   return featureNotEnabled('Using `_foreign` in a filter', 'foreignKeys');
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 function invalid(reason: string): ApiError {

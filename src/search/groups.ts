@@ -6,6 +6,7 @@
 import { combineFilters } from '../auth/tenant-token.ts';
 import { membersAt } from '../base/json-spans.ts';
 import { ApiError } from '../contract/errors.ts';
+import { quotedInFilter } from '../contract/filters.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import type { GroupBy, SearchRequest } from '../contract/search.ts';
 import type { RequestLimits } from '../contract/limits.ts';
@@ -82,8 +83,8 @@ export function searchesOf(grouping: Grouping, groups: readonly Group[]): Search
   const searches = groups
     .filter(({ values }) => values.length > 0)
     .map(({ values }): SearchRequest => {
-      const list = values.map((value) => quoted(String(value))).join(', ');
-      const filter = combineFilters(base.filter, `${quoted(attribute)} IN [${list}]`);
+      const list = values.map((value) => quotedInFilter(String(value))).join(', ');
+      const filter = combineFilters(base.filter, `${quotedInFilter(attribute)} IN [${list}]`);
       return { ...base, filter, facets: null, page: 1, hitsPerPage: hits };
     });
   if (facetsPer === 'document' && (base.facets ?? []).length > 0) {
@@ -174,8 +175,4 @@ function collect(value: unknown, into: Set<Scalar>): void {
 
 function isScalar(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'boolean';
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }

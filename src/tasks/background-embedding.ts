@@ -15,6 +15,7 @@ import type { Logger } from '../base/logger.ts';
 import { own } from '../base/own.ts';
 import type { EmbedderStatus } from '../contract/embedder-status.ts';
 import { computes, type ComputedEmbedder } from '../contract/embedders/sources.ts';
+import { quotedInFilter } from '../contract/filters.ts';
 import { identity } from '../embedding/embedder-state.ts';
 import { EmbeddingError } from '../embedding/embedding-error.ts';
 import type { EmbeddingService, InputOf, MadeEmbeddings } from '../embedding/embedding-service.ts';
@@ -377,7 +378,7 @@ function keyOf(indexUid: string, name: string): string {
 }
 
 function pathOf(name: string): string {
-  return `_vectors."${name.replaceAll(/["\\]/g, '\\$&')}"`;
+  return `_vectors.${quotedInFilter(name)}`;
 }
 
 function waitingFilter(name: string): string {
