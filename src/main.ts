@@ -74,7 +74,7 @@ import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
 import { NetworkSearch } from './search/run/network.ts';
 import { SearchPipeline } from './search/execute.ts';
-import { pinsOf, RuleTables } from './search/rules-in-force.ts';
+import { currentPins } from './search/rules-in-force.ts';
 import { ForeignDocuments } from './search/foreign-documents.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
 import { LocalSearch } from './search/run/local.ts';
@@ -756,20 +756,11 @@ function searchServices(
   });
   const merger = new ResponseMerger(native);
   const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
-  const ruleTables = new RuleTables(searchRules.values());
-  searchRules.onChange((before, after) => ruleTables.change(before, after));
   const search = new SearchPipeline({
     local,
     network: new NetworkSearch(local, elsewhere),
     foreign,
-    pins: (asked) =>
-      enabled().dynamicSearchRules && searchRules.size > 0
-        ? pinsOf(
-            ruleTables,
-            { ...asked, names: aliases.namesOf(asked.indexUid) },
-            systemClock.now(),
-          )
-        : [],
+    pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
     ...{ settings, limits },
   });

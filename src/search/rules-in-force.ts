@@ -2,6 +2,7 @@
  * Determines the dynamic search rules that apply to a search, and the resulting pins.
  * `docs/behaviour/search-rules.md`.
  */
+import type { Clock } from '../base/clock.ts';
 import { momentOf, type SearchRule } from '../contract/search-rules.ts';
 import {
   alternativesOf,
@@ -29,6 +30,27 @@ export interface RuledSearch {
   q: string | null | undefined;
   /** Includes the filter of the caller's token. */
   filter: unknown;
+}
+
+interface RuleSources {
+  rules: {
+    readonly size: number;
+    values(): Iterable<SearchRule>;
+    onChange(listener: (before?: SearchRule, after?: SearchRule) => void): void;
+  };
+  aliases: { namesOf(indexUid: string): readonly string[] };
+  enabled: () => { dynamicSearchRules: boolean };
+  clock: Clock;
+}
+
+/** The pins of a search by the rules that there are at that time; none without the feature. */
+export function currentPins({ rules, aliases, enabled, clock }: RuleSources) {
+  const tables = new RuleTables(rules.values());
+  rules.onChange((before, after) => tables.change(before, after));
+  return (search: RuledSearch): Pin[] =>
+    enabled().dynamicSearchRules && rules.size > 0
+      ? pinsOf(tables, { ...search, names: aliases.namesOf(search.indexUid) }, clock.now())
+      : [];
 }
 
 export function pinsOf(rules: RuleTables, search: RuledSearch, now: number): Pin[] {

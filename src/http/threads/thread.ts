@@ -17,7 +17,7 @@ import { ForeignDocuments } from '../../search/foreign-documents.ts';
 import { Documents } from '../../search/index-service.ts';
 import { SharedPermits } from '../../search/permits.ts';
 import { SlowSearches } from '../../search/report.ts';
-import { pinsOf, RuleTables } from '../../search/rules-in-force.ts';
+import { currentPins } from '../../search/rules-in-force.ts';
 import type { NetworkSearch } from '../../search/run/network.ts';
 import { LocalSearch } from '../../search/run/local.ts';
 import { SearchQueue } from '../../search/search-queue.ts';
@@ -281,20 +281,11 @@ class Thread {
       fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
     });
     const rules = new RuleStore(this.#tables.store);
-    const ruleTables = new RuleTables();
-    rules.onChange((before, after) => ruleTables.change(before, after));
     const search = new SearchPipeline({
       local,
       network: NO_OTHER_SERVERS,
       foreign,
-      pins: (asked) =>
-        enabled().dynamicSearchRules && rules.size > 0
-          ? pinsOf(
-              ruleTables,
-              { ...asked, names: aliases.namesOf(asked.indexUid) },
-              systemClock.now(),
-            )
-          : [],
+      pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
       report: new SlowSearches(slowSearchMs, this.#logs.of('search')),
       ...{ settings, limits },
     });
