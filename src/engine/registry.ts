@@ -6,7 +6,7 @@ import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { openFilesMax } from '../base/open-files.ts';
 import { ApiError } from '../contract/errors.ts';
-import { computes } from '../contract/embedders/sources.ts';
+import { embedsLater } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
@@ -174,10 +174,13 @@ export class IndexEntry implements SearchedIndex {
    */
   refresh(withSettings = true): IndexState {
     const state = this.handle.state();
-    let { embedsLater } = this.summary;
-    if (withSettings) embedsLater = hasBackground(this.#readSettings()) || undefined;
+    let hasLater = this.summary.embedsLater === true;
+    if (withSettings) {
+      const embedders = Object.values(this.#readSettings().embedders);
+      hasLater = embedders.some(embedsLater);
+    }
     this.summary = summaryOf(state, this.createdAt);
-    if (embedsLater === true) this.summary.embedsLater = true;
+    if (hasLater) this.summary.embedsLater = true;
     this.#registry.changed(this);
     return state;
   }
@@ -342,15 +345,14 @@ export class IndexRegistry implements SearchedIndexes {
 
   /** Opens the index of a folder for another thread, which is counted in. Throws `ApiError`. */
   openFor(folder: string): { handle: number; slot: number } {
-    for (const [uid, entry] of this.#entries) {
-      if (entry.uuid !== folder) continue;
-      const { number: handle } = entry.handle;
-      void entry.settings;
-      const slot = entry.offer();
-      if (slot !== null && this.shared?.enter(slot, handle) === true) return { handle, slot };
-      throw new ApiError('internal', `The index \`${uid}\` cannot be shared: too many are open.`);
-    }
-    throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
+    const uid = this.uidOf(folder);
+    if (uid === null) throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
+    const entry = this.#entries.get(uid)!;
+    const { number: handle } = entry.handle;
+    void entry.settings;
+    const slot = entry.offer();
+    if (slot !== null && this.shared?.enter(slot, handle) === true) return { handle, slot };
+    throw new ApiError('internal', `The index \`${uid}\` cannot be shared: too many are open.`);
   }
 
   // --- Records of a cluster ----------------------------------------------------------------------
@@ -571,12 +573,6 @@ function lastUse({ openHandle }: IndexEntry): number {
 
 function isInUse({ openHandle, isIndexing }: IndexEntry): boolean {
   return isIndexing || (openHandle !== null && openHandle.busy > 0);
-}
-
-function hasBackground({ embedders }: SettingsObject): true | false {
-  return Object.values(embedders).some(
-    (embedder) => computes(embedder) && embedder.mode === 'background',
-  );
 }
 
 function summaryOf(state: IndexState, createdAt: string): IndexSummary {

@@ -14,7 +14,7 @@ import { exactText, losslessText, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { own } from '../base/own.ts';
 import type { EmbedderStatus } from '../contract/embedder-status.ts';
-import { computes, type ComputedEmbedder } from '../contract/embedders/sources.ts';
+import { computes, type ComputedEmbedder, embedsLater } from '../contract/embedders/sources.ts';
 import { quotedInFilter } from '../contract/filters.ts';
 import { identity } from '../embedding/embedder-state.ts';
 import { EmbeddingError } from '../embedding/embedding-error.ts';
@@ -122,7 +122,7 @@ export class BackgroundEmbedding implements MadeEmbeddings {
       if (signal.aborted) return;
       const embedders = this.#parts.registry.get(uid)?.settings.embedders ?? {};
       for (const [name, embedder] of Object.entries(embedders)) {
-        if (computes(embedder) && embedder.mode === 'background') this.#lane(uid, name)?.wake();
+        if (embedsLater(embedder)) this.#lane(uid, name)?.wake();
       }
     }
   }
@@ -353,8 +353,7 @@ class Lane {
   } | null {
     const entry = this.#parts.registry.get(this.#indexUid);
     const embedder = entry === undefined ? undefined : own(entry.settings.embedders, this.#name);
-    if (entry === undefined || embedder === undefined) return null;
-    if (!computes(embedder) || embedder.mode !== 'background') return null;
+    if (entry === undefined || embedder === undefined || !embedsLater(embedder)) return null;
     const states = (entry.storedSettings?.[EMBEDDER_STATES] ?? {}) as EmbedderStates;
     return { entry, embedder, dimensions: own(states, this.#name)?.dimensions ?? null };
   }

@@ -34,6 +34,11 @@ export function computes(embedder: Embedder): embedder is ComputedEmbedder {
   return embedder.source !== 'userProvided';
 }
 
+/** Whether embeddings of documents follow the documents, instead of being made in their batches. */
+export function embedsLater(embedder: Embedder): embedder is ComputedEmbedder {
+  return computes(embedder) && embedder.mode === 'background';
+}
+
 /** The part of an embedder that embeds documents. */
 export function indexingPart(embedder: ComputedEmbedder): PartEmbedder;
 export function indexingPart(embedder: Embedder): SimpleEmbedder;

@@ -107,11 +107,6 @@ export class Forwarder {
     }
   }
 
-  /** Whether every request has a complete response. */
-  get isIdle(): boolean {
-    return this.#open.size === 0;
-  }
-
   #beginStream(forwarded: Forwarded, { status, headers, closes }: ResponseHead): void {
     const { connection } = forwarded;
     connection.closes = closes;
