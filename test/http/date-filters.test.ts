@@ -1,6 +1,7 @@
 /** Filters that compare dates, and what the same filters mean without the feature. */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { foundIds, searchBy } from '../support/found-ids.ts';
 
 const DAY = 86_400_000;
 
@@ -32,13 +33,8 @@ describe('dates in filters', function () {
   });
   after(() => server?.close());
 
-  const search = (filter: unknown) =>
-    server.call('POST', '/indexes/a/search', { body: { filter, attributesToRetrieve: ['id'] } });
-  const found = async (filter: unknown): Promise<number[]> => {
-    const { status, json } = await search(filter);
-    assert.equal(status, 200, JSON.stringify(json));
-    return json.hits.map(({ id }: { id: number }) => id).toSorted();
-  };
+  const search = (filter: unknown) => searchBy(server, 'a', filter);
+  const found = (filter: unknown) => foundIds(server, 'a', filter);
 
   it('compare moments, whatever their form', async () => {
     assert.deepEqual(await found('releasedAt > "2026-01-01"'), [1, 3, 4, 5]);

@@ -1,6 +1,7 @@
 /** Filters that test one element of an array: `items[price < 5 AND colour = red]`. */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { foundIds, searchBy } from '../support/found-ids.ts';
 
 describe('conditions on one element', function () {
   this.timeout(120_000);
@@ -47,13 +48,8 @@ describe('conditions on one element', function () {
   });
   after(() => server?.close());
 
-  const search = (filter: unknown) =>
-    server.call('POST', '/indexes/a/search', { body: { filter, attributesToRetrieve: ['id'] } });
-  const found = async (filter: unknown): Promise<number[]> => {
-    const { status, json } = await search(filter);
-    assert.equal(status, 200, JSON.stringify(json));
-    return json.hits.map(({ id }: { id: number }) => id).toSorted();
-  };
+  const search = (filter: unknown) => searchBy(server, 'a', filter);
+  const found = (filter: unknown) => foundIds(server, 'a', filter);
 
   it('hold for the same element', async () => {
     assert.deepEqual(await found('items[price < 5 AND colour = "red"]'), [1, 3]);
