@@ -4,9 +4,9 @@ import { pathOf } from '../client.ts';
 import { count, moment, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
-import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { OtherIndex } from '../parts/other-index.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { TextField } from '../parts/text-field.tsx';
@@ -215,32 +215,17 @@ function SwapDialog({
   act,
   onClose,
 }: ActProps & { uid: string; indexes: readonly IndexEntry[] }): JSX.Element {
-  const others = indexes.filter((index) => index.uid !== uid);
-  const [other, setOther] = useState(others[0]?.uid ?? '');
   return (
-    <Dialog title={`Swap ${uid}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          act('POST', '/swap-indexes', [{ indexes: [uid, other] }]);
-          onClose();
-        }}
-      >
-        <p>The two indexes exchange their documents, settings and tasks in one atomic step.</p>
-        {others.length === 0 ? (
-          <p class="note">There is no other index.</p>
-        ) : (
-          <Choice
-            label="With"
-            value={other}
-            options={others.map((index) => [index.uid, index.uid])}
-            onChoose={setOther}
-          />
-        )}
-        <button type="submit" disabled={other === ''}>
-          Swap
-        </button>
-      </form>
-    </Dialog>
+    <OtherIndex
+      title={`Swap ${uid}`}
+      uid={uid}
+      uids={indexes.map((index) => index.uid)}
+      label="With"
+      button="Swap"
+      onChoose={(other) => act('POST', '/swap-indexes', [{ indexes: [uid, other] }])}
+      onClose={onClose}
+    >
+      The two indexes exchange their documents, settings and tasks in one atomic step.
+    </OtherIndex>
   );
 }

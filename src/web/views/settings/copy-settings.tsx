@@ -1,7 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { Choice } from '../../parts/choice.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { OtherIndex } from '../../parts/other-index.tsx';
 import { useIndexes } from '../../shell/indexes-context.tsx';
 
 interface Props {
@@ -11,35 +9,18 @@ interface Props {
 }
 
 export function CopySettings({ uid, onCopy, onClose }: Props): JSX.Element {
-  const others = useIndexes().list.filter((one) => one.uid !== uid);
-  const [to, setTo] = useState(others[0]?.uid ?? '');
   return (
-    <Dialog title={`Copy the settings of ${uid}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onCopy(to);
-          onClose();
-        }}
-      >
-        <p>
-          All saved settings of {uid} replace those of the other index. Its documents are indexed
-          again. Embedders are not copied, because their keys are not shown.
-        </p>
-        {others.length === 0 ? (
-          <p class="note">There is no other index.</p>
-        ) : (
-          <Choice
-            label="To"
-            value={to}
-            options={others.map((one) => [one.uid, one.uid])}
-            onChoose={setTo}
-          />
-        )}
-        <button type="submit" disabled={to === ''}>
-          Copy
-        </button>
-      </form>
-    </Dialog>
+    <OtherIndex
+      title={`Copy the settings of ${uid}`}
+      uid={uid}
+      uids={useIndexes().list.map((one) => one.uid)}
+      label="To"
+      button="Copy"
+      onChoose={onCopy}
+      onClose={onClose}
+    >
+      All saved settings of {uid} replace those of the other index. Its documents are indexed again.
+      Embedders are not copied, because their keys are not shown.
+    </OtherIndex>
   );
 }

@@ -1,0 +1,50 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Choice } from './choice.tsx';
+import { Dialog } from './dialog.tsx';
+
+interface Props {
+  title: string;
+  uid: string;
+  /** Those of all indexes. */
+  uids: readonly string[];
+  label: string;
+  button: string;
+  /** What is done to the two indexes. */
+  children: ComponentChildren;
+  onChoose(other: string): void;
+  onClose(): void;
+}
+
+/** Asks for an index other than `uid`, to do something with both. */
+export function OtherIndex(props: Props): JSX.Element {
+  const { title, uid, uids, label, button, children, onChoose, onClose } = props;
+  const others = uids.filter((other) => other !== uid);
+  const [other, setOther] = useState(others[0] ?? '');
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onChoose(other);
+          onClose();
+        }}
+      >
+        <p>{children}</p>
+        {others.length === 0 ? (
+          <p class="note">There is no other index.</p>
+        ) : (
+          <Choice
+            label={label}
+            value={other}
+            options={others.map((one) => [one, one])}
+            onChoose={setOther}
+          />
+        )}
+        <button type="submit" disabled={other === ''}>
+          {button}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
