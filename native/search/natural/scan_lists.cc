@@ -10,9 +10,10 @@
 namespace gannet::search {
 namespace {
 
-// More words, such as all that begin with a few letters, are one list.
+// A word of the question that matches more words than this, such as all that begin with a few
+// letters, is one list.
 constexpr uint64_t kBoundedWordsMax = 64;
-// Nor with more lists than this for a segment: each takes 1 KiB at most.
+// So is a word that would bring the lists of a segment above this number. Each takes at most 1 KiB.
 constexpr uint64_t kListsMax = 4096;
 
 }  // namespace
