@@ -106,8 +106,9 @@ describe('The thread that renders', () => {
   });
 
   it('ends a template that runs away, and only that', async () => {
-    // The template's own limits take effect later.
-    const pool = new RenderPool({ threads: 2, templateMsMax: 200 });
+    // Short ranges: the template's own limits, of memory and of 500 ms, take effect later.
+    const endless = text('{% for i in (1..999) %}'.repeat(4) + '{% endfor %}'.repeat(4));
+    const pool = new RenderPool({ threads: 2, templateMsMax: 100 });
     try {
       const renderer = pool.prepare(spec('{{ doc.title }}'));
       const documents = chunk({ id: 1, doc: { title: 'x' }, want: [[0, 1, []]] });
