@@ -48,14 +48,34 @@ export function replaceAddress(href: string): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+/** The fragment that the views show. */
+let followed: string | null = null;
+const listeners = new Set<(fragment: string) => void>();
+
+function follow(event: HashChangeEvent): void {
+  if (location.hash === followed) return;
+  // The page's own replacements are not trusted events: they follow a choice in the view.
+  if (event.isTrusted && !mayLeave()) {
+    history.pushState(null, '', followed === '' ? '#/' : followed);
+    return;
+  }
+  followed = location.hash;
+  for (const listener of listeners) listener(followed);
+}
+
 export function useAddress(): Address {
-  const [fragment, setFragment] = useState(location.hash);
+  const [fragment, setFragment] = useState(() => followed ?? location.hash);
   useEffect(() => {
-    const changed = (): void => setFragment(location.hash);
-    addEventListener('hashchange', changed);
+    if (followed === null) {
+      followed = location.hash;
+      addEventListener('hashchange', follow);
+    }
+    listeners.add(setFragment);
     // The address may have changed since the first render.
-    changed();
-    return () => removeEventListener('hashchange', changed);
+    setFragment(followed);
+    return () => {
+      listeners.delete(setFragment);
+    };
   }, []);
   return parseAddress(fragment);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
@@ -169,6 +170,100 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByRole('link', { name: 'Edit 2' }).click();
     await button('Delete this document').click();
     await page.getByText('1 document', { exact: true }).waitFor();
+  });
+
+  it('shows chosen columns of the documents that a filter finds, and deletes those', async () => {
+    const { server } = stage;
+    await server.finish('PATCH', '/indexes/plants/settings', {
+      body: { filterableAttributes: ['height'] },
+    });
+    await server.finish('POST', '/indexes/plants/documents', {
+      body: Array.from({ length: 30 }, (_, id) => ({ id, name: `plant ${id}`, height: id })),
+    });
+    await open('documents/plants', 'Documents');
+    const table = page.getByRole('region', { name: 'Table of documents' });
+    await table.getByRole('row', { name: /^0 plant 0/ }).waitFor();
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'name' }).uncheck();
+    await table.getByRole('cell', { name: 'plant 0' }).waitFor({ state: 'detached' });
+    await page.reload();
+    await table.getByRole('columnheader', { name: 'height' }).waitFor();
+    assert.equal(await table.getByRole('columnheader', { name: 'name' }).count(), 0);
+    await button('Page 2').click();
+    await table.getByRole('cell', { name: '29' }).first().waitFor();
+    await page.getByLabel('Filter').fill('height >= 28');
+    await button('Apply').click();
+    await page.getByRole('heading', { name: '2 match the filter' }).waitFor();
+    await button('Delete all that match').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('heading', { name: 'Delete 2 documents' }).waitFor();
+    await dialog.getByLabel('Type plants to continue').fill('plants');
+    await dialog.getByRole('button', { name: 'Delete the documents' }).click();
+    await page.getByText('No document matches').waitFor();
+    assert.equal((await get('/indexes/plants/stats')).numberOfDocuments, 28);
+  });
+
+  it('exports what the filter finds, with every digit', async () => {
+    const { server } = stage;
+    const lines = '{"id":1,"n":12345678901234567890,"t":"a,\\"b"}\n{"id":2,"t":null}\n';
+    await server.finish('POST', '/indexes/digits/documents', {
+      text: lines,
+      type: 'application/x-ndjson',
+    });
+    await open('documents/digits', 'Documents');
+    const exported = async (format: RegExp): Promise<string> => {
+      await page.getByText('Export', { exact: true }).click();
+      const started = page.waitForEvent('download');
+      await button(format).click();
+      const path = await (await started).path();
+      await page.getByText('Export', { exact: true }).click();
+      return readFileSync(path, 'utf8');
+    };
+    assert.equal(await exported(/^NDJSON/), lines);
+    const csv = 'id:number,n:number,t\n1,12345678901234567890,"a,""b"\n2,,\n';
+    assert.equal(await exported(/^CSV/), csv);
+  });
+
+  it('asks before it discards a document, and keeps vectors that it does not show', async () => {
+    const { server } = stage;
+    await server.finish('PATCH', '/indexes/placed/settings', {
+      body: { embedders: { own: { source: 'userProvided', dimensions: 2 } } },
+    });
+    await server.finish('POST', '/indexes/placed/documents', {
+      body: [{ id: 1, title: 'old', _vectors: { own: [0.5, 0.25] } }],
+    });
+    await open('documents/placed?id=1', 'Documents');
+    const text = page.getByLabel('Document as JSON');
+    await page.waitForFunction(() =>
+      (globalThis as any).document.querySelector('dialog textarea')?.value.includes('old'),
+    );
+    assert.doesNotMatch(await text.inputValue(), /_vectors/);
+    await text.fill('{"id": 1, "titel": "new"}');
+    await page.getByText('Do you mean').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await button('Keep editing').click();
+    const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss());
+    await page.evaluate(() => {
+      (globalThis as any).location.hash = '#/keys';
+    });
+    await asked;
+    assert.equal(await text.inputValue(), '{"id": 1, "titel": "new"}');
+    await text.fill('{"id": 1, "title": "new"}');
+    await button('Save').click();
+    await done().waitFor();
+    const stored = await get('/indexes/placed/documents/1?retrieveVectors=true');
+    assert.equal(stored.title, 'new');
+    assert.deepEqual(stored._vectors.own, { embeddings: [[0.5, 0.25]], regenerate: false });
+    await page.getByRole('link', { name: 'Edit 1' }).click();
+    await text.fill('{');
+    await button('Save').click();
+    // What was typed stays after an error.
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    assert.equal(await text.inputValue(), '{');
+    await button('Close').click();
+    await button('Discard it').click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   const setting = (name: string) => page.getByRole('region', { name, exact: true });

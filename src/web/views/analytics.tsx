@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { Chart, Figure } from '../chart.tsx';
 import { Fault, pathOf, type Client } from '../client.ts';
+import { download } from '../download.ts';
 import { count, milliseconds, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { Choice } from '../parts/choice.tsx';
@@ -304,13 +305,4 @@ function cell(value: string | number | null, show: (value: number) => string): s
   if (value === null) return '';
   if (typeof value === 'number') return show(value);
   return value === '' ? '(empty)' : value;
-}
-
-/** Downloads a file. */
-function download(file: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

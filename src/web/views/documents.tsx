@@ -3,39 +3,32 @@ import { useRef, useState } from 'preact/hooks';
 import { FileFault, faultText } from '../../records/file-fault.ts';
 import { delimiterOf, parseDelimiter } from '../../records/csv-records.ts';
 import { type Client, Fault, pathOf, type TaskReceipt } from '../client.ts';
-import { counted, indentJson, parseJson, percent, size } from '../format.ts';
-import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
-import type { IndexEntry } from '../indexes.ts';
+import { counted, percent, size } from '../format.ts';
+import { type Action, useAction } from '../hooks.ts';
 import { Choice } from '../parts/choice.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Outcome } from '../parts/outcome.tsx';
-import { Pages } from '../parts/pages.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { type FileType, fileType, type Piece, piecesOf } from '../pieces.ts';
-import { viewHref, replaceAddress, useAddress } from '../address.ts';
+import { viewHref } from '../address.ts';
 import { useSession } from '../session.ts';
 import { useIndexes } from '../shell/indexes-context.tsx';
-import { ended, finish } from '../tasks.ts';
+import { ended } from '../tasks.ts';
+import { DocumentList } from './documents/list.tsx';
 
-const PAGE = 20;
 /** Maximum size of a request; well below the smallest body limit in common use. */
 const PIECE_BYTES = 20_000_000;
 
 export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
   const { list, error, current } = useIndexes();
-  const [changes, setChanges] = useState(0);
   const shown = uid ?? current;
   const index = list.find((one) => one.uid === shown);
   return (
     <>
       <Problem error={error} />
-      <Upload key={`upload ${uid}`} uid={shown} onDone={() => setChanges(changes + 1)} />
-      {index === undefined ? null : (
-        <DocumentList key={index.uid} index={index} changes={changes} />
-      )}
+      <Upload key={`upload ${uid}`} uid={shown} />
+      {index === undefined ? null : <DocumentList key={index.uid} index={index} />}
     </>
   );
 }
@@ -153,7 +146,7 @@ function useUpload(onDone: () => void): UploadState {
 }
 
 /** A form to add documents from a file, which can be dropped or chosen. */
-function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.Element {
+function Upload({ uid }: { uid: string | null }): JSX.Element {
   const [typed, setTyped] = useState<Partial<Sending>>({});
   const empty = { into: uid ?? '', primaryKey: '', method: 'POST', delimiter: '' };
   const sending: Sending = { ...empty, ...typed };
@@ -162,7 +155,6 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
   const upload = useUpload(() => {
     setFile(null);
     if (input.current !== null) input.current.value = '';
-    onDone();
   });
   const { action, sent, filled } = upload;
   return (
@@ -318,249 +310,4 @@ function UploadProgress({ file, sent, indexed }: UploadProgressProps): JSX.Eleme
       )}
     </>
   );
-}
-
-interface DocumentPage {
-  readonly results: readonly Readonly<Record<string, unknown>>[];
-  readonly total: number;
-}
-
-/** @param changed asks again when one of these changes */
-function useDocuments(
-  uid: string,
-  page: number,
-  filter: string,
-  changed: readonly unknown[],
-): Loaded<DocumentPage> {
-  const { client } = useSession();
-  return useLoaded(
-    (signal) =>
-      client.send<DocumentPage>('POST', pathOf(['indexes', uid, 'documents', 'fetch']), {
-        body: { offset: (page - 1) * PAGE, limit: PAGE, filter: filter === '' ? null : filter },
-        signal,
-      }),
-    [client, uid, page, filter, ...changed],
-  );
-}
-
-function DocumentList({ index, changes }: { index: IndexEntry; changes: number }): JSX.Element {
-  const { client } = useSession();
-  const { query } = useAddress();
-  const { uid } = index;
-  const page = Math.max(1, Number(query.page ?? 1) || 1);
-  const filter = query.filter ?? '';
-  const action = useAction();
-  const [emptying, setEmptying] = useState(false);
-  const loaded = useDocuments(uid, page, filter, [changes, action.done]);
-  const show = (part: Record<string, string>): void =>
-    replaceAddress(viewHref('documents', uid, { filter, ...part }));
-  const { results = [], total = 0 } = loaded.value ?? {};
-  return (
-    <section aria-label="Documents">
-      <h2>{counted(total, 'document')}</h2>
-      <DocumentTools
-        filter={filter}
-        mayAdd={index.primaryKey !== null}
-        onFilter={(value) => show({ filter: value })}
-        onAdd={() => show({ id: '', add: 'yes' })}
-        onEmpty={() => setEmptying(true)}
-      />
-      <Problem error={loaded.error} />
-      <Outcome action={action} />
-      <DocumentRows
-        documents={results}
-        primaryKey={index.primaryKey}
-        hrefOf={(id) => viewHref('documents', uid, { filter, page: String(page), id })}
-      />
-      <Pages
-        page={page}
-        pages={Math.ceil(total / PAGE)}
-        onPage={(next) => show({ page: String(next) })}
-      />
-      {query.id !== undefined || query.add !== undefined ? (
-        <Edit
-          key={query.id ?? ''}
-          index={index}
-          id={query.id ?? null}
-          onClose={() => show({ page: String(page) })}
-          onWrite={(work) => action.run(work)}
-        />
-      ) : null}
-      {emptying ? (
-        <Confirm
-          title={`Delete all documents of ${uid}`}
-          warning={`This deletes ${counted(total, 'document')}. The settings are kept.`}
-          name={uid}
-          verb="Delete the documents"
-          onClose={() => setEmptying(false)}
-          onConfirm={() =>
-            action.run(() => finish(client, 'DELETE', pathOf(['indexes', uid, 'documents'])))
-          }
-        />
-      ) : null}
-    </section>
-  );
-}
-
-interface DocumentToolsProps {
-  filter: string;
-  mayAdd: boolean;
-  onFilter(filter: string): void;
-  onAdd(): void;
-  onEmpty(): void;
-}
-
-function DocumentTools(props: DocumentToolsProps): JSX.Element {
-  return (
-    <div class="row">
-      <TextField
-        label="Filter"
-        hint={'For example year > 1900. Attributes must be filterable.'}
-        value={props.filter}
-        onInput={props.onFilter}
-      />
-      <button type="button" disabled={!props.mayAdd} onClick={props.onAdd}>
-        Add one
-      </button>
-      <button type="button" class="danger" onClick={props.onEmpty}>
-        Delete all
-      </button>
-    </div>
-  );
-}
-
-interface DocumentRowsProps {
-  documents: DocumentPage['results'];
-  primaryKey: string | null;
-  /** Where a document is edited. */
-  hrefOf(id: string): string;
-}
-
-function DocumentRows({ documents, primaryKey, hrefOf }: DocumentRowsProps): JSX.Element {
-  return (
-    <ul class="documents">
-      {documents.map((document, position) => {
-        const id = primaryKey === null ? undefined : document[primaryKey];
-        return (
-          <li key={id === undefined ? position : String(id)}>
-            <code>{summary(document)}</code>
-            {id === undefined ? null : (
-              <a href={hrefOf(String(id))}>
-                Edit<span class="unseen"> {String(id)}</span>
-              </a>
-            )}
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
-/** Maximum number of characters shown of a document in the list. */
-const SUMMARY_MAX = 300;
-
-function summary(document: Readonly<Record<string, unknown>>): string {
-  const text = JSON.stringify(document);
-  return text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX)} …` : text;
-}
-
-interface EditProps {
-  index: IndexEntry;
-  /** null: a new document. */
-  id: string | null;
-  onClose(): void;
-  onWrite(work: () => Promise<string>): void;
-}
-
-/**
- * Edits a document as text. Unchanged parts are sent back exactly as they came, including numbers
- * of any size.
- */
-function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
-  const { client } = useSession();
-  const { uid, primaryKey } = index;
-  const path = pathOf(['indexes', uid, 'documents']);
-  const loaded = useLoaded(
-    async (signal) => {
-      if (id === null) return `{\n  ${JSON.stringify(primaryKey ?? 'id')}: \n}`;
-      const one = pathOf(['indexes', uid, 'documents', id], { retrieveVectors: true });
-      return indentJson(await (await client.open('GET', one, { signal })).text());
-    },
-    [client, uid, id],
-  );
-  const [draft, setDraft] = useState<string | null>(null);
-  const [problem, setProblem] = useState<Error | null>(null);
-  const text = draft ?? loaded.value ?? '';
-  const write = (work: () => Promise<string>): void => {
-    onWrite(work);
-    onClose();
-  };
-  const save = (): void => {
-    try {
-      parseJson(text);
-    } catch (error) {
-      setProblem(error as Error);
-      return;
-    }
-    write(() => put(client, path, text));
-  };
-  return (
-    <Dialog title={id === null ? 'New document' : `Document ${id}`} onClose={onClose}>
-      <Problem error={loaded.error ?? problem} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
-        <DocumentField text={text} onInput={setDraft} />
-        <p class="buttons">
-          <button type="submit" disabled={loaded.value === undefined}>
-            Save
-          </button>
-          {id === null ? null : (
-            <button
-              type="button"
-              class="danger"
-              onClick={() =>
-                write(() => finish(client, 'DELETE', pathOf(['indexes', uid, 'documents', id])))
-              }
-            >
-              Delete this document
-            </button>
-          )}
-        </p>
-      </form>
-    </Dialog>
-  );
-}
-
-function DocumentField({
-  text,
-  onInput,
-}: {
-  text: string;
-  onInput(text: string): void;
-}): JSX.Element {
-  return (
-    <Field label="Document as JSON">
-      {(id) => (
-        <textarea
-          id={id}
-          rows={20}
-          spellcheck={false}
-          value={text}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
-/** Adds a document that is text. Returns what its task says. */
-async function put(client: Client, path: string, text: string): Promise<string> {
-  const { signal } = new AbortController();
-  const options = { type: 'application/json', signal, onSent: () => {} };
-  const body = new Blob([text]);
-  return ended(client, await client.upload<TaskReceipt>('POST', path, body, options));
 }
