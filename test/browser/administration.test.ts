@@ -186,6 +186,13 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByText('Columns', { exact: true }).click();
     await page.getByRole('checkbox', { name: 'name' }).uncheck();
     await table.getByRole('cell', { name: 'plant 0' }).waitFor({ state: 'detached' });
+    const columns = page.getByRole('group', { name: 'Columns of the table' });
+    await page.keyboard.press('Escape');
+    await columns.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Enter');
+    await columns.waitFor();
+    await page.getByRole('heading', { level: 1 }).click();
+    await columns.waitFor({ state: 'hidden' });
     await page.reload();
     await table.getByRole('columnheader', { name: 'height' }).waitFor();
     assert.equal(await table.getByRole('columnheader', { name: 'name' }).count(), 0);

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CheckList } from '../../parts/check-list.tsx';
+import { Menu } from '../../parts/menu.tsx';
 
 /** Columns that are shown until somebody chooses. */
 const FIRST = 6;
@@ -45,8 +46,7 @@ interface Props extends ChosenColumns {
 
 export function ColumnChoice({ fields, columns, choose }: Props): JSX.Element {
   return (
-    <details class="menu">
-      <summary class="button">Columns</summary>
+    <Menu title="Columns">
       <fieldset class="facet">
         <legend class="unseen">Columns of the table</legend>
         <CheckList
@@ -56,6 +56,6 @@ export function ColumnChoice({ fields, columns, choose }: Props): JSX.Element {
           text={(name) => <span>{name}</span>}
         />
       </fieldset>
-    </details>
+    </Menu>
   );
 }

@@ -4,6 +4,7 @@ import { exportDocuments, type ExportFormat } from '../../export-documents.ts';
 import { counted } from '../../format.ts';
 import type { Action } from '../../hooks.ts';
 import { notify } from '../../notices.ts';
+import { Menu } from '../../parts/menu.tsx';
 import { useSession } from '../../session.ts';
 
 interface Props {
@@ -25,8 +26,7 @@ export function ExportMenu({ uid, filter, action }: Props): JSX.Element {
       return 'The file is complete.';
     });
   return (
-    <details class="menu">
-      <summary class="button">Export</summary>
+    <Menu title="Export">
       <div class="choices">
         <button
           type="button"
@@ -40,6 +40,6 @@ export function ExportMenu({ uid, filter, action }: Props): JSX.Element {
           CSV, for spreadsheets
         </button>
       </div>
-    </details>
+    </Menu>
   );
 }
