@@ -16,7 +16,7 @@ export interface SearchedIndex {
 }
 
 export interface SearchedSettings extends Readonly<
-  Pick<SettingsObject, 'searchCutoffMs' | 'semanticCutoff'>
+  Pick<SettingsObject, 'displayedAttributes' | 'searchCutoffMs' | 'semanticCutoff'>
 > {
   readonly embedders: Readonly<Record<string, object>>;
 }

@@ -24,7 +24,7 @@ import type { Logs } from '../base/logger.ts';
 import type { InnerRequests } from './inner-request.ts';
 import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
-import type { EmbedderService, Services } from './services.ts';
+import type { EmbedderService, ReadServices, Services } from './services.ts';
 import type { TaskStreams } from './task-streams.ts';
 
 export interface VersionInfo {
@@ -47,8 +47,21 @@ export interface ClusterMember {
   readonly lagMsMax: number;
 }
 
+/** What the routes use that HTTP threads serve as well. */
+export interface ReadDependencies {
+  services: ReadServices;
+  network: Pick<NetworkStore, 'get'>;
+  /** null: analytics are off. */
+  analytics: Analytics | null;
+  limits: RequestLimits;
+  /** Buffers for responses of the engine; they are returned after sending. */
+  responseBuffers: BufferPool;
+  checkFilter: NativeAddon['checkFilter'];
+  checkLargeFilter: NativeAddon['checkLargeFilter'];
+}
+
 /** Everything that the routes use. */
-export interface Dependencies {
+export interface Dependencies extends ReadDependencies {
   services: Services;
   authorizer: Authorizer;
   clock: Clock;
@@ -69,8 +82,6 @@ export interface Dependencies {
   chatLoad: ChatLoad;
   /** Respond to `stream: false` with the whole conversation instead of refusing it. */
   chatAllowNonStreaming: boolean;
-  /** null: analytics are off. */
-  analytics: Analytics | null;
   outbound: OutboundClient;
   background: EmbedderService;
   /**
@@ -85,14 +96,9 @@ export interface Dependencies {
   /** A random text unique to this process, by which it recognizes its own exports. */
   processMark: string;
   production: boolean;
-  limits: RequestLimits;
   /** null: this server is none of a cluster. */
   cluster: ClusterMember | null;
-  /** Buffers for responses of the engine; they are returned after sending. */
-  responseBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
   /** Returns why a function that edits documents does not compile, or null when it does. */
   checkFunction: ScriptProcesses['check'];
-  checkFilter: NativeAddon['checkFilter'];
-  checkLargeFilter: NativeAddon['checkLargeFilter'];
 }

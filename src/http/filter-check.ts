@@ -1,12 +1,15 @@
 import { jsonInSlices, weightOf } from '../base/json-slices.ts';
 import { ApiError, toApiError, type ErrorCode } from '../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../contract/filters.ts';
-import type { Dependencies } from './dependencies.ts';
+import type { ReadDependencies } from './dependencies.ts';
+import type { ReadServices } from './services.ts';
 
 /** Checks type and syntax of a filter. Throws the fault under `code`, or `feature_not_enabled`. */
 export type FilterCheck = (filter: unknown, code: ErrorCode) => void;
 
-type Needs = Pick<Dependencies, 'services' | 'checkFilter' | 'checkLargeFilter'>;
+type Needs = Pick<ReadDependencies, 'checkFilter' | 'checkLargeFilter'> & {
+  services: Pick<ReadServices, 'features'>;
+};
 
 export function filterCheck({ services: { features }, checkFilter }: Needs): FilterCheck {
   return (filter, code) => {

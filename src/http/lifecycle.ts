@@ -17,6 +17,7 @@ import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
 import { checkedBody } from '../contract/validator.ts';
 import { BodyThread } from './body-thread.ts';
 import type { ClusterMember, Dependencies } from './dependencies.ts';
+import type { TaskService } from './services.ts';
 import { collectBody, LARGE_BODY_BYTES, LARGE_SETTINGS_BYTES } from './body.ts';
 import {
   responseCoding,
@@ -39,6 +40,7 @@ import {
   type RouteResponse,
   type RequestContext,
   type Route,
+  type RouteOf,
 } from './route.ts';
 import { Router, type Match } from './router.ts';
 
@@ -52,13 +54,16 @@ export interface MainThread {
   forward(connection: Connection): void;
 }
 
-export interface LifecycleOptions {
+/** @template S what the handlers use of the server */
+export interface LifecycleOptions<S> {
   /** Those that are served here. */
-  routes: readonly Route[];
+  routes: readonly RouteOf<S>[];
   /** Absent: this is the main thread. */
   mainThread?: MainThread;
   /** Passed to the handlers. */
-  server: Dependencies;
+  server: S;
+  /** null: this server is none of a cluster. */
+  cluster: { member: ClusterMember; tasks: Pick<TaskService, 'get'> } | null;
   authorizer: Authorizer;
   limits: RequestLimits;
   logger: Logger;
@@ -107,9 +112,9 @@ const WAIT_FOR_MS = 10_000;
 const LOOK_MS = 100;
 
 /** One request in progress. */
-interface Pending {
+interface Pending<S> {
   readonly connection: Connection;
-  readonly route: Route;
+  readonly route: RouteOf<S>;
   readonly id: string;
   /** Value of `performance.now()`. */
   readonly startedAt: number;
@@ -126,16 +131,16 @@ interface Pending {
   searches: number;
 }
 
-export class Lifecycle {
+export class Lifecycle<S = Dependencies> {
   /** null: a route of the main thread. */
-  readonly #router = new Router<Route | null>();
-  readonly #options: LifecycleOptions;
+  readonly #router = new Router<RouteOf<S> | null>();
+  readonly #options: LifecycleOptions<S>;
   readonly #release: ReleaseBody;
   readonly #bodies = new BodyThread();
   #underWay = 0;
   #onIdle: (() => void) | null = null;
 
-  constructor(options: LifecycleOptions) {
+  constructor(options: LifecycleOptions<S>) {
     this.#options = options;
     this.#release = (body) => {
       if (body instanceof Buffer) options.responseBuffers.giveBack(body);
@@ -199,7 +204,7 @@ export class Lifecycle {
     }
     const id = logged ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
-    const pending: Pending = {
+    const pending: Pending<S> = {
       ...{ connection, route, id, startedAt, logged },
       ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
     };
@@ -234,7 +239,7 @@ export class Lifecycle {
 
   #authorized(
     { headers }: Connection,
-    { action, alsoNeeds }: Route,
+    { action, alsoNeeds }: RouteOf<S>,
     params: RequestContext['params'],
   ): Result<Access, ApiError> {
     const { authorizer } = this.#options;
@@ -245,7 +250,7 @@ export class Lifecycle {
     return second.ok ? access : second;
   }
 
-  #respondNoRoute(connection: Connection, match: Match<Route | null>, logged: boolean): void {
+  #respondNoRoute(connection: Connection, match: Match<unknown>, logged: boolean): void {
     const { headers, method } = connection;
     const id = requestIdOf(headers.requestId);
     const response: Header[] = [[REQUEST_ID, id]];
@@ -257,7 +262,7 @@ export class Lifecycle {
   }
 
   /** Whether the limits of the key let the request pass; otherwise it is refused. */
-  #passes(pending: Pending, { throttle }: Access): boolean {
+  #passes(pending: Pending<S>, { throttle }: Access): boolean {
     if (throttle === null) return true;
     const isSearch = pending.route.isSearch === true;
     const { refusal, headers } = throttle.enter(isSearch);
@@ -271,15 +276,16 @@ export class Lifecycle {
   }
 
   /** Whether a write goes to the leader of the cluster; it is answered then. */
-  #isForwarded(pending: Pending): boolean {
-    const { cluster } = this.#options.server;
+  #isForwarded(pending: Pending<S>): boolean {
+    const { cluster } = this.#options;
     const { connection } = pending;
     if (cluster === null || !isClusterWrite(pending.route)) return false;
-    const route = cluster.node.route(connection.headers.forwarded !== undefined);
+    const { member } = cluster;
+    const route = member.node.route(connection.headers.forwarded !== undefined);
     if (route.kind === 'here') return false;
     if (route.kind === 'no_leader') this.#fail(pending, noLeader());
     else {
-      this.#forwarded(connection, route.url, cluster).then(
+      this.#forwarded(connection, route.url, member).then(
         (response) => this.#send(pending, response),
         (error: unknown) => this.#fail(pending, error),
       );
@@ -306,8 +312,8 @@ export class Lifecycle {
    * named. Throws `ApiError`.
    */
   async #applied(
-    { connection }: Pending,
-    node: ClusterMember['node'],
+    { connection }: Pending<S>,
+    cluster: NonNullable<LifecycleOptions<S>['cluster']>,
     awaited: string,
   ): Promise<void> {
     const match = /^(task:)?(\d{1,15})$/.exec(awaited);
@@ -319,22 +325,22 @@ export class Lifecycle {
       );
     }
     const number = Number(match[2]);
+    const { node } = cluster.member;
     const ending = new AbortController();
     connection.onAbort(() => ending.abort());
     if (match[1] === undefined) {
       if (await node.waitFor(number, WAIT_FOR_MS, ending.signal)) return;
       throw new ApiError('cluster_unavailable', `This node has not applied commit ${number} yet.`);
     }
-    if (await this.#ended(number, node, ending.signal)) return;
+    if (await this.#ended(number, cluster, ending.signal)) return;
     throw new ApiError('cluster_unavailable', `Task ${number} has not ended on this node yet.`);
   }
 
   async #ended(
     taskUid: number,
-    node: ClusterMember['node'],
+    { member: { node }, tasks }: NonNullable<LifecycleOptions<S>['cluster']>,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { tasks } = this.#options.server.services;
     for (const begin = performance.now(); !signal.aborted;) {
       const { applied } = node;
       const status = tasks.get(taskUid, null)?.status;
@@ -347,7 +353,7 @@ export class Lifecycle {
   }
 
   /** A request of several searches counts as several. */
-  #count(pending: Pending, searches: number): void {
+  #count(pending: Pending<S>, searches: number): void {
     const { throttle } = pending;
     if (throttle === null || searches <= 1) return;
     throttle.searchesBegin(searches - 1);
@@ -355,7 +361,7 @@ export class Lifecycle {
     pending.limitHeaders = throttle.headers();
   }
 
-  #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
+  #readInput(pending: Pending<S>, params: RequestContext['params'], access: Access): void {
     const { connection, route } = pending;
     const pathFault = route.pathFault?.(params) ?? null;
     if (pathFault !== null) {
@@ -395,7 +401,7 @@ export class Lifecycle {
   }
 
   /** @param run called with the body after it is checked */
-  #readBody(pending: Pending, body: BodyParser<unknown>, run: (value: unknown) => void): void {
+  #readBody(pending: Pending<S>, body: BodyParser<unknown>, run: (value: unknown) => void): void {
     const { connection } = pending;
     const { limits } = this.#options;
     const settings = body.settings ?? null;
@@ -428,21 +434,21 @@ export class Lifecycle {
     });
   }
 
-  #run(pending: Pending, context: RequestContext): void {
+  #run(pending: Pending<S>, context: RequestContext): void {
     const uid = context.params.index_uid ?? context.params.alias;
     if (uid !== undefined && pending.route.anyUid !== true && !isIndexUid(uid)) {
       this.#fail(pending, badIndexUid(uid));
       return;
     }
-    const { server } = this.#options;
+    const { server, cluster } = this.#options;
     this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
     let response: RouteResponse | Promise<RouteResponse>;
     const { waitFor } = pending.connection.headers;
     try {
       response =
-        waitFor === undefined || server.cluster === null
+        waitFor === undefined || cluster === null
           ? pending.route.handle(context, server)
-          : this.#applied(pending, server.cluster.node, waitFor).then(() =>
+          : this.#applied(pending, cluster, waitFor).then(() =>
               pending.route.handle(context, server),
             );
     } catch (error) {
@@ -457,7 +463,7 @@ export class Lifecycle {
     } else this.#send(pending, response);
   }
 
-  #fail(pending: Pending, thrown: unknown): void {
+  #fail(pending: Pending<S>, thrown: unknown): void {
     const error = toApiError(thrown);
     if (pending.connection.aborted) {
       this.#cancelled(pending);
@@ -482,7 +488,7 @@ export class Lifecycle {
     });
   }
 
-  #send(pending: Pending, response: RouteResponse): void {
+  #send(pending: Pending<S>, response: RouteResponse): void {
     const { connection } = pending;
     if (response === STREAMED) {
       if (connection.aborted) this.#cancelled(pending);
@@ -542,14 +548,14 @@ export class Lifecycle {
   }
 
   /** What the client waits for to read what it has written, unless another node has said so. */
-  #addCommit(route: Route, response: RouteResponse, headers: Header[]): void {
-    const { cluster } = this.#options.server;
+  #addCommit(route: RouteOf<S>, response: RouteResponse, headers: Header[]): void {
+    const { cluster } = this.#options;
     if (cluster === null || !isClusterWrite(route)) return;
     if (response.headers?.some(([name]) => name === COMMIT) === true) return;
-    headers.push([COMMIT, String(cluster.node.applied)]);
+    headers.push([COMMIT, String(cluster.member.node.applied)]);
   }
 
-  #respond(pending: Pending, status: number, headers: Header[], body: ResponseBody): void {
+  #respond(pending: Pending<S>, status: number, headers: Header[], body: ResponseBody): void {
     const { connection } = pending;
     if (connection.aborted) return;
     connection.respond(status, headers, body, this.#release);
@@ -558,7 +564,7 @@ export class Lifecycle {
 
   /** Never rejects. */
   async #sendParts(
-    pending: Pending,
+    pending: Pending<S>,
     status: number,
     headers: Header[],
     parts: AsyncIterable<Buffer>,
@@ -598,12 +604,12 @@ export class Lifecycle {
   }
 
   /** The client disconnected before the response was complete. */
-  #cancelled(pending: Pending): void {
+  #cancelled(pending: Pending<S>): void {
     this.#settled(pending, CLIENT_CLOSED);
   }
 
   /** The response is complete. */
-  #settled(pending: Pending, status: number): void {
+  #settled(pending: Pending<S>, status: number): void {
     if (!pending.open) return;
     this.#closed(pending);
     pending.throttle?.searchesEnded(pending.searches);
@@ -618,7 +624,7 @@ export class Lifecycle {
     }
   }
 
-  #closed(pending: Pending): void {
+  #closed(pending: Pending<S>): void {
     pending.open = false;
     this.#underWay--;
     if (this.#underWay === 0) this.#onIdle?.();
@@ -637,7 +643,7 @@ export class Lifecycle {
   }
 }
 
-function isClusterWrite({ action }: Route): boolean {
+function isClusterWrite({ action }: Pick<Route, 'action'>): boolean {
   return action !== null && isWrite(action);
 }
 

@@ -8,7 +8,7 @@ import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { SettingName } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/tasks.ts';
-import type { Dependencies } from './dependencies.ts';
+import type { Dependencies, ReadDependencies } from './dependencies.ts';
 import type { Connection, HeaderList, ResponseBody } from './connection.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -69,7 +69,8 @@ export interface BodyParser<B> {
   convert?(checked: unknown): B;
 }
 
-export interface Route<Q = unknown, B = unknown> {
+/** @template S what the handler uses of the server */
+export interface Route<Q = unknown, B = unknown, S = Dependencies> {
   readonly method: Method;
   /** `/indexes/:index_uid/search`; parameters in snake case. */
   readonly path: string;
@@ -94,7 +95,7 @@ export interface Route<Q = unknown, B = unknown> {
   /** Counts towards the concurrent searches of its key. */
   readonly isSearch?: boolean;
   /** Number of searches in the body. Absent: one. */
-  searches?(body: B, server: Dependencies): number;
+  searches?(body: B, server: S): number;
   /** Errors also have the member that OpenAI clients read. */
   readonly openAiErrors?: boolean;
   readonly success: number;
@@ -104,15 +105,17 @@ export interface Route<Q = unknown, B = unknown> {
   readonly responseType?: string;
   /** Types of text that a request may ask for instead. */
   readonly otherResponseTypes?: readonly string[];
-  handle(
-    context: RequestContext<Q, B>,
-    server: Dependencies,
-  ): RouteResponse | Promise<RouteResponse>;
+  handle(context: RequestContext<Q, B>, server: S): RouteResponse | Promise<RouteResponse>;
 }
 
+export type RouteOf<S> = Route<unknown, unknown, S>;
+
+/** A route that HTTP threads serve as well. */
+export type ReadRoute = RouteOf<ReadDependencies>;
+
 /** Erases the types of query and body, which the parsers of the route guarantee. */
-export function route<Q, B>(definition: Route<Q, B>): Route {
-  return definition as unknown as Route;
+export function route<Q, B, S>(definition: Route<Q, B, S>): RouteOf<S> {
+  return definition as unknown as RouteOf<S>;
 }
 
 /** `B` is the type that the schema describes. */

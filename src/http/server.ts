@@ -106,12 +106,14 @@ export async function startHttp(
   options: HttpOptions,
 ): Promise<HttpServer> {
   const { responseBuffers, authorizer, limits, metrics, logs, phase, processMark } = dependencies;
+  const { cluster: member, services } = dependencies;
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
       ...{ routes, server: dependencies, authorizer, metrics, limits, responseBuffers },
       ...{ logger, logs, phase },
       processMark,
+      cluster: member === null ? null : { member, tasks: services.tasks },
     });
   const routes = allRoutes();
   const lifecycle = lifecycleOf(routes);

@@ -26,21 +26,30 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
+import type { SearchedSettings } from '../engine/searched-index.ts';
 import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { TaskChange } from '../store/task-store.ts';
 
-export interface Services {
-  readonly tasks: TaskService;
-  readonly indexes: IndexService;
+/** What searches and reads of documents need: every HTTP thread has it. */
+export interface ReadServices {
+  readonly indexes: Pick<IndexService, 'documents'> & {
+    get(uid: string): object | undefined;
+    settings(uid: string): Pick<SearchedSettings, 'embedders'> | undefined;
+  };
   readonly search: SearchService;
   /** Documents of the whole network. */
   readonly networkDocuments: NetworkDocumentService;
   readonly foreign: ForeignFilters;
-  readonly keys: KeyStore;
   readonly features: FeatureStore;
+}
+
+export interface Services extends ReadServices {
+  readonly tasks: TaskService;
+  readonly indexes: IndexService;
+  readonly keys: KeyStore;
 }
 
 export interface ForeignFilters {

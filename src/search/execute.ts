@@ -45,12 +45,12 @@ import type { LocalSearch, SearchLoad } from './run/local.ts';
 
 export interface SearchParts {
   local: LocalSearch;
-  network: NetworkSearch;
-  foreign: ForeignDocuments;
+  network: Pick<NetworkSearch, keyof NetworkSearch>;
+  foreign: Pick<ForeignDocuments, 'filter' | 'needsHits' | 'hydrate'>;
   /** The pins of a search, by the rules in force; empty when there are none. */
   pins: (search: RuledSearch) => Pin[];
   report: SlowSearches;
-  settings: (indexUid: string) => SettingsObject | undefined;
+  settings: (indexUid: string) => Pick<SettingsObject, 'displayedAttributes'> | undefined;
   limits: RequestLimits;
 }
 

@@ -42,6 +42,37 @@ export interface ForeignServices {
   limits: RequestLimits;
 }
 
+/** Reports a filter with conditions on other indexes where the feature is off. */
+function refuseForeign(filter: unknown, checkSyntax: (filter: string) => void): never {
+  checkForeignSyntax(filter, checkSyntax);
+  throw foreignNotEnabled();
+}
+
+/** For searches and listings that are served only while the feature is off. */
+export class NoForeignDocuments implements Pick<
+  ForeignDocuments,
+  'filter' | 'needsHits' | 'hydrate'
+> {
+  readonly #services: { isKnown(uid: string): boolean; checkFilter(filter: string): void };
+
+  constructor(services: { isKnown(uid: string): boolean; checkFilter(filter: string): void }) {
+    this.#services = services;
+  }
+
+  async filter(uid: string, filter: unknown): Promise<unknown> {
+    const { isKnown, checkFilter } = this.#services;
+    return hasForeign(filter) && isKnown(uid) ? refuseForeign(filter, checkFilter) : filter;
+  }
+
+  needsHits(): boolean {
+    return false;
+  }
+
+  async hydrate(responses: readonly SearchResponse[]): Promise<SearchResponse[]> {
+    return [...responses];
+  }
+}
+
 /** A document of a listing. */
 interface Listed {
   text: string;
@@ -69,10 +100,7 @@ export class ForeignDocuments {
     // An index that does not exist needs no look-ups.
     if (settings === undefined) return filter;
     const checkSyntax = (text: string): void => services.checkFilter(text);
-    if (!services.features().foreignKeys) {
-      checkForeignSyntax(filter, checkSyntax);
-      throw foreignNotEnabled();
-    }
+    if (!services.features().foreignKeys) refuseForeign(filter, checkSyntax);
     return resolvedFilter(filter, {
       keys: this.#keysOf(uid),
       isFilterable: (field) => fieldView(field, settings).filterable.equality,

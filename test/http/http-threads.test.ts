@@ -147,6 +147,32 @@ describe('HTTP threads', () => {
     for (const { close } of connections) close();
   });
 
+  it('know which attributes are displayed', async () => {
+    await server.finish('POST', '/indexes/secret/documents', { body: [{ id: 1, hidden: 'x' }] });
+    await server.finish('PATCH', '/indexes/secret/settings', {
+      body: { filterableAttributes: ['hidden'], displayedAttributes: ['id'] },
+    });
+    const connections = Array.from({ length: 2 * THREADS }, connection);
+    const body = JSON.stringify({ groupBy: { attribute: 'hidden' } });
+    for (const { send } of connections) {
+      const { status, text } = await send('/indexes/secret/search', { method: 'POST', body });
+      assert.equal(status, 400, text);
+    }
+    for (const { close } of connections) close();
+  });
+
+  it('refuse conditions on other indexes as one thread does', async () => {
+    const connections = Array.from({ length: 2 * THREADS }, connection);
+    const filter = encodeURIComponent('_foreign(year, title = x)');
+    for (const { send } of connections) {
+      for (const path of ['/indexes/movies/search?filter=', '/indexes/movies/documents?filter=']) {
+        const { text } = await send(path + filter);
+        assert.equal(JSON.parse(text).code, 'feature_not_enabled', text);
+      }
+    }
+    for (const { close } of connections) close();
+  });
+
   it('pass on a large body whole, and the answer to it', async () => {
     const text = randomBytes(6000).toString('base64');
     const documents = Array.from({ length: 2500 }, (_, id) => ({ id, text: `${id} ${text}` }));

@@ -45,7 +45,7 @@ import { foreignNotEnabled, hasForeign } from '../../search/foreign-filter.ts';
 import { originOf } from '../../network/origin.ts';
 import { PayloadReader } from '../../network/payload-reader.ts';
 import type { ReplicatedWrite } from '../../network/replication.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, ReadDependencies } from '../dependencies.ts';
 import type { Connection } from '../connection.ts';
 import { anyFilterCheck, underCode } from '../filter-check.ts';
 import { needFeature } from '../need-feature.ts';
@@ -56,6 +56,7 @@ import {
   json,
   route,
   type RouteResponse,
+  type ReadRoute,
   type RequestContext,
   type Route,
 } from '../route.ts';
@@ -74,7 +75,7 @@ const METADATA = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
 const ADDITION = queryParser<AddDocumentsQuery>(ADD_DOCUMENTS_QUERY);
 
 /** Served by every HTTP thread. */
-export const DOCUMENT_READ_ROUTES: readonly Route[] = [
+export const DOCUMENT_READ_ROUTES: readonly ReadRoute[] = [
   route({
     method: 'GET',
     path: PREFIX,
@@ -189,7 +190,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
 
 function listDocuments(
   context: RequestContext<ListDocumentsQuery>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { query } = context;
   const request: FetchRequest = {
@@ -206,7 +207,7 @@ function listDocuments(
 
 async function fetchDocuments(
   context: RequestContext<unknown, FetchBody>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { body } = context;
   const request: FetchRequest = {
@@ -223,7 +224,7 @@ async function fetchDocuments(
 
 async function showDocument(
   { params, query, connection }: RequestContext<GetDocumentQuery>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { indexes, networkDocuments } = server.services;
   const uid = params.index_uid!;
@@ -344,7 +345,7 @@ async function checkTaskFilter(filter: unknown, server: Dependencies): Promise<v
   );
 }
 
-function needNetwork(useNetwork: boolean, server: Dependencies): void {
+function needNetwork(useNetwork: boolean, server: ReadDependencies): void {
   if (useNetwork) needFeature(server, 'network', 'Using `useNetwork`');
 }
 
@@ -352,7 +353,7 @@ async function fetch(
   { params, connection, access }: Pick<RequestContext, 'params' | 'connection' | 'access'>,
   request: FetchRequest,
   useNetwork: boolean,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { indexes, foreign, networkDocuments } = server.services;
   const uid = params.index_uid!;

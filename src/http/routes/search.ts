@@ -29,7 +29,7 @@ import { isGiven } from '../../contract/settings/setting.ts';
 import { joinedResults } from '../../search/response.ts';
 import { checkAccess, type SearchCaller } from '../../search/caller.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { ReadDependencies } from '../dependencies.ts';
 import { asks } from '../connection.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import {
@@ -38,10 +38,10 @@ import {
   route,
   type RouteResponse,
   type RequestContext,
-  type Route,
+  type ReadRoute,
 } from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
-import type { Services } from '../services.ts';
+import type { ReadServices } from '../services.ts';
 
 export function callerOf({
   requestId,
@@ -62,7 +62,7 @@ function countOf(header: string | undefined): number | undefined {
 }
 
 /** Each counts towards the searches of its key. */
-const SEARCHES: readonly Route[] = [
+const SEARCHES: readonly ReadRoute[] = [
   route({
     method: 'POST',
     path: '/indexes/:index_uid/search',
@@ -127,47 +127,54 @@ const SEARCHES: readonly Route[] = [
 ];
 
 /** Served by every HTTP thread. */
-export const SEARCH_ROUTES: readonly Route[] = SEARCHES.map((one) => ({ ...one, isSearch: true }));
+export const SEARCH_ROUTES: readonly ReadRoute[] = SEARCHES.map((one) => ({
+  ...one,
+  isSearch: true,
+}));
 
 function searchByBody(
   context: RequestContext<unknown, SearchRequest>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   return searchOne(context, context.body, server);
 }
 
 function searchByParameters(
   context: RequestContext<SearchParameters>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   return searchOne(context, fromParameters(context.query), server);
 }
 
 function similarByBody(
   context: RequestContext<unknown, SimilarRequest>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   return similarOf(context, context.body, server);
 }
 
 function similarByParameters(
   context: RequestContext<SimilarRequest>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const embedder = context.query.embedder ?? 'default';
   return similarOf(context, { ...context.query, embedder }, server);
 }
 
 /** A multi-search with too many queries is refused and runs none of them. */
-function searchesIn(body: MultiSearchRequest, { limits }: Dependencies): number {
+function searchesIn(body: MultiSearchRequest, { limits }: ReadDependencies): number {
   return multiSearchLimitFault(body, limits) === null ? body.queries.length : 1;
 }
 
-function recorderOf({ analytics }: Dependencies): Recorder | null {
+function recorderOf({ analytics }: ReadDependencies): Recorder | null {
   return analytics?.recorder ?? null;
 }
 
-function checkVectors(uid: string, request: VectorRequest, { indexes, features }: Services): void {
+function checkVectors(
+  uid: string,
+  request: VectorRequest,
+  { indexes, features }: ReadServices,
+): void {
   const fault = vectorFault(request, indexes.settings(uid)!, features.get());
   if (fault !== null) throw fault;
 }
@@ -179,7 +186,7 @@ function checkVectors(uid: string, request: VectorRequest, { indexes, features }
 async function checkSearch(
   uid: string,
   request: VectorRequest & { filter?: unknown },
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<void> {
   const { indexes, features } = server.services;
   const known = indexes.get(uid) !== undefined;
@@ -195,7 +202,7 @@ async function checkSearch(
 async function searchOne(
   context: RequestContext<unknown, unknown>,
   request: SearchRequest,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { search, features } = server.services;
   const fault = tagFault(request, server.limits) ?? searchGate(request, features.get());
@@ -212,7 +219,7 @@ async function searchOne(
 async function similarOf(
   context: RequestContext<unknown, unknown>,
   request: SimilarRequest,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
   const uid = context.params.index_uid!;
@@ -239,7 +246,7 @@ async function similarOf(
 
 async function multiSearch(
   context: RequestContext<unknown, MultiSearchRequest>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
   const { limits, responseBuffers } = server;
@@ -283,7 +290,7 @@ async function multiSearch(
 
 async function facetSearch(
   context: RequestContext<unknown, FacetSearchRequest>,
-  server: Dependencies,
+  server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { search, features, indexes } = server.services;
   const { params } = context;

@@ -98,13 +98,13 @@ function copyOf(entry: IndexEntry): IndexCopy {
 }
 
 function searchedSettings(settings: SettingsObject): SearchedSettings {
-  const { searchCutoffMs, semanticCutoff, embedders } = settings;
+  const { displayedAttributes, searchCutoffMs, semanticCutoff, embedders } = settings;
   const shown = Object.entries(embedders).map(([name, embedder]) => [
     name,
     'dimensions' in embedder ? { dimensions: embedder.dimensions } : {},
   ]);
   return {
-    ...{ searchCutoffMs, semanticCutoff },
+    ...{ displayedAttributes, searchCutoffMs, semanticCutoff },
     embedders: Object.fromEntries(shown) as Record<string, object>,
   };
 }

@@ -7,18 +7,16 @@ import { Logs } from '../../base/logger.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
 import { NO_NETWORK } from '../../contract/network.ts';
 import type { RateLimit } from '../../contract/rate-limits.ts';
-import type { SettingsObject } from '../../contract/settings.ts';
 import { loadAddon } from '../../engine/addon.ts';
 import { MirroredIndexes } from '../../engine/mirrored-indexes.ts';
 import type { EngineOptions, NativeAddon } from '../../engine/native.ts';
 import { SharedHandles } from '../../engine/shared-handles.ts';
-import { SearchPipeline } from '../../search/execute.ts';
-import { ForeignDocuments } from '../../search/foreign-documents.ts';
+import { type SearchParts, SearchPipeline } from '../../search/execute.ts';
+import { NoForeignDocuments } from '../../search/foreign-documents.ts';
 import { Documents } from '../../search/index-service.ts';
 import { SharedPermits } from '../../search/permits.ts';
 import { SlowSearches } from '../../search/report.ts';
 import { currentPins } from '../../search/rules-in-force.ts';
-import type { NetworkSearch } from '../../search/run/network.ts';
 import { LocalSearch } from '../../search/run/local.ts';
 import { SearchQueue } from '../../search/search-queue.ts';
 import { AliasStore } from '../../store/alias-store.ts';
@@ -27,10 +25,10 @@ import { KeyStore } from '../../store/key-store.ts';
 import { MirroredTables } from '../../store/mirrored-tables.ts';
 import { RuleStore } from '../../store/rule-store.ts';
 import { serveAsChild, type TlsFiles } from '../connection.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { ReadDependencies } from '../dependencies.ts';
 import { Lifecycle } from '../lifecycle.ts';
 import { Phase } from '../phase.ts';
-import type { Method, RequestContext, Route, RouteResponse } from '../route.ts';
+import type { Method, ReadRoute, RequestContext, RouteResponse } from '../route.ts';
 import { DOCUMENT_READ_ROUTES } from '../routes/documents.ts';
 import { SEARCH_ROUTES } from '../routes/search.ts';
 import { loadSocketLibrary } from '../socket-library.ts';
@@ -60,8 +58,18 @@ export interface ThreadOptions {
   isRecording: boolean;
 }
 
-/** Requests that involve other servers are for the main thread. */
-const NO_OTHER_SERVERS = { isAskedBy: () => false } as unknown as NetworkSearch;
+/** Requests that involve other servers are for the main thread: see `mainThread.wants`. */
+const elsewhere = (): never => {
+  throw new Error('an HTTP thread has a request that involves other servers');
+};
+const NO_OTHER_SERVERS: SearchParts['network'] = {
+  isAskedBy: () => false,
+  search: elsewhere,
+  facetSearch: elsewhere,
+  similar: elsewhere,
+  federated: elsewhere,
+  separate: elsewhere,
+};
 
 /** Time to send responses that are already written. */
 const FLUSH_MS = 20;
@@ -103,7 +111,7 @@ class Thread {
   readonly #phase = new Phase();
   readonly #logs: Logs;
   readonly #state: StateReader;
-  readonly #lifecycle: Lifecycle;
+  readonly #lifecycle: Lifecycle<ReadDependencies>;
   readonly #closeApp: () => void;
 
   constructor(options: ThreadOptions, port: MessagePort) {
@@ -202,7 +210,7 @@ class Thread {
     }
   }
 
-  #lifecycleOf(server: Dependencies, aliases: AliasStore): Lifecycle {
+  #lifecycleOf(server: ReadDependencies, aliases: AliasStore): Lifecycle<ReadDependencies> {
     const { masterKey, rateLimit, limits, processMark, routes, isRecording } = this.#options;
     const keys = new KeyStore(this.#tables.store);
     const here = [...SEARCH_ROUTES, ...DOCUMENT_READ_ROUTES];
@@ -218,7 +226,7 @@ class Thread {
         },
         forward: (connection) => this.#forwarder.forward(connection),
       },
-      ...{ server, limits, processMark, phase: this.#phase, logs: this.#logs },
+      ...{ server, limits, processMark, phase: this.#phase, logs: this.#logs, cluster: null },
       authorizer: new Authorizer(masterKey, keys, systemClock, rateLimit, aliases),
       logger: this.#logs.of('http'),
       metrics: {
@@ -230,7 +238,7 @@ class Thread {
   }
 
   /** The route, whose handler finds everything about the indexes of its request. */
-  #prepared(one: Route): Route {
+  #prepared(one: ReadRoute): ReadRoute {
     return {
       ...one,
       handle: (context, server) => {
@@ -245,9 +253,9 @@ class Thread {
   }
 
   async #handlePrepared(
-    one: Route,
+    one: ReadRoute,
     context: RequestContext,
-    server: Dependencies,
+    server: ReadDependencies,
     unready: readonly { prepare(): Promise<void> }[],
   ): Promise<RouteResponse> {
     for (const index of unready) await index.prepare();
@@ -255,13 +263,13 @@ class Thread {
   }
 
   /** Only what the routes of this thread use; the main thread has the rest. */
-  #services(aliases: AliasStore, responseBuffers: BufferPool): Dependencies {
+  #services(aliases: AliasStore, responseBuffers: BufferPool): ReadDependencies {
     const { limits, search: searching, memory, queue: number, slowSearchMs } = this.#options;
     const { permits, waitingMax, waitMsMax, queriesAtOnce } = searching;
     const indexes = this.#indexes;
     const native = this.#native;
     const enabled = () => this.#features.get();
-    const settings = (uid: string) => indexes.get(uid)?.settings as SettingsObject | undefined;
+    const settings = (uid: string) => indexes.get(uid)?.settings;
     const queue = new SearchQueue({
       permits: new SharedPermits(memory.permits, { count: permits, queue: number }),
       ...{ waitingMax, waitMsMax },
@@ -273,12 +281,10 @@ class Thread {
         this.#calling.ask('embed', { uid, embedder, query, deadline }),
       { ...limits, queriesAtOnce, degraded: new Int32Array(memory.degraded) },
     );
-    const foreign = new ForeignDocuments({
-      ...{ features: enabled, settings, limits },
-      primaryKey: (uid) => indexes.get(uid)?.summary.primaryKey ?? null,
+    const foreign = new NoForeignDocuments({
+      isKnown: (uid) => indexes.get(uid) !== undefined,
       checkFilter: (filter) =>
         native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
-      fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
     });
     const rules = new RuleStore(this.#tables.store);
     const search = new SearchPipeline({
@@ -291,16 +297,15 @@ class Thread {
     });
     return {
       services: {
-        search,
-        foreign,
-        features: this.#features,
-        indexes: { get: (uid: string) => indexes.get(uid), settings, documents },
+        ...{ search, foreign, features: this.#features },
+        indexes: { get: (uid) => indexes.get(uid), settings, documents },
+        networkDocuments: { fetch: elsewhere, getDocument: elsewhere },
       },
-      ...{ limits, responseBuffers, analytics: null, cluster: null },
+      ...{ limits, responseBuffers, analytics: null },
       network: { get: () => NO_NETWORK },
       checkFilter: native.checkFilter,
       checkLargeFilter: native.checkLargeFilter,
-    } as unknown as Dependencies;
+    };
   }
 }
 
