@@ -1,14 +1,16 @@
 /**
- * Compares the cost of node:http and uWebSockets.js, or of different numbers of HTTP threads. Servers
- * with the same documents, one for each, get the same searches alternately, and the same file.
+ * Compares the cost of node:http and uWebSockets.js, of different numbers of HTTP threads, or of
+ * different checkouts. Servers with the same documents, one for each, get the same searches
+ * alternately, and the same file.
  *
  *   node --import=tsx perf/transports.ts [--data FILE.ndjson] [--fields title,author]
- *       [--threads 1,2,4] [--rounds 6] [--seconds 5]
+ *       [--settings JSON] [--threads 1,2,4 | --checkouts FOLDER,FOLDER] [--rounds 6] [--seconds 5]
  *
  * Prints medians over the rounds. CPU is that of the server's process, from the kernel's scheduler.
  */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -24,7 +26,9 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '6' },
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '32' },
+    settings: { type: 'string', default: '{}' },
     threads: { type: 'string' },
+    checkouts: { type: 'string' },
     seed: { type: 'string', default: '7' },
   },
 });
@@ -33,19 +37,26 @@ interface Variant {
   name: string;
   /** Launch options. */
   options: string[];
+  env?: Record<string, string>;
 }
+
+const TRANSPORTS: readonly Variant[] = [
+  { name: 'uWebSockets.js', options: [] },
+  { name: 'node:http', options: ['--http-transport', 'node'] },
+];
 
 /** The first one is what the others are compared with. */
 const VARIANTS: readonly Variant[] =
-  values.threads === undefined
-    ? [
-        { name: 'uWebSockets.js', options: [] },
-        { name: 'node:http', options: ['--http-transport', 'node'] },
-      ]
-    : values.threads
-        .split(',')
-        .map((count) => ({ name: `${count} threads`, options: ['--http-threads', count] }));
+  values.threads
+    ?.split(',')
+    .map((count) => ({ name: `${count} threads`, options: ['--http-threads', count] })) ??
+  values.checkouts?.split(',').map((folder) => ({
+    ...{ name: folder, options: [] },
+    env: { GANNET_MAIN: join(folder, 'dist/main.cjs') },
+  })) ??
+  TRANSPORTS;
 
+const JSON_TYPE = 'application/json';
 const file = readFileSync(values.data);
 const documents = values.data.endsWith('.gz') ? gunzipSync(file) : file;
 const random = mulberry(Number(values.seed));
@@ -132,8 +143,12 @@ const bodies = searches();
 const servers: { variant: Variant; server: BuiltServer; rounds: Round[] }[] = [];
 try {
   for (const variant of VARIANTS) {
-    const server = await startBuiltServer(variant.options);
+    const server = await startBuiltServer(variant.options, variant.env);
     servers.push({ variant, server, rounds: [] });
+    await server.finish('PATCH', '/indexes/perf/settings', {
+      text: values.settings,
+      type: JSON_TYPE,
+    });
     await server.finish('POST', '/indexes/perf/documents', {
       text: documents.toString(),
       type: 'application/x-ndjson',

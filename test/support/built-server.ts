@@ -52,6 +52,7 @@ export interface TestResponse {
   json: any;
 }
 
+/** Unless the variable `GANNET_MAIN` names another. */
 const PROGRAM = 'dist/main.cjs';
 const START_MS_MAX = 120_000;
 const POLL_MS = 10;
@@ -74,6 +75,7 @@ export async function startBuiltServer(
   const url = `http://127.0.0.1:${port}`;
   // Recorded conversations of several servers name this key.
   const masterKey = 'masterKeymasterKey';
+  const program = env['GANNET_MAIN'] ?? process.env['GANNET_MAIN'] ?? PROGRAM;
   let printed = '';
   const start = async (): Promise<ChildProcess> => {
     const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath];
@@ -82,7 +84,7 @@ export async function startBuiltServer(
       openFiles === null ? process.execPath : 'bash',
       [
         ...(openFiles === null ? [] : limited),
-        ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
+        ...[program, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
         ...['--master-key', masterKey, '--log-level', 'warn', ...options],
       ],
       { env: { ...process.env, ...env } },
@@ -152,7 +154,7 @@ export async function startBuiltServer(
     },
     async verify() {
       await stop();
-      const verified = spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', data]);
+      const verified = spawnSync(process.execPath, [program, 'verify', '--db-path', data]);
       return { valid: verified.status === 0, text: `${verified.stdout}${verified.stderr}` };
     },
     async close() {
