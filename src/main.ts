@@ -793,6 +793,7 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     checkPayload: (...args) => native.checkPayload(...args),
     checkFunction: (...args) => scripts.check(...args),
     checkFilter: (...args) => native.checkFilter(...args),
+    checkRankingRule: (...args) => native.checkRankingRule(...args),
     checkLargeFilter: (...args) => native.checkLargeFilter(...args),
   };
 }

@@ -3,6 +3,7 @@
 
 #include "addon/calls.h"
 #include "base/json.h"
+#include "filter/formula.h"
 #include "filter/parser.h"
 #include "index/verify.h"
 #include "store/page_check.h"
@@ -33,6 +34,19 @@ Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
   const auto tree =
       filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{enabled(1), enabled(2)});
   if (!tree.ok()) MakeError(info.Env(), tree.status()).ThrowAsJavaScriptException();
+  return info.Env().Undefined();
+}
+
+Napi::Value CheckRankingRule(const Napi::CallbackInfo& info) {
+  const std::string rule = StringAt(info, 0), text = rule.substr(0, rule.rfind(':'));
+  if (!filter::LooksLikeFormula(text)) return info.Env().Undefined();
+  const auto formula = filter::ParseFormula(text, {});
+  if (!formula.ok()) {
+    MakeError(info.Env(), Status::Invalid("Invalid formula in the ranking rule `" + rule +
+                                              "`: " + formula.status().message() + ".",
+                                          "invalid_settings_ranking_rules"))
+        .ThrowAsJavaScriptException();
+  }
   return info.Env().Undefined();
 }
 
@@ -92,7 +106,7 @@ Napi::Value SumOfValue(const Napi::CallbackInfo& info) {
 constexpr NamedFunction kVerifyFunctions[] = {
     {"checkFilter", CheckFilter},   {"checkLargeFilter", CheckLargeFilter},
     {"verifyIndex", VerifyIndexAt}, {"checkDatabase", CheckDatabase},
-    {"sumOfValue", SumOfValue},
+    {"sumOfValue", SumOfValue},     {"checkRankingRule", CheckRankingRule},
 };
 
 }  // namespace

@@ -33,7 +33,13 @@ void ReadSearchable(const json::Value& value, Settings& settings) {
 RankingRule ParseRankingRule(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == text.npos) return {.name = text};
-  return {.name = "sort", .field = text.substr(0, colon), .ascending = text.ends_with(":asc")};
+  RankingRule rule{
+      .name = "sort", .field = text.substr(0, colon), .ascending = text.ends_with(":asc")};
+  if (filter::LooksLikeFormula(rule.field)) {
+    auto formula = filter::ParseFormula(rule.field, {});
+    if (formula.ok()) rule.formula = std::move(*formula);
+  }
+  return rule;
 }
 
 bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) {
@@ -291,7 +297,8 @@ bool Settings::Faceted(std::string_view field) const {
   if (Sortable(field) || distinct == field || expires_at == field || FiltersElements(field))
     return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
-    return !rule.field.empty() && Covers(rule.field, field);
+    return rule.formula != nullptr ? AnyCovers(rule.formula->AllFields(), field)
+                                   : !rule.field.empty() && Covers(rule.field, field);
   });
 }
 

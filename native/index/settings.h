@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json_value.h"
+#include "filter/formula.h"
 #include "text/locale.h"
 
 namespace gannet::index {
@@ -51,8 +53,9 @@ MatchingStrategy ParseMatchingStrategy(std::string_view name);
 
 struct RankingRule {
   std::string name;        // as in the setting; `sort` of `field:asc` and `field:desc` too
-  std::string field = {};  // the field of these two; else empty
+  std::string field = {};  // the field of these two, or the text of their formula; else empty
   bool ascending = true;
+  std::shared_ptr<const filter::Formula> formula = nullptr;  // null: `field` is a field
 };
 
 // From which score hits count that only vectors find.

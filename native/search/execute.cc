@@ -90,6 +90,8 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
                           AllowedDocuments(snapshot, request, list->deadline));
   GANNET_ASSIGN_OR_RETURN(list->sort,
                           ParseSort(request.sort, *snapshot.settings, "invalid_search_sort", true));
+  GANNET_RETURN_IF_ERROR(
+      EvaluateConditions(snapshot, list->deadline, "invalid_search_sort", list->sort));
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, request.facets));
   if (semantic) {
     GANNET_ASSIGN_OR_RETURN(list->scan, ScanOf(snapshot, request, deadline));

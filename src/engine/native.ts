@@ -216,6 +216,8 @@ export interface NativeAddon {
    * `feature_not_enabled`.
    */
   checkFilter(filter: string, containsFilter: boolean, multimodal: boolean): void;
+  /** Throws `invalid_settings_ranking_rules` if the rule is a formula with a fault. */
+  checkRankingRule(rule: string): void;
   /** The same on a native thread; rejects instead of throwing. */
   checkLargeFilter(filter: EngineText, containsFilter: boolean, multimodal: boolean): Promise<void>;
 

@@ -101,4 +101,5 @@ export interface Dependencies extends ReadDependencies {
   checkPayload: NativeAddon['checkPayload'];
   /** Returns why a function that edits documents does not compile, or null when it does. */
   checkFunction: ScriptProcesses['check'];
+  checkRankingRule: NativeAddon['checkRankingRule'];
 }

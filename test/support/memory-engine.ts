@@ -354,6 +354,8 @@ export class MemoryEngine implements NativeAddon {
     compileFilter(parsed, null, 'invalid_search_filter');
   }
 
+  checkRankingRule(): void {}
+
   #index(handle: number): MemoryIndex {
     const index = this.#indexes.get(handle);
     if (index === undefined) throw engineError('internal', `no index has the handle ${handle}`);

@@ -12,6 +12,7 @@ Ranker::Ranker(const index::Snapshot& snapshot, QueryEvaluator* query, const Par
                const RankOptions& options, Rules rules, Distinct* distinct)
     : snapshot_(snapshot),
       query_(query),
+      parsed_(parsed),
       options_(options),
       rules_(std::move(rules)),
       distinct_(distinct) {

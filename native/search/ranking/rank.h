@@ -72,6 +72,8 @@ class Ranker {
   // The functions below are for rules.
   const index::Snapshot& snapshot() const { return snapshot_; }
   QueryEvaluator& query() const { return *query_; }  // REQUIRES: there is a query
+  bool has_query() const { return query_ != nullptr; }
+  const ParsedQuery& parsed() const { return parsed_; }
   const RankOptions& options() const { return options_; }
   const Rules& rules() const { return rules_; }
   const PathStages& stages() const { return stages_; }
@@ -121,6 +123,7 @@ class Ranker {
 
   const index::Snapshot& snapshot_;
   QueryEvaluator* query_;
+  const ParsedQuery& parsed_;
   const RankOptions& options_;
   const Rules rules_;
   size_t remembering_ = 0;  // rules up to the last one that remembers buckets

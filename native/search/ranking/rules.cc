@@ -40,7 +40,7 @@ Rules RulesFor(const RuleInputs& inputs) {
   const auto near = [](const auto& rule) { return rule->by_vectors(); };
   for (const index::RankingRule& setting : inputs.settings.ranking_rules) {
     const RuleDeclaration* declaration = FindRule(setting.name);
-    if (declaration == nullptr) continue;
+    if (declaration == nullptr || (declaration->sorts && inputs.relevance_only)) continue;
     if (declaration->sorts) {
       declaration->add(setting, inputs, rules);
     } else if (inputs.by_vectors) {

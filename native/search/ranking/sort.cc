@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
+#include "index/evaluate_filter.h"
 #include "segment/local_docids.h"
 
 namespace gannet::search {
@@ -142,6 +143,16 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
       if (!settings.Sortable("_geo")) {
         return fault("`_geo` is not among the sortable attributes. " + settings.SortableText());
       }
+    } else if (needs_sort_rule && filter::LooksLikeFormula(field) && !settings.Sortable(field)) {
+      auto formula = filter::ParseFormula(field, {});
+      if (!formula.ok()) return fault(formula.status().message() + ".");
+      for (const std::string& name : (*formula)->fields) {
+        if (settings.Sortable(name)) continue;
+        return fault("the attribute `" + name + "` is not sortable. " + settings.SortableText());
+      }
+      criterion.kind = SortCriterion::Kind::kFormula;
+      criterion.field = field;
+      criterion.formula = std::move(*formula);
     } else {
       if (IsGeoName(field)) {
         return fault("`" + std::string(field) +
@@ -170,6 +181,26 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
         error_code);
   }
   return criteria;
+}
+
+Status EvaluateConditions(const index::Snapshot& snapshot, Deadline& deadline,
+                          const std::string& error_code, std::vector<SortCriterion>& criteria) {
+  for (SortCriterion& criterion : criteria) {
+    if (criterion.formula == nullptr || criterion.formula->conditions.empty()) continue;
+    auto sets = std::make_shared<std::vector<DocSet>>();
+    for (const auto& condition : criterion.formula->conditions) {
+      auto documents = index::EvaluateFilter(
+          {.snapshot = snapshot, .features = {}, .deadline = &deadline}, *condition);
+      if (!documents.ok()) {
+        return Status::Invalid(
+            "Invalid sort expression `" + criterion.field + "`: " + documents.status().message(),
+            error_code);
+      }
+      sets->push_back(std::move(*documents));
+    }
+    criterion.conditions = std::move(sets);
+  }
+  return Status::Ok();
 }
 
 // Returns the wanted documents of one segment, bucket by bucket.

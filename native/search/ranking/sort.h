@@ -12,28 +12,38 @@
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
+#include "filter/formula.h"
 #include "index/geo_points.h"
 #include "index/snapshot.h"
 
 namespace gannet::search {
 
 struct SortCriterion {
-  enum class Kind : uint8_t { kField, kGeo };
+  enum class Kind : uint8_t { kField, kGeo, kFormula };
   Kind kind = Kind::kField;
-  std::string field = {};  // for kField
+  std::string field = {};  // for kField; the text of a formula
   bool ascending = true;
-  double lat = 0, lng = 0;  // for kGeo
+  double lat = 0, lng = 0;                                   // for kGeo
+  std::shared_ptr<const filter::Formula> formula = nullptr;  // for kFormula
+  // The documents for which the conditions of the formula hold. Null: not evaluated yet.
+  std::shared_ptr<const std::vector<DocSet>> conditions = nullptr;
 
   // `price:asc`, `_geoPoint(48.85, 2):asc`
   std::string label() const;
 };
 
+// Evaluates the conditions of formulas. Invalid, with `error_code`: an attribute of a condition may
+// not be filtered in that way.
+Status EvaluateConditions(const index::Snapshot& snapshot, Deadline& deadline,
+                          const std::string& error_code, std::vector<SortCriterion>& criteria);
+
 // Reads the `sort` parameter. If several criteria have the same field, the first one counts.
 // error_code       code of an error: "invalid_search_sort", "invalid_document_sort"
-// needs_sort_rule  refuse items if the ranking rules do not include `sort`
+// needs_sort_rule  refuse items if the ranking rules do not include `sort`; accept formulas
 Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& items,
                                              const index::Settings& settings,
                                              const std::string& error_code, bool needs_sort_rule);

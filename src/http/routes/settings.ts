@@ -1,5 +1,5 @@
 import { TASK_SUMMARY } from '../../contract/responses.ts';
-import { indexNotFound } from '../../contract/errors.ts';
+import { indexNotFound, toApiError } from '../../contract/errors.ts';
 import {
   checkPartialSettings,
   childSchema,
@@ -121,6 +121,12 @@ async function changeSettings(
 ): Promise<RouteResponse> {
   const fault = checkPartialSettings(body.settings, server.services.features.get());
   if (fault !== null) throw fault;
+  try {
+    const rules = (body.settings.rankingRules ?? []) as readonly string[];
+    for (const rule of rules) server.checkRankingRule(rule);
+  } catch (thrown) {
+    throw toApiError(thrown);
+  }
   const uid = params.index_uid!;
   return registered(server, {
     type: 'settingsUpdate',

@@ -145,6 +145,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       }
     },
     checkFilter: checkFilterText,
+    checkRankingRule: () => {},
     checkLargeFilter: async (filter) => checkFilterText(String(filter)),
   };
   const server = await startHttp(dependencies, {

@@ -1,6 +1,7 @@
 // The rule sort: orders documents by the values of a field, or by distance
 // (docs/behaviour/ranking.md, sort). The criteria of the search take its position; `field:asc` and
 // `field:desc` are rules of this kind by themselves. search/ranking/sort.h makes the buckets.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
@@ -12,6 +13,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "search/ranking/formula_order.h"
 #include "search/ranking/rank.h"
 #include "search/ranking/rules.h"
 #include "search/ranking/score_details.h"
@@ -30,10 +32,15 @@ std::string IdOf(const SortCriterion& criterion) {
 
 class Sort : public RankingRule {
  public:
-  explicit Sort(SortCriterion criterion)
-      : RankingRule(IdOf(criterion)), criterion_(std::move(criterion)) {}
+  // inputs  null: the rule only compares
+  explicit Sort(SortCriterion criterion, const RuleInputs* inputs = nullptr)
+      : RankingRule(IdOf(criterion)), criterion_(std::move(criterion)) {
+    if (inputs != nullptr) inputs_.emplace(*inputs);
+  }
 
   void Split(Bucket bucket, BucketSplit& out) override {
+    if (criterion_.formula != nullptr)
+      return SplitByFormula(criterion_, *inputs_, std::move(bucket), out);
     SortedBuckets sorted(out.ranker.snapshot(), criterion_, std::move(bucket.documents));
     DocSet documents;
     SortValue value;
@@ -41,10 +48,13 @@ class Sort : public RankingRule {
       out.Give(Bucket{documents, bucket.paths, bucket.two_phase}, Detail{.value = value});
   }
   // Which points count as equally far depends on the nearest of them.
-  bool RanksOneByOne(bool) const override { return !geo(); }
+  // The score of a document too depends on others.
+  bool RanksOneByOne(bool) const override {
+    return !geo() && (criterion_.formula == nullptr || !criterion_.formula->uses_scores);
+  }
 
   void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
-    if (!geo() && !out.settings().Displays(criterion_.field)) {
+    if (!Shows(out.settings())) {
       out.Begin("<hidden-rule-" + std::to_string(out.order()) + ">");
       return out.Json("value", R"("<hidden>")");
     }
@@ -79,8 +89,16 @@ class Sort : public RankingRule {
 
  private:
   bool geo() const { return criterion_.kind == Kind::kGeo; }
+  // Whether the value gives away no field that is not displayed.
+  bool Shows(const index::Settings& settings) const {
+    if (criterion_.formula == nullptr) return geo() || settings.Displays(criterion_.field);
+    const std::vector<std::string> fields = criterion_.formula->AllFields();
+    return std::all_of(fields.begin(), fields.end(),
+                       [&](const std::string& field) { return settings.Displays(field); });
+  }
 
   const SortCriterion criterion_;
+  std::optional<RuleInputs> inputs_;
 };
 
 // A rule that can only compare.
@@ -140,11 +158,16 @@ const RuleDeclaration kSortRule{
     .add =
         [](const index::RankingRule& setting, const RuleInputs& inputs, Rules& rules) {
           if (!setting.field.empty()) {
-            return AddRule(rules, std::make_unique<Sort>(SortCriterion{
-                                      .field = setting.field, .ascending = setting.ascending}));
+            const Kind kind = setting.formula == nullptr ? Kind::kField : Kind::kFormula;
+            return AddRule(rules,
+                           std::make_unique<Sort>(SortCriterion{.kind = kind,
+                                                                .field = setting.field,
+                                                                .ascending = setting.ascending,
+                                                                .formula = setting.formula},
+                                                  &inputs));
           }
           for (const SortCriterion& criterion : inputs.sort)
-            AddRule(rules, std::make_unique<Sort>(criterion));
+            AddRule(rules, std::make_unique<Sort>(criterion, &inputs));
         },
     .read_part = ReadSortPart,
 };

@@ -1,0 +1,96 @@
+#include "search/ranking/formula_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/moment.h"
+#include "base/stop_point.h"
+#include "index/evaluate_filter.h"
+#include "search/ranking/formula_values.h"
+
+namespace gannet::search {
+namespace {
+
+// `now` of formulas changes once a minute, so that pages of one list agree.
+constexpr double kNowStep = 60;
+
+// A condition of a ranking rule that the settings do not allow holds for no document.
+std::vector<DocSet> ConditionsOf(const index::Snapshot& snapshot, const filter::Formula& formula) {
+  std::vector<DocSet> sets;
+  for (const auto& condition : formula.conditions) {
+    auto documents = index::EvaluateFilter({.snapshot = snapshot, .features = {}}, *condition);
+    sets.push_back(documents.ok() ? std::move(*documents) : DocSet());
+  }
+  return sets;
+}
+
+// The scores of documents by all relevancy rules of the search.
+std::unordered_map<DocId, double> ScoresOf(const Ranker& outer, const RuleInputs& inputs,
+                                           const DocSet& documents) {
+  RuleInputs relevancy = inputs;
+  relevancy.relevance_only = true;
+  RankOptions options = outer.options();
+  options.offset = 0;
+  options.end = documents.size();
+  options.details = true;
+  options.exhaustive = true;
+  options.threshold.reset();
+  Ranker ranker(outer.snapshot(), outer.has_query() ? &outer.query() : nullptr, outer.parsed(),
+                options, RulesFor(relevancy), nullptr);
+  ranker.Run(documents);
+  std::unordered_map<DocId, double> scores;
+  for (const Hit& hit : ranker.hits()) scores.emplace(hit.docid, ScoreOf(hit.detail));
+  return scores;
+}
+
+}  // namespace
+
+void SplitByFormula(const SortCriterion& criterion, const RuleInputs& inputs, Bucket bucket,
+                    BucketSplit& out) {
+  const index::Snapshot& snapshot = out.ranker.snapshot();
+  const filter::Formula& formula = *criterion.formula;
+  std::vector<DocSet> own;
+  if (criterion.conditions == nullptr) own = ConditionsOf(snapshot, formula);
+  std::unordered_map<DocId, double> scores;
+  if (formula.uses_scores) scores = ScoresOf(out.ranker, inputs, bucket.documents);
+  std::vector<DocumentValue> values =
+      FormulaValues(snapshot, formula,
+                    {.conditions = criterion.conditions == nullptr ? own : *criterion.conditions,
+                     .now = std::floor(UnixSeconds() / kNowStep) * kNowStep,
+                     .scores = formula.uses_scores ? &scores : nullptr,
+                     .by_vectors = inputs.by_vectors},
+                    bucket.documents);
+  // A heap with the first document on top.
+  const auto after = [&](const DocumentValue& a, const DocumentValue& b) {
+    const bool a_none = std::isnan(a.value), b_none = std::isnan(b.value);
+    if (a_none != b_none) return a_none;
+    if (!a_none && a.value != b.value)
+      return criterion.ascending ? a.value > b.value : a.value < b.value;
+    return a.docid > b.docid;
+  };
+  std::make_heap(values.begin(), values.end(), after);
+  StopCounter steps;
+  std::vector<DocId> docids;
+  while (!values.empty() && !out.Full()) {
+    const double value = values.front().value;
+    const bool none = std::isnan(value);
+    docids.clear();
+    while (!values.empty() &&
+           (none ? std::isnan(values.front().value) : values.front().value == value)) {
+      steps.Step(16);
+      docids.push_back(values.front().docid);
+      std::pop_heap(values.begin(), values.end(), after);
+      values.pop_back();
+    }
+    SortValue shown;
+    shown.kind = none ? SortValue::Kind::kNone : SortValue::Kind::kNumber;
+    shown.number = none ? 0 : value;
+    out.Give(Bucket{DocSet::FromSorted(docids), bucket.paths, bucket.two_phase},
+             Detail{.value = std::move(shown)});
+  }
+}
+
+}  // namespace gannet::search

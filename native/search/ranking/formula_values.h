@@ -1,0 +1,41 @@
+// The values of a formula (filter/formula.h) for many documents (docs/behaviour/formulas.md).
+//
+// An attribute counts with the first of its values in ascending order if that is a number, else 0.
+// A result that is not a finite number, of any operation, is no value: NaN, which passes through
+// all operations but `if`, whose other operand does not count.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "filter/formula.h"
+#include "index/snapshot.h"
+
+namespace gannet::search {
+
+struct DocumentValue {
+  DocId docid;
+  double value;  // NaN: none
+};
+
+struct FormulaInputs {
+  std::span<const DocSet> conditions;  // documents for which each condition holds
+  double now = 0;                      // seconds since 1970
+  // Null: the formula uses none. A document without an entry has score 0.
+  const std::unordered_map<DocId, double>* scores = nullptr;
+  bool by_vectors = false;  // the scores are semantic
+};
+
+// One per document, in any order. documents: live ones.
+std::vector<DocumentValue> FormulaValues(const index::Snapshot& snapshot,
+                                         const filter::Formula& formula,
+                                         const FormulaInputs& inputs, const DocSet& documents);
+
+// The result of one operation on the operands `a` and `b`.
+double Apply(filter::FormulaStep::Op op, double a, double b);
+// The value of a decay at a distance from its origin.
+double DecayAt(const filter::Decay& decay, double distance);
+
+}  // namespace gannet::search
