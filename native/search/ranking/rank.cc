@@ -136,19 +136,20 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   }
   if (rule == rules_.size() || (plain && !remembers && size == 1 && !options_.details))
     return Emit(bucket, detail);
-  if (options_.deadline != nullptr && query_ != nullptr && options_.deadline->Passed()) {
-    return Emit(bucket, AddSkipped(detail));
-  }
-  if (MayStop(bucket, size)) return SplitInTime(std::move(bucket), rule, detail);
+  if (Stops(rule) && options_.deadline->Passed()) return Emit(bucket, AddSkipped(detail));
+  if (Stops(rule) && MayStop(bucket, size)) return SplitInTime(std::move(bucket), rule, detail);
   Split(std::move(bucket), rule, detail);
+}
+
+bool Ranker::Stops(size_t rule) const {
+  return options_.deadline != nullptr && (query_ != nullptr || rules_[rule]->ReadsEveryDocument());
 }
 
 bool Ranker::MayStop(const Bucket& bucket, uint64_t size) const {
   // Smaller buckets are split in a few milliseconds. A bucket that has unverified documents, or
   // that rules remember, must be ranked completely.
   constexpr uint64_t kLong = 4096;
-  return size >= kLong && options_.deadline != nullptr && query_ != nullptr &&
-         bucket.two_phase == nullptr && remembering_ == 0 &&
+  return size >= kLong && bucket.two_phase == nullptr && remembering_ == 0 &&
          (distinct_ == nullptr || options_.offset == 0);
 }
 
@@ -156,7 +157,7 @@ void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
   Bucket rest{DocSet(bucket.documents), {}};
   const size_t hits = hits_.size(), passed = passed_.size();
   if (RunUntil(options_.deadline->at(), [&] { Split(std::move(bucket), rule, detail); })) return;
-  costs_->Forget();  // it may have read only some documents
+  if (costs_) costs_->Forget();  // it may have read only some documents
   for (size_t i = hits; i < hits_.size(); ++i) rest.documents.Remove(hits_[i].docid);
   for (size_t i = passed; i < passed_.size(); ++i) rest.documents -= passed_[i];
   if (!excluded_.empty()) rest.documents -= excluded_;

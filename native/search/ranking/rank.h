@@ -116,6 +116,8 @@ class Ranker {
   // The same until the deadline: documents not ranked by then follow unranked, those of inner
   // buckets first.
   void SplitInTime(Bucket bucket, size_t rule, const Detail* detail);
+  // Whether the deadline ends a rule.
+  bool Stops(size_t rule) const;
   // Whether SplitInTime may be used for the bucket and is worthwhile.
   // size    size of the bucket
   bool MayStop(const Bucket& bucket, uint64_t size) const;

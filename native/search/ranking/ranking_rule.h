@@ -73,6 +73,8 @@ class RankingRule {
   // Whether what the rule says of a bucket depends on which buckets it split before. No bucket may
   // then be skipped.
   virtual bool Remembers() const { return false; }
+  // Whether a split reads every document of the bucket, and so takes long even without words.
+  virtual bool ReadsEveryDocument() const { return false; }
   // `this` if the rule is a cost rule, else null.
   virtual const CostRule* cost() const { return nullptr; }
 

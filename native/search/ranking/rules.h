@@ -29,7 +29,7 @@ struct RuleInputs {
   bool by_vectors = false;
   const VectorScan* scan = nullptr;
   const NaturalScan* natural = nullptr;  // of MatchingStrategy::kNatural
-  bool relevance_only = false;  // no rules that sort
+  bool relevance_only = false;           // no rules that sort
   // Only the rules by which hits of several searches are compared (docs/behaviour/scores.md).
   bool compared = false;
 };

@@ -279,6 +279,14 @@ class StoppingTest : public testing::Test {
     Search("all documents, marked", R"("q":"a","attributesToHighlight":["*"],)" + large);
     Search("all documents with scores", R"("q":"a","showRankingScoreDetails":true,)" + large);
     Search("by value", R"("sort":["tag:desc","n:asc"],)" + large);
+    for (const std::string formula :
+         {"log(1 + n) * decay(_geo, _geoPoint(1, 1), 500km)", "_rankingScore * sqrt(n)",
+          "if(n > 7, pow(n, 0.5), decay(n, now, 30d))"}) {
+      const std::string sort = R"("sort":[")" + formula + R"(:desc"])";
+      Search("by " + formula, sort);
+      Search("by " + formula + ", all documents", sort + "," + large);
+      Search("by " + formula + ", of a word", R"("q":"a",)" + sort);
+    }
     Search("sorted by distance", R"("sort":["_geoPoint(1,1):asc"],)" + large);
     Search("distinct", R"("distinct":"n",)" + large);
     Search("facets", R"("facets":["*"],"limit":1)");

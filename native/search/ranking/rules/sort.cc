@@ -53,6 +53,8 @@ class Sort : public RankingRule {
     return !geo() && (criterion_.formula == nullptr || !criterion_.formula->uses_scores);
   }
 
+  bool ReadsEveryDocument() const override { return criterion_.formula != nullptr; }
+
   void AppendScoreDetails(DetailWriter& out, const Detail& detail, const Detail*) const override {
     if (!Shows(out.settings())) {
       out.Begin("<hidden-rule-" + std::to_string(out.order()) + ">");
