@@ -113,9 +113,9 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   const std::optional<std::string> query = request["facetQuery"].is_string()
                                                ? std::optional(request["facetQuery"].string())
                                                : std::nullopt;
-  const std::optional<uint64_t> top = request["topValues"].is_null()
+  const std::optional<uint64_t> top = request["mostFrequent"].is_null()
                                           ? std::nullopt
-                                          : std::optional(request["topValues"].integer(0));
+                                          : std::optional(request["mostFrequent"].integer(0));
   std::string out = "{\"facetHits\":";
   GANNET_ASSIGN_OR_RETURN(
       const auto hits,

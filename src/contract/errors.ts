@@ -161,6 +161,7 @@ const PLAIN = [
   'invalid_export_url',
   'invalid_facet_search_exhaustive_facet_count',
   'invalid_facet_search_facet_name',
+  'invalid_facet_search_most_frequent',
   'invalid_facet_search_name',
   'invalid_facet_search_query',
   'invalid_header_value',

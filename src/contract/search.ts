@@ -478,6 +478,9 @@ export const MULTI_SEARCH: Schema = {
   additionalProperties: false,
 };
 
+/** Maximum of `mostFrequent`. */
+const MOST_FREQUENT_MAX = 1000;
+
 export interface FacetSearchRequest extends Pick<
   SearchRequest,
   | 'q'
@@ -493,6 +496,7 @@ export interface FacetSearchRequest extends Pick<
 > {
   facetName: string;
   facetQuery?: string | null;
+  mostFrequent?: number | null;
   exhaustiveFacetCount?: boolean | null;
 }
 
@@ -516,6 +520,14 @@ export const FACET_SEARCH: Schema = {
     attributesToSearchOn: SEARCH_PROPERTIES.attributesToSearchOn!,
     rankingScoreThreshold: THRESHOLD,
     locales: LOCALE_LIST,
+    mostFrequent: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: MOST_FREQUENT_MAX,
+      default: null,
+      description: 'Returns this number of the most frequent values, whatever the settings say.',
+      'x-code': 'invalid_facet_search_most_frequent',
+    },
     exhaustiveFacetCount: {
       type: ['boolean', 'null'],
       default: null,

@@ -194,7 +194,6 @@ export interface SearchService {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-    topValues?: number,
   ): Promise<SearchResponse>;
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
   /**

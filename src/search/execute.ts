@@ -185,12 +185,10 @@ export class SearchPipeline {
     });
   }
 
-  /** @param topValues this number of the most frequent values, whatever the settings say */
   facetSearch(
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-    topValues?: number,
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     return this.#one<FacetSearchRequest>({
@@ -200,7 +198,7 @@ export class SearchPipeline {
         query!.useNetwork === true
           ? await network.facetSearch(uid, query!, caller)
           : await local.facetSearch(uid, query!, caller, {
-              ...{ forMerging: network.isAskedBy(caller), topValues },
+              forMerging: network.isAskedBy(caller),
             }),
       ],
     });

@@ -102,8 +102,6 @@ export interface EngineFacetSearchRequest
    * servers.
    */
   forMerging?: boolean | undefined;
-  /** This number of the most frequent values, whatever the settings say. */
-  topValues?: number | undefined;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
@@ -202,7 +200,7 @@ export function planFederated(
 export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
-  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging' | 'topValues'>,
+  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = planned(params, context, more, vector);

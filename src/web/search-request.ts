@@ -135,13 +135,21 @@ export function bucketQueries(
   }));
 }
 
-/** Searches the values of a facet among the documents found without a choice for that facet. */
+/** Maximum number of values of a facet that the page shows. */
+export const FACET_VALUES = 100;
+
+/**
+ * Searches the most frequent values of a facet among the documents found without a choice for that
+ * facet.
+ * @param facetQuery empty: all values
+ */
 export function facetSearch(
   state: SearchState,
   facetName: string,
   facetQuery: string,
 ): Record<string, unknown> {
-  return { facetName, facetQuery, ...termsOf(state), filter: filterOf(state, facetName) };
+  const filter = filterOf(state, facetName);
+  return { facetName, facetQuery, mostFrequent: FACET_VALUES, ...termsOf(state), filter };
 }
 
 /** @param without a facet whose choice is ignored, or null */

@@ -243,6 +243,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             ...(chance(0.5) ? { facetQuery: pick(['f', 'wood', '', 'b']) } : {}),
             ...(chance(0.5) ? { q: pick(WORDS) } : {}),
             ...(chance(0.5) ? { filter: 'size > 2' } : {}),
+            ...(chance(0.5) ? { mostFrequent: pick([1, 2, 50]) } : {}),
           };
           const path = `/indexes/${uid}/facet-search`;
           const [given, wanted] = await Promise.all([

@@ -87,8 +87,8 @@ async function valuesOf(
   caller: SearchCaller,
   { services: { search }, responseBuffers }: Dependencies,
 ): Promise<Suggestion[]> {
-  const request = { facetName: attribute, facetQuery: q };
-  const { bytes } = await search.facetSearch(uid, request, caller, limit);
+  const request = { facetName: attribute, facetQuery: q, mostFrequent: limit };
+  const { bytes } = await search.facetSearch(uid, request, caller);
   const text = bytes.length > VALUES_BYTES_MAX ? '{"facetHits":[]}' : bytes.toString();
   responseBuffers.giveBack(bytes);
   const { facetHits } = JSON.parse(text) as { facetHits: { value: string; count: number }[] };

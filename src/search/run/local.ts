@@ -44,8 +44,6 @@ export interface RunOptions {
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.
    */
   forMerging?: boolean;
-  /** A facet search returns this number of the most frequent values, whatever the settings say. */
-  topValues?: number | undefined;
   /** The hits of the first page, where the window begins there but spans several pages. */
   firstPage?: number | undefined;
   /** Heads include the positions of hits. */
@@ -149,10 +147,10 @@ export class LocalSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-    { forMerging, topValues }: RunOptions = {},
+    { forMerging }: RunOptions = {},
   ): Promise<EngineResult> {
     return this.#queue.run((permit) => {
-      const more = { responseBytesMax: this.#limits.responseBytes, forMerging, topValues };
+      const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
       const find = (): SearchedIndex => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);

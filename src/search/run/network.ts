@@ -120,9 +120,13 @@ export class NetworkSearch {
       merger.readFacetHits,
       caller,
     );
-    const { facetName, facetQuery = null } = params;
+    const { facetName, facetQuery = null, mostFrequent = null } = params;
+    const faceting: Faceting =
+      mostFrequent === null
+        ? this.#facetingOf(uid)
+        : { maxValuesPerFacet: mostFrequent, sortFacetValuesBy: { '*': 'count' } };
     const merging: EngineFacetMergeRequest = {
-      ...{ facetName, facetQuery, faceting: this.#facetingOf(uid) },
+      ...{ facetName, facetQuery, faceting },
       processingTimeMs: Math.floor(performance.now() - begun),
       ...{ remoteErrors: errors, responseBytesMax: limits.responseBytes },
     };

@@ -113,10 +113,6 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
             controls={controls}
             results={results.value ?? []}
             onChange={change}
-            onByCount={() => {
-              settings.reload();
-              results.reload();
-            }}
           />
         </aside>
         <Found

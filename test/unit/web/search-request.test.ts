@@ -61,6 +61,7 @@ describe('The queries of the search view', () => {
     assert.deepEqual(facetSearch(state, 'a', 'va'), {
       facetName: 'a',
       facetQuery: 'va',
+      mostFrequent: 100,
       q: 'x',
       filter: [['"b" = "3"']],
     });

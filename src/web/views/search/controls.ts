@@ -1,4 +1,5 @@
 import type { Settings } from '../../indexes.ts';
+import { FACET_VALUES } from '../../search-request.ts';
 
 /** The controls to show, derived from the settings; none for a key that may not read settings. */
 export interface Controls {
@@ -7,7 +8,8 @@ export interface Controls {
   readonly points: boolean;
   /** The greatest total that a search gives; null: not known. */
   readonly totalMax: number | null;
-  /** Whether a facet has more values than a search returns, and these are the first by name. */
+  readonly searchesFacets: boolean;
+  /** Whether a search may return the first values of a facet by name instead of the most frequent. */
   isCut(facet: string, values: number): boolean;
 }
 
@@ -18,10 +20,11 @@ export function controlsOf(settings: Settings | undefined): Controls {
   const faceting = settings?.faceting as
     { maxValuesPerFacet: number; sortFacetValuesBy: Readonly<Record<string, string>> } | undefined;
   return {
+    searchesFacets: settings?.facetSearch !== false,
+    // A key that may not read settings expects those that an index has at first.
     isCut: (facet, values) =>
-      faceting !== undefined &&
-      values >= faceting.maxValuesPerFacet &&
-      (faceting.sortFacetValuesBy[facet] ?? faceting.sortFacetValuesBy['*']) !== 'count',
+      values >= (faceting?.maxValuesPerFacet ?? FACET_VALUES) &&
+      (faceting?.sortFacetValuesBy[facet] ?? faceting?.sortFacetValuesBy['*']) !== 'count',
     sortable: sortable.filter((name) => name !== '_geo'),
     embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
       // A query vector cannot be typed.

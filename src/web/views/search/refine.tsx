@@ -2,10 +2,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { percent } from '../../format.ts';
-import { useAction } from '../../hooks.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Outcome } from '../../parts/outcome.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import {
   circleFrom,
@@ -16,9 +14,8 @@ import {
   type SearchState,
 } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
-import { finish } from '../../tasks.ts';
 import type { Controls } from './controls.ts';
-import { Facets } from './facets.tsx';
+import { Facets, type FindValues } from './facets.tsx';
 import { Ranges } from './ranges.tsx';
 
 interface RefineProps {
@@ -30,8 +27,6 @@ interface AllRefineProps extends RefineProps {
   uid: string;
   controls: Controls;
   results: readonly SearchResult[];
-  /** The setting was changed, so that the most frequent values of facets are returned. */
-  onByCount(): void;
 }
 
 interface FacetHits {
@@ -40,13 +35,18 @@ interface FacetHits {
 
 /** Everything that narrows or orders the results. */
 export function Refine(props: AllRefineProps): JSX.Element {
-  const { uid, state, controls, results, onChange, onByCount } = props;
+  const { uid, state, controls, results, onChange } = props;
   const { client } = useSession();
-  const ordering = useAction();
   const stats = mergedStats(results);
   const counts = Object.entries(mergedCounts(results)).filter(
     ([facet]) => stats[facet] === undefined || stats[facet].min === stats[facet].max,
   );
+  const find: FindValues = async (facet, text, signal) => {
+    const path = pathOf(['indexes', uid, 'facet-search']);
+    const options = { body: facetSearch(state, facet, text), signal };
+    const { facetHits } = await client.send<FacetHits>('POST', path, options);
+    return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
+  };
   return (
     <details open={matchMedia('(min-width: 45rem)').matches}>
       <summary>Refine</summary>
@@ -59,24 +59,10 @@ export function Refine(props: AllRefineProps): JSX.Element {
         counts={Object.fromEntries(counts)}
         chosen={state.chosen}
         isCut={controls.isCut}
-        onByCount={() =>
-          ordering.run(async () => {
-            const body = { faceting: { sortFacetValuesBy: { '*': 'count' } } };
-            const path = pathOf(['indexes', uid, 'settings']);
-            const outcome = await finish(client, 'PATCH', path, body);
-            onByCount();
-            return outcome;
-          })
-        }
+        searched={JSON.stringify({ ...state, page: 1 })}
         onChoose={(chosen) => onChange({ chosen })}
-        onFind={async (facet, text, signal) => {
-          const path = pathOf(['indexes', uid, 'facet-search']);
-          const body = facetSearch(state, facet, text);
-          const { facetHits } = await client.send<FacetHits>('POST', path, { body, signal });
-          return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
-        }}
+        onFind={controls.searchesFacets ? find : null}
       />
-      <Outcome action={ordering} />
       <Ranges uid={uid} state={state} stats={stats} onChoose={(ranges) => onChange({ ranges })} />
     </details>
   );
