@@ -4,9 +4,9 @@
  *     node --import=tsx perf/cluster.ts --data PACKAGES --catalog 1000000 [--only NAME,...]
  *     node --import=tsx perf/cluster.ts --catalog-file FILE
  *
- * NAME: `absorb` (CPU and bytes of a follower), `search` (searches on a follower that absorbs),
- * `join` (a new node), `failover` (writes after the leader is killed or cut off), `latency` (of a
- * small write). Nodes, etcd (Debian package `etcd-server`), the object store (a folder, or
+ * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node), `search` (searches
+ * on a follower that absorbs), `join` (a new node), `failover` (writes after the leader is killed or
+ * cut off), `latency` (of a small write). Nodes, etcd (Debian package `etcd-server`), the object store (a folder, or
  * `versitygw` with its path in `GANNET_VERSITYGW`) and the client share one machine. Linux only.
  * `absorb` counts bytes only with `versitygw`.
  */
@@ -41,6 +41,7 @@ const FAILOVERS = 5;
 const WRITES = 300;
 const POLL_MS = 5;
 const QUIET_MS = 2000;
+const IDLE_MS = 5000;
 
 const { values } = parseArgs({
   options: {
@@ -141,6 +142,13 @@ async function load(node: Node, file: string): Promise<void> {
   }
 }
 
+/** CPU seconds that each node spends in a second without work. */
+async function idleCpu({ nodes }: Machines): Promise<number[]> {
+  const cpu = nodes.map(({ pid }) => cpuSeconds(pid));
+  await delay(IDLE_MS);
+  return nodes.map(({ pid }, n) => (cpuSeconds(pid) - cpu[n]!) / (IDLE_MS / 1000));
+}
+
 /** The leader indexes the catalogue; the followers do nothing else than absorb it. */
 async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
   const leader = await leaderOf(machines);
@@ -148,6 +156,7 @@ async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
   await call(leader, 'POST', '/indexes', { uid: INDEX, primaryKey: 'id' });
   await call(leader, 'PATCH', `/indexes/${INDEX}/settings`, CATALOGUE_SETTINGS);
   await quiet(machines, leader);
+  const idle = await idleCpu(machines);
   const cpu = machines.nodes.map(({ pid }) => cpuSeconds(pid));
   const fetched = machines.nodes.map(fetchedBytes);
   const written = writtenBytes(leader.pid);
@@ -155,10 +164,11 @@ async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
   await load(leader, file);
   await quiet(machines, leader);
   const seconds = (performance.now() - begin) / 1000;
-  const spent = machines.nodes.map(({ pid }, n) => cpuSeconds(pid) - cpu[n]!);
+  const spent = machines.nodes.map(({ pid }, n) => cpuSeconds(pid) - cpu[n]! - idle[n]! * seconds);
   const of = (node: Node): number => spent[machines.nodes.indexOf(node)]!;
   const figures: Figures = {
     wallSeconds: seconds,
+    idleCpuShare: Math.max(...idle),
     leaderCpuSeconds: of(leader),
     leaderDiskMb: diskMb(leader.data),
   };
