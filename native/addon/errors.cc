@@ -28,6 +28,7 @@ std::string CodeOf(const Status& status) {
     case StatusCode::kFull: return "no_space_left_on_device";
     case StatusCode::kIo: return "io_error";
     case StatusCode::kCancelled: return "canceled";
+    case StatusCode::kCorruption: return "invalid_store_file";
     default: return "internal";
   }
 }

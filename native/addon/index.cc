@@ -73,6 +73,12 @@ Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
                     : Napi::Value(Napi::String::New(info.Env(), fault.message()));
 }
 
+// Whether a block of the segments that was read has the wrong checksum.
+Napi::Value IsDamaged(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  return Napi::Boolean::New(info.Env(), open && !open->index->snapshot()->Health().ok());
+}
+
 // The names of all fields that the index knows, as a JSON list, in the order of their first
 // appearance.
 Napi::Value IndexFields(const Napi::CallbackInfo& info) {
@@ -178,6 +184,7 @@ constexpr NamedFunction kIndexFunctions[] = {
     {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
     {"indexSettings", IndexSettings},   {"replaceSettings", ReplaceSettings},
     {"indexFields", IndexFields},       {"copyIndex", CopyIndex},
+    {"isDamaged", IsDamaged},
 };
 
 }  // namespace

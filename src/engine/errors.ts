@@ -22,6 +22,11 @@ export function fromEngine(thrown: unknown): Error {
   return new ApiError('internal', `The engine failed: ${message}`);
 }
 
+/** Whether stored bytes are damaged. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'invalid_store_file';
+}
+
 /** The result of an index; adds the uid of the index to a failure. */
 export async function resultFrom<T>(uid: string, result: Promise<T>): Promise<T> {
   try {

@@ -226,6 +226,11 @@ export class IndexHandle implements SearchedHandle {
     return this.#native.isMerging(this.#handle);
   }
 
+  /** Whether damage was found in its files since it was opened. */
+  isDamaged(): boolean {
+    return this.#native.isDamaged(this.#handle);
+  }
+
   takeMergeFault(): string | null {
     return this.#native.takeMergeFault(this.#handle);
   }

@@ -118,6 +118,13 @@ export class MemoryEngine implements NativeAddon {
     return this.merging.has(handle);
   }
 
+  /** Handles of the indexes that report damage. */
+  readonly damaged = new Set<number>();
+
+  isDamaged(handle: number): boolean {
+    return this.damaged.has(handle);
+  }
+
   /** Why merges have failed, by handle. */
   readonly mergeFaults = new Map<number, string>();
 
