@@ -5,7 +5,7 @@ import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { aliasAlreadyExists } from '../contract/aliases.ts';
-import { BatchCanceled } from '../engine/errors.ts';
+import { BatchCanceled, isDamage } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import { EmbedderRequests } from '../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../embedding/embedding-service.ts';
@@ -32,7 +32,7 @@ import { Progress } from './progress.ts';
 import {
   allFailed,
   CancelSwitch,
-  isDiskFull,
+  isFaultOfNode,
   isLeftToCluster,
   readTask,
   type RunContext,
@@ -124,6 +124,8 @@ export class Scheduler {
   prune: ((matched: number[], originalFilter: string) => Promise<unknown>) | null = null;
   /** In a cluster, lets another node run the batches. Set before they run. */
   resign: (() => void) | null = null;
+  /** The first task of the last batch that was left to another node because of damage. */
+  #damagedTask: number | null = null;
 
   constructor(
     store: TaskStore,
@@ -446,10 +448,12 @@ export class Scheduler {
       this.#refuseAlias(batch);
       return await this.#runner(batch.kind)(context);
     } catch (error) {
-      if (error instanceof BatchCanceled || isLeftToCluster(error, context.isOfCluster)) {
+      const isLeft =
+        !this.#isDamagedAgain(error, batch) && isLeftToCluster(error, context.isOfCluster);
+      if (error instanceof BatchCanceled || isLeft) {
         await this.#store.rollBack(batchUid, batch.uids);
         this.#pending.putBack(batch.uids);
-        if (isDiskFull(error)) {
+        if (isFaultOfNode(error)) {
           this.#options.log(`batch ${batchUid} is left to another node`, error);
           this.resign?.();
         }
@@ -460,6 +464,17 @@ export class Scheduler {
       if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
       return { ends: allFailed(batch, toApiError(error)) };
     }
+  }
+
+  /**
+   * Whether the batch meets damage although this node has left it to another one, and has fetched
+   * the damaged files again: then all nodes have the same.
+   */
+  #isDamagedAgain(error: unknown, { uids }: Batch): boolean {
+    if (!isDamage(error)) return false;
+    const isAgain = this.#damagedTask === uids[0];
+    this.#damagedTask = uids[0]!;
+    return isAgain;
   }
 
   /** Throws for tasks whose index has become the name of an alias since they were registered. */

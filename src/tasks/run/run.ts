@@ -1,6 +1,6 @@
 import { pauser } from '../../base/pauser.ts';
 import { ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
-import { BatchCanceled } from '../../engine/errors.ts';
+import { BatchCanceled, isDamage } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../../embedding/embedding-service.ts';
 import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../engine/native.ts';
@@ -225,16 +225,17 @@ function errorBody({ code, message }: { code: string; message: string }): ErrorB
 
 /**
  * Whether a batch that failed with this error waits, on this node or on the next leader: the cluster
- * took no writes, or the disk of this node is full.
+ * took no writes, or the disk of this node is full or damaged.
  */
 export function isLeftToCluster(error: unknown, isOfCluster: boolean): boolean {
-  if (isOfCluster && isDiskFull(error)) return true;
+  if (isOfCluster && isFaultOfNode(error)) return true;
   return (
     error instanceof ApiError &&
     (error.code === 'no_leader' || error.code === 'cluster_unavailable')
   );
 }
 
-export function isDiskFull(error: unknown): boolean {
-  return toApiError(error).code === 'no_space_left_on_device';
+/** Whether another node may do what has failed here. */
+export function isFaultOfNode(error: unknown): boolean {
+  return isDamage(error) || toApiError(error).code === 'no_space_left_on_device';
 }
