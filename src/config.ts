@@ -130,6 +130,7 @@ export interface ClusterConfig {
   leaseMs: number;
   /** A threshold that tests move. */
   checkpointLogBytes: number | undefined;
+  comparePauseMs: number | undefined;
   lagMsMax: number;
   retentionMs: number;
 }
@@ -653,6 +654,7 @@ type Variable = (typeof VARIABLES)[number];
 const OWN_VARIABLES = [
   'GANNET_MODELS_DIR',
   'GANNET_CHECKPOINT_BYTES',
+  'GANNET_COMPARE_PAUSE_MS',
   'GANNET_TUNING',
   'GANNET_ADDON',
   'GANNET_COMMIT_SHA',
@@ -942,16 +944,18 @@ function cluster(given: Given, env: Environment): ClusterConfig | null {
     nodeName: clusterName('node-name', needed('node-name')),
     nodeUrl: clusterUrl('node-url', needed('node-url')),
     join: given.flag('cluster-join'),
-    checkpointLogBytes: checkpointBytes(env.GANNET_CHECKPOINT_BYTES),
+    checkpointLogBytes: numberIn(env, 'GANNET_CHECKPOINT_BYTES'),
+    comparePauseMs: numberIn(env, 'GANNET_COMPARE_PAUSE_MS'),
     leaseMs: given.count('cluster-lease-seconds', 5, 1, 600) * 1000,
     lagMsMax: given.count('cluster-max-lag-seconds', 30, 1, TIMER_SECONDS_MAX) * 1000,
     retentionMs: hours * 3_600_000,
   };
 }
 
-function checkpointBytes(text: string | undefined): number | undefined {
+function numberIn(env: NodeJS.ProcessEnv, name: string): number | undefined {
+  const text = env[name];
   if (text === undefined) return undefined;
-  return /^\d{1,9}$/.test(text) ? Number(text) : bad('GANNET_CHECKPOINT_BYTES', text, 'a number');
+  return /^\d{1,9}$/.test(text) ? Number(text) : bad(name, text, 'a number');
 }
 
 function missing(name: ServerOption, other: ServerOption): never {

@@ -41,6 +41,7 @@ import { EmbeddingService } from './embedding/embedding-service.ts';
 import { RenderPool } from './embedding/render-pool.ts';
 import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
+import { isDamage } from './engine/errors.ts';
 import type { EngineOptions, NativeAddon } from './engine/native.ts';
 import { ResponseMerger } from './engine/response-merger.ts';
 import type { IndexRegistry } from './engine/registry.ts';
@@ -65,7 +66,12 @@ import { FanOut } from './network/fan-out.ts';
 import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { ScriptProcesses } from './rhai/script-process.ts';
-import { type InstallParts, installIfBehind } from './replica/install.ts';
+import {
+  type InstallParts,
+  installIfBehind,
+  keepClusterId,
+  markDamaged,
+} from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
 import { removeNodeCommand, restoreCommand } from './cluster-commands.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
@@ -255,11 +261,20 @@ async function openParts(config: Config) {
   };
 }
 
+async function openMarkingDamage(config: Config): ReturnType<typeof openParts> {
+  try {
+    return await openParts(config);
+  } catch (error) {
+    if (config.cluster !== null && isDamage(error)) markDamaged(config.dbPath);
+    throw error;
+  }
+}
+
 /** Starts the parts. A failure ends the process, so nothing is closed then. */
 async function run(config: Config): Promise<void> {
   refuseFewFiles();
   const library = socketLibrary(config);
-  const opened = await openParts(config);
+  const opened = await openMarkingDamage(config);
   const { version, logs, manager, responseBuffers, native, folder, outbound, proxy, models } =
     opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
@@ -399,13 +414,20 @@ function endNode(reason: string): void {
 }
 
 /** What a node cannot continue after. */
-function endings(name: string): Pick<ClusterParts, 'onTooFarBehind' | 'onNameTaken'> {
+function endings(
+  name: string,
+  dir: string,
+): Pick<ClusterParts, 'onTooFarBehind' | 'onNameTaken' | 'onDatabaseDamaged'> {
   return {
     // A node cannot take a checkpoint while its data is open.
     onTooFarBehind: () =>
       endNode('The log does not reach back to this node. The next start takes a checkpoint.'),
     onNameTaken: () =>
       endNode(`Another process is the node ${name}: give each its own --node-name.`),
+    onDatabaseDamaged: (uuid) => {
+      markDamaged(dir);
+      endNode(`The database of indexes/${uuid} is damaged. The next start takes all data again.`);
+    },
   };
 }
 
@@ -451,11 +473,13 @@ async function openCluster(
       indexDir: folder.indexDir,
       incomingDir: join(folder.dir, 'incoming'),
       checkpointDir: join(folder.dir, 'outgoing'),
-      ...endings(config.nodeName),
+      ...endings(config.nodeName, folder.dir),
+      ...(config.comparePauseMs === undefined ? {} : { comparePauseMs: config.comparePauseMs }),
       work: leaderWork({ system, notifier, keys, background }),
     },
   );
   await cluster.start();
+  keepClusterId(folder.dir, store.cluster!.id);
   return cluster;
 }
 

@@ -95,13 +95,7 @@ export class Checkpoints {
     try {
       const { settings } = await log.state();
       if ((settings.checkpoint?.sequence ?? -1) >= sequence) return;
-      const before =
-        settings.checkpoint === null
-          ? null
-          : await loadCheckpoint(this.#parts.blobs, settings.checkpoint.blob);
-      const entries = await this.#entries((before?.sequence ?? settings.floor - 1) + 1, sequence);
-      const named = await this.#namedBy(entries);
-      const known = new KnownFiles(before, named);
+      const { before, entries, named, known } = await this.#stored(settings, sequence);
       const databases = await this.#databases(local, known, epoch, uploaded);
       if (entries.length > 0) await this.#archive(entries, epoch);
       const { passed } = known;
@@ -123,6 +117,25 @@ export class Checkpoints {
       if (!isNamed) transfers.settle(uploaded);
       await local.release();
     }
+  }
+
+  /**
+   * The files of each database that the newest checkpoint or a record after it names, as far as
+   * records are applied here.
+   */
+  async files(): Promise<ReadonlyMap<string, readonly FileRef[]>> {
+    const { log, replica } = this.#parts;
+    const { settings } = await log.state();
+    return (await this.#stored(settings, replica.applied)).known.byDatabase();
+  }
+
+  /** What is stored as of a record: the newest checkpoint, and the entries after it. */
+  async #stored({ checkpoint, floor }: LogSettings, sequence: Sequence) {
+    const before =
+      checkpoint === null ? null : await loadCheckpoint(this.#parts.blobs, checkpoint.blob);
+    const entries = await this.#entries((before?.sequence ?? floor - 1) + 1, sequence);
+    const named = await this.#namedBy(entries);
+    return { before, entries, named, known: new KnownFiles(before, named) };
   }
 
   /**
@@ -304,7 +317,8 @@ interface Named {
 /** Files that are already stored, according to the checkpoint and the log. */
 class KnownFiles {
   readonly passed: readonly BlobName[];
-  readonly #files = new Map<string, FileRef>();
+  /** By database and name. */
+  readonly #files = new Map<string, Map<string, FileRef>>();
 
   constructor(before: Checkpoint | null, named: readonly Named[]) {
     for (const { name, files } of before?.databases ?? []) this.#add(name, files);
@@ -313,10 +327,16 @@ class KnownFiles {
   }
 
   find(database: string, name: string): FileRef | undefined {
-    return this.#files.get(`${database}\n${name}`);
+    return this.#files.get(database)?.get(name);
+  }
+
+  byDatabase(): Map<string, FileRef[]> {
+    return new Map([...this.#files].map(([name, files]) => [name, [...files.values()]]));
   }
 
   #add(database: string, files: readonly FileRef[]): void {
-    for (const file of files) this.#files.set(`${database}\n${file.name}`, file);
+    const known = this.#files.get(database) ?? new Map<string, FileRef>();
+    for (const file of files) known.set(file.name, file);
+    this.#files.set(database, known);
   }
 }

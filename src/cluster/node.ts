@@ -450,6 +450,26 @@ export class ClusterNode {
     return true;
   }
 
+  // --- Repair ------------------------------------------------------------------------------------
+
+  /**
+   * The files of each database as they have to be, and some that are not needed any more. Throws
+   * the error of the log or of the object store.
+   */
+  files(): Promise<ReadonlyMap<string, readonly FileRef[]>> {
+    return this.#checkpoints.files();
+  }
+
+  /** Fetches the files that do not exist here as they have to be. */
+  fetch(database: string, files: readonly FileRef[]): Promise<void> {
+    return this.#transfers.fetchFiles(database, files);
+  }
+
+  /** Runs a task while no record is being applied. */
+  exclusive<T>(task: () => Promise<T>): Promise<T> {
+    return this.#follower.exclusive(task);
+  }
+
   // --- Leading -----------------------------------------------------------------------------------
 
   async #lead(term: Term): Promise<void> {

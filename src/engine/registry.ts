@@ -8,6 +8,7 @@ import { openFilesMax } from '../base/open-files.ts';
 import { ApiError } from '../contract/errors.ts';
 import { embedsLater } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
+import { isDamage } from './errors.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
 import type { SearchedIndex, SearchedIndexes } from './searched-index.ts';
@@ -93,6 +94,7 @@ export class IndexEntry implements SearchedIndex {
   readonly #registry: IndexRegistry;
   #handle: IndexHandle | null = null;
   #discarded = false;
+  #suspended = false;
   #settings: SettingsObject | null = null;
   #stored: ReturnType<IndexHandle['settings']> = null;
   /** Where other threads find the handle; null: nowhere. */
@@ -112,6 +114,10 @@ export class IndexEntry implements SearchedIndex {
   /** Opens the index when needed. Throws `ApiError`. */
   get handle(): IndexHandle {
     if (this.#discarded) throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
+    if (this.#suspended) {
+      const message = 'The index is damaged on this node, which fetches it again.';
+      throw new ApiError('cluster_unavailable', message);
+    }
     const handle = this.#handle ?? this.#open();
     handle.lastUse = this.#registry.now();
     return handle;
@@ -191,6 +197,16 @@ export class IndexEntry implements SearchedIndex {
     return this.close();
   }
 
+  /** Closes it, and lets nobody open it until `resume`. */
+  suspend(): Promise<void> {
+    this.#suspended = true;
+    return this.close();
+  }
+
+  resume(): void {
+    this.#suspended = false;
+  }
+
   /** Whether the index may be closed: no other thread uses it, and none will. */
   withdraw(): boolean {
     const { shared } = this.#registry;
@@ -231,6 +247,8 @@ export class IndexRegistry implements SearchedIndexes {
   /** Without a uid: of a batch that has not ended, or known by records of a cluster only. */
   readonly #unnamed = new Set<IndexEntry>();
   readonly #open = new Set<IndexEntry>();
+  /** Folders of indexes that could not be opened because they are damaged. */
+  readonly #unreadable = new Set<string>();
   #sorted: [string, IndexEntry][] | null = null;
   #aliases: (alias: string) => string | undefined = () => undefined;
   readonly #limits: OpenLimits;
@@ -466,7 +484,7 @@ export class IndexRegistry implements SearchedIndexes {
     while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
       // Several, if more were open because all were in use.
     }
-    const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
+    const handle = this.#handleOf(entry);
     try {
       if (!entry.isNew) {
         const state = handle.state();
@@ -481,6 +499,15 @@ export class IndexRegistry implements SearchedIndexes {
     entry.isNew = false;
     this.#open.add(entry);
     return handle;
+  }
+
+  #handleOf({ uuid, isNew }: IndexEntry): IndexHandle {
+    try {
+      return new IndexHandle(this.#native, this.#dirOf(uuid), isNew);
+    } catch (error) {
+      if (isDamage(error)) this.#unreadable.add(uuid);
+      throw error;
+    }
   }
 
   /** For `IndexEntry` only. */
@@ -505,6 +532,23 @@ export class IndexRegistry implements SearchedIndexes {
       const fault = openHandle?.takeMergeFault() ?? null;
       return fault === null ? [] : [{ uuid, fault }];
     });
+  }
+
+  /**
+   * The folders of indexes in which reads have found damage since they were opened, or that could
+   * not be opened because of it since the last call.
+   */
+  takeDamaged(): string[] {
+    const open = [...this.#open].filter(({ openHandle }) => openHandle?.isDamaged() === true);
+    const damaged = [...open.map(({ uuid }) => uuid), ...this.#unreadable];
+    this.#unreadable.clear();
+    return damaged;
+  }
+
+  /** Closes an index whose files are damaged: requests get 503 until it is resumed. */
+  suspend(entry: IndexEntry): Promise<void> {
+    this.#open.delete(entry);
+    return entry.suspend();
   }
 
   /**

@@ -1,7 +1,15 @@
 /**
  * Installs a checkpoint on a node that the log cannot bring up to date, before its data is opened.
  */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { syncFolder } from '../base/sync-folder.ts';
@@ -14,7 +22,8 @@ import { type FileRef, FORMAT_MAX } from '../cluster/record.ts';
 import type { Replica } from '../cluster/replica.ts';
 import type { Runtime } from '../cluster/runtime.ts';
 import { Transfers } from '../cluster/transfers.ts';
-import { type ClusterState, Store, STORE_FILE } from '../store/store.ts';
+import { DataFolderError } from '../store/data-folder.ts';
+import { checkFile, type ClusterState, Store, STORE_FILE } from '../store/store.ts';
 import { digestOf, writeDurably } from './local-files.ts';
 import { checkpointPath } from './server-replica.ts';
 
@@ -23,6 +32,10 @@ const PARTS = ['payloads', 'indexes', 'store'];
 const RETRY_MS = 500;
 /** This file marks a fetched checkpoint as complete. */
 const COMPLETE = 'complete';
+/** Holds the id of the cluster that the data belongs to. */
+const CLUSTER_ID = 'cluster-id';
+/** This file says that a database of the folder is damaged. */
+const DAMAGED = 'damaged';
 
 export interface InstallParts {
   readonly log: Log;
@@ -57,6 +70,11 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   // An interrupted start fetched everything, and may have replaced some parts.
   if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);
   const { identity, settings } = await parts.log.state();
+  const isComplete = settings.checkpoint !== null || settings.floor === 1;
+  if (identity !== null && isComplete && isDamaged(dir, identity.id)) {
+    parts.runtime.log('A database of this node is damaged: it takes all data again');
+    forget(dir);
+  }
   const state = await stateOf(join(dir, 'store'));
   const applied = state?.applied ?? 0;
   if (identity === null || applied + 1 >= settings.floor) return false;
@@ -70,6 +88,46 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
     signal: new AbortController().signal,
   }).install();
   return true;
+}
+
+/** Keeps the id of the cluster, whose data is in the folder, also where damage does not reach. */
+export function keepClusterId(dir: string, id: string): void {
+  const path = join(dir, CLUSTER_ID);
+  if (existsSync(path) && readFileSync(path, 'utf8') === id) return;
+  writeFileSync(path, id, { flush: true });
+  syncFolder(dir);
+}
+
+/** Lets the next start take all data again. */
+export function markDamaged(dir: string): void {
+  writeFileSync(join(dir, DAMAGED), '', { flush: true });
+  syncFolder(dir);
+}
+
+/** Whether the folder has data of this cluster that is damaged. */
+function isDamaged(dir: string, cluster: string): boolean {
+  const id = join(dir, CLUSTER_ID);
+  if (!existsSync(id) || readFileSync(id, 'utf8') !== cluster) return false;
+  if (existsSync(join(dir, DAMAGED))) return true;
+  const store = join(dir, 'store');
+  if (!isUsed(store)) return false;
+  try {
+    checkFile(store, true);
+    return false;
+  } catch (error) {
+    if (error instanceof DataFolderError) return true;
+    throw error;
+  }
+}
+
+/** Erases the data that the log and its checkpoints hold. May be interrupted and repeated. */
+function forget(dir: string): void {
+  for (const part of PARTS) {
+    rmSync(join(dir, part), { recursive: true, force: true });
+    mkdirSync(join(dir, part));
+  }
+  syncFolder(dir);
+  rmSync(join(dir, DAMAGED), { force: true });
 }
 
 /** The position of the data in the log; null: it belongs to no cluster. */

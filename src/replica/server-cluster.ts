@@ -17,6 +17,7 @@ import { CANCELED } from '../engine/errors.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { PayloadFile } from '../store/store.ts';
+import { FileRepair } from './file-repair.ts';
 import { fileSource } from './local-files.ts';
 import {
   databaseOf,
@@ -69,6 +70,10 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly lagMsMax: number;
   /** Another process is the node of this name. */
   readonly onNameTaken: () => void;
+  /** The database of an index is damaged. */
+  readonly onDatabaseDamaged: (uuid: string) => void;
+  /** Pause between two comparisons of all files, ms. */
+  readonly comparePauseMs?: number;
 }
 
 /**
@@ -91,6 +96,9 @@ export class ServerCluster {
   /** Settles after each begin and end of the leader's work; they run one after the other. */
   #changes: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
+  readonly #repair: FileRepair;
+  readonly #endingRepair = new AbortController();
+  #repairing: Promise<void> | null = null;
 
   constructor(options: NodeOptions, parts: ClusterParts) {
     this.#parts = parts;
@@ -100,6 +108,16 @@ export class ServerCluster {
     this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
     const { log, blobs, runtime } = parts;
     this.node = new ClusterNode(options, { log, blobs, runtime, replica: this.#replica });
+    const { registry, onDatabaseDamaged, comparePauseMs } = parts;
+    this.#repair = new FileRepair({
+      ...{ node: this.node, replica: this.#replica, registry, runtime, onDatabaseDamaged },
+      ...(comparePauseMs === undefined ? {} : { pauseMs: comparePauseMs }),
+      follow: async () => {
+        this.node.resign();
+        await this.#notLeading();
+      },
+      signal: this.#endingRepair.signal,
+    });
   }
 
   /** Resolves once this node follows the log. Throws `RefusedError`. */
@@ -109,6 +127,7 @@ export class ServerCluster {
     native.setCommitLog((call, dir, files) => void this.#commitIndex(call, basename(dir), files));
     await this.node.start();
     this.#looking = this.#look();
+    this.#repairing = this.#repair.run();
   }
 
   /** Resolves once what the log held at the start is applied here, or at the signal. */
@@ -120,6 +139,7 @@ export class ServerCluster {
   /** Ends what only a leader does, for good. Writes are accepted until `stop`. */
   async endWork(): Promise<void> {
     this.#isStopped = true;
+    this.#endingRepair.abort();
     await this.#looking;
     await this.#notLeading();
   }
@@ -127,6 +147,7 @@ export class ServerCluster {
   async stop(): Promise<void> {
     await this.endWork();
     await this.node.stop();
+    await this.#repairing;
     await this.client.close();
     await this.#parts.etcdClient.close();
     this.#parts.native.setCommitLog(null);

@@ -121,7 +121,7 @@ export class ServerReplica implements Replica {
   }
 
   async hasFile(database: string, file: FileRef): Promise<boolean> {
-    const paths = [this.#incoming(database, file), this.#path(database, file)].filter((path) =>
+    const paths = [this.#incoming(database, file), this.fileOf(database, file)].filter((path) =>
       existsSync(path),
     );
     const known = this.#known.get(fileKey(database, file.name));
@@ -131,6 +131,14 @@ export class ServerReplica implements Replica {
       if (size === file.size && sum.equals(file.sha256)) return true;
     }
     return false;
+  }
+
+  /** Where a file of a record is kept. */
+  fileOf(database: string, { name }: FileRef): string {
+    const { indexDir, taskStore } = this.#parts;
+    checkName(database, name);
+    if (database !== STORE) return join(indexDir, uuidOf(database), 'segments', name);
+    return taskStore.payloadFile(Number(PAYLOAD.exec(name)![1]));
   }
 
   async writeFile(
@@ -191,11 +199,11 @@ export class ServerReplica implements Replica {
    * commit of this node that was refused has removed a file with the name and content of one that
    * the record names, so it was not fetched.
    */
-  #takeIn({ database, files }: CommitRecord): void {
+  #takeIn({ database, files }: Pick<CommitRecord, 'database' | 'files'>): void {
     const folders = new Set<string>();
     for (const file of files) {
       const from = this.#incoming(database, file);
-      const to = this.#path(database, file);
+      const to = this.fileOf(database, file);
       if (!existsSync(from)) {
         if (existsSync(to)) continue;
         throw new UnavailableError(`The file ${file.name} of ${database} has to be fetched again`);
@@ -206,6 +214,12 @@ export class ServerReplica implements Replica {
       folders.add(folder);
     }
     for (const folder of folders) syncFolder(folder);
+  }
+
+  /** Moves fetched files to the place of those that were damaged. */
+  replace(database: string, files: readonly FileRef[]): void {
+    this.#takeIn({ database, files });
+    for (const { name } of files) this.#known.delete(fileKey(database, name));
   }
 
   /**
@@ -273,13 +287,6 @@ export class ServerReplica implements Replica {
   #incoming(database: string, { name }: FileRef): string {
     return join(this.#parts.incomingDir, pathOf(database, name));
   }
-
-  #path(database: string, { name }: FileRef): string {
-    const { indexDir, taskStore } = this.#parts;
-    checkName(database, name);
-    if (database !== STORE) return join(indexDir, uuidOf(database), 'segments', name);
-    return taskStore.payloadFile(Number(PAYLOAD.exec(name)![1]));
-  }
 }
 
 /** Refuses names that the server does not give, because names become paths. */
@@ -304,7 +311,7 @@ export function checkpointPath(database: string, name: string): string {
   return join('indexes', uuidOf(database), 'segments', name);
 }
 
-function uuidOf(database: string): string {
+export function uuidOf(database: string): string {
   const uuid = INDEX.exec(database)?.[1];
   if (uuid === undefined) throw new DamagedError(`There is no database ${database}`);
   return uuid;

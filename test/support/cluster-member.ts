@@ -69,6 +69,7 @@ export class ClusterMember {
           this.isTooFarBehind = true;
         },
         onNameTaken: () => {},
+        onDatabaseDamaged: () => {},
         work: work ?? leaderWork({ system: tasks.system, notifier, keys }),
       },
     );

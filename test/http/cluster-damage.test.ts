@@ -1,0 +1,253 @@
+/** Damaged bytes on one node of a cluster, or in its object store: found, fetched again, never served. */
+import assert from 'node:assert/strict';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BuiltServer, startBuiltServer, type TestResponse } from '../support/built-server.ts';
+import { clusterOptions } from '../support/cluster-options.ts';
+import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { Random } from './kill/support/random.ts';
+
+const DOCUMENTS = 3000;
+
+describe('Damage on a node of a cluster', function () {
+  const seed = Number(process.env.GANNET_SEED ?? Date.now() % 1e9);
+  const random = new Random(seed);
+  let etcd: Etcd;
+  let store: string;
+  let leader: BuiltServer;
+  let follower: BuiltServer;
+
+  before(async function () {
+    if (!HAS_ETCD) {
+      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
+      this.skip();
+    }
+    console.log(`      seed ${seed} (GANNET_SEED)`);
+    etcd = await Etcd.start();
+    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    const start = (node: string): Promise<BuiltServer> =>
+      startBuiltServer(
+        (url) =>
+          clusterOptions({
+            ...{ cluster: 'shop', etcd: [etcd.url], store, node, url },
+            leaseSeconds: 2,
+          }),
+        { GANNET_COMPARE_PAUSE_MS: '200', GANNET_CHECKPOINT_BYTES: '60000' },
+      );
+    leader = await start('one');
+    await leads(leader);
+    follower = await start('two');
+    const path = '/indexes/books/settings';
+    await leader.finish('PATCH', path, { body: { filterableAttributes: ['color'] } });
+    const body = Array.from({ length: DOCUMENTS }, (_, id) => ({
+      ...{ id, title: `title ${id} ${'word '.repeat(id % 7)}` },
+      color: id % 2 === 0 ? 'red' : 'green',
+    }));
+    await leader.finish('POST', '/indexes/books/documents', { body });
+    await level();
+  });
+
+  after(async () => {
+    await follower?.close();
+    await leader?.close();
+    await etcd?.stop();
+    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+  });
+
+  async function leads(server: BuiltServer): Promise<void> {
+    while ((await server.call('GET', '/cluster')).json.leader === null) await delay(20);
+  }
+
+  async function level(): Promise<void> {
+    for (const server of [leader, follower]) {
+      for (;;) {
+        const { head, applied } = (await server.call('GET', '/cluster')).json;
+        const { applied: ofLeader } = (await leader.call('GET', '/cluster')).json;
+        if (applied >= head && applied >= ofLeader) break;
+        await delay(20);
+      }
+    }
+  }
+
+  /** The only index's folder. */
+  function folder({ data }: BuiltServer): string {
+    const [name] = readdirSync(join(data, 'indexes'));
+    return join(data, 'indexes', name!);
+  }
+
+  function segments(server: BuiltServer): string[] {
+    const dir = join(folder(server), 'segments');
+    return readdirSync(dir).map((name) => join(dir, name));
+  }
+
+  /** Changes one bit in each of some pages. */
+  function flip(path: string, every = 4096): void {
+    const bytes = readFileSync(path);
+    for (let at = 0; at < bytes.length; at += every) {
+      const byte = Math.min(at + random.int(0, every), bytes.length - 1);
+      bytes[byte]! ^= 1 << random.int(0, 8);
+    }
+    // A server may have the file open: it keeps its length.
+    writeFileSync(path, bytes, { flag: 'r+' });
+  }
+
+  const searches = [
+    { q: 'title', limit: 5 },
+    { q: 'word', filter: 'color = red', limit: 20 },
+    { q: '17', facets: ['color'] },
+    { q: '', limit: 1000 },
+  ];
+
+  const search = (server: BuiltServer, body: unknown): Promise<TestResponse> =>
+    server.call('POST', '/indexes/books/search', { body });
+
+  const resultOf = ({ json }: TestResponse): unknown => ({
+    ...{ ...json, processingTimeMs: 0, requestUid: '' },
+  });
+
+  /** Each response is right, or an error that names the damage. */
+  async function neverWrong(): Promise<boolean> {
+    let isRight = true;
+    for (const body of searches) {
+      const [right, seen] = [await search(leader, body), await search(follower, body)];
+      if (seen.status === 200) assert.deepEqual(resultOf(seen), resultOf(right));
+      else {
+        isRight = false;
+        const { code } = seen.json;
+        assert.ok(['invalid_store_file', 'cluster_unavailable'].includes(code), code);
+      }
+    }
+    return isRight;
+  }
+
+  const areEqual = (paths: ReadonlyMap<string, Buffer>): boolean =>
+    [...paths].every(([path, bytes]) => {
+      const now = statSync(path, { throwIfNoEntry: false });
+      return now?.size === bytes.length && readFileSync(path).equals(bytes);
+    });
+
+  const copies = (server: BuiltServer): Map<string, Buffer> =>
+    new Map(segments(server).map((path) => [path, readFileSync(path)]));
+
+  it('of segments, before a start: never served, and fetched again', async () => {
+    await follower.kill();
+    const before = copies(follower);
+    assert.ok(before.size > 0);
+    for (const path of before.keys()) flip(path);
+    await follower.restart();
+    while (!(await neverWrong()) || !areEqual(before)) await delay(20);
+  });
+
+  it('of single bits, of the end of a file, and of a whole one', async () => {
+    for (const damage of [
+      (path: string) => flip(path, 1 << 30),
+      (path: string) => truncateSync(path, statSync(path).size >> 1),
+      (path: string) => rmSync(path),
+    ]) {
+      await follower.kill();
+      const before = copies(follower);
+      damage([...before.keys()][random.int(0, before.size)]!);
+      await follower.restart();
+      while (!(await neverWrong()) || !areEqual(before)) await delay(20);
+    }
+  });
+
+  it('of segments, while the node runs: found without a read, and fetched again', async () => {
+    const before = copies(follower);
+    for (const path of before.keys()) flip(path);
+    while (!areEqual(before)) await delay(20);
+    while (!(await neverWrong())) await delay(20);
+    // The node goes on with the log.
+    await leader.finish('POST', '/indexes/books/documents', { body: [{ id: 0, title: 'new' }] });
+    await level();
+    while (!(await neverWrong())) await delay(20);
+  });
+
+  it('of its databases: it takes all data again', async () => {
+    for (const path of [join('store', 'data.mdb'), 'index.mdb']) {
+      await follower.kill();
+      const inFolder = path === 'index.mdb' ? folder(follower) : follower.data;
+      flip(join(inFolder, path));
+      // It ends when it finds the damage, with status 1, and is started again.
+      const start = (): Promise<void> => follower.restart().catch(() => start());
+      await start();
+      for (;;) {
+        try {
+          if (await neverWrong()) break;
+        } catch (error) {
+          if ((error as Error).message !== 'fetch failed') throw error;
+          assert.equal((await follower.exited()).status, 1);
+          await start();
+        }
+        await delay(20);
+      }
+      await level();
+      assert.ok(await neverWrong());
+    }
+    const verified = await follower.verify();
+    assert.ok(verified.valid, verified.text);
+    await follower.restart();
+  });
+
+  it('whose object is damaged too: not served until the object is whole', async () => {
+    await follower.kill();
+    const before = copies(follower);
+    const objects = new Map<string, Buffer>();
+    for (const name of readdirSync(join(store, 'files'))) {
+      const path = join(store, 'files', name);
+      const bytes = readFileSync(path);
+      if ([...before.values()].some((one) => one.equals(bytes))) objects.set(path, bytes);
+    }
+    assert.ok(objects.size > 0);
+    for (const path of [...before.keys(), ...objects.keys()]) flip(path);
+    await follower.restart();
+    // All blocks are damaged.
+    assert.equal(await neverWrong(), false);
+    while ((await search(follower, searches[0])).json.code !== 'cluster_unavailable') {
+      await delay(20);
+    }
+    assert.equal(areEqual(before), false);
+    for (const [path, bytes] of objects) writeFileSync(path, bytes);
+    while (!(await neverWrong()) || !areEqual(before)) await delay(20);
+  });
+
+  it('that the leader meets in a batch: the task succeeds, here or elsewhere', async () => {
+    const name = (await leader.call('GET', '/cluster')).json.leader;
+    const leading = name === 'one' ? leader : follower;
+    await leading.kill();
+    await leads(name === 'one' ? follower : leader);
+    const before = copies(leading);
+    await leading.restart();
+    for (const path of before.keys()) flip(path);
+    const other = name === 'one' ? follower : leader;
+    // The damaged node leads again.
+    await other.kill();
+    await leads(leading);
+    let task = 0;
+    for (;;) {
+      const sent = { body: [{ id: 1, color: 'blue' }] };
+      const { status, json } = await leading.call('PUT', '/indexes/books/documents', sent);
+      if (status === 202) {
+        task = json.taskUid;
+        break;
+      }
+      assert.equal(status, 503, JSON.stringify(json));
+      await delay(50);
+    }
+    await other.restart();
+    const ended = await leading.ended(task);
+    assert.equal(ended.status, 'succeeded', JSON.stringify(ended));
+    await level();
+    while (!(await neverWrong())) await delay(20);
+  });
+});
