@@ -8,15 +8,14 @@
  *
  * Prints medians over the rounds. CPU is that of the server's process, from the kernel's scheduler.
  */
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
 import { CpuClock } from './process-stats.ts';
+import { bytesOf, searchBodies } from './searches.ts';
 import { requestsPerSecond } from './throughput.ts';
 
 const { values } = parseArgs({
@@ -56,22 +55,11 @@ const VARIANTS: readonly Variant[] =
   })) ??
   TRANSPORTS;
 
+const SEARCHES = 2000;
 const JSON_TYPE = 'application/json';
-const file = readFileSync(values.data);
-const documents = values.data.endsWith('.gz') ? gunzipSync(file) : file;
 const random = mulberry(Number(values.seed));
-const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-
-function searches(): string[] {
-  const fields = values.fields.split(',');
-  const lines = documents.toString().trimEnd().split('\n');
-  return Array.from({ length: 2000 }, () => {
-    const document = JSON.parse(pick(lines)) as Record<string, unknown>;
-    const words = String(document[pick(fields)] ?? '').split(/\s+/);
-    const from = Math.floor(random() * words.length);
-    return JSON.stringify({ q: words.slice(from, from + 2).join(' ') });
-  });
-}
+const documents = bytesOf(values.data);
+const bodies = searchBodies(documents, values.fields.split(','), SEARCHES, random);
 
 /** Figures of one round with one server. */
 interface Round {
@@ -139,7 +127,6 @@ function upload({ url, masterKey }: BuiltServer): Promise<number> {
   });
 }
 
-const bodies = searches();
 const servers: { variant: Variant; server: BuiltServer; rounds: Round[] }[] = [];
 try {
   for (const variant of VARIANTS) {
