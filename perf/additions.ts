@@ -6,6 +6,8 @@ export interface AdditionsLoad {
   /** JSON bodies, one request each. */
   bodies: readonly string[];
   connections: number;
+  /** API key; absent: the server requires none. */
+  key?: string;
 }
 
 export interface Additions {
@@ -25,10 +27,12 @@ export async function postAll({
   path,
   bodies,
   connections,
+  key,
 }: AdditionsLoad): Promise<Additions> {
   const milliseconds: number[] = [];
   let failures = 0;
   let next = 0;
+  const authorization = key === undefined ? '' : `authorization: Bearer ${key}\r\n`;
   const start = performance.now();
   const post = (): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -45,6 +49,7 @@ export async function postAll({
         sentAt = performance.now();
         socket.write(
           `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+            authorization +
             `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
         );
       };

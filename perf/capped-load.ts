@@ -13,16 +13,7 @@
  * Prints figures. Exits with status 1 when the server was killed, a task or a search failed, or
  * documents are missing.
  */
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -36,6 +27,7 @@ import {
   writeNdjson,
 } from './corpus.ts';
 import { load } from './measures.ts';
+import { memoryLimit } from './memory-limit.ts';
 import { makeQueries } from './queries.ts';
 import { percentiles, prefixed } from './statistics.ts';
 
@@ -58,79 +50,6 @@ const QUERY_SAMPLE = 5_000;
 /** The index is empty before this time, ms, so searches would measure nothing. */
 const FIRST_SEARCH_MS = 2_000;
 
-interface Cap {
-  /** Command put before the program. */
-  wrapper: string[];
-  describe: string;
-  /** Reads the kernel's counters; empty where there are none. */
-  read: () => Record<string, number>;
-  remove: () => void;
-}
-
-function numberIn(path: string): number {
-  return Number(readFileSync(path, 'utf8'));
-}
-
-/** Version 2: the limit and the counter are files of a group below the root. */
-function groupV2(bytes: number): Cap {
-  const dir = `/sys/fs/cgroup/gannet-${process.pid}`;
-  mkdirSync(dir);
-  if (!existsSync(join(dir, 'memory.max'))) {
-    rmdirSync(dir);
-    throw new Error('no memory controller');
-  }
-  writeFileSync(join(dir, 'memory.max'), String(bytes));
-  if (existsSync(join(dir, 'memory.swap.max'))) writeFileSync(join(dir, 'memory.swap.max'), '0');
-  const peak = join(dir, 'memory.peak');
-  const kills = (): number =>
-    Number(/^oom_kill (\d+)/m.exec(readFileSync(join(dir, 'memory.events'), 'utf8'))?.[1] ?? 0);
-  return inGroup(dir, 'cgroup v2', () => ({
-    ...(existsSync(peak) ? { groupPeakMb: numberIn(peak) / 1e6 } : {}),
-    outOfMemoryKills: kills(),
-  }));
-}
-
-function groupV1(bytes: number): Cap {
-  const dir = `/sys/fs/cgroup/memory/gannet-${process.pid}`;
-  mkdirSync(dir);
-  writeFileSync(join(dir, 'memory.limit_in_bytes'), String(bytes));
-  const kills = (): number =>
-    Number(
-      /^oom_kill (\d+)/m.exec(readFileSync(join(dir, 'memory.oom_control'), 'utf8'))?.[1] ?? 0,
-    );
-  return inGroup(dir, 'cgroup v1', () => ({
-    groupPeakMb: numberIn(join(dir, 'memory.max_usage_in_bytes')) / 1e6,
-    timesAtLimit: numberIn(join(dir, 'memory.failcnt')),
-    outOfMemoryKills: kills(),
-  }));
-}
-
-function inGroup(dir: string, describe: string, read: Cap['read']): Cap {
-  return {
-    wrapper: ['sh', '-c', `echo $$ > ${dir}/cgroup.procs && exec "$@"`, 'sh'],
-    describe,
-    read,
-    remove: () => rmdirSync(dir),
-  };
-}
-
-function cap(bytes: number): Cap {
-  for (const make of [groupV2, groupV1]) {
-    try {
-      return make(bytes);
-    } catch {
-      // This version does not exist, or is not permitted.
-    }
-  }
-  execFileSync('prlimit', ['--version']);
-  return {
-    wrapper: ['prlimit', `--data=${bytes}`],
-    describe: 'prlimit --data',
-    read: () => ({}),
-    remove: () => {},
-  };
-}
-
 const dir = mkdtempSync(join(tmpdir(), 'gannet-capped-'));
 const file = values['catalog-file'] ?? join(dir, 'catalogue.ndjson');
 if (values['catalog-file'] === undefined) {
@@ -149,7 +68,7 @@ const queries = makeQueries(
 );
 
 const limit = Number(values['limit-mib']) * 2 ** 20;
-const group = cap(limit);
+const group = memoryLimit(limit);
 const server = await ServerProcess.start({
   dir: join(dir, 'data'),
   port: Number(values.port),

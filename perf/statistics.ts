@@ -35,6 +35,37 @@ export function prefixed(prefix: string, figures: object): Figures {
   );
 }
 
+/**
+ * The exponent by which figures grow with the size of what they were measured on: 1 where twice the
+ * size doubles the figure, 0 where the figure stays the same (least squares of the logarithms).
+ * REQUIRES: two or more different sizes
+ */
+export function exponentOf(sizes: readonly number[], figures: readonly number[]): number {
+  const mean = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0) / list.length;
+  const [x, y] = [sizes.map(Math.log), figures.map(Math.log)];
+  const [meanX, meanY] = [mean(x), mean(y)];
+  const sum = (of: (n: number) => number): number => mean(x.map((_, n) => of(n)));
+  const shared = sum((n) => (x[n]! - meanX) * (y[n]! - meanY));
+  return shared / sum((n) => (x[n]! - meanX) ** 2);
+}
+
+/** A Markdown table of figures by size, with the exponent of each. */
+export function growthTable(
+  what: string,
+  sizes: readonly number[],
+  figures: readonly Figures[],
+): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const rows = Object.keys(figures[0] ?? {}).map((name) => {
+    const list = figures.map((one) => one[name]!);
+    const grows = sizes.length > 1 && list.every((figure) => figure > 0);
+    const exponent = grows ? exponentOf(sizes, list).toFixed(2) : '';
+    return row([name, ...list.map((figure) => String(Number(figure.toPrecision(3)))), exponent]);
+  });
+  const head = [what, ...sizes.map((size) => size.toLocaleString('en')), 'exponent'];
+  return [row(head), row(head.map(() => '---')), ...rows].join('\n');
+}
+
 /** Whether a greater figure is better. */
 export function isGain(figure: string): boolean {
   return /(PerSecond|PerCpuSecond|mrr10)$/.test(figure);
