@@ -9,7 +9,7 @@
 #include "base/moment.h"
 #include "base/stop_point.h"
 #include "index/evaluate_filter.h"
-#include "search/ranking/formula_values.h"
+#include "search/ranking/formula_first.h"
 
 namespace gannet::search {
 namespace {
@@ -46,6 +46,12 @@ std::unordered_map<DocId, double> ScoresOf(const Ranker& outer, const RuleInputs
   return scores;
 }
 
+// The number of documents that the page needs of a bucket; all of them if some may be dropped.
+size_t WantedOf(const Bucket& bucket, const Ranker& ranker) {
+  const bool drops = ranker.has_distinct() || ranker.options().threshold.has_value();
+  return drops || bucket.two_phase != nullptr ? bucket.documents.size() : ranker.wanted();
+}
+
 }  // namespace
 
 void SplitByFormula(const SortCriterion& criterion, const RuleInputs& inputs, Bucket bucket,
@@ -56,13 +62,13 @@ void SplitByFormula(const SortCriterion& criterion, const RuleInputs& inputs, Bu
   if (criterion.conditions == nullptr) own = ConditionsOf(snapshot, formula);
   std::unordered_map<DocId, double> scores;
   if (formula.uses_scores) scores = ScoresOf(out.ranker, inputs, bucket.documents);
-  std::vector<DocumentValue> values =
-      FormulaValues(snapshot, formula,
-                    {.conditions = criterion.conditions == nullptr ? own : *criterion.conditions,
-                     .now = std::floor(UnixSeconds() / kNowStep) * kNowStep,
-                     .scores = formula.uses_scores ? &scores : nullptr,
-                     .by_vectors = inputs.by_vectors},
-                    bucket.documents);
+  std::vector<DocumentValue> values = FirstByFormula(
+      snapshot, formula,
+      {.conditions = criterion.conditions == nullptr ? own : *criterion.conditions,
+       .now = std::floor(UnixSeconds() / kNowStep) * kNowStep,
+       .scores = formula.uses_scores ? &scores : nullptr,
+       .by_vectors = inputs.by_vectors},
+      bucket.documents, {.wanted = WantedOf(bucket, out.ranker), .ascending = criterion.ascending});
   // A heap with the first document on top.
   const auto after = [&](const DocumentValue& a, const DocumentValue& b) {
     const bool a_none = std::isnan(a.value), b_none = std::isnan(b.value);

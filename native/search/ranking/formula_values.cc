@@ -22,8 +22,6 @@ using segment::ColumnReader;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // Documents per run of the program.
 constexpr size_t kBatch = 512;
-// Numbers from this one on are milliseconds since 1970, smaller ones are seconds.
-constexpr double kMillisecondsMin = 1e11;
 
 double Finite(double value) { return std::isfinite(value) ? value : kNone; }
 
@@ -179,27 +177,23 @@ double DecayAt(const Decay& decay, double distance) {
   }
 }
 
-std::vector<DocumentValue> FormulaValues(const index::Snapshot& snapshot, const Formula& formula,
-                                         const FormulaInputs& inputs, const DocSet& documents) {
-  std::vector<DocumentValue> values;
+void AppendFormulaValues(const index::Snapshot& snapshot, const index::SegmentView& segment,
+                         const Formula& formula, const FormulaInputs& inputs,
+                         const DocSet& documents, std::vector<DocumentValue>& out) {
+  if (documents.empty()) return;
   std::vector<std::pair<uint32_t, DocId>> batch;
   batch.reserve(kBatch);
-  for (const auto& segment : snapshot.segments) {
-    const DocSet wanted = documents & segment->live;
-    if (wanted.empty()) continue;
-    Machine machine(formula, inputs, ColumnsOf(snapshot, *segment, formula));
-    const auto run = [&] {
-      StopPoint();
-      machine.Run(batch, values);
-      batch.clear();
-    };
-    segment::ForEachLocal(segment->rows->local_docids(), wanted, [&](uint32_t local, DocId docid) {
-      batch.emplace_back(local, docid);
-      if (batch.size() == kBatch) run();
-    });
-    if (!batch.empty()) run();
-  }
-  return values;
+  Machine machine(formula, inputs, ColumnsOf(snapshot, segment, formula));
+  const auto run = [&] {
+    StopPoint();
+    machine.Run(batch, out);
+    batch.clear();
+  };
+  segment::ForEachLocal(segment.rows->local_docids(), documents, [&](uint32_t local, DocId docid) {
+    batch.emplace_back(local, docid);
+    if (batch.size() == kBatch) run();
+  });
+  if (!batch.empty()) run();
 }
 
 }  // namespace gannet::search

@@ -28,10 +28,13 @@ struct FormulaInputs {
   bool by_vectors = false;  // the scores are semantic
 };
 
-// One per document, in any order. documents: live ones.
-std::vector<DocumentValue> FormulaValues(const index::Snapshot& snapshot,
-                                         const filter::Formula& formula,
-                                         const FormulaInputs& inputs, const DocSet& documents);
+// Numbers from this one on are milliseconds since 1970, smaller ones are seconds.
+inline constexpr double kMillisecondsMin = 1e11;
+
+// Appends one per document. documents: live ones of the segment.
+void AppendFormulaValues(const index::Snapshot& snapshot, const index::SegmentView& segment,
+                         const filter::Formula& formula, const FormulaInputs& inputs,
+                         const DocSet& documents, std::vector<DocumentValue>& out);
 
 // The result of one operation on the operands `a` and `b`.
 double Apply(filter::FormulaStep::Op op, double a, double b);
