@@ -61,8 +61,7 @@ describe('The page, for administrators, in a browser', () => {
 
   it('sends files, in pieces if they are large, and reports what is wrong with them', async () => {
     await open('documents', 'Documents');
-    const file = page.getByLabel('File');
-    await page.getByLabel('Index to add to').fill('lines');
+    const file = page.getByLabel('File', { exact: true });
     const line = (id: number): string => JSON.stringify({ id, text: 'word '.repeat(20_000) });
     const lines = Array.from({ length: 250 }, (_, id) => line(id)).join('\n');
     await file.setInputFiles({
@@ -70,6 +69,7 @@ describe('The page, for administrators, in a browser', () => {
       mimeType: 'application/octet-stream',
       buffer: Buffer.from(lines),
     });
+    await page.getByLabel('Index to add to').fill('lines');
     await button('Send').click();
     await page.getByText(/Done in .* sent in 2 pieces/).waitFor({ timeout: 120_000 });
     assert.equal((await get('/indexes/lines/stats')).numberOfDocuments, 250);
@@ -78,15 +78,22 @@ describe('The page, for administrators, in a browser', () => {
       mimeType: 'application/json',
       buffer: Buffer.from('[{"id": 1},'),
     });
-    await button('Send').click();
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'wrong.json:1: ' }).waitFor();
     await file.setInputFiles({
       name: 'table.csv',
       mimeType: 'text/csv',
       buffer: Buffer.from('id;title\n1;one\n'),
     });
-    await page.getByLabel('Separator').fill(';');
     await page.getByLabel('Index to add to').fill('table');
+    assert.equal(await page.getByLabel('Separator').inputValue(), ';');
+    await page.getByLabel('Separator').fill('x');
+    await page.getByRole('alert').filter({ hasText: 'the header has no' }).waitFor();
+    await page.getByLabel('File', { exact: true }).setInputFiles([]);
+    await file.setInputFiles({
+      name: 'table.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id;title\n1;one\n'),
+    });
     await button('Send').click();
     await done().waitFor();
     assert.equal((await get('/indexes/table/documents/1')).title, 'one');
@@ -94,10 +101,11 @@ describe('The page, for administrators, in a browser', () => {
 
   it('cuts large CSV at the ends of records alone, whatever ends its lines, and names what is wrong by its line', async () => {
     await open('documents', 'Documents');
-    const file = page.getByLabel('File');
+    const file = page.getByLabel('File', { exact: true });
+    const choose = (name: string, text: string): Promise<void> =>
+      file.setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
     const give = async (name: string, text: string): Promise<void> => {
-      await file.setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
-      await page.getByLabel('Separator').fill('');
+      await choose(name, text);
       await page.getByLabel('Index to add to').fill('rows');
       await button('Send').click();
     };
@@ -113,21 +121,72 @@ describe('The page, for administrators, in a browser', () => {
     assert.equal(last, 'two\rlines, "249"');
     const faults: [string, string, RegExp][] = [
       ['open.csv', 'id,t\n1,"x\n2,y\n', /open\.csv:2: .*never closed/],
-      ['other.csv', 'id;t\n1;x\n', /other\.csv:1: .*but .?;/],
       ['none.csv', 'id,t\n', /none\.csv holds no documents/],
-      [
-        'large.csv',
-        `id,t,u\n${rows.join('').replace('249,"two', '249,1,"two')}`,
-        /begins at line \d+ of the file/,
-      ],
     ];
     for (const [name, text, message] of faults) {
-      await give(name, text);
+      await choose(name, text);
       await page.getByRole('alert').filter({ hasText: message }).waitFor();
     }
+    // Behind the part that is looked at before it is sent.
+    await give('large.csv', `id,title,pad\r${rows.join('').replace('249,"two', '249,1,"two')}`);
+    const bad = page.getByRole('region', { name: 'Bad rows' });
+    await bad.getByText(/^Line \d+: This row has 4 values, and the header has 3/).waitFor();
     await give('tabs.tsv', 'id\ttitle\n250\ta,b\n');
     await done().waitFor();
     assert.equal((await get('/indexes/rows/documents/250')).title, 'a,b');
+  });
+
+  it('shows the first rows of a file, renames and leaves out columns, and hands out bad rows', async () => {
+    await open('documents', 'Documents');
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'plants.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('key,name,size,secret\n1,oak,30,x\n2,elm,tall,x\n,ash,20,x\n4,fir,,y\n'),
+    });
+    const fields = page.getByRole('region', { name: 'Fields and first rows' });
+    await fields.getByRole('row', { name: /size .*30 tall 20/ }).waitFor();
+    await page.getByLabel('Index to add to').fill('grown');
+    await page.getByLabel('Primary key').selectOption('key');
+    await fields.getByLabel('Type of size').selectOption('number');
+    await fields.getByLabel('Name of size').fill('name');
+    await page.getByText('Two fields have the name name.').waitFor();
+    assert.ok(await button('Send').isDisabled());
+    await fields.getByLabel('Name of size').fill('metres');
+    await fields.getByLabel('Use secret').uncheck();
+    const bad = page.getByRole('region', { name: 'Bad rows' });
+    await bad.getByRole('heading', { name: '2 of the first 4 rows cannot be used' }).waitFor();
+    await button('Send').click();
+    await bad.getByRole('heading', { name: '2 rows left out' }).waitFor();
+    await bad.getByText('Line 3: The value tall of metres is not a number.').waitFor();
+    await bad.getByText('Line 4: The primary key key is missing.').waitFor();
+    await page.getByRole('link', { name: /^Task \d+$/ }).waitFor();
+    assert.deepEqual((await get('/indexes/grown/documents')).results, [
+      { key: 1, name: 'oak', metres: 30 },
+      { key: 4, name: 'fir', metres: null },
+    ]);
+    const download = page.waitForEvent('download');
+    await button('Download these 2 rows').click();
+    const text = readFileSync(await (await download).path(), 'utf8');
+    assert.equal(text, 'key,name,size,secret\n2,elm,tall,x\n,ash,20,x\n');
+  });
+
+  it('shows what the server says of documents that it refuses', async () => {
+    const { server } = stage;
+    await server.finish('PATCH', '/indexes/refusing/settings', {
+      body: { embedders: { own: { source: 'userProvided', dimensions: 2 } } },
+    });
+    await open('documents/refusing', 'Documents');
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'vectors.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('[{"id": 1, "_vectors": {"own": [1, 2, 3]}}]'),
+    });
+    await button('Send').click();
+    await page.getByRole('alert').first().waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /1 document, lines 1 to 1. Refused: / })
+      .waitFor();
   });
 
   it('takes a file that is dropped', async () => {
@@ -140,6 +199,7 @@ describe('The page, for administrators, in a browser', () => {
     });
     await page.locator('.drop').dispatchEvent('drop', { dataTransfer: transfer });
     await page.getByText(/dropped\.json/).waitFor();
+    await page.getByRole('row', { name: /title .*dropped/ }).waitFor();
     await button('Send').click();
     await page.getByText('2 documents').waitFor();
     assert.equal((await get('/indexes/table/documents/2')).title, 'dropped');

@@ -142,12 +142,12 @@ describe('The page at its limits, in a browser', () => {
         mimeType: 'application/json',
         buffer: Buffer.from('[{"id": 1, "title": "only one"}]'),
       };
-      await page.getByLabel('Index to add to').fill('fresh');
       for (let time = 0; time < 2; time++) {
-        await page.getByLabel('File').setInputFiles(file);
+        await page.getByLabel('File', { exact: true }).setInputFiles(file);
+        await page.getByLabel('Index to add to').fill('fresh');
         await page.getByRole('button', { name: 'Send' }).click();
         await page.getByRole('link', { name: 'Search fresh' }).waitFor();
-        assert.equal(await page.getByLabel('File').inputValue(), '');
+        assert.equal(await page.getByLabel('File', { exact: true }).inputValue(), '');
       }
       await page.getByRole('link', { name: 'Search fresh' }).click();
       await page.getByRole('heading', { name: 'only one' }).waitFor();

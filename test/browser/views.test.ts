@@ -153,6 +153,10 @@ describe('Every view of the page, in a browser', () => {
           await open(tab, path);
           assert.deepEqual(await violations(page), [], path);
         }
+        await chooseFile(page);
+        assert.deepEqual(await violations(page), [], 'a file');
+        assert.equal(await overflow(page), 0, 'a file is wider than the screen');
+        if (device === 'desk') await picture(page, 'import');
         await open(tab, 'keys');
         await page.getByRole('button', { name: 'Create a key' }).click();
         assert.deepEqual(await violations(page), [], 'a dialog');
@@ -314,6 +318,22 @@ async function visit(server: BuiltServer): Promise<void> {
       },
     });
   }
+}
+
+/** A file with a bad row, not yet sent. */
+async function chooseFile(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  const rows = ['sku,title,price,secret', 'a1,Lamp,19.90,x', 'a2,Chair,ask us,x', 'a3,Shelf,60,y'];
+  await page.getByLabel('File', { exact: true }).setInputFiles({
+    name: 'furniture.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from(rows.join('\n')),
+  });
+  await page.getByLabel('Index to add to').fill('furniture');
+  await page.getByLabel('Primary key').selectOption('sku');
+  await page.getByLabel('Type of price').selectOption('number');
+  await page.getByLabel('Use secret').uncheck();
+  await page.getByRole('region', { name: 'Bad rows' }).waitFor();
 }
 
 async function ask(page: Page): Promise<void> {

@@ -1,0 +1,206 @@
+/** What becomes of the fields of a file, and of its records. Pure functions. */
+import { members, objectOf, type Member } from '../raw-json.ts';
+import { cellsOf, numberOf } from './csv-cells.ts';
+import type { FileRecord, FileType } from './record-files.ts';
+
+export type ColumnType = 'text' | 'number' | 'boolean';
+
+export interface Column {
+  /** In the file. */
+  readonly source: string;
+  /** In the index. */
+  readonly name: string;
+  readonly kept: boolean;
+  /** How cells of CSV are read. */
+  readonly type: ColumnType;
+  /** What was seen, for people: `text`, `number`, `list`, `number or text`. */
+  readonly seen: string;
+  /** Values of the first records, as text. */
+  readonly samples: readonly string[];
+}
+
+/** How the records of a file become documents. */
+export interface Mapping {
+  readonly type: FileType;
+  readonly delimiter: string;
+  /** Of CSV, those of the header in order. Further fields of JSON keep their names. */
+  readonly columns: readonly Column[];
+  /** Name in the index; empty: the server finds it. */
+  readonly primaryKey: string;
+}
+
+/** A record that cannot become a document. */
+export interface BadRow {
+  readonly line: number;
+  readonly reason: string;
+  readonly text: string;
+}
+
+const SAMPLES = 3;
+
+/** The columns of the first records. For CSV the first record is the header. */
+export function detectColumns(
+  type: FileType,
+  delimiter: string,
+  records: readonly FileRecord[],
+): Column[] {
+  if (type !== 'csv') return jsonColumns(records);
+  const rows = records.map(({ text }) => cellsOf(text, delimiter));
+  const [header = [], ...others] = rows;
+  return header.map((cell, at) => {
+    const declared = /^(.*):(number|boolean|string)$/s.exec(cell);
+    const source = declared === null ? cell : declared[1]!;
+    const cells = others.map((row) => row[at] ?? '');
+    const given = declared?.[2] === 'string' ? 'text' : (declared?.[2] as ColumnType | undefined);
+    const cellType = given ?? typeOf(cells);
+    const samples = cells.slice(0, SAMPLES);
+    return { source, name: source, kept: true, type: cellType, seen: cellType, samples };
+  });
+}
+
+/** The type of all cells that are not empty. Zeros before a number make it a text. */
+function typeOf(cells: readonly string[]): ColumnType {
+  const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
+  if (given.length === 0) return 'text';
+  if (given.every((cell) => /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(cell))) return 'number';
+  return given.every((cell) => cell === 'true' || cell === 'false') ? 'boolean' : 'text';
+}
+
+function jsonColumns(records: readonly FileRecord[]): Column[] {
+  const found = new Map<string, { kinds: Set<string>; samples: string[] }>();
+  const objects = records.map(({ text }) => objectIn(text)).filter((one) => one !== null);
+  for (const [at, value] of objects.entries()) {
+    for (const [name, member] of Object.entries(value)) {
+      const column = found.get(name) ?? { kinds: new Set(), samples: [] };
+      found.set(name, column);
+      if (member !== null) column.kinds.add(kindOf(member));
+      if (at < SAMPLES) {
+        column.samples[at] = typeof member === 'string' ? member : JSON.stringify(member);
+      }
+    }
+  }
+  return [...found].map(([source, { kinds, samples }]) => ({
+    ...{ source, name: source, kept: true, type: 'text' as const },
+    seen: [...kinds].sort().join(' or ') || 'null',
+    samples: Array.from(samples, (sample) => sample ?? ''),
+  }));
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'list';
+  return typeof value === 'string' ? 'text' : typeof value;
+}
+
+function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text) as unknown;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The only name that ends in `id`, as the server chooses it; empty: none, or several. */
+export function detectPrimaryKey(columns: readonly Column[]): string {
+  const names = columns.filter(({ kept }) => kept).map(({ name }) => name);
+  const ending = names.filter((name) => name.toLowerCase().endsWith('id'));
+  return ending.length === 1 ? ending[0]! : (names.find((name) => name === 'id') ?? '');
+}
+
+/** The document of a record as JSON, or why there is none. */
+export function convert(
+  record: FileRecord,
+  mapping: Mapping,
+): { readonly document: string } | { readonly reason: string } {
+  const parts =
+    mapping.type === 'csv' ? fromCells(record.text, mapping) : fromJson(record.text, mapping);
+  if (typeof parts === 'string') return { reason: parts };
+  const reason = refusedId(parts, mapping.primaryKey);
+  // Line ends inside JSON are space: in strings they are escaped.
+  return reason === null ? { document: objectOf(parts).replaceAll(/[\r\n]+/g, ' ') } : { reason };
+}
+
+function fromCells(text: string, { delimiter, columns }: Mapping): Member[] | string {
+  const cells = cellsOf(text, delimiter);
+  if (cells.length !== columns.length) {
+    return `This row has ${cells.length} values, and the header has ${columns.length}.`;
+  }
+  const parts: Member[] = [];
+  for (const [at, { name, kept, type }] of columns.entries()) {
+    if (!kept) continue;
+    const value = valueOf(cells[at]!, type);
+    if (value === null) return `The value ${shortened(cells[at]!)} of ${name} is not a ${type}.`;
+    parts.push({ name, text: value });
+  }
+  return parts;
+}
+
+/** A cell as JSON; null if it does not have the type. */
+function valueOf(cell: string, type: ColumnType): string | null {
+  if (type === 'text') return cell === '' ? 'null' : JSON.stringify(cell);
+  const trimmed = cell.trim();
+  if (trimmed === '') return 'null';
+  if (type === 'number') return numberOf(trimmed);
+  return trimmed === 'true' || trimmed === 'false' ? trimmed : null;
+}
+
+function fromJson(text: string, { columns }: Mapping): Member[] | string {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return `A document is an object; this is ${shortened(text.trim())}.`;
+    }
+  } catch (error) {
+    return `This is not valid JSON: ${(error as Error).message}`;
+  }
+  const known = new Map(columns.map((column) => [column.source, column]));
+  return members(text).flatMap((part) => {
+    const column = known.get(part.name!);
+    return column === undefined ? part : column.kept ? { ...part, name: column.name } : [];
+  });
+}
+
+const ID = /^[\w-]{1,511}$/;
+
+function refusedId(parts: readonly Member[], primaryKey: string): string | null {
+  if (primaryKey === '' || primaryKey.includes('.')) return null;
+  const text = parts.findLast(({ name }) => name === primaryKey)?.text;
+  if (text === undefined || text === 'null') return `The primary key ${primaryKey} is missing.`;
+  const id = JSON.parse(text) as unknown;
+  if (typeof id === 'string' && ID.test(id)) return null;
+  if (typeof id === 'number' && /^-?\d+$/.test(text)) return null;
+  return `The primary key ${primaryKey} is ${shortened(text)}: it must be a whole number, or up to 511 letters, digits, - and _.`;
+}
+
+const SHOWN_MAX = 60;
+
+function shortened(text: string): string {
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
+}
+
+/** The bad rows as a file of the same type, to be mended and sent again. */
+export function badRowsFile(
+  { type, delimiter, columns }: Mapping,
+  bad: readonly BadRow[],
+): { readonly name: string; readonly text: string } {
+  if (type !== 'csv') {
+    const lines = bad.map(({ text }) => `${text.trim().replaceAll(/[\r\n]+/g, ' ')}\n`);
+    return { name: 'bad-rows.ndjson', text: lines.join('') };
+  }
+  const rows = bad.map(({ text }) => `${text.replace(/[\r\n]+$/, '')}\n`).join('');
+  const cells = columns.map(({ source }) =>
+    source.includes('"') || source.includes(delimiter) || /[\r\n]/.test(source)
+      ? `"${source.replaceAll('"', '""')}"`
+      : source,
+  );
+  return { name: 'bad-rows.csv', text: `${cells.join(delimiter)}\n${rows}` };
+}
+
+/** Of the sample, the records that cannot become documents. */
+export function badRows(mapping: Mapping, records: readonly FileRecord[]): BadRow[] {
+  return records.flatMap((record) => {
+    const converted = convert(record, mapping);
+    return 'reason' in converted ? [{ ...record, reason: converted.reason }] : [];
+  });
+}

@@ -1,0 +1,328 @@
+import type { JSX, RefObject } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { parseDelimiter } from '../../../records/csv-records.ts';
+import { viewHref } from '../../address.ts';
+import { counted, size } from '../../format.ts';
+import { useAction, useLoaded, type Action, type Loaded } from '../../hooks.ts';
+import { badRows, detectPrimaryKey, type Column, type Mapping } from '../../import/columns.ts';
+import {
+  FileSender,
+  NOT_BEGUN,
+  sampleOf,
+  type Progress,
+  type Sample,
+} from '../../import/send-file.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { TextField } from '../../parts/text-field.tsx';
+import { useSession } from '../../session.ts';
+import { useIndexes } from '../../shell/indexes-context.tsx';
+import { useUnsaved } from '../../unsaved.ts';
+import { BadRows } from './bad-rows.tsx';
+import { ImportColumns, repeatedName } from './import-columns.tsx';
+import { ImportProgress } from './import-progress.tsx';
+
+/** What was typed or chosen; undefined: as it was found in the file. */
+interface Typed {
+  readonly into?: string;
+  readonly method?: string;
+  readonly delimiter?: string;
+  readonly primaryKey?: string;
+  readonly columns?: readonly Column[];
+}
+
+interface ImportState {
+  readonly action: Action;
+  readonly progress: Progress;
+  /** What was sent last. */
+  readonly sent: { readonly into: string; readonly mapping: Mapping } | null;
+  start(file: File, into: string, method: string, mapping: Mapping): void;
+  stop(): void;
+  /** Shows no result any more. */
+  forget(): void;
+}
+
+function useImport(onDone: () => void): ImportState {
+  const { client } = useSession();
+  const action = useAction();
+  const [progress, setProgress] = useState(NOT_BEGUN);
+  const [sent, setSent] = useState<ImportState['sent']>(null);
+  const stopping = useRef<AbortController | null>(null);
+  const start: ImportState['start'] = (file, into, method, mapping) => {
+    const { signal } = (stopping.current = new AbortController());
+    setProgress(NOT_BEGUN);
+    setSent({ into, mapping });
+    action.run(async () => {
+      const sender = new FileSender(client, { into, method, mapping }, signal, setProgress);
+      const { pieces, badCount } = await sender.send(file);
+      onDone();
+      const refused = pieces.filter(({ outcome }) => outcome?.ok === false);
+      if (refused.length > 0) throw new Error(refused[0]!.outcome!.text);
+      if (pieces.length === 0) throw new Error('No row of the file can become a document.');
+      const bad = badCount === 0 ? '' : ` ${counted(badCount, 'row')} left out.`;
+      const cut =
+        pieces.length > 1 ? ` The file was sent in ${counted(pieces.length, 'piece')}.` : '';
+      return `${pieces.at(-1)!.outcome!.text}${bad}${cut}`;
+    });
+  };
+  return {
+    ...{ action, progress, sent, start },
+    stop: () => stopping.current?.abort(),
+    forget: () => setSent(null),
+  };
+}
+
+/** Reads the beginning of the file, again for another delimiter. */
+function useSample(file: File | null, delimiter: string | undefined): Loaded<Sample | null> {
+  return useLoaded(async () => {
+    if (file === null) return null;
+    if (delimiter === undefined || delimiter === '') return sampleOf(file, null);
+    const given = parseDelimiter(delimiter);
+    if (given === null) throw new Error('The delimiter must be one ASCII character.');
+    return sampleOf(file, given);
+  }, [file, delimiter]);
+}
+
+/** Adds documents from a file, after a look at its first rows. */
+export function Import({ uid }: { uid: string | null }): JSX.Element {
+  const { list } = useIndexes();
+  const [file, setFile] = useState<File | null>(null);
+  const [typed, setTyped] = useState<Typed>({});
+  const input = useRef<HTMLInputElement>(null);
+  const choose = (next: File | null): void => {
+    setFile(next);
+    setTyped(({ into, method }) => ({
+      ...(into !== undefined && { into }),
+      ...(method !== undefined && { method }),
+    }));
+  };
+  const state = useImport(() => {
+    choose(null);
+    if (input.current !== null) input.current.value = '';
+  });
+  const loaded = useSample(file, typed.delimiter);
+  const sample = file === null || loaded.error !== null ? null : (loaded.value ?? null);
+  const into = typed.into ?? uid ?? '';
+  const known = list.find((index) => index.uid === into)?.primaryKey ?? null;
+  useUnsaved(state.action.running);
+  return (
+    <section class="panel" aria-label="Add documents">
+      <h2>Add documents</h2>
+      <FileField
+        input={input}
+        file={file}
+        onChoose={(next) => {
+          state.forget();
+          choose(next);
+        }}
+      />
+      <Problem error={file === null ? null : loaded.error} />
+      {file === null || sample === null ? null : (
+        <Plan
+          file={file}
+          sample={sample}
+          typed={typed}
+          into={into}
+          known={known}
+          state={state}
+          onType={(part) => setTyped({ ...typed, ...part })}
+        />
+      )}
+      <Result state={state} />
+    </section>
+  );
+}
+
+interface PlanProps {
+  file: File;
+  sample: Sample;
+  typed: Typed;
+  into: string;
+  /** The primary key that the index has. */
+  known: string | null;
+  state: ImportState;
+  onType(part: Typed): void;
+}
+
+/** What becomes of the file. */
+function Plan(props: PlanProps): JSX.Element {
+  const { file, sample, typed, into, known, state, onType } = props;
+  const columns = typed.columns ?? sample.columns;
+  const primaryKey = known ?? typed.primaryKey ?? detectPrimaryKey(columns);
+  const mapping: Mapping = { ...sample, columns, primaryKey };
+  const repeated = repeatedName(columns);
+  const bad = badRows(mapping, sample.records);
+  const { action } = state;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        state.start(file, into, typed.method ?? 'POST', mapping);
+      }}
+    >
+      <PlanFields {...props} mapping={mapping} />
+      <ImportColumns
+        isCsv={sample.type === 'csv'}
+        columns={columns}
+        onChange={(next) => onType({ columns: next })}
+      />
+      <BadRows
+        title={`${bad.length} of the first ${counted(sample.records.length, 'row')} cannot be used`}
+        rows={bad}
+      />
+      {repeated === null ? null : <p class="warning">Two fields have the name {repeated}.</p>}
+      <p class="buttons">
+        <button type="submit" disabled={into === '' || repeated !== null || action.running}>
+          Send
+        </button>
+        {action.running ? (
+          <button type="button" onClick={state.stop}>
+            Stop
+          </button>
+        ) : null}
+      </p>
+      {action.running ? <ImportProgress file={file} progress={state.progress} /> : null}
+    </form>
+  );
+}
+
+function PlanFields(props: PlanProps & { mapping: Mapping }): JSX.Element {
+  const { sample, typed, into, known, mapping, onType } = props;
+  return (
+    <div class="row">
+      <TextField
+        label="Index to add to"
+        hint="A new name creates an index."
+        required
+        value={into}
+        onInput={(next) => onType({ into: next })}
+      />
+      <PrimaryKey known={known} mapping={mapping} onType={onType} />
+      <Choice
+        label="Existing documents"
+        value={typed.method ?? 'POST'}
+        options={[
+          ['POST', 'are replaced'],
+          ['PUT', 'are updated: other fields are kept'],
+        ]}
+        onChoose={(method) => onType({ method })}
+      />
+      {sample.type === 'csv' ? (
+        <TextField
+          label="Separator"
+          hint="Type the word tab for a tab."
+          value={typed.delimiter ?? (sample.delimiter === '\t' ? 'tab' : sample.delimiter)}
+          onInput={(delimiter) => onType({ delimiter })}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+interface PrimaryKeyProps {
+  known: string | null;
+  mapping: Mapping;
+  onType(part: Typed): void;
+}
+
+function PrimaryKey({ known, mapping, onType }: PrimaryKeyProps): JSX.Element {
+  const names = mapping.columns.filter(({ kept }) => kept).map(({ name }) => name);
+  return (
+    <Choice
+      label="Primary key"
+      hint={known === null ? 'A field whose value differs in each document.' : 'The index has it.'}
+      value={mapping.primaryKey}
+      options={
+        known === null
+          ? [['', 'the server finds it'], ...names.map((name) => [name, name] as const)]
+          : [[known, known]]
+      }
+      onChoose={(primaryKey) => onType({ primaryKey })}
+    />
+  );
+}
+
+/** What became of the last file. */
+function Result({ state }: { state: ImportState }): JSX.Element {
+  const { action, progress, sent } = state;
+  if (action.running || sent === null) return <></>;
+  const { bad, badCount } = progress;
+  return (
+    <>
+      <Problem error={action.error} />
+      {progress.pieces.length === 0 ? null : (
+        <>
+          <p>
+            {counted(progress.sent, 'document')} sent to {sent.into}.
+          </p>
+          <ul>
+            {progress.pieces.map(({ taskUid, first, last, documents, outcome }) => (
+              <li key={taskUid}>
+                <a href={viewHref('tasks', null, { from: String(taskUid) })}>Task {taskUid}</a>:{' '}
+                {counted(documents, 'document')}, lines {first} to {last}.{' '}
+                {outcome === null ? '' : outcome.ok ? outcome.text : `Refused: ${outcome.text}`}
+              </li>
+            ))}
+          </ul>
+          <p class="buttons">
+            <a href={viewHref('search', sent.into)}>Search {sent.into}</a>
+            <a href={viewHref('settings', sent.into)}>Settings of {sent.into}</a>
+          </p>
+        </>
+      )}
+      <BadRows
+        title={`${counted(badCount, 'row')} left out`}
+        rows={bad}
+        all={badCount}
+        mapping={sent.mapping}
+      />
+    </>
+  );
+}
+
+interface FileFieldProps {
+  input: RefObject<HTMLInputElement | null>;
+  file: File | null;
+  onChoose(file: File | null): void;
+}
+
+function FileField({ input, file, onChoose }: FileFieldProps): JSX.Element {
+  const [over, setOver] = useState(false);
+  return (
+    <div
+      class={over ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onChoose(event.dataTransfer?.files[0] ?? null);
+      }}
+    >
+      <Field
+        label="File"
+        hint="Drop a file here or choose one: JSON, NDJSON, CSV or TSV in UTF-8. Nothing is sent before you have seen its first rows."
+      >
+        {(id, hintId) => (
+          <input
+            ref={input}
+            id={id}
+            type="file"
+            accept=".json,.ndjson,.jsonl,.csv,.tsv"
+            aria-describedby={hintId}
+            onChange={(event) => onChoose(event.currentTarget.files?.[0] ?? null)}
+          />
+        )}
+      </Field>
+      {file === null ? null : (
+        <p>
+          {file.name}, {size(file.size)}
+        </p>
+      )}
+    </div>
+  );
+}
