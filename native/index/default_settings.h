@@ -28,6 +28,7 @@ inline constexpr char kDefaultSettings[] = R"json({
   "synonyms": {},
   "distinctAttribute": null,
   "expiresAtAttribute": null,
+  "substringAttributes": [],
   "proximityPrecision": "byWord",
   "typoTolerance": {
     "enabled": true,

@@ -43,10 +43,19 @@ std::vector<FieldTraits> PlanFields(const FieldMap& fields, const Settings& sett
     plan[i].searchable = settings.Searchable(name);
     plan[i].faceted = settings.Faceted(name);
     plan[i].typo_tolerant = settings.TypoTolerant(name);
+    plan[i].found_by_parts = plan[i].searchable && settings.FoundByParts(name);
     plan[i].weight = settings.Weight(name);
     if (const LocalizedRule* rule = settings.Localized(name)) plan[i].locales = rule->locales;
   }
   return plan;
+}
+
+segment::FieldSet FieldsFoundByParts(const std::vector<FieldTraits>& traits) {
+  segment::FieldSet fields;
+  for (size_t f = 0; f < traits.size(); ++f) {
+    if (traits[f].found_by_parts) fields.Add(static_cast<FieldId>(f));
+  }
+  return fields;
 }
 
 }  // namespace gannet::index

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "index/settings.h"
+#include "segment/text.h"
 
 namespace gannet::index {
 
@@ -44,11 +45,15 @@ struct FieldTraits {
   bool searchable = false;
   bool faceted = false;
   bool typo_tolerant = true;
+  bool found_by_parts = false;  // a query word also matches inside its words
   uint32_t weight = 0;
   std::vector<text::Locale> locales;
 };
 
 // Traits of every field under the given settings, by field.
 std::vector<FieldTraits> PlanFields(const FieldMap& fields, const Settings& settings);
+
+// The fields in whose words a query word also matches inside.
+segment::FieldSet FieldsFoundByParts(const std::vector<FieldTraits>& traits);
 
 }  // namespace gannet::index

@@ -193,6 +193,7 @@ Settings Settings::FromJson(const json::Value& object) {
     settings.distinct = distinct.string();
   if (const json::Value& expires = *stored["expiresAtAttribute"]; expires.is_string())
     settings.expires_at = expires.string();
+  settings.found_by_parts = StringsOf(*stored["substringAttributes"]);
   settings.proximity_by_attribute = stored["proximityPrecision"]->string() == "byAttribute";
   const Stored typo = stored["typoTolerance"];
   const Stored sizes = typo["minWordSizeForTypos"];
@@ -306,6 +307,10 @@ bool Settings::TypoTolerant(std::string_view field) const {
   return !AnyCovers(typo_disabled_attributes, field);
 }
 
+bool Settings::FoundByParts(std::string_view field) const {
+  return AnyCovers(found_by_parts, field);
+}
+
 const LocalizedRule* Settings::Localized(std::string_view field) const {
   for (const LocalizedRule& rule : localized) {
     for (const std::string& pattern : rule.patterns) {
@@ -390,6 +395,7 @@ bool Settings::SameText(const Settings& other) const {
   return sorted(searchable) == sorted(other.searchable) && stop_words == other.stop_words &&
          separator_tokens == other.separator_tokens &&
          non_separator_tokens == other.non_separator_tokens && dictionary == other.dictionary &&
+         found_by_parts == other.found_by_parts &&
          std::equal(localized.begin(), localized.end(), other.localized.begin(),
                     other.localized.end(), same_locales);
 }

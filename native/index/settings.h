@@ -103,6 +103,7 @@ struct Settings {
   std::vector<std::pair<std::string, std::vector<std::string>>> synonyms;
   std::optional<std::string> distinct;
   std::optional<std::string> expires_at;
+  std::vector<std::string> found_by_parts;  // substringAttributes
   bool proximity_by_attribute = false;
   bool typo_enabled = false;
   uint32_t one_typo = 0, two_typos = 0;
@@ -142,6 +143,8 @@ struct Settings {
   const EmbedderSettings* Embedder(std::string_view name) const;
   // False only if the field is listed in disableOnAttributes.
   bool TypoTolerant(std::string_view field) const;
+  // Whether a query word also matches inside the words of the field.
+  bool FoundByParts(std::string_view field) const;
   const LocalizedRule* Localized(std::string_view field) const;
   bool GeoEnabled() const;
   bool GeoJsonEnabled() const;

@@ -268,7 +268,8 @@ Status Merge::WriteWords() {
     sources_[s].new_ordinals.assign(uint64_t{1} << text.ordinal_width(), ForwardWriter::kNoOrdinal);
     walks.push_back({s, text.terms().Begin()});
   }
-  segment::PostingsWriter postings(file_, segment::FrequentMin(merged_docids_.size()));
+  segment::PostingsWriter postings(file_, segment::FrequentMin(merged_docids_.size()),
+                                   index::FieldsFoundByParts(snapshot_.traits));
   fst::Builder terms;
   std::string word;
   std::vector<Walk*> same;

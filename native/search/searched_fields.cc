@@ -69,10 +69,12 @@ Result<FieldScope> SearchedFields(const index::Snapshot& snapshot,
     } else {
       scope.index_exact = true;
     }
+    if (traits.found_by_parts) scope.index_parts.Add(field);
     if (!scope.all) {
       if (!Wants(*attributes, settings, snapshot.fields->name(field))) continue;
       scope.searched.Add(field);
     }
+    if (traits.found_by_parts) scope.parts.Add(field);
     if (traits.typo_tolerant) {
       scope.tolerant.Add(field);
     } else {

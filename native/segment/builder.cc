@@ -295,15 +295,20 @@ uint64_t WordTable::memory_bytes() const {
          slots_.capacity() * sizeof(Slot);
 }
 
-Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(
-    const std::string& path, std::vector<EmbedderShape> embedders) {
+Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path,
+                                                               std::vector<EmbedderShape> embedders,
+                                                               FieldSet parts) {
   GANNET_ASSIGN_OR_RETURN(auto file, SegmentFileWriter::Create(path));
-  return std::unique_ptr<SegmentBuilder>(new SegmentBuilder(std::move(file), std::move(embedders)));
+  return std::unique_ptr<SegmentBuilder>(
+      new SegmentBuilder(std::move(file), std::move(embedders), std::move(parts)));
 }
 
 SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file,
-                               std::vector<EmbedderShape> embedders)
-    : file_(std::move(file)), rows_(*file_), vectors_(file_->folder(), std::move(embedders)) {}
+                               std::vector<EmbedderShape> embedders, FieldSet parts)
+    : file_(std::move(file)),
+      rows_(*file_),
+      vectors_(file_->folder(), std::move(embedders)),
+      parts_(std::move(parts)) {}
 
 void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
   rows_.Add(docid, row);
@@ -357,7 +362,7 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
                                                            const std::vector<uint32_t>& by_ordinal,
                                                            const std::vector<FieldId>& fields) {
   SlicedPostings<Packed> postings(stream_, rows_.docids(), ordinal_of, by_ordinal, fields);
-  PostingsWriter writer(*file_, FrequentMin(document_count_));
+  PostingsWriter writer(*file_, FrequentMin(document_count_), parts_);
   for (Ordinal from = 0; from < by_ordinal.size();) {
     const Ordinal until = postings.Gather(from);
     for (; from < until; ++from) {

@@ -55,9 +55,10 @@ class WordTable {
 
 class SegmentBuilder {
  public:
-  // embedders: those for which vectors may be added.
+  // embedders: those for which vectors may be added. parts: see PostingsWriter.
   static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path,
-                                                        std::vector<EmbedderShape> embedders = {});
+                                                        std::vector<EmbedderShape> embedders = {},
+                                                        FieldSet parts = {});
 
   // docids ascend over the calls. `row`: compressed.
   void BeginDocument(DocId docid, std::string_view row);
@@ -74,7 +75,8 @@ class SegmentBuilder {
   Status Finish();
 
  private:
-  SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders);
+  SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders,
+                 FieldSet parts);
   // Packed, fields: see SlicedPostings. Returns the frequent words.
   template <typename Packed>
   Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of,
@@ -88,6 +90,7 @@ class SegmentBuilder {
   VectorsWriter vectors_;
   WordTable words_;
   std::vector<WordOccurrence> document_;
+  FieldSet parts_;
   std::vector<bool> has_field_;  // by field: whether any document has words in it
   // For each document: docid, number of fields; per field: id, number of words, number of breaks,
   // the breaks (word index, position), the words.

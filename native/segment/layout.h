@@ -23,6 +23,9 @@ inline constexpr SectionId kAdjacencyWords = 17;  // optional; see adjacency.h
 inline constexpr SectionId kAdjacencyData = 18;
 inline constexpr SectionId kPrefixWords = 30;  // optional; see prefix_unions.h
 inline constexpr SectionId kPrefixData = 31;
+inline constexpr SectionId kTripleKeys = 32;  // optional; see triples.h
+inline constexpr SectionId kTripleOffsets = 33;
+inline constexpr SectionId kTripleData = 34;
 
 // vectors: one directory, and for each embedder, by its index in the directory, a run of section
 // ids; see vectors.h

@@ -31,6 +31,15 @@ uint64_t ListCount(const PrefixUnions::Cover& cover) {
   return cover.word_count() + cover.unions.size();
 }
 
+// Whether the word of this blob occurs in one of the fields.
+bool HasField(std::string_view blob, const FieldSet& fields) {
+  bool found = false;
+  TextReader::ForEachList(blob, [&](uint32_t id, std::string_view) {
+    found = found || (id < kLeadingLists && fields.Has(static_cast<FieldId>(id)));
+  });
+  return found;
+}
+
 }  // namespace
 
 uint32_t OrdinalWidth(uint32_t word_count) {
@@ -62,6 +71,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   GANNET_ASSIGN_OR_RETURN(reader->adjacency_, AdjacencyReader::Open(*file));
   GANNET_ASSIGN_OR_RETURN(reader->prefixes_, PrefixUnions::Open(*file, words));
   reader->prefix_section_ = file->Find(kPrefixData);
+  GANNET_ASSIGN_OR_RETURN(reader->triples_, Triples::Open(*file, words));
   if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
       reader->terms_.size() != words || reader->posting_offsets_.size() != uint64_t{words} + 1 ||
       reader->forward_offsets_.size() != reader->docids().size() + 1) {
@@ -365,8 +375,13 @@ bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* 
 
 int64_t TextReader::Find(DocId docid) const { return local_docids_.Find(docid); }
 
-PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min)
-    : file_(file), prefixes_(file), frequent_min_(frequent_min) {
+PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min, FieldSet parts)
+    : file_(file),
+      prefixes_(file),
+      triples_(file),
+      frequent_min_(frequent_min),
+      parts_(std::move(parts)),
+      any_parts_(!parts_.empty()) {
   file_.BeginSection(kPostingData);
 }
 
@@ -438,6 +453,7 @@ void PostingsWriter::Append(std::string_view word, std::string_view blob, uint64
   } else {
     prefixes_.Add(word, ordinal, blob);
   }
+  if (any_parts_ && HasField(blob, parts_)) triples_.Add(word, ordinal);
   file_.Append(blob);
   offsets_.push_back(offsets_.back() + blob.size());
 }
@@ -460,6 +476,7 @@ std::vector<Ordinal> PostingsWriter::FrequentWords() const {
 Status PostingsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kPostingOffsets, PackOffsets(offsets_));
+  triples_.Finish();
   return prefixes_.Finish();
 }
 

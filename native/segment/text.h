@@ -37,6 +37,7 @@
 #include "segment/packed_offsets.h"
 #include "segment/prefix_unions.h"
 #include "segment/stem_table.h"
+#include "segment/triples.h"
 #include "segment/word_ranges.h"
 #include "text/locale.h"
 
@@ -206,6 +207,7 @@ class TextReader {
   }
   const AdjacencyReader& adjacency() const { return adjacency_; }
   const PrefixUnions& prefixes() const { return prefixes_; }
+  const Triples& triples() const { return triples_; }
 
   // Tells the system to read the postings of the words [begin, end), or the forward records of a
   // range of local docids, even if they were read before. For callers that visit all of them.
@@ -327,6 +329,7 @@ class TextReader {
   LengthsReader lengths_;
   AdjacencyReader adjacency_;
   PrefixUnions prefixes_;
+  Triples triples_;
   DocSetCache docset_cache_;
   mutable std::once_flag language_once_;
   mutable text::Locale language_ = text::Locale::kUnknown;
@@ -357,7 +360,8 @@ struct WordOccurrence {
 class PostingsWriter {
  public:
   // frequent_min: number of documents that makes a word frequent; see FrequentMin.
-  PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
+  // parts: fields whose words are found by their parts; see triples.h.
+  PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min, FieldSet parts);
   // Lists by ascending id; docids ascending and not empty. An id below kLeadingLists is a field,
   // any other an early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
@@ -365,11 +369,11 @@ class PostingsWriter {
   void EndWord(std::string_view word);
   // Adds a word with postings from TextReader::PostingBlob.
   void CopyWord(std::string_view word, std::string_view blob);
-  // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary
-  // file could not be written.
+  // Ends the data section and writes the offsets, the triples and the unions of prefixes. Io, Full:
+  // a temporary file could not be written.
   Status Finish();
   uint64_t count() const { return offsets_.size() - 1; }
-  uint64_t bytes() const { return offsets_.back() + prefixes_.bytes(); }
+  uint64_t bytes() const { return offsets_.back() + prefixes_.bytes() + triples_.bytes(); }
   // The most frequent words, ascending, at most kFrequentWordsMax.
   std::vector<Ordinal> FrequentWords() const;
 
@@ -388,7 +392,10 @@ class PostingsWriter {
 
   SegmentFileWriter& file_;
   PrefixUnionWriter prefixes_;
+  TripleWriter triples_;
   uint64_t frequent_min_;
+  FieldSet parts_;
+  bool any_parts_;
   std::vector<std::pair<uint64_t, Ordinal>> frequent_;  // documents, word
   std::vector<uint64_t> offsets_{0};
   // The current word.

@@ -15,6 +15,7 @@
 #include "segment/layout.h"
 #include "segment/packed_offsets.h"
 #include "segment/text.h"
+#include "segment/triples.h"
 #include "segment/vectors.h"
 
 namespace gannet::segment {
@@ -317,6 +318,31 @@ Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::str
     if (!expected.empty()) return Wrong("the union of a field is missing");
   }
   return Status::Ok();
+}
+
+// Checks that every word of the table is in the lists of exactly its triples.
+Status CheckTriples(const Triples& table, const fst::Fst& terms) {
+  std::vector<bool> in_table(terms.size());
+  std::vector<Ordinal> words;
+  uint64_t sum = 0, expected = 0;
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (i > 0 && table.triple(i - 1) >= table.triple(i)) return Wrong("triples do not ascend");
+    if (!table.WordsOf(i, words) || words.empty()) return Wrong("a list without words");
+    for (const Ordinal word : words) {
+      in_table[word] = true;
+      sum += HashOf(table.triple(i), word);
+    }
+  }
+  std::vector<uint64_t> triples;
+  for (auto word = terms.Begin(); word.Valid(); word.Next()) {
+    if (!in_table[word.ordinal()]) continue;
+    triples.clear();
+    ForEachTriple(word.word(), [&](uint64_t triple) { triples.push_back(triple); });
+    std::sort(triples.begin(), triples.end());
+    triples.erase(std::unique(triples.begin(), triples.end()), triples.end());
+    for (const uint64_t triple : triples) expected += HashOf(triple, word.ordinal());
+  }
+  return sum == expected ? Status::Ok() : Wrong("words are not in the lists of their triples");
 }
 
 // Checks every document's words: ordinals in range, fields ascending, positions growing.
@@ -635,6 +661,7 @@ class BaseCheck {
       CheckPostingLists();
       CheckFieldLengths();
       CheckPairs();
+      CheckParts();
       CheckForward();
     }
     return std::move(content_);
@@ -713,9 +740,25 @@ class BaseCheck {
                                          words_, documents_, frequent_, said_));
   }
 
+  void CheckParts() {
+    if (!(*file_)->Has(kTripleKeys) || !file_.Need({kTripleOffsets, kTripleData}) ||
+        !file_.Valid({kTripleKeys, kTripleOffsets, kTripleData})) {
+      return;
+    }
+    parted_ = false;
+    const size_t count = SectionSize(kTripleKeys) / sizeof(uint64_t);
+    const auto offsets = CheckOffsets(file_.Bytes(kTripleOffsets), count, SectionSize(kTripleData));
+    if (!file_.Check(kTripleOffsets, offsets.status())) return;
+    const auto table = Triples::Open(**file_, words_);
+    const auto terms = fst::Fst::Open(file_.Bytes(kTerms));
+    if (!file_.Check(kTripleKeys, table.status()) || !terms.ok()) return;
+    parted_ = true;
+    file_.Check(kTripleData, CheckTriples(*table, *terms));
+  }
+
   void CheckForward() {
     if (!file_.Valid({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
-                      kAdjacencyWords, kPrefixWords})) {
+                      kAdjacencyWords, kPrefixWords, kTripleKeys, kTripleOffsets})) {
       return;
     }
     const auto& docids = content_.docids;
@@ -725,7 +768,7 @@ class BaseCheck {
     const auto text = TextReader::Open(*file_);
     if (!text.ok()) {
       const bool others_open = measured_ && (paired_ || !(*file_)->Has(kAdjacencyWords)) &&
-                               (begun_ || !(*file_)->Has(kPrefixWords));
+                               (begun_ || !(*file_)->Has(kPrefixWords)) && parted_;
       if (others_open) file_.Check(kTextMeta, text.status());
       return;
     }
@@ -766,6 +809,7 @@ class BaseCheck {
   // be equal.
   Sums said_;
   bool posted_ = false, measured_ = false, paired_ = false, begun_ = false;
+  bool parted_ = true;  // there is no table of triples, or it opens
 };
 
 }  // namespace
@@ -786,6 +830,9 @@ std::string SectionName(SectionId id) {
     case kAdjacencyData: return "adjacency data";
     case kPrefixWords: return "prefix words";
     case kPrefixData: return "prefix data";
+    case kTripleKeys: return "triple keys";
+    case kTripleOffsets: return "triple offsets";
+    case kTripleData: return "triple data";
     case kColumnDirectory: return "column directory";
     case kColumnData: return "column data";
     case kGeoPoints: return "points";

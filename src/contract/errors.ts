@@ -263,6 +263,7 @@ const PLAIN = [
   'invalid_settings_separator_tokens',
   'invalid_settings_sortable_attributes',
   'invalid_settings_stop_words',
+  'invalid_settings_substring_attributes',
   'invalid_settings_suggestions',
   'invalid_settings_synonyms',
   'invalid_settings_typo_tolerance',

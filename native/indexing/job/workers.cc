@@ -114,7 +114,8 @@ class Worker {
       number_ = workers_.batch.NewFile();
     }
     GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(
-                                          workers_.batch.index.FilePath(number_), work_.embedders));
+                                          workers_.batch.index.FilePath(number_), work_.embedders,
+                                          index::FieldsFoundByParts(work_.traits)));
     return Status::Ok();
   }
 

@@ -17,6 +17,8 @@ struct FieldScope {
   // Fields of the index that allow typos: a typo expands only to words in these.
   segment::FieldSet index_tolerant;
   bool exact_numbers = false;
+  // Fields in whose words a query word also matches inside: those of the index, those searched.
+  segment::FieldSet index_parts, parts;
 
   const segment::FieldSet* fields() const { return all ? nullptr : &searched; }
   const segment::FieldSet* tolerant_fields() const { return any_exact ? &tolerant : fields(); }

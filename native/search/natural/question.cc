@@ -122,7 +122,7 @@ class QuestionBuilder {
     const bool known = !word.words.empty() || HasStems(word);
     if ((known && terms_ > kTypingTermsMax) || ++words_with_typos_ > kTermsMax) return;
     const size_t without = word.words.size();
-    for (int typos = 1; typos < kTypoClasses && word.words.size() == without; ++typos) {
+    for (int typos = 1; typos < kPartsClass && word.words.size() == without; ++typos) {
       if (known && typos > 1) return;
       for (const WordNumber number : expansion.Class(node, typos).words)
         Add(word, number, Variant::kTypo);

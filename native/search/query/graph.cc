@@ -52,6 +52,14 @@ uint32_t AllowedTypos(const index::Settings& settings, const SynonymTable& synon
   return allowed > glue ? allowed - glue : 0;
 }
 
+// Whether words that contain the word count: it is a single word that is long enough.
+bool MatchesInside(const index::Settings& settings, const SynonymTable& synonyms,
+                   const Node& node) {
+  return !settings.found_by_parts.empty() && !node.term.phrase && !node.synonyms_only &&
+         !node.ngram() && CountChars(node.text) >= segment::kTripleChars &&
+         node.text.size() <= kWordBytesMax && !synonyms.TyposDisabled(node.text);
+}
+
 }  // namespace
 
 std::string WordsKey(const Term& term) {
@@ -68,6 +76,7 @@ Graph::Graph(const index::Snapshot& snapshot, const ParsedQuery& query) {
   const auto& terms = query.terms;
   const auto add = [&](Node node) {
     node.allowed_typos = AllowedTypos(*snapshot.settings, *synonyms, node);
+    node.inside = MatchesInside(*snapshot.settings, *synonyms, node);
     nodes_.push_back(std::move(node));
   };
   for (uint32_t slot = 0; slot < terms.size(); ++slot) {

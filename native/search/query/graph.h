@@ -23,7 +23,9 @@
 namespace gannet::search {
 
 inline constexpr uint32_t kNgramSlotsMax = 3;  // number of terms that may be concatenated
-inline constexpr int kTypoClasses = 3;         // expansions with 0, 1 and 2 typos
+// Classes of expansions: with 0, 1 and 2 typos, and words that contain the word.
+inline constexpr int kClasses = 4;
+inline constexpr int kPartsClass = 3;
 
 using NodeNumber = uint16_t;  // index into Graph::nodes()
 
@@ -35,6 +37,7 @@ struct Node {
   bool synonyms_only = false;
   uint32_t first_slot = 0, last_slot = 0;
   uint32_t allowed_typos = 0;
+  bool inside = false;  // words that contain it count
 
   uint32_t slots() const { return last_slot - first_slot + 1; }
   bool ngram() const { return last_slot > first_slot; }
@@ -43,10 +46,10 @@ struct Node {
 // A node on a path, and which of its expansions count.
 struct Step {
   NodeNumber node;
-  int8_t typos;   // the class that the rule typo has chosen; -1: not yet chosen
+  int8_t typos;   // the class that the rule typo has chosen, which is its cost; -1: not yet chosen
   bool verbatim;  // restricted to the word as typed by the rule exactness
   int first_class() const { return typos < 0 ? 0 : typos; }
-  int last_class() const { return typos < 0 ? kTypoClasses - 1 : typos; }
+  int last_class() const { return typos < 0 ? kClasses - 1 : typos; }
   friend bool operator==(const Step&, const Step&) = default;
 };
 

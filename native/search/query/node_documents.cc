@@ -25,7 +25,7 @@ const DocSet& NodeDocuments::Of(NodeNumber node) {
   std::optional<DocSet>& any = nodes_[node].any;
   if (!any) {
     DocSet documents = Of(node, 0);
-    for (int typos = 1; typos < kTypoClasses; ++typos) documents |= Of(node, typos);
+    for (int typos = 1; typos < kClasses; ++typos) documents |= Of(node, typos);
     any = std::move(documents);
   }
   return *any;
@@ -37,7 +37,7 @@ DocSet NodeDocuments::Within(NodeNumber node, int typo_class, const DocSet& with
   if (typo_class < 0) {
     if (nodes_[node].any || (!few && split_known)) return Of(node) & within;
     DocSet documents;
-    for (int typos = 0; typos < kTypoClasses; ++typos) documents |= Within(node, typos, within);
+    for (int typos = 0; typos < kClasses; ++typos) documents |= Within(node, typos, within);
     return documents;
   }
   const Expansions& known = expansion_.ClassWithin(node, typo_class, within);
@@ -65,7 +65,11 @@ DocSet NodeDocuments::Within(const Step& step, const DocSet& within) {
 }
 
 uint64_t NodeDocuments::Frequency(NodeNumber node, int typo_class) {
-  if (typo_class < 0) return Frequency(node, 0) + Frequency(node, 1) + Frequency(node, 2);
+  if (typo_class < 0) {
+    uint64_t sum = 0;
+    for (int c = 0; c < kClasses; ++c) sum += Frequency(node, c);
+    return sum;
+  }
   const Expansions& known = expansion_.ClassUnsplit(node, typo_class);
   std::optional<uint64_t>& frequency = nodes_[node].classes[typo_class].frequency;
   if (frequency) return *frequency;
@@ -115,7 +119,9 @@ DocSet NodeDocuments::Find(NodeNumber node, int typo_class, const DocSet* within
                                      ? expansion_.ClassWithin(node, typo_class, *within)
                                      : expansion_.Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || graph()[node].ngram();
-  const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
+  const segment::FieldSet* fields = typo_class == kPartsClass ? &scope_.parts
+                                    : tolerant_only           ? scope_.tolerant_fields()
+                                                              : scope_.fields();
   WordsBySegment words(snapshot_.segments.size());
   for (size_t s = 0; s < words.size(); ++s) {
     expansion_.ForEachRange(expansions, s,

@@ -66,7 +66,7 @@ class NodeDocuments {
     }
   };
   struct OfNode {
-    std::array<Found, kTypoClasses> classes;
+    std::array<Found, kClasses> classes;
     std::optional<DocSet> any;  // union of the classes
   };
 

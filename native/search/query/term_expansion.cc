@@ -102,6 +102,8 @@ const Expansions& TermExpansion::ClassUnsplit(NodeNumber node, int typo_class) {
   const StepGuard whole;
   if (typo_class == 0) {
     ExpandExact(node);
+  } else if (typo_class == kPartsClass) {
+    ExpandParts(node);
   } else {
     ExpandTypos(node, typo_class);
   }

@@ -5,6 +5,7 @@
 //   0  the word itself, the words that begin with it if it is a prefix, and synonyms
 //   1  words with one typo, and the word split in two
 //   2  words with two typos
+//   3  words of the fields of `substringAttributes` that contain the word
 //
 // The expansions of a node are looked up when they are first requested: most searches never need
 // the typos of their later words. Typos and splits are cached for later searches of the snapshot
@@ -16,9 +17,10 @@
 // destroyed before everything passed to the constructor.
 // Cost: class 0 is one lookup, and for a prefix two more for the ends of its range; if the range is
 // small, or if numbers or fields without typos count, its words are visited one by one. Class 1
-// runs an automaton over each dictionary; class 2 takes ten times as long. A split takes two
+// runs an automaton over each dictionary; class 2 takes ten times as long; class 3 reads
+// the lists of some triples (segment/triples.h) and compares the words in them. A split takes two
 // lookups for each position to split at, and the documents of the most promising phrases.
-// term_expansion.cc has the classes and class 0, term_typos.cc the others.
+// term_expansion.cc has the classes and class 0, term_typos.cc the typos, term_parts.cc class 3.
 #pragma once
 
 #include <array>
@@ -42,6 +44,7 @@ namespace gannet::search {
 inline constexpr size_t kPrefixWordsMax = 1000;
 inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
+inline constexpr size_t kPartWordsMax = 1000;
 
 // Expansions of one class.
 struct Expansions {
@@ -59,7 +62,7 @@ struct Expansions {
 
 // The expansions of a node looked up so far. Class 0 sets `short_prefix` and `verbatim`.
 struct NodeExpansions {
-  std::array<Expansions, kTypoClasses> classes;
+  std::array<Expansions, kClasses> classes;
   bool short_prefix = false;  // the reference implementation keeps separate lists for this prefix
   WordNumber verbatim = kNoWord;  // the word as typed
   bool split_known = false;       // whether class 1 includes the split word, if there is one
@@ -121,6 +124,7 @@ class TermExpansion {
   // Finds the words with typos, without the split word.
   void FindTypos(NodeNumber node, int typo_class);
   void FindSplit(NodeNumber node);
+  void ExpandParts(NodeNumber node);
   // The split that most documents contain.
   std::optional<Phrase> BestSplit(NodeNumber node);
   std::vector<SplitCandidate>& SplitCandidates(NodeNumber node);

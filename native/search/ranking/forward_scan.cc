@@ -102,7 +102,9 @@ void SegmentRoles::AddMatching(ScannedStep& scanned) {
     if (!ngram) scanned.plain = OfWord(scanned.expansions->verbatim);
     return;
   }
-  if (!query_.scope.any_exact) {
+  const bool inside =
+      step.last_class() == kPartsClass && !scanned.expansions->classes[kPartsClass].words.empty();
+  if (!query_.scope.any_exact && !inside) {
     scanned.plain = scanned.words;
     return;
   }
@@ -113,9 +115,12 @@ void SegmentRoles::AddMatching(ScannedStep& scanned) {
         query_.expansion.ForEachRange(scanned.expansions->classes[c], segment_, sink);
     });
   };
-  const int strict = ngram ? 0 : 1;  // the first class that counts only in fields that allow typos
+  // The first class that counts only in fields that allow typos.
+  const int strict = !query_.scope.any_exact ? kPartsClass : ngram ? 0 : 1;
   scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
-  scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
+  scanned.tolerant = of_classes(std::max(step.first_class(), strict),
+                                std::min(step.last_class(), kPartsClass - 1));
+  if (inside) scanned.inside = of_classes(kPartsClass, kPartsClass);
 }
 
 }  // namespace
@@ -253,6 +258,8 @@ bool ScannedDocument::Matches(const ScannedStep& step) {
   if (Searched(step.plain)) return true;
   if (Holds(step.tolerant, false, [&](FieldId field) { return scope_.tolerant.Has(field); }))
     return true;
+  if (Holds(step.inside, false, [&](FieldId field) { return scope_.parts.Has(field); }))
+    return true;
   return std::any_of(step.phrases.begin(), step.phrases.end(),
                      [](const ScannedPhrase& phrase) { return phrase.held; });
 }
@@ -280,8 +287,8 @@ void ScannedDocument::FindOccurrences(const ScannedStep& step, Occurrences& occu
 void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
                              std::vector<uint16_t>& cells) const {
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
-  // For each step: its words, the word as typed, two kinds of matches; plus the words of phrases.
-  size_t roles_max = steps_.size() * 4;
+  // For each step: its words, the word as typed, three kinds of matches; plus the words of phrases.
+  size_t roles_max = steps_.size() * 5;
   for (const Step& step : steps_) {
     for (const Expansions& expansions : context_.query.expansion.Of(step.node).classes) {
       for (const Phrase& phrase : expansions.phrases) roles_max += phrase.words.size();

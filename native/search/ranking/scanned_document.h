@@ -43,8 +43,9 @@ struct ScannedStep {
   const NodeExpansions* expansions = nullptr;  // expansions of the node
   Role words = kNoRole;                        // the words that stand for the step, without phrases
   Role as_typed = kNoRole;                     // the word as typed
-  // The parts of `words` that match in any searched field, and in fields that allow typos.
-  Role plain = kNoRole, tolerant = kNoRole;
+  // The parts of `words` that match in any searched field, in fields that allow typos, and in
+  // fields that are found by parts of words.
+  Role plain = kNoRole, tolerant = kNoRole, inside = kNoRole;
   std::vector<ScannedPhrase> phrases;
   bool matches = false;  // whether the document matches the step
 };

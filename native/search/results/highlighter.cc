@@ -81,6 +81,24 @@ TermMatcher::TermMatcher(const MatchTerms& terms) {
     words_.push_back(
         {BytesOf(word.word, word.query_chars), word.first_position, word.last_position});
   }
+  for (const MatchPart& part : terms.parts) count_position(part.last_position);
+  parts_ = terms.parts;
+}
+
+std::optional<TermMatcher::Marked> TermMatcher::FindPart(std::string_view text,
+                                                         const text::Analyzer& analyzer,
+                                                         const text::Token& token,
+                                                         std::string_view lemma) const {
+  for (const MatchPart& part : parts_) {
+    const size_t at = lemma.find(part.text);
+    if (at == lemma.npos) continue;
+    const auto offset = [&](size_t bytes) {
+      return token.begin + analyzer.OriginalPrefix(text, token, static_cast<uint32_t>(bytes));
+    };
+    return Marked{offset(at), offset(at + part.text.size()), part.first_position,
+                  part.last_position};
+  }
+  return std::nullopt;
 }
 
 bool TermMatcher::MatchesPhrase(const Phrase& phrase, size_t word, const text::TokenBuffer& tokens,
@@ -93,7 +111,7 @@ bool TermMatcher::MatchesPhrase(const Phrase& phrase, size_t word, const text::T
 }
 
 void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
-                       const text::TokenBuffer& tokens, std::vector<uint32_t>& words,
+                       const text::TokenBuffer& tokens, bool inside, std::vector<uint32_t>& words,
                        std::vector<TextMatch>& matches) const {
   words.clear();
   matches.clear();
@@ -144,7 +162,14 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
       const size_t bytes_max = length < 63 ? length : std::min(lemma.size(), prefix_bytes_max_);
       for (size_t bytes = length; bytes <= bytes_max; ++bytes) try_prefix(bytes);
     }
-    if (found == kNone) continue;
+    if (found == kNone) {
+      if (!inside || parts_.empty()) continue;
+      steps.Step(16 * parts_.size());
+      if (const auto part = FindPart(text, analyzer, token, lemma))
+        matches.push_back({words[w], words[w], w, w, part->begin, part->end, part->first_position,
+                           part->last_position, 0});
+      continue;
+    }
     const Word& word = words_[found];
     const uint32_t end =
         whole ? token.end : token.begin + analyzer.OriginalPrefix(text, token, word.bytes);
@@ -164,7 +189,8 @@ struct Highlighter::Node {
   Cover selected = Cover::kNone;   // in `_formatted`
   Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone if not requested
   bool highlight = false;
-  uint32_t crop = 0;  // in words; 0: not cropped
+  bool inside = false;  // parts of words are highlighted
+  uint32_t crop = 0;    // in words; 0: not cropped
   std::span<const text::Locale> locales;
   MatchBounds* bounds = nullptr;
   std::pmr::unordered_map<std::pmr::string, Node*, StringHash, std::equal_to<>> children;
@@ -296,6 +322,7 @@ Highlighter::Node* Highlighter::MakeNode(const Node* parent, std::string_view ke
   if (options_.matches_position && !matcher_.empty()) {
     node->displayed = inherit(parent == nullptr ? Cover::kNone : parent->displayed, displayed_);
   }
+  node->inside = snapshot_.settings->FoundByParts(node->path);
   node->locales = locales_;
   if (locales_.empty()) {
     if (const index::LocalizedRule* rule = snapshot_.settings->Localized(node->path))
@@ -412,7 +439,7 @@ void Highlighter::WalkLeaf(Node& node, std::string_view value, bool write, std::
         kind == json::Kind::kString ? json::StringValue(value, scratch_) : value;
     tokens_.Clear();
     snapshot_.analyzer->Tokenize(text, node.locales, tokens_);
-    matcher_.Find(text, *snapshot_.analyzer, tokens_, words_, matches_);
+    matcher_.Find(text, *snapshot_.analyzer, tokens_, node.inside, words_, matches_);
     if (locate && !matches_.empty()) AddMatchBounds(*node.bounds);
     if (mark || crop) {
       const Window window = crop ? Crop(text, node.crop) : Window{0, text.size(), false, false};

@@ -49,10 +49,17 @@ struct MatchPhrase {
   uint16_t first_position = 0;
 };
 
-// Terms in the order in which they are tried on a token; phrases before words.
+// A word of the query that may be part of a word, in attributes that are found by parts of words.
+struct MatchPart {
+  std::string text;  // normalized
+  uint16_t first_position = 0, last_position = 0;
+};
+
+// Terms in the order in which they are tried on a token; phrases before words, words before parts.
 struct MatchTerms {
   std::vector<MatchPhrase> phrases;
   std::vector<MatchWord> words;
+  std::vector<MatchPart> parts;
 };
 
 // The options of the request; names need not exist.
@@ -81,13 +88,13 @@ struct TextMatch {
 class TermMatcher {
  public:
   explicit TermMatcher(const MatchTerms& terms);
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries_.empty() && parts_.empty(); }
   // Query positions are below this.
   uint32_t position_count() const { return position_count_; }
   // Replaces `matches` by those in `text`, in order, without overlaps. Stores in `words` the
-  // indexes of the tokens that are words.
+  // indexes of the tokens that are words. inside: parts of words count.
   void Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
-            std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const;
+            bool inside, std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const;
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -103,12 +110,21 @@ class TermMatcher {
     std::vector<std::string> words;
     uint16_t first_position;
   };
+  // The bytes of a token that its match highlights, and the query positions of the match.
+  struct Marked {
+    uint32_t begin, end;
+    uint16_t first_position, last_position;
+  };
+  // The first part that the word contains, where it occurs first.
+  std::optional<Marked> FindPart(std::string_view text, const text::Analyzer& analyzer,
+                                 const text::Token& token, std::string_view lemma) const;
   bool MatchesPhrase(const Phrase& phrase, size_t word, const text::TokenBuffer& tokens,
                      const std::vector<uint32_t>& words) const;
 
   std::unordered_map<std::string, Entry, StringHash, std::equal_to<>> entries_;
   std::vector<Word> words_;
   std::vector<Phrase> phrases_;
+  std::vector<MatchPart> parts_;
   // By first byte: bit min(length, 63) is set for words that match a whole token, and for prefixes.
   std::array<uint64_t, 256> whole_lengths_{}, prefix_lengths_{};
   size_t prefix_bytes_max_ = 0;

@@ -26,7 +26,8 @@ MatchTerms MatchTermsOf(QueryEvaluator& query) {
     const auto first = static_cast<uint16_t>(node.term.first),
                last = static_cast<uint16_t>(node.term.last);
     const auto query_chars = static_cast<uint32_t>(CountChars(node.text));
-    for (int typos = 0; typos < kTypoClasses; ++typos) {
+    if (node.inside) terms.parts.push_back({node.text, first, last});
+    for (int typos = 0; typos < kPartsClass; ++typos) {
       const Expansions& expansions = query.expansion.Class(number, typos);
       for (const Phrase& phrase : expansions.phrases) {
         MatchPhrase match;

@@ -160,6 +160,18 @@ export const SETTINGS = [
     addition: true,
   }),
   setting({
+    name: 'substringAttributes',
+    explanation:
+      'Fields, such as `sku` or `phone`, in whose words a word of the query with at least three characters also matches: `4711` in `AB4711X`.',
+    methods: ['PUT'],
+    code: 'invalid_settings_substring_attributes',
+    schema: TEXTS,
+    touches: ['text'],
+    initial: none,
+    addition: true,
+    canonical: sortedSet,
+  }),
+  setting({
     name: 'proximityPrecision',
     explanation:
       'How precisely the distance between words is measured: `byWord`, or `byAttribute`, which only checks whether they are in the same field.',

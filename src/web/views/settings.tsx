@@ -161,6 +161,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'displayedAttributes',
       'distinctAttribute',
       'expiresAtAttribute',
+      'substringAttributes',
       'foreignKeys',
     ],
   ],

@@ -62,7 +62,8 @@ class IndexedDocuments {
     for (const index::EmbedderSettings& embedder : before->settings->embedders) {
       shapes.push_back({embedder.name, embedder.dimensions, embedder.binary_quantised});
     }
-    auto builder = segment::SegmentBuilder::Create(index_->FilePath(number), shapes);
+    auto builder = segment::SegmentBuilder::Create(index_->FilePath(number), shapes,
+                                                   index::FieldsFoundByParts(traits));
     ASSERT_TRUE(builder.ok());
     const auto lat = fields->Find("_geo.lat"), lng = fields->Find("_geo.lng");
     // Every second segment stores its points; the others build them on demand.

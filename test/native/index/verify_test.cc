@@ -24,6 +24,7 @@ using indexing::TestFolder;
 
 constexpr const char* kSettings =
     R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"],
+        "substringAttributes":["title"],
         "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})";
 
 std::string ReadFile(const std::string& path) {
@@ -184,7 +185,7 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   const std::string path = SegmentPath();
   std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();
   const auto snapshot = index_->snapshot();
-  EXPECT_EQ(ids.size(), 25u) << "all sections that a segment may have";
+  EXPECT_EQ(ids.size(), 28u) << "all sections that a segment may have";
   index_.reset();
   const std::string whole = ReadFile(path);
   for (const segment::SectionId id : ids) {
@@ -241,6 +242,9 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
       {segment::kAdjacencyData, 8},
       {segment::kPrefixWords, 4},
       {segment::kPrefixData, 8},
+      {segment::kTripleKeys, 8},
+      {segment::kTripleOffsets, 8},
+      {segment::kTripleData, 8},
       {segment::kColumnDirectory, 5},
       {segment::kColumnData, 2},
       {segment::kGeoPoints, 2},

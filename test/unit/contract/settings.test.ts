@@ -423,6 +423,7 @@ describe('The settings that are shown', () => {
             'defaultMatchingStrategy',
             'semanticCutoff',
             'expiresAtAttribute',
+            'substringAttributes',
             'suggestions',
             'chat',
             'vectorStore',

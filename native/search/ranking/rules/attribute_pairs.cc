@@ -63,7 +63,7 @@ std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool
     return sides;
   }
   const int from = step.verbatim ? 0 : std::max<int>(step.typos, 0);
-  const int to = step.verbatim ? 0 : step.typos < 0 ? kTypoClasses - 1 : step.typos;
+  const int to = step.verbatim ? 0 : step.typos < 0 ? kClasses - 1 : step.typos;
   for (int c = from; c <= to; ++c) {
     const Expansions& expansions = query_.expansion.Class(step.node, c);
     if (node.short_prefix && c == 0) {

@@ -28,6 +28,12 @@ DocSet CheapestWithin(NodeDocuments& documents_of, NodeNumber node, int typos,
   return documents;
 }
 
+// The class of a step that costs most. A class costs its number.
+uint32_t ClassMax(const Graph& graph, const Step& step) {
+  if (step.verbatim) return 0;
+  return graph.NodeOf(step).inside ? kPartsClass : 2;
+}
+
 // The highest cost along a path.
 uint32_t TypoMax(const Graph& graph, const Path& path) {
   uint32_t sum = 0;
@@ -37,7 +43,7 @@ uint32_t TypoMax(const Graph& graph, const Path& path) {
     // allowed typos.
     if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
     sum += kNgramTypos[node.slots() - 1] +
-           (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, 1));
+           (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, node.inside ? 3 : 1));
   }
   return sum;
 }
@@ -64,7 +70,7 @@ void Typo::Split(Bucket bucket, BucketSplit& out) {
     max = std::max(max, TypoMax(graph, path));
     uint32_t cost = 0;
     for (const Step& step : path)
-      cost += kNgramTypos[graph.NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+      cost += kNgramTypos[graph.NodeOf(step).slots() - 1] + ClassMax(graph, step);
     cost_max = std::max(cost_max, cost);
   }
   DocSet remaining = std::move(bucket.documents);
@@ -86,7 +92,7 @@ void Typo::Split(Bucket bucket, BucketSplit& out) {
               return;
             }
             const Step& step = path[at];
-            const uint32_t typos_max = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
+            const uint32_t typos_max = std::min(left, ClassMax(graph, step));
             for (uint32_t typos = 0; typos <= typos_max; ++typos) {
               DocSet next;
               if (step.verbatim) {

@@ -101,7 +101,7 @@ TEST(Graph, SynonymsOfRunsWithPhrasesOfCharactersAreNodesOfTheirOwn) {
 TEST(Step, CountsAllClassesUntilOneIsChosen) {
   const Step any{0, -1, false}, one{0, 1, false};
   EXPECT_EQ(any.first_class(), 0);
-  EXPECT_EQ(any.last_class(), kTypoClasses - 1);
+  EXPECT_EQ(any.last_class(), kClasses - 1);
   EXPECT_EQ(one.first_class(), 1);
   EXPECT_EQ(one.last_class(), 1);
 }

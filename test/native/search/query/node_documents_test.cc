@@ -36,7 +36,7 @@ TEST(NodeDocuments, WithinSomeAreTheSameWhateverIsKnown) {
         const DocSet restricted = DocSetOf(within);
         QueryBench other(kKitchen, kSettings);
         other.SetQuery({"kitchen"});
-        for (int typo_class = -1; typo_class < kTypoClasses; ++typo_class) {
+        for (int typo_class = -1; typo_class < kClasses; ++typo_class) {
           const DocSet all =
               typo_class < 0 ? other.documents().Of(0) : other.documents().Of(0, typo_class);
           EXPECT_EQ(DocIdsOf(documents.Within(0, typo_class, restricted)),

@@ -182,7 +182,7 @@ TEST(TermExpansion, StepSaysWhichWordsAndPhrasesCount) {
                    R"({"synonyms":{"kitchen":["ocean"]}})");
   bench.SetQuery({"kitchen"});
   TermExpansion& expansion = bench.expansion();
-  for (int typo_class = 0; typo_class < kTypoClasses; ++typo_class) expansion.Class(0, typo_class);
+  for (int typo_class = 0; typo_class < kClasses; ++typo_class) expansion.Class(0, typo_class);
   const auto counts = [&](const Step& step) {
     size_t words = 0, phrases = 0;
     expansion.ForEachRange(step, 0, [&](Ordinal begin, Ordinal end) { words += end - begin; });
