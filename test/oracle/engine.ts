@@ -24,6 +24,7 @@ import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './so
 import {
   buildSynonyms,
   Expander,
+  INSIDE,
   isNgram,
   Lexicon,
   type Alternative,
@@ -60,6 +61,7 @@ export interface Settings extends AnalyzerSettings {
   sortableAttributes?: readonly string[];
   displayedAttributes?: readonly string[];
   distinctAttribute?: string | null;
+  substringAttributes?: readonly string[];
   synonyms?: Readonly<Record<string, readonly string[]>>;
   proximityPrecision?: 'byWord' | 'byAttribute';
   prefixSearch?: 'indexingTime' | 'disabled';
@@ -215,6 +217,7 @@ export class Oracle {
     this.#lexicon = new Lexicon(
       this.#occurrences,
       (field) => coveredBy(field, exact) >= 0,
+      (field) => this.#isParted(field),
       this.settings.typoTolerance?.disableOnNumbers ?? false,
     );
   }
@@ -228,6 +231,7 @@ export class Oracle {
       this.#lexicon.texts,
       new Analyzer({ ...this.settings, stopWords: [] }),
       (path) => this.#localesOf(path),
+      (path) => this.#isParted(path),
     );
     const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params, matcher));
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
@@ -468,6 +472,11 @@ export class Oracle {
     if (!on.every(known)) throw new SearchOnError();
   }
 
+  /** Whether the words of the field are found by their parts. */
+  #isParted(field: string): boolean {
+    return coveredBy(field, this.settings.substringAttributes ?? []) >= 0;
+  }
+
   #localesOf(field: string): readonly string[] {
     const rule = (this.settings.localizedAttributes ?? []).find(({ attributePatterns }) =>
       attributePatterns.some((pattern) => matchesPattern(field, pattern)),
@@ -513,6 +522,7 @@ export class Oracle {
       this.#typo,
       this.#synonyms,
       this.context.byAttribute,
+      (this.settings.substringAttributes ?? []).length > 0,
     );
     const nodes = expander.graph(parsed.terms);
     return {
@@ -574,6 +584,7 @@ export class Oracle {
     const { byAttribute } = this.context;
     const exactNames = this.settings.typoTolerance?.disableOnAttributes ?? [];
     const tolerantField = fields.map((name, id) => inField[id]! && coveredBy(name, exactNames) < 0);
+    const partedField = fields.map((name, id) => inField[id]! && this.#isParted(name));
     const lists: number[][] = [[]];
     const role = new Uint32Array(this.#lexicon.texts.length);
     const roleOf = (id: number): number[] => {
@@ -619,7 +630,9 @@ export class Oracle {
           (everyField || occurrences.some((occurrence) => tolerantField[occurrence >> 16]));
         for (const index of lists[role[id]!]!) {
           const { node, alternative } = flat[index]!;
-          if (!tolerant && (alternative.typos > 0 || isNgram(node))) continue;
+          if (alternative.typos === INSIDE) {
+            if (!occurrences.some((occurrence) => partedField[occurrence >> 16])) continue;
+          } else if (!tolerant && (alternative.typos > 0 || isNgram(node))) continue;
           for (const occurrence of usable) offered(index).occurrences.push(occurrence);
         }
       }

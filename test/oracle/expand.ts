@@ -18,6 +18,9 @@ export interface Phrase {
   words: (number | null)[];
 }
 
+/** What a word costs that contains the word of the query; instead of a number of typos. */
+export const INSIDE = 3;
+
 /**
  * One way to match a node: any of the words, or any of the phrases, at the same number of typos.
  */
@@ -39,6 +42,8 @@ export interface Node {
   /** By number of typos; an entry without words and phrases is left out. */
   alternatives: Alternative[];
   allowedTypos: number;
+  /** Words that contain it count. */
+  inside: boolean;
   /** The prefix is one of the short ones for which the index keeps lists of its own. */
   shortPrefix: boolean;
 }
@@ -47,6 +52,7 @@ export const slotsOf = (node: Node): number => node.lastSlot - node.firstSlot + 
 export const isNgram = (node: Node): boolean => node.lastSlot > node.firstSlot;
 
 const MAX_PREFIX_WORDS = 1000;
+const MAX_PART_WORDS = 1000;
 const MAX_TYPO_WORDS = [0, 150, 50];
 const SHORT_PREFIX_BYTES = 4;
 const SHORT_PREFIX_WORDS = 100;
@@ -62,12 +68,15 @@ export class Lexicon {
   readonly texts: readonly string[];
   /** 1 for words that may be reached by a typo. */
   readonly tolerant: Uint8Array;
+  /** 1 for words that may be found by their parts. */
+  readonly parted: Uint8Array;
 
   readonly occurrences: Occurrences;
 
   constructor(
     occurrences: Occurrences,
     isExactField: (field: string) => boolean,
+    isPartedField: (field: string) => boolean,
     exactNumbers: boolean,
   ) {
     this.occurrences = occurrences;
@@ -78,6 +87,9 @@ export class Lexicon {
     this.tolerant = new Uint8Array(words.length);
     const exact = fields.map(isExactField);
     for (let i = 0; i < word.length; i++) if (!exact[field[i]!]) this.tolerant[word[i]!] = 1;
+    this.parted = new Uint8Array(words.length);
+    const parted = fields.map(isPartedField);
+    for (let i = 0; i < word.length; i++) if (parted[field[i]!]) this.parted[word[i]!] = 1;
     if (exactNumbers) {
       for (const [id, text] of words.entries()) if (isNumeric(text)) this.tolerant[id] = 0;
     }
@@ -146,8 +158,17 @@ export class Expander {
   readonly synonyms: Synonyms;
   /** Words of one field count as neighbours, wherever they are. */
   readonly byAttribute: boolean;
+  /** Whether some attributes are found by parts of words. */
+  readonly inside: boolean;
 
-  constructor(lexicon: Lexicon, typo: TypoSettings, synonyms: Synonyms, byAttribute: boolean) {
+  constructor(
+    lexicon: Lexicon,
+    typo: TypoSettings,
+    synonyms: Synonyms,
+    byAttribute: boolean,
+    inside: boolean,
+  ) {
+    this.inside = inside;
     this.byAttribute = byAttribute;
     this.lexicon = lexicon;
     this.typo = typo;
@@ -196,6 +217,7 @@ export class Expander {
       lastSlot: slot,
       verbatim: -1,
       allowedTypos: 0,
+      inside: false,
       shortPrefix: false,
       alternatives: possible ? [{ typos: 0, words: new Set(), phrases: [{ words }] }] : [],
     };
@@ -212,6 +234,7 @@ export class Expander {
       lastSlot,
       verbatim: -1,
       allowedTypos: 0,
+      inside: false,
       shortPrefix: false,
       alternatives: phrases.length > 0 ? [{ typos: 0, words: new Set(), phrases }] : [],
     };
@@ -222,7 +245,13 @@ export class Expander {
     const ngram = lastSlot > firstSlot;
     const text = term.words.join('');
     const allowed = Math.max(0, typosAllowed(text, this.typo) - (lastSlot - firstSlot));
-    const found = [0, 1, 2].map((typos): Alternative => ({ typos, words: new Set(), phrases: [] }));
+    const inside =
+      this.inside && !ngram && [...text].length >= 3 && !this.typo.disableOnWords.has(text);
+    const found = [0, 1, 2, INSIDE].map((typos): Alternative => ({
+      typos,
+      words: new Set(),
+      phrases: [],
+    }));
     const usable = Buffer.byteLength(text) <= MAX_WORD_BYTES;
     const verbatim = usable ? lexicon.id(text) : -1;
     if (verbatim >= 0) found[0]!.words.add(verbatim);
@@ -238,6 +267,7 @@ export class Expander {
     if (ngram)
       for (const id of found[0]!.words) if (!lexicon.tolerant[id]) found[0]!.words.delete(id);
     if (usable && allowed > 0) this.#typos(text, term.prefix, allowed, found);
+    if (usable && inside) this.#containing(text, term.prefix, found[INSIDE]!.words);
     for (const phrase of this.#synonyms(term.words as string[], text))
       found[0]!.phrases.push(phrase);
     const split = usable ? this.#split(text, ngram ? (term.words as string[]) : null) : null;
@@ -249,6 +279,7 @@ export class Expander {
       lastSlot,
       verbatim: ngram ? -1 : verbatim,
       allowedTypos: allowed,
+      inside: usable && inside,
       shortPrefix,
       alternatives: found.filter((a) => a.words.size > 0 || a.phrases.length > 0),
     };
@@ -271,6 +302,15 @@ export class Expander {
       if (typos < 1) continue;
       const list = found[typos]!.words;
       if (!found[0]!.words.has(id) && list.size < MAX_TYPO_WORDS[typos]!) list.add(id);
+    }
+  }
+
+  #containing(text: string, prefix: boolean, found: Set<number>): void {
+    const { sorted, texts, parted } = this.lexicon;
+    for (const id of sorted) {
+      const word = texts[id]!;
+      if (parted[id] === 0 || word === text || !word.includes(text)) continue;
+      if ((!prefix || !word.startsWith(text)) && found.size < MAX_PART_WORDS) found.add(id);
     }
   }
 

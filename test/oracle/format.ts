@@ -4,7 +4,7 @@
  */
 import { Analyzer, originalLength, type Token } from './analyzer.ts';
 import type { Document, Json } from './corpus.ts';
-import { isNgram, slotsOf, type Node } from './expand.ts';
+import { INSIDE, isNgram, slotsOf, type Node } from './expand.ts';
 
 export interface FormatOptions {
   /** Fields to highlight; null for none, `*` among them for all. */
@@ -21,6 +21,8 @@ interface Match {
   /** Token indexes, inclusive. */
   first: number;
   last: number;
+  /** UTF-16 offset where the matched part of the first token begins. */
+  start: number;
   /** UTF-16 offset where the matched part of the last token ends. */
   end: number;
   /** Query positions it stands for, ascending. */
@@ -57,6 +59,9 @@ export class Matcher {
   /** In the order in which they are tried. */
   #words: WordPattern[] = [];
   #exact = new Map<string, number>();
+  #isParted: (path: string) => boolean;
+  /** In attributes that are found by parts of words. */
+  #parts: { text: string; positions: number[] }[] = [];
   #byFirst = new Map<string, number[]>();
 
   /** @param analyzer one without stop words */
@@ -65,7 +70,9 @@ export class Matcher {
     texts: readonly string[],
     analyzer: Analyzer,
     localesOf: (path: string) => readonly string[],
+    isParted: (path: string) => boolean,
   ) {
+    this.#isParted = isParted;
     this.#analyzer = analyzer;
     this.#localesOf = localesOf;
     const order = [...nodes].sort(
@@ -87,8 +94,10 @@ export class Matcher {
           this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), at]);
         }
       };
+      if (node.inside) this.#parts.push({ text: typed, positions });
       if (node.verbatim >= 0) add(typed);
       for (const { typos, words, phrases } of node.alternatives) {
+        if (typos === INSIDE) continue;
         // Only the word itself counts for a short prefix.
         if (node.shortPrefix && typos === 0) continue;
         // What begins as typed counts, even if the index only has longer words.
@@ -109,7 +118,7 @@ export class Matcher {
     return this.#analyzer.tokens(text, this.#localesOf(path));
   }
 
-  find(text: string, tokens: readonly Token[]): Match[] {
+  find(text: string, tokens: readonly Token[], path: string): Match[] {
     const out: Match[] = [];
     const words = tokens.flatMap((token, i) =>
       token.kind === 'word' && token.lemma !== '' ? [i] : [],
@@ -126,6 +135,7 @@ export class Matcher {
         out.push({
           first: at,
           last,
+          start: tokens[at]!.start,
           end: tokens[last]!.end,
           positions: phrase.positions,
           phraseWords: phrase.words.length,
@@ -139,7 +149,18 @@ export class Matcher {
         const whole = !pattern.prefix;
         const chars = Math.min(pattern.length, [...pattern.lemma].length);
         const end = whole ? token.end : token.start + originalLength(text, token, chars);
-        out.push({ first: at, last: at, end, positions: pattern.positions, phraseWords: 1 });
+        const { start } = token;
+        out.push({ first: at, last: at, start, end, positions: pattern.positions, phraseWords: 1 });
+      } else if (this.#isParted(path)) {
+        const part = this.#parts.find(({ text }) => token.lemma.includes(text));
+        if (part !== undefined) {
+          const before = token.lemma.slice(0, token.lemma.indexOf(part.text));
+          const [start, end] = [before, before + part.text].map((lemma) => {
+            const chars = [...lemma].length;
+            return token.start + (chars === 0 ? 0 : originalLength(text, token, chars));
+          }) as [number, number];
+          out.push({ first: at, last: at, start, end, positions: part.positions, phraseWords: 1 });
+        }
       }
       w++;
     }
@@ -272,7 +293,7 @@ function formatText(
 ): string {
   const tokens = matcher.tokens(text, path);
   if (tokens.length === 0) return text;
-  const matches = matcher.find(text, tokens);
+  const matches = matcher.find(text, tokens, path);
   const [first, last] =
     length === null || length === 0 ? [0, tokens.length - 1] : cropWindow(tokens, matches, length);
   const from = tokens[first]!.start;
@@ -280,7 +301,7 @@ function formatText(
   let out = from > 0 ? options.cropMarker : '';
   let at = from;
   for (const match of highlight ? matches : []) {
-    const start = Math.max(tokens[match.first]!.start, from);
+    const start = Math.max(match.start, from);
     const end = Math.min(match.end, to);
     if (start >= to || end <= from) continue;
     out += text.slice(at, start) + options.preTag + text.slice(start, end) + options.postTag;
@@ -346,8 +367,8 @@ export function matchesPosition(document: Document, matcher: Matcher): Record<st
     } else if (value !== null && typeof value !== 'boolean') {
       const text = String(value);
       const tokens = matcher.tokens(text, path);
-      const found = matcher.find(text, tokens).map((match): Position => {
-        const { start } = tokens[match.first]!;
+      const found = matcher.find(text, tokens, path).map((match): Position => {
+        const { start } = match;
         return {
           start: Buffer.byteLength(text.slice(0, start)),
           length: Buffer.byteLength(text.slice(start, match.end)),

@@ -322,6 +322,9 @@ export class Generator {
     }
     if (random.chance(0.6)) out.rankingRules = this.#rankingRules();
     if (random.chance(0.5)) out.typoTolerance = this.#typoTolerance();
+    if (random.chance(0.25)) {
+      out.substringAttributes = random.some([...TEXT_FIELDS, 'info', 'ghost'], random.int(1, 4));
+    }
     if (random.chance(0.35)) out.synonyms = this.#synonyms();
     if (random.chance(0.25)) out.stopWords = random.some(this.#words, random.int(1, 4));
     if (random.chance(0.1)) out.separatorTokens = random.some(['$', 'nd', '|', '<br>'], 2);
@@ -515,7 +518,10 @@ export class Generator {
     const random = this.#random;
     const word = this.#word();
     switch (
-      random.weighted({ same: 12, near: 3, prefix: last ? 6 : 1, glued: 1, split: 1, other: 0.5 })
+      random.weighted({
+        ...{ same: 12, near: 3, part: this.settings.substringAttributes === undefined ? 0 : 5 },
+        ...{ prefix: last ? 6 : 1, glued: 1, split: 1, other: 0.5 },
+      })
     ) {
       case 'same':
         return word;
@@ -523,6 +529,11 @@ export class Generator {
         return this.#near(word);
       case 'prefix':
         return [...word].slice(0, random.int(1, word.length + 1)).join('');
+      case 'part': {
+        const chars = [...word];
+        const from = random.int(0, chars.length);
+        return chars.slice(from, from + random.int(2, 7)).join('');
+      }
       case 'glued':
         return word + this.#word();
       case 'split': {

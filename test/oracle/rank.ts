@@ -2,7 +2,7 @@
  * The ranking rules, each as a cost per step of a path (docs/behaviour/ranking.md) and the highest
  * cost a path could have. A document gets its cheapest path, rule after rule.
  */
-import { slotsOf, type Node } from './expand.ts';
+import { INSIDE, slotsOf, type Node } from './expand.ts';
 import {
   gaps,
   stateOf,
@@ -74,7 +74,7 @@ export const typoRule: GraphRule = {
   },
   max: (path) =>
     path.reduce((sum, { node, verbatim }) => {
-      const own = node.synonymsOnly ? 0 : Math.max(node.allowedTypos, 1);
+      const own = node.synonymsOnly ? 0 : Math.max(node.allowedTypos, node.inside ? INSIDE : 1);
       // A word held to its verbatim form keeps the 1 of the split words only if it never allowed
       // typos.
       if (node.term.phrase || (verbatim && node.allowedTypos > 0)) return sum;
