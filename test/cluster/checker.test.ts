@@ -1,7 +1,7 @@
 /** The checker of histories finds each kind of wrongness, and none in a right history. */
 import assert from 'node:assert/strict';
 import { faultsOf } from './checker.ts';
-import type { FinalNode, FinalTask, HistoryEvent, Outcome } from './history.ts';
+import type { FinalNode, FinalTask, HistoryEvent, Outcome, TaskWrite } from './history.ts';
 
 const accepted = (uid: number, commit: number): Outcome => ({ kind: 'accepted', uid, commit });
 const REFUSED: Outcome = { kind: 'refused' };
@@ -14,7 +14,8 @@ const write = (
   outcome: Outcome,
   tag: string | null,
   type = 'documentAdditionOrUpdate',
-): HistoryEvent => ({ kind: 'task', node: 'a', begin, end, type, tag, outcome });
+  selected: TaskWrite['selected'] = null,
+): HistoryEvent => ({ kind: 'task', node: 'a', begin, end, type, tag, selected, outcome });
 
 const key = (
   [begin, end]: Times,
@@ -43,6 +44,7 @@ const mark = (node: string, [begin, end]: Times, tag: string): HistoryEvent => (
 
 const task = (uid: number, tag: string | null, other: Partial<FinalTask> = {}): FinalTask => ({
   ...{ uid, tag, type: 'documentAdditionOrUpdate', status: 'succeeded' },
+  ...{ batchUid: uid, canceledBy: null },
   ...other,
 });
 
@@ -80,10 +82,34 @@ const TASKS: FinalTask[] = [
   task(4, null, { type: 'indexSwap' }),
 ];
 
+/** Statuses of tasks 0 to 4. */
+const REST = Array<string>(5).fill('succeeded');
+
+/** Task 5 is canceled by task 6, after the right history. */
+const CANCELATION: HistoryEvent[] = [
+  write([70, 71], accepted(5, 30), 'w'),
+  write([72, 73], accepted(6, 31), '?q', 'taskCancelation', [5]),
+  read('a', [74, 75], null, [...REST, 'enqueued', 'enqueued']),
+  read('a', [76, 77], null, [...REST, 'canceled', 'succeeded']),
+];
+const canceled = (task5: Partial<FinalTask>, task6: Partial<FinalTask> = {}): FinalNode[] =>
+  nodes(
+    [
+      ...TASKS,
+      task(5, 'w', { status: 'canceled', batchUid: 6, canceledBy: 6, ...task5 }),
+      task(6, '?q', { type: 'taskCancelation', ...task6 }),
+    ],
+    ['k1', 'k3'],
+  );
+
 describe('The checker of histories', () => {
   it('finds nothing in a history that is right', () => {
     assert.deepEqual(faultsOf(RIGHT, nodes(TASKS, ['k1', 'k3'])), []);
     assert.deepEqual(faultsOf(RIGHT, nodes(TASKS.slice(0, 3), ['k1'])), []);
+    assert.deepEqual(faultsOf([...RIGHT, ...CANCELATION], canceled({})), []);
+    // It had ended before.
+    const early = { status: 'succeeded', batchUid: 5, canceledBy: null };
+    assert.deepEqual(faultsOf([...RIGHT, ...CANCELATION.slice(0, 2)], canceled(early)), []);
   });
 
   /** What is added to the right history, or what there is in the end instead; and the fault. */
@@ -138,6 +164,60 @@ describe('The checker of histories', () => {
     'a refused write that was done': {
       final: nodes([...TASKS, task(5, 'refused')], ['k1']),
       fault: /task 5 was refused, never sent, or is there twice/,
+    },
+    'a task that ran after it was canceled': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({ status: 'succeeded', batchUid: 7, canceledBy: null }),
+      fault: /task 5 ran in batch 7 after 6 canceled it/,
+    },
+    'a task of a kind that ran after all of them were canceled': {
+      events: [
+        write([70, 71], accepted(5, 30), 'w'),
+        write([72, 73], accepted(6, 31), '?q', 'taskCancelation', 'additions'),
+      ],
+      final: canceled({ status: 'failed', batchUid: 7, canceledBy: null }),
+      fault: /task 5 ran in batch 7 after 6 canceled it/,
+    },
+    'a canceled task that shows another result': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({ status: 'succeeded' }),
+      fault: /task 5 is succeeded by 6, which has not canceled it/,
+    },
+    'a task that nobody has canceled': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({ canceledBy: null }),
+      fault: /task 5 is canceled by null/,
+    },
+    'a task that something else has canceled': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({ canceledBy: 4 }),
+      fault: /task 5 is canceled by 4/,
+    },
+    'a task whose cancelation was canceled': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({}, { status: 'failed' }),
+      fault: /task 5 is canceled by 6/,
+    },
+    'a task that was canceled in another batch': {
+      events: CANCELATION.slice(0, 2),
+      final: canceled({ batchUid: 5 }),
+      fault: /task 5 is canceled by 6/,
+    },
+    'a node that shows a cancelation without its effect': {
+      events: [
+        ...CANCELATION.slice(0, 2),
+        read('b', [74, 75], null, [...REST, 'enqueued', 'succeeded']),
+      ],
+      final: canceled({}),
+      fault: /b shows task 5 as enqueued, its cancelation as succeeded/,
+    },
+    'a node that shows the effect of a cancelation too early': {
+      events: [
+        ...CANCELATION.slice(0, 2),
+        read('b', [74, 75], null, [...REST, 'canceled', 'enqueued']),
+      ],
+      final: canceled({}),
+      fault: /b shows task 5 as canceled, its cancelation as enqueued/,
     },
     'a read that waits and does not show the write': {
       events: [read('b', [50, 51], 8, ['succeeded', 'succeeded'])],

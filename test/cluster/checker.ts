@@ -14,6 +14,9 @@ import type {
 /** Statuses that a task keeps. */
 const ENDED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'canceled']);
 
+/** The type of the tasks that cancel others. */
+const CANCELATION = 'taskCancelation';
+
 type Accepted<Write> = Write & { readonly outcome: Outcome & { readonly kind: 'accepted' } };
 
 /**
@@ -22,6 +25,8 @@ type Accepted<Write> = Write & { readonly outcome: Outcome & { readonly kind: 'a
  * - Acceptance is linearizable: a write that was sent after the response to another has a greater
  *   uid and a greater commit.
  * - Nothing accepted is lost, nothing refused is done, and nothing is done twice.
+ * - A cancelation that succeeded has decided about everything that was accepted before it was sent:
+ *   such a task has ended before, or is canceled and never runs. Nodes show both at once.
  * - A read that waits for a commit sees all writes up to it. What a node shows never goes back.
  * - In the end all nodes show the same.
  */
@@ -36,6 +41,8 @@ export function faultsOf(events: readonly HistoryEvent[], nodes: readonly FinalN
   return [
     ...orderFaults([...accepted(writes), ...accepted(keyWrites)]),
     ...taskFaults(writes, tasks),
+    ...cancelationFaults(accepted(writes), tasks),
+    ...canceledReadFaults(of('tasks'), tasks),
     ...tasksReadFaults(of('tasks'), accepted(writes)),
     ...markFaults(of('mark'), tasks),
     ...keyFaults(keyWrites, of('keys'), nodes[0]!.keys),
@@ -122,6 +129,60 @@ function taskFaults(writes: readonly TaskWrite[], tasks: readonly FinalTask[]): 
     const left = possible.get(keyOf(task)) ?? 0;
     possible.set(keyOf(task), left - 1);
     if (left <= 0) faults.push(`task ${task.uid} was refused, never sent, or is there twice`);
+  }
+  return faults;
+}
+
+function cancelationFaults(
+  writes: readonly Accepted<TaskWrite>[],
+  tasks: readonly FinalTask[],
+): string[] {
+  const faults: string[] = [];
+  const byUid = new Map(tasks.map((task) => [task.uid, task]));
+  for (const { uid, status, batchUid, canceledBy } of tasks) {
+    if (status !== 'canceled' && canceledBy === null) continue;
+    const by = canceledBy === null ? undefined : byUid.get(canceledBy);
+    const isDone = by?.type === CANCELATION && by.status === 'succeeded';
+    if (status !== 'canceled' || !isDone || by.batchUid !== batchUid) {
+      faults.push(`task ${uid} is ${status} by ${canceledBy}, which has not canceled it`);
+    }
+  }
+  for (const { begin, selected, outcome } of writes) {
+    const cancelation = byUid.get(outcome.uid);
+    if (selected === null || cancelation?.status !== 'succeeded') continue;
+    for (const { end, type, outcome: earlier } of writes) {
+      const task = byUid.get(earlier.uid);
+      if (end >= begin || task === undefined || !isSelected(selected, type, task.uid)) continue;
+      if (task.batchUid! <= cancelation.batchUid!) continue;
+      faults.push(
+        `task ${task.uid} ran in batch ${task.batchUid} after ${outcome.uid} canceled it`,
+      );
+    }
+  }
+  return faults;
+}
+
+function isSelected(
+  selected: NonNullable<TaskWrite['selected']>,
+  type: string,
+  uid: number,
+): boolean {
+  if (selected === 'everything') return true;
+  return selected === 'additions' ? type === 'documentAdditionOrUpdate' : selected.includes(uid);
+}
+
+/** What a cancelation has canceled ends with it. */
+function canceledReadFaults(reads: readonly TasksRead[], tasks: readonly FinalTask[]): string[] {
+  const faults: string[] = [];
+  const cancelers = new Map(tasks.map(({ uid, canceledBy }) => [uid, canceledBy]));
+  for (const read of reads) {
+    const statuses = new Map(read.tasks.map(({ uid, status }) => [uid, status]));
+    for (const [uid, status] of statuses) {
+      const by = cancelers.get(uid) ?? null;
+      const other = by === null ? undefined : statuses.get(by);
+      if (other === undefined || (status === 'canceled') === (other === 'succeeded')) continue;
+      faults.push(`${read.node} shows task ${uid} as ${status}, its cancelation as ${other}`);
+    }
   }
   return faults;
 }

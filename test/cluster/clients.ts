@@ -4,9 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientResponse, NoResponse } from '../http/kill/support/client.ts';
 import type { Model } from '../http/kill/support/model.ts';
 import {
+  acceptedStatus,
   type Operation,
   type Request,
   requestOf,
+  selectionOf,
   short,
   tagOf,
   TASK_TYPE,
@@ -33,7 +35,7 @@ const READS = { tasks: 4, mark: 3, keys: 1, search: 2 };
 
 /** Kinds of operations whose task shows the tag of its request. */
 const TAGGED: ReadonlySet<Operation['kind']> = new Set<Operation['kind']>([
-  ...(['add', 'deleteIds', 'deleteFilter', 'clear'] as const),
+  ...(['add', 'deleteIds', 'deleteFilter', 'clear', 'cancel'] as const),
 ]);
 
 /** Whether it is a change of settings that no other one equals. */
@@ -50,6 +52,7 @@ export class Clients {
   readonly #keys: { name: string; uid: string }[] = [];
   /** The commit that the newest response to a write names. */
   #commit = 0;
+  #newest = 0;
   /**
    * Types of tasks that show nothing of their request, while the outcome of one is not known: a
    * second one could be taken for the first.
@@ -116,7 +119,7 @@ export class Clients {
   async #write(): Promise<void> {
     switch (this.#random.weighted(WRITES)) {
       case 'operation':
-        return this.#operate(this.#workload.next());
+        return this.#operate(this.#workload.next(this.#newest));
       case 'mark': {
         const serial = this.#serial++;
         const documents = [{ id: MARK_ID, tag: tagOf(serial) }];
@@ -140,13 +143,22 @@ export class Clients {
     const node = this.#random.pick(this.#nodes);
     const begin = performance.now();
     const response = await this.#send(node, requestOf(operation), null);
-    const outcome = this.#outcomeOf(response, 202, short(operation));
-    if (outcome.kind === 'accepted') this.#model.acknowledge(outcome.uid, operation);
-    else if (outcome.kind === 'unknown') this.#model.doubt(operation);
+    const outcome = this.#outcomeOf(response, acceptedStatus(operation), short(operation));
+    if (outcome.kind === 'accepted') {
+      this.#newest = Math.max(this.#newest, outcome.uid);
+      this.#model.acknowledge(outcome.uid, operation);
+    } else if (outcome.kind === 'unknown') this.#model.doubt(operation);
     if (outcome.kind !== 'unknown') this.#uncertain.delete(type);
-    const tag = TAGGED.has(operation.kind) ? tagOf(operation.serial) : null;
+    const tag =
+      operation.kind === 'cancel'
+        ? selectionOf(operation)
+        : TAGGED.has(operation.kind)
+          ? tagOf(operation.serial)
+          : null;
+    const selected = operation.kind === 'cancel' ? operation.selected : null;
     const end = performance.now();
-    this.history.push({ kind: 'task', node: node.name, begin, end, type, tag, outcome });
+    const at = { node: node.name, begin, end };
+    this.history.push({ kind: 'task', ...at, type, tag, selected, outcome });
   }
 
   async #createKey(): Promise<void> {
@@ -265,7 +277,8 @@ function outcomeOf(response: ClientResponse | null, expected: number, what: stri
   if (response.status === expected) {
     const commit = Number(response.headers['gannet-commit']);
     assert.ok(commit > 0, `${what} is accepted without a commit`);
-    const uid = expected === 202 ? response.json<{ taskUid: number }>().taskUid : -1;
+    const isTask = expected === 200 || expected === 202;
+    const uid = isTask ? response.json<{ taskUid: number }>().taskUid : -1;
     return { kind: 'accepted', uid, commit };
   }
   const { code } = response.json<{ code?: string }>();

@@ -25,6 +25,8 @@ export interface TaskWrite extends Request {
   readonly type: string;
   /** The task shows it and no other task does; null: this type of task shows none. */
   readonly tag: string | null;
+  /** What a cancelation selects: tasks with these uids, additions, or all. null: it is none. */
+  readonly selected: readonly number[] | 'everything' | 'additions' | null;
   readonly outcome: Outcome;
 }
 
@@ -65,6 +67,8 @@ export interface FinalTask {
   readonly type: string;
   readonly status: string;
   readonly tag: string | null;
+  readonly batchUid: number | null;
+  readonly canceledBy: number | null;
 }
 
 /** What a node shows after all faults and all work have ended. */

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { compareIndexes, settle, tasksFrom } from '../http/kill/support/compare.ts';
 import { newModel } from '../http/kill/support/kills.ts';
 import type { Model, SeenTask } from '../http/kill/support/model.ts';
+import { TASK_TYPE } from '../http/kill/support/operations.ts';
 import { Random } from '../http/kill/support/random.ts';
 import { faultsOf } from './checker.ts';
 import { Clients, KEYS_PATH, namesOfKeys } from './clients.ts';
@@ -80,7 +81,7 @@ class Trial {
     await level(machines.nodes);
     const model = await newModel(machines.nodes[0]!.client);
     const trial = new Trial(machines, model, seed, log);
-    const first = { kind: 'task', node: 'node-0', tag: null } as const;
+    const first = { kind: 'task', node: 'node-0', tag: null, selected: null } as const;
     const events = ['indexCreation', 'indexDeletion'].map((type, uid): TaskWrite => {
       const outcome = { kind: 'accepted', uid, commit: uid } as const;
       return { ...first, type, begin: uid, end: uid, outcome };
@@ -158,11 +159,13 @@ class Trial {
     this.#model.identify(seen);
     this.#model.advance(seen);
     await compareIndexes(client, this.#model, this.#random);
+    const { tasks } = finals[0]!;
     const count = (kind: string): number =>
       history.filter((event) => 'outcome' in event && event.outcome.kind === kind).length;
     this.#log(
       `all is right: ${count('accepted')} writes accepted, ${count('refused')} refused, ` +
         `${count('unknown')} without a certain response, ` +
+        `${tasks.filter(({ status }) => status === 'canceled').length} tasks canceled, ` +
         `${history.filter((event) => !('outcome' in event)).length} reads`,
     );
   }
@@ -209,8 +212,9 @@ async function stateOf({ client }: Node): Promise<State | null> {
 
 async function finalOf({ name, client }: Node): Promise<FinalNode> {
   const seen = await tasksFrom(client, 0);
-  const tasks = seen.map(({ uid, type, status, customMetadata }: SeenTask) => ({
-    ...{ uid, type, status, tag: customMetadata ?? null },
+  const tasks = seen.map((task: SeenTask) => ({
+    ...{ uid: task.uid, type: task.type, status: task.status, tag: tagIn(task) },
+    ...{ batchUid: task.batchUid, canceledBy: task.canceledBy },
   }));
   const keys = namesOfKeys(await client.call('GET', KEYS_PATH));
   const digests: Record<string, string> = { 'what tasks show': digestOf(seen) };
@@ -226,6 +230,10 @@ async function finalOf({ name, client }: Node): Promise<FinalNode> {
     digests[`the statistics of ${uid}`] = digestOf({ numberOfDocuments, fieldDistribution });
   }
   return { name, tasks, keys, digests };
+}
+
+function tagIn({ type, customMetadata, details }: SeenTask): string | null {
+  return type === TASK_TYPE.cancel ? String(details?.['originalFilter']) : (customMetadata ?? null);
 }
 
 function digestOf(value: unknown): string {

@@ -7,7 +7,7 @@ import { freePort } from '../../../support/free-port.ts';
 import { type Client, NoResponse } from './client.ts';
 import { checkGroup, compareIndexes, settle, tasksFrom } from './compare.ts';
 import { Model } from './model.ts';
-import { type Operation, requestOf, type Settings, short } from './operations.ts';
+import { acceptedStatus, type Operation, requestOf, type Settings, short } from './operations.ts';
 import { Random } from './random.ts';
 import { ServerProcess, verify } from './server-process.ts';
 import { INDEXES, Workload, WORDS } from './workload.ts';
@@ -70,6 +70,7 @@ export class KillRun {
   #server: ServerProcess | null = null;
   #searches = 0;
   #acknowledged = 0;
+  #newest = 0;
   #doubtful = 0;
 
   constructor(dir: string, port: number, seed: number) {
@@ -203,14 +204,16 @@ export class KillRun {
 
   async #write(server: ServerProcess, ended: () => boolean): Promise<void> {
     while (!ended()) {
-      const operation = this.#workload.next();
+      const operation = this.#workload.next(this.#newest);
       const { method, path, ...content } = requestOf(operation);
       try {
         const received = await server.client.call(method, path, content);
-        if (received.status !== 202) {
+        if (received.status !== acceptedStatus(operation)) {
           throw new Error(`${received.status} ${received.text} for ${short(operation)}`);
         }
-        this.model.acknowledge(received.json<{ taskUid: number }>().taskUid, operation);
+        const uid = received.json<{ taskUid: number }>().taskUid;
+        this.model.acknowledge(uid, operation);
+        this.#newest = Math.max(this.#newest, uid);
         this.#acknowledged++;
       } catch (error) {
         if (!(error instanceof NoResponse)) throw error;

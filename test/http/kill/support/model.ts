@@ -4,6 +4,7 @@ import {
   filterOf,
   indexesOf,
   type Operation,
+  selectionOf,
   type Settings,
   short,
   tagOf,
@@ -24,6 +25,7 @@ export interface SeenTask {
   type: string;
   details: Record<string, unknown> | null;
   error: { code: string; message: string } | null;
+  canceledBy: number | null;
   customMetadata?: string;
 }
 
@@ -40,7 +42,7 @@ interface Known {
 }
 
 interface End {
-  status: 'succeeded' | 'failed';
+  status: 'succeeded' | 'failed' | 'canceled';
   /** Error code of a failure. */
   code?: string;
   /** The counter of the details. */
@@ -51,6 +53,9 @@ const NESTED_SETTINGS: ReadonlySet<string> = new Set(['typoTolerance', 'faceting
 
 const succeeded = (result = 0): End => ({ status: 'succeeded', result });
 const failed = (code: string): End => ({ status: 'failed', code, result: 0 });
+const canceled: End = { status: 'canceled', result: 0 };
+
+const ENDED: ReadonlySet<string> = new Set<string>(['succeeded', 'failed', 'canceled']);
 
 export class Model {
   readonly indexes = new Map<string, ModelIndex>();
@@ -139,8 +144,7 @@ export class Model {
   advance(seen: readonly SeenTask[]): void {
     const batches = new Map<number, SeenTask[]>();
     for (const task of seen) {
-      const ended = task.status === 'succeeded' || task.status === 'failed';
-      if (!ended) continue;
+      if (!ENDED.has(task.status)) continue;
       if (task.batchUid === null) throw new Error(`an ended task has no batch: ${text(task)}`);
       if (task.batchUid < this.nextBatchUid) {
         // A batch that was applied before, kept in the list by older unfinished tasks.
@@ -157,12 +161,10 @@ export class Model {
       if (batchUid !== this.nextBatchUid) {
         throw new Error(`batch ${this.nextBatchUid} is missing before ${batchUid}`);
       }
-      this.#checkOrder(seen, tasks);
       const operations = tasks.map(({ uid }) => this.tasks.get(uid)!.operation);
-      const ends = this.#apply(
-        operations,
-        tasks.map(({ uid }) => uid),
-      );
+      const ends = operations.some(({ kind }) => kind === 'cancel')
+        ? cancel(tasks, operations)
+        : this.#run(seen, tasks, operations);
       tasks.forEach((task, n) => checkEnd(task, operations[n]!, ends[n]!));
       for (const { uid } of tasks) this.#appliedBatchOf.set(uid, batchUid);
       this.nextBatchUid++;
@@ -220,7 +222,8 @@ export class Model {
 
   #checkShown(task: SeenTask): void {
     const { operation, shownIndexes } = this.tasks.get(task.uid)!;
-    const expected = operation.kind === 'swap' ? null : shownIndexes[0];
+    const isOfOneIndex = operation.kind !== 'swap' && operation.kind !== 'cancel';
+    const expected = isOfOneIndex ? shownIndexes[0] : null;
     if (task.indexUid !== expected) {
       throw new Error(`task ${task.uid} is shown with index ${task.indexUid}, not ${expected}`);
     }
@@ -231,6 +234,18 @@ export class Model {
     }
   }
 
+  #run(
+    seen: readonly SeenTask[],
+    tasks: readonly SeenTask[],
+    operations: readonly Operation[],
+  ): End[] {
+    this.#checkOrder(seen, tasks);
+    return this.#apply(
+      operations,
+      tasks.map(({ uid }) => uid),
+    );
+  }
+
   #apply(batch: readonly Operation[], uids: readonly number[]): End[] {
     const first = batch[0]!;
     switch (first.kind) {
@@ -238,6 +253,8 @@ export class Model {
         return [this.#create(first)];
       case 'swap':
         return [this.#swap(first, uids[0]!)];
+      case 'cancel':
+        throw new Error('a cancelation is no change');
       default:
         break;
     }
@@ -343,6 +360,33 @@ function clear(index: ModelIndex, batch: readonly Operation[], defaults: Setting
   });
 }
 
+/**
+ * A cancelation and the tasks that it has canceled are one batch, and these tasks have no effect.
+ * Which of those that it names still wait when it runs, only the server knows.
+ */
+function cancel(batch: readonly SeenTask[], operations: readonly Operation[]): End[] {
+  const ran = batch.filter(({ status }) => status !== 'canceled');
+  const [first] = ran;
+  if (ran.length !== 1 || first!.type !== TASK_TYPE.cancel) {
+    throw new Error(`not one cancelation in a batch with one: ${ran.map(text).join(', ')}`);
+  }
+  return batch.map((task) => {
+    if (task === first) return succeeded(batch.length - 1);
+    if (task.canceledBy !== first!.uid || !isSelected(operations[batch.indexOf(first!)]!, task)) {
+      throw new Error(`task ${task.uid} is none that ${first!.uid} cancels: ${text(task)}`);
+    }
+    return canceled;
+  });
+}
+
+/** Whether a cancelation may cancel the task. */
+function isSelected(operation: Operation, { uid, type }: SeenTask): boolean {
+  if (operation.kind !== 'cancel') return false;
+  const { selected } = operation;
+  if (selected === 'everything') return true;
+  return selected === 'additions' ? type === TASK_TYPE.add : selected.includes(uid);
+}
+
 function add(index: ModelIndex, operation: Operation & { kind: 'add' }): End {
   const { method, documents, skipCreation } = operation;
   if (documents.some((document) => document['id'] === undefined)) {
@@ -393,6 +437,8 @@ function isTaskOf(operation: Operation, task: SeenTask): boolean {
     case 'deleteIndex':
     case 'swap':
       return true;
+    case 'cancel':
+      return task.details?.['originalFilter'] === selectionOf(operation);
   }
 }
 
@@ -418,7 +464,7 @@ function checkEnd(task: SeenTask, operation: Operation, end: End): void {
         `${text(task)}, from ${short(operation)}`,
     );
   }
-  const details = detailsOf(operation, end);
+  const details = detailsOf(task, operation, end);
   if (details !== null && !isDeepStrictEqual(task.details, details)) {
     throw new Error(
       `task ${task.uid} should have the details ${JSON.stringify(details)}: ` +
@@ -428,7 +474,11 @@ function checkEnd(task: SeenTask, operation: Operation, end: End): void {
 }
 
 /** null: compared elsewhere. */
-function detailsOf(operation: Operation, { result }: End): Record<string, unknown> | null {
+function detailsOf(
+  task: SeenTask,
+  operation: Operation,
+  { result }: End,
+): Record<string, unknown> | null {
   switch (operation.kind) {
     case 'add':
       return { receivedDocuments: operation.documents.length, indexedDocuments: result };
@@ -453,6 +503,9 @@ function detailsOf(operation: Operation, { result }: End): Record<string, unknow
       return { primaryKey: operation.primaryKey };
     case 'swap':
       return null;
+    case 'cancel':
+      // How many tasks it has matched, only the server knows.
+      return { ...task.details, canceledTasks: result, originalFilter: selectionOf(operation) };
   }
 }
 

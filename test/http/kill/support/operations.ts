@@ -24,6 +24,8 @@ export type Operation = { serial: number } & (
   | { kind: 'create'; index: string; primaryKey: string | null }
   | { kind: 'deleteIndex'; index: string }
   | { kind: 'swap'; pair: [string, string]; rename: boolean }
+  /** Of tasks with these uids, or of all tasks of these kinds. */
+  | { kind: 'cancel'; selected: readonly number[] | 'everything' | 'additions' }
 );
 
 export interface Request {
@@ -90,7 +92,24 @@ export function requestOf(operation: Operation): Request {
       return json('POST', '/swap-indexes', [
         { indexes: operation.pair, ...(operation.rename ? { rename: true } : {}) },
       ]);
+    case 'cancel':
+      return { method: 'POST', path: `/tasks/cancel${selectionOf(operation)}` };
   }
+}
+
+/** The status of a response that accepts the request. */
+export function acceptedStatus({ kind }: Operation): number {
+  return kind === 'cancel' ? 200 : 202;
+}
+
+/** The query of a cancelation. The date selects nothing; it identifies the task, which shows it. */
+export function selectionOf({ serial, selected }: Operation & { kind: 'cancel' }): string {
+  const kinds = {
+    everything: 'statuses=enqueued,processing',
+    additions: 'types=documentAdditionOrUpdate',
+  };
+  const chosen = typeof selected === 'string' ? kinds[selected] : `uids=${selected.join(',')}`;
+  return `?${chosen}&afterEnqueuedAt=2000-01-01T00:00:00.${String(serial).padStart(9, '0')}Z`;
 }
 
 export function tagOf(serial: number): string {
@@ -112,10 +131,12 @@ export const TASK_TYPE: Readonly<Record<Operation['kind'], string>> = {
   create: 'indexCreation',
   deleteIndex: 'indexDeletion',
   swap: 'indexSwap',
+  cancel: 'taskCancelation',
 };
 
 /** The indexes an operation belongs to. */
 export function indexesOf(operation: Operation): string[] {
+  if (operation.kind === 'cancel') return [];
   return operation.kind === 'swap' ? operation.pair : [operation.index];
 }
 

@@ -11,6 +11,8 @@ export const INDEXES = ['alpha', 'beta', 'gamma', 'delta'] as const;
 export const GROUP: readonly string[] = Array.from({ length: 12 }, (_, n) => `group-${n}`);
 
 const ID_SPACE = 240;
+/** The newest tasks are canceled, because the others have ended. */
+const CANCELED_BACK = 12;
 export const BUCKETS = 6;
 
 const SYLLABLES = ['ka', 'lo', 'mi', 'ren', 'tus', 'vor', 'bel', 'dra', 'fin', 'gul'];
@@ -33,6 +35,7 @@ const WEIGHTS: Readonly<Record<Operation['kind'], number>> = {
   create: 2,
   deleteIndex: 1.5,
   swap: 2.5,
+  cancel: 2,
 };
 
 export class Workload {
@@ -43,7 +46,8 @@ export class Workload {
     this.#random = random;
   }
 
-  next(): Operation {
+  /** @param newest the uid of the newest task that the client knows */
+  next(newest: number): Operation {
     const random = this.#random;
     const serial = this.#serial++;
     const index = random.pick(INDEXES);
@@ -67,6 +71,13 @@ export class Workload {
       case 'swap': {
         const [a, b] = random.some(INDEXES, 2) as [string, string];
         return { serial, kind, pair: [a, b], rename: random.chance(0.3) };
+      }
+      case 'cancel': {
+        const uids = Array.from({ length: random.int(1, 5) }, () =>
+          Math.max(0, newest - random.int(0, CANCELED_BACK)),
+        );
+        const selected = random.weighted({ uids: 6, additions: 2, everything: 1 });
+        return { serial, kind, selected: selected === 'uids' ? [...new Set(uids)] : selected };
       }
       case 'clear':
       case 'deleteIndex':
