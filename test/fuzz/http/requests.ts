@@ -12,7 +12,9 @@ interface Parameter {
   name: string;
   in: 'path' | 'query';
   required: boolean;
-  schema: Schema;
+  schema?: Schema;
+  /** Instead of `schema`: the value is JSON. */
+  content?: { 'application/json': { schema: Schema } };
 }
 
 interface Operation {
@@ -132,7 +134,7 @@ export class Requests {
     const query = operation.parameters
       .filter((parameter) => parameter.in === 'query')
       .filter(({ required }) => this.#chance(required ? 0.9 : 0.25))
-      .map(({ name, schema }) => `${name}=${encodeURIComponent(this.#parameter(name, schema))}`);
+      .map((parameter) => `${parameter.name}=${encodeURIComponent(this.#parameter(parameter))}`);
     if (this.#chance(0.03)) query.push(`odd=${encodeURIComponent(this.#pick(TEXTS))}`);
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(this.#pathParameter(name)),
@@ -166,8 +168,12 @@ export class Requests {
     ]);
   }
 
-  #parameter(name: string, schema: Schema): string {
-    const value = this.#value(name, schema, 0);
+  #parameter({ name, schema, content }: Parameter): string {
+    if (content !== undefined) {
+      const value = this.#value(name, content['application/json'].schema, 0);
+      return JSON.stringify(value) ?? 'null';
+    }
+    const value = this.#value(name, schema!, 0);
     if (Array.isArray(value)) return value.map(String).join(',');
     return typeof value === 'object' ? JSON.stringify(value) : String(value);
   }
