@@ -199,15 +199,15 @@ export function instanceStats(
 ): InstanceStats & { lastUpdate: string | null } {
   const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats();
   const shown = Object.entries(all).filter(([uid]) => visible === null || visible(uid));
-  const dates = indexes
-    .list()
-    .filter(({ uid }) => visible === null || visible(uid))
-    .map(({ updatedAt }) => updatedAt)
-    .sort();
+  let lastUpdate: string | null = null;
+  for (const { uid, updatedAt } of indexes.list()) {
+    const isSeen = visible === null || visible(uid);
+    if (isSeen && (lastUpdate === null || updatedAt > lastUpdate)) lastUpdate = updatedAt;
+  }
   return {
     databaseSize,
     usedDatabaseSize,
-    lastUpdate: dates.at(-1) ?? null,
+    lastUpdate,
     indexes: Object.fromEntries(shown),
   };
 }
