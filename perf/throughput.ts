@@ -92,7 +92,7 @@ end
 const UNIT_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 };
 
 function percentileMs(printed: string, percent: number): number {
-  const line = new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s)$`, 'm').exec(printed);
+  const line = new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s) *$`, 'm').exec(printed);
   if (line === null) throw new Error(printed);
   return Number(line[1]) * UNIT_MS[line[2]!]!;
 }
