@@ -4,7 +4,12 @@
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { type Network, NO_NETWORK } from './network.ts';
-import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
+import {
+  GROUPED_QUERIES_MAX,
+  type MultiSearchQuery,
+  type MultiSearchRequest,
+  type SearchRequest,
+} from './search.ts';
 import { isGiven } from './settings/setting.ts';
 
 /** Reports the first invalid query. Messages begin with its location. */
@@ -13,11 +18,24 @@ export function multiSearchFault(
   features: FeatureSet,
   network: Pick<Network, 'self' | 'remotes'> = NO_NETWORK,
 ): ApiError | null {
+  const isGrouped = isGiven(federation?.groupBy);
+  let grouped = 0;
   for (const [i, query] of queries.entries()) {
+    grouped += isGrouped || isGiven(query.groupBy) ? 1 : 0;
+    if (grouped > GROUPED_QUERIES_MAX) {
+      const text = `At most ${GROUPED_QUERIES_MAX} queries of a multi-search can be grouped.`;
+      return new ApiError('invalid_search_group_by', `\`.queries[${i}]\`: ${text}`);
+    }
     const fault =
       federation === null || federation === undefined
         ? separateFault(query, i)
-        : federatedFault(query, i, federation.distinct, features, network);
+        : federatedFault(
+            query,
+            i,
+            federation.groupBy?.attribute ?? federation.distinct,
+            features,
+            network,
+          );
     if (fault !== null) return fault;
     const gate = searchGate(query, features);
     if (gate !== null) return gate.locatedAt({ query: i });
@@ -57,6 +75,12 @@ function federatedFault(
     return refuse(
       'invalid_multi_search_query_facets',
       `\`facets\` is not available in a query of a federated search; use \`federation.facetsByIndex.${query.indexUid}: ${JSON.stringify(query.facets)}\`.`,
+    );
+  }
+  if (isGiven(query.groupBy)) {
+    return refuse(
+      'invalid_search_group_by',
+      '`groupBy` is not available in a query of a federated search; use `federation.groupBy`.',
     );
   }
   if (isGiven(query.personalize)) {

@@ -88,12 +88,16 @@ const OTHER_MEMBERS: Record<string, Schema> = {
   remoteErrors: OBJECT,
 };
 
+const GROUPS: Record<string, Schema> = {
+  groups: listOf(object({ value: ANY, totalHits: COUNT, hits: listOf(HIT) })),
+  totalGroups: COUNT,
+};
+
 export const SEARCH_RESPONSE = object(
   { hits: listOf(HIT), query: TEXT, processingTimeMs: COUNT },
   {
     ...{ indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...OTHER_MEMBERS },
-    groups: listOf(object({ value: ANY, totalHits: COUNT, hits: listOf(HIT) })),
-    totalGroups: COUNT,
+    ...GROUPS,
   },
 );
 
@@ -102,6 +106,7 @@ const FEDERATED_RESPONSE = object(
   {
     ...PAGE_OF_HITS,
     ...OTHER_MEMBERS,
+    ...GROUPS,
     queryVectors: QUERY_VECTORS,
     facetsByIndex: mapOf(object({ distribution: FACET_DISTRIBUTION, stats: FACET_STATS })),
   },

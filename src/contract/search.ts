@@ -74,6 +74,19 @@ export interface SearchRequest {
   facetsPer?: 'document' | 'group' | null;
 }
 
+/** A list of hits that may be returned in groups. */
+export interface Groupable {
+  groupBy?: GroupBy | null;
+  facetsPer?: 'document' | 'group' | null;
+  limit?: number | null;
+  offset?: number | null;
+  page?: number | null;
+  hitsPerPage?: number | null;
+  distinct?: string | null;
+  personalize?: { userContext: string } | null;
+  showPerformanceDetails?: boolean | null;
+}
+
 /** See docs/behaviour/groups.md. */
 export interface GroupBy {
   attribute: string;
@@ -86,6 +99,8 @@ export interface GroupBy {
 const GROUPS_MAX = 100;
 const GROUP_HITS_MAX = 100;
 const GROUP_PAGES_MAX = 1_000_000;
+/** Queries of one multi-search that are grouped. */
+export const GROUPED_QUERIES_MAX = 10;
 
 /** Maximum locales in one request: more than exist. */
 const LOCALES_MAX = 256;
@@ -275,7 +290,7 @@ function groupCount(initial: number, maximum: number): Schema {
   return { type: ['integer', 'null'], minimum: 1, maximum, default: initial, 'x-code': code };
 }
 
-/** Parameters of a search of one index, by POST. */
+/** Parameters of a search by POST. */
 const GROUPING: Record<string, Schema> = {
   groupBy: {
     type: ['object', 'null'],
@@ -380,6 +395,8 @@ export interface Federation {
   distinct?: string | null;
   showPerformanceDetails?: boolean | null;
   personalize?: { userContext: string } | null;
+  groupBy?: GroupBy | null;
+  facetsPer?: 'document' | 'group' | null;
 }
 
 export interface MultiSearchRequest {
@@ -392,6 +409,7 @@ const MULTI_SEARCH_QUERY: Schema = {
   properties: {
     indexUid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
     ...SEARCH_PROPERTIES,
+    ...GROUPING,
     offset: count('invalid_search_offset', null),
     limit: count('invalid_search_limit', null),
     showPerformanceDetails: {
@@ -468,6 +486,7 @@ export const MULTI_SEARCH: Schema = {
           type: ['boolean', 'null'],
         },
         personalize: PERSONALIZE,
+        ...GROUPING,
       },
       additionalProperties: false,
       default: null,

@@ -15,7 +15,6 @@
 import type {
   FacetSearchRequest,
   Federation,
-  GroupBy,
   MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
@@ -25,12 +24,15 @@ import type { SettingsObject } from '../contract/settings.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import {
+  among,
   bestHits,
-  groupedResponse,
+  groupedSearch,
+  type GroupedLists,
   groupingOf,
-  groupsIn,
   notDisplayed,
   searchesOf,
+  showing,
+  ungrouped,
 } from './groups.ts';
 import type { SearchResponse } from './response.ts';
 import { checkAccess, restricted, type SearchCaller } from './caller.ts';
@@ -42,6 +44,10 @@ import { Steps } from './performance-details.ts';
 import { askedOf, askedOfFacet, askedOfMany, type SlowSearches } from './report.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import type { LocalSearch, SearchLoad } from './run/local.ts';
+import { severally } from './run/severally.ts';
+
+/** Searches of one grouped list that run concurrently, if several servers or queries are asked. */
+const GROUPS_AT_ONCE = 4;
 
 export interface SearchParts {
   local: LocalSearch;
@@ -102,7 +108,7 @@ export class SearchPipeline {
     hidesOrigin = false,
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    if (isGiven(given.groupBy)) return this.#grouped(uid, given, given.groupBy, caller);
+    if (isGiven(given.groupBy)) return this.#grouped(uid, given, caller, { hidesOrigin });
     const { showPerformanceDetails, groupBy: _, facetsPer: _per, ...params } = given;
     return this.#one({
       ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
@@ -116,40 +122,121 @@ export class SearchPipeline {
     });
   }
 
-  /** A search with `groupBy`. Rules of the instance do not apply. */
+  /**
+   * A search with `groupBy`. Rules of the instance do not apply.
+   * @param shownUid written at the start of the response
+   */
   async #grouped(
     uid: string,
     given: SearchRequest,
-    groupBy: GroupBy,
     caller: SearchCaller,
+    { shownUid, hidesOrigin }: { shownUid?: string; hidesOrigin?: boolean },
   ): Promise<SearchResponse> {
-    const { local, settings, limits } = this.#parts;
-    const grouping = groupingOf(given, groupBy);
-    const displayed = settings(uid)?.displayedAttributes ?? null;
-    if (!listed(displayed, grouping.attribute)) throw notDisplayed(grouping.attribute);
+    const { local, network, limits } = this.#parts;
+    const grouping = groupingOf(given);
+    const plain: SearchRequest = ungrouped(given);
+    this.#checkShown([uid], grouping.attribute);
+    const base = await local.embeddedOrWords(uid, plain);
+    const isNetwork = base.useNetwork === true;
     const job = {
       ...({ kind: 'search', caller, shown: [] } as const),
       describe: ([request]: readonly SearchRequest[]) => askedOf(uid, request!),
     };
-    const best = await this.#one<SearchRequest>({
-      ...{ ...job, queries: [{ uid, params: bestHits(grouping) }] },
-      run: async ([query]) => [await local.search(uid, query!, caller, { hitSpans: true })],
-    });
-    const groups = groupsIn(best, grouping.attribute);
-    const searches = searchesOf(grouping, groups);
-    const found = await this.#execute<SearchRequest>({
-      ...{ ...job, queries: searches.map((params) => ({ uid, params })) },
-      run: (resolved) => {
-        const queries = resolved.map((query) => ({ ...query, indexUid: uid }));
-        return local.separate(queries, caller, { hitSpans: true });
+    const lists: GroupedLists = {
+      hasFacets: (base.facets ?? []).length > 0,
+      best: (withFacets) => {
+        const facets = withFacets ? base.facets! : null;
+        const params = { ...showing(base, grouping.attribute), ...bestHits(grouping), facets };
+        return this.#one<SearchRequest>({
+          ...{ ...job, queries: [{ uid, params }] },
+          run: async ([query]) => [
+            isNetwork
+              ? await network.search(uid, query!, caller, hidesOrigin)
+              : await local.search(uid, query!, caller, { hitSpans: true }),
+          ],
+        });
       },
-    });
-    return groupedResponse(grouping, groups, best, found, limits);
+      rest: (conditions, withFacets) => {
+        const searches = searchesOf(base, conditions, grouping.hits, withFacets);
+        return this.#execute<SearchRequest>({
+          ...{ ...job, queries: searches.map((params) => ({ uid, params })) },
+          run: (resolved) => {
+            const queries = resolved.map((query) => ({ ...query, indexUid: uid }));
+            return isNetwork
+              ? severally(queries.length, GROUPS_AT_ONCE, limits, caller, (n) =>
+                  network.search(uid, resolved[n]!, caller, hidesOrigin),
+                )
+              : local.separate(queries, caller, { hitSpans: true });
+          },
+        });
+      },
+      start: [
+        ...(shownUid === undefined ? [] : [`"indexUid":${JSON.stringify(shownUid)}`]),
+        `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
+      ],
+      facetMembers: ['facetDistribution', 'facetStats'],
+    };
+    return groupedSearch(grouping, lists, limits);
+  }
+
+  /** One list of several queries, in groups. */
+  async #federatedGroups(
+    queries: readonly MultiSearchQuery[],
+    given: Federation,
+    caller: SearchCaller,
+  ): Promise<SearchResponse> {
+    const { limits } = this.#parts;
+    const grouping = groupingOf(given);
+    const { facetsByIndex, mergeFacets, ...window } = ungrouped(given) as Federation;
+    const uids = queries.map(({ indexUid }) => indexUid);
+    this.#checkShown(uids, grouping.attribute);
+    const facets = {
+      ...(facetsByIndex !== undefined && { facetsByIndex }),
+      ...(mergeFacets !== undefined && { mergeFacets }),
+    };
+    const run = (some: readonly MultiSearchQuery[], federation: Federation) =>
+      this.#merged(some, { ...window, ...federation }, caller, { isPinned: false, hitSpans: true });
+    const lists: GroupedLists = {
+      hasFacets: Object.keys(facetsByIndex ?? {}).length > 0,
+      best: (withFacets) =>
+        run(
+          queries.map((query) => showing(query, grouping.attribute)),
+          { ...bestHits(grouping), ...(withFacets && facets) },
+        ),
+      rest: (conditions, withFacets) =>
+        severally(
+          conditions.length + (withFacets ? 1 : 0),
+          GROUPS_AT_ONCE,
+          limits,
+          caller,
+          (position) => {
+            const condition = conditions[position];
+            return condition === undefined
+              ? run(queries, { page: 1, hitsPerPage: 0, ...facets })
+              : run(
+                  queries.map((query) => among(query, condition)),
+                  { page: 1, hitsPerPage: grouping.hits },
+                );
+          },
+        ),
+      start: ['"hits":[]'],
+      facetMembers: ['facetsByIndex', 'facetDistribution', 'facetStats'],
+    };
+    return groupedSearch(grouping, lists, limits);
+  }
+
+  /** Values of an attribute that is not displayed would show which documents share one. */
+  #checkShown(uids: readonly string[], attribute: string): void {
+    for (const uid of uids) {
+      const displayed = this.#parts.settings(uid)?.displayedAttributes ?? null;
+      if (!listed(displayed, attribute)) throw notDisplayed(attribute);
+    }
   }
 
   /** The queries of a multi-search, each with its own response. */
   separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
     const { local, network } = this.#parts;
+    if (queries.some(({ groupBy }) => isGiven(groupBy))) return this.#oneByOne(queries, caller);
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
     return this.#execute({
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, false), caller },
@@ -162,26 +249,57 @@ export class SearchPipeline {
     });
   }
 
+  /** The queries of a multi-search of which some are grouped. */
+  #oneByOne(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
+    return severally(queries.length, 1, this.#parts.limits, caller, async (position) => {
+      const query = queries[position]!;
+      const { indexUid, federationOptions: _, ...params } = query;
+      const begun = performance.now();
+      try {
+        if (!isGiven(query.groupBy)) return (await this.separate([query], caller))[0]!;
+        const shown = { shownUid: indexUid };
+        const response = await this.#grouped(indexUid, params, caller, shown);
+        return { ...response, durationMs: performance.now() - begun };
+      } catch (error) {
+        throw ofQuery(error, position);
+      }
+    });
+  }
+
   /** The queries of a multi-search, merged into one list. */
   federated(
     queries: readonly MultiSearchQuery[],
     given: Federation,
     caller: SearchCaller,
   ): Promise<SearchResponse> {
+    if (isGiven(given.groupBy)) return this.#federatedGroups(queries, given, caller);
+    // A list to be merged with those of other servers has no fixed positions.
+    return this.#merged(queries, given, caller, { isPinned: !asksOthers(queries) });
+  }
+
+  #merged(
+    queries: readonly MultiSearchQuery[],
+    given: Federation,
+    caller: SearchCaller,
+    options: { isPinned: boolean; hitSpans?: boolean },
+  ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    const { showPerformanceDetails, ...federation } = given;
+    const { showPerformanceDetails, groupBy: _, facetsPer: _per, ...federation } = given;
     const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
     return this.#one({
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, true), caller, federation },
-      ...{ queries: queries.map(askedQuery), isMulti: true, isHydrated: true },
-      // A list to be merged with those of other servers has no fixed positions.
-      isPinned: !asksOthers(queries),
+      ...{ queries: queries.map(askedQuery), isMulti: true },
+      // Groups have hits that are not hydrated.
+      ...{ isPinned: options.isPinned, isHydrated: options.hitSpans !== true },
       shown: [showPerformanceDetails === true],
-      run: async (resolved, hitSpans) => [
-        isNetwork
-          ? await network.federated(resolved, federation, caller, { hitSpans })
-          : await local.federated(resolved, federation, caller, { hitSpans }),
-      ],
+      run: async (resolved, isHydrated) => {
+        const more = { hitSpans: isHydrated || options.hitSpans === true };
+        return [
+          isNetwork
+            ? await network.federated(resolved, federation, caller, more)
+            : await local.federated(resolved, federation, caller, more),
+        ];
+      },
     });
   }
 
@@ -301,7 +419,6 @@ export class SearchPipeline {
 }
 
 function askedQuery(query: MultiSearchQuery): Asked<MultiSearchQuery> {
-  const params = { ...query };
-  delete params.showPerformanceDetails;
+  const { showPerformanceDetails: _, groupBy: _groups, facetsPer: _per, ...params } = query;
   return { uid: query.indexUid, params };
 }

@@ -8,20 +8,30 @@ import { membersAt } from '../base/json-spans.ts';
 import { ApiError } from '../contract/errors.ts';
 import { quotedInFilter } from '../contract/filters.ts';
 import { isGiven } from '../contract/settings/setting.ts';
-import type { GroupBy, SearchRequest } from '../contract/search.ts';
+import type { Groupable, SearchRequest } from '../contract/search.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import { joined, type SearchResponse } from './response.ts';
 
 type Scalar = string | number | boolean;
 
-export interface Grouping {
+interface Grouping {
   attribute: string;
   hits: number;
   limit: number;
   page: number;
   facetsPer: 'document' | 'group';
-  /** The search without its groups. */
-  base: SearchRequest;
+}
+
+/** The lists of hits that make a grouped search. */
+export interface GroupedLists {
+  hasFacets: boolean;
+  /** The best hit of each group of the page. */
+  best: (withFacets: boolean) => Promise<SearchResponse>;
+  /** The first hits that meet each condition; then facets without hits, if they are asked. */
+  rest: (conditions: readonly string[], withFacets: boolean) => Promise<SearchResponse[]>;
+  /** Members at the start of the response, and names of those that come from the lists. */
+  start: string[];
+  facetMembers: readonly string[];
 }
 
 /** A group of the page: the values of its best hit. None: that hit is the whole group. */
@@ -30,23 +40,25 @@ interface Group {
   hit: string;
 }
 
-/** Throws `ApiError` for parameters that a grouped search does not take. */
-export function groupingOf(request: SearchRequest, groupBy: GroupBy): Grouping {
-  const { groupBy: _, facetsPer, ...base } = request;
-  const other = ['distinct', 'limit', 'offset', 'page', 'hitsPerPage', 'personalize'] as const;
-  const given = other.find((name) => isGiven(base[name]));
-  if (given !== undefined) throw refused(`\`groupBy\` cannot be combined with \`${given}\``);
-  const on = (['showPerformanceDetails', 'useNetwork'] as const).find(
-    (name) => base[name] === true,
-  );
-  if (on !== undefined) throw refused(`\`groupBy\` cannot be combined with \`${on}\``);
-  if (isGiven(base.media) || (isGiven(base.hybrid) && !isGiven(base.vector)))
-    throw refused('`groupBy` needs the `vector` of a hybrid search');
-  const { attribute, hits, limit, page } = groupBy;
+/** The parameters that say which hits of a list are returned, or once per value. */
+const WINDOW = ['distinct', 'limit', 'offset', 'page', 'hitsPerPage', 'personalize'] as const;
+
+export function groupingOf({ groupBy, facetsPer }: Groupable): Grouping {
+  const { attribute, hits, limit, page } = groupBy!;
   return {
-    ...{ attribute, hits: hits ?? 3, limit: limit ?? 20, page: page ?? 1, base },
+    ...{ attribute, hits: hits ?? 3, limit: limit ?? 20, page: page ?? 1 },
     facetsPer: facetsPer ?? 'document',
   };
+}
+
+/** The search without its groups. Throws `ApiError` for parameters that it does not take. */
+export function ungrouped<T extends Groupable>(search: T): Omit<T, 'groupBy' | 'facetsPer'> {
+  const { groupBy: _, facetsPer: _per, ...base } = search;
+  const given =
+    WINDOW.find((name) => isGiven(search[name])) ??
+    (search.showPerformanceDetails === true ? 'showPerformanceDetails' : undefined);
+  if (given !== undefined) throw refused(`\`groupBy\` cannot be combined with \`${given}\``);
+  return base;
 }
 
 function refused(reason: string): ApiError {
@@ -57,75 +69,73 @@ export function notDisplayed(attribute: string): ApiError {
   return refused(`The attribute \`${attribute}\` of \`groupBy\` is not displayed`);
 }
 
-/** The search for the best hit of each group of the page. */
-export function bestHits({ base, attribute, limit, page, facetsPer }: Grouping): SearchRequest {
-  const shown = base.attributesToRetrieve;
-  return {
-    ...base,
-    ...{ distinct: attribute, page, hitsPerPage: limit },
-    ...(isGiven(shown) && { attributesToRetrieve: [...shown, attribute] }),
-    facets: facetsPer === 'group' ? (base.facets ?? null) : null,
-  };
+/** The window of the best hits of the groups of a page. */
+export function bestHits({ attribute, page, limit }: Grouping): {
+  distinct: string;
+  page: number;
+  hitsPerPage: number;
+} {
+  return { distinct: attribute, page, hitsPerPage: limit };
 }
 
-/** Reads the groups from the response to {@link bestHits}. */
-export function groupsIn(response: SearchResponse, attribute: string): Group[] {
-  return hitsIn(response).map((hit) => {
-    const values = new Set<Scalar>();
-    collectAt(JSON.parse(hit) as unknown, attribute, values);
-    return { values: [...values], hit };
-  });
+/** The search with the attribute in its hits, which have the value of their group. */
+export function showing<T extends SearchRequest>(search: T, attribute: string): T {
+  const shown = search.attributesToRetrieve;
+  return isGiven(shown) ? { ...search, attributesToRetrieve: [...shown, attribute] } : search;
 }
 
-/** The searches for the hits of groups that have a value; then one for facets, if they are asked. */
-export function searchesOf(grouping: Grouping, groups: readonly Group[]): SearchRequest[] {
-  const { base, attribute, hits, facetsPer } = grouping;
-  const searches = groups
-    .filter(({ values }) => values.length > 0)
-    .map(({ values }): SearchRequest => {
-      const list = values.map((value) => quotedInFilter(String(value))).join(', ');
-      const filter = combineFilters(base.filter, `${quotedInFilter(attribute)} IN [${list}]`);
-      return { ...base, filter, facets: null, page: 1, hitsPerPage: hits };
-    });
-  if (facetsPer === 'document' && (base.facets ?? []).length > 0) {
-    searches.push({ ...base, page: 1, hitsPerPage: 0 });
-  }
-  return searches;
+/** The search among the documents that meet the condition as well. */
+export function among<T extends SearchRequest>(search: T, condition: string): T {
+  return { ...search, filter: combineFilters(search.filter, condition) };
 }
 
-/**
- * @param best the response to {@link bestHits}
- * @param found the responses to {@link searchesOf}
- */
-export function groupedResponse(
-  { base, limit, page, facetsPer }: Grouping,
-  groups: readonly Group[],
-  best: SearchResponse,
-  found: readonly SearchResponse[],
+/** The searches for the hits that meet each condition; then one for facets, if they are asked. */
+export function searchesOf(
+  base: SearchRequest,
+  conditions: readonly string[],
+  hitsPerPage: number,
+  withFacets: boolean,
+): SearchRequest[] {
+  const window = { facets: null, page: 1, hitsPerPage };
+  const searches = conditions.map((condition): SearchRequest => ({
+    ...among(base, condition),
+    ...window,
+  }));
+  return withFacets ? [...searches, { ...base, page: 1, hitsPerPage: 0 }] : searches;
+}
+
+export async function groupedSearch(
+  grouping: Grouping,
+  lists: GroupedLists,
   limits: RequestLimits,
-): SearchResponse {
-  let next = 0;
-  const texts = groups.map(({ values, hit }): string => {
-    const response = values.length === 0 ? undefined : found[next++];
-    const own = response === undefined ? [] : hitsIn(response);
-    // Its value may be longer than what a filter compares: then the group is its best hit alone.
-    const shown = own.length === 0 ? [hit] : own;
-    const value = JSON.stringify(values.length > 1 ? values : (values[0] ?? null));
-    const total = Math.max(response?.head.totalHits ?? 1, 1);
-    return `{"value":${value},"totalHits":${total},"hits":[${shown.join(',')}]}`;
-  });
-  const facets = facetsPer === 'group' ? best : found[next];
-  const totalGroups = best.head.totalHits ?? 0;
+): Promise<SearchResponse> {
+  const { attribute, limit, page } = grouping;
+  const perGroup = grouping.facetsPer === 'group';
+  const best = await lists.best(perGroup && lists.hasFacets);
+  const groups = groupsIn(best, attribute);
+  const conditions = groups
+    .filter(({ values }) => values.length > 0)
+    .map(({ values }) => {
+      const list = values.map((value) => quotedInFilter(String(value))).join(', ');
+      return `${quotedInFilter(attribute)} IN [${list}]`;
+    });
+  const found = await lists.rest(conditions, !perGroup && lists.hasFacets);
+  const texts = groupTexts(groups, found);
+  const facets = perGroup ? best : found[conditions.length];
+  const totalGroups = totalOf(best);
   const heads = [best, ...found].map(({ head }) => head);
   const processingTimeMs = heads.reduce((sum, head) => sum + head.processingTimeMs, 0);
+  const copied = (from: SearchResponse | undefined, names: readonly string[]): string[] =>
+    names.flatMap((name) => {
+      const text = from && memberOf(from, name);
+      return text === undefined ? [] : [`"${name}":${text}`];
+    });
   const members = [
-    `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
+    ...lists.start,
     `"processingTimeMs":${processingTimeMs},"groups":[${texts.join(',')}]`,
     `"totalGroups":${totalGroups},"page":${page},"limit":${limit}`,
-    ...['facetDistribution', 'facetStats'].flatMap((name) => {
-      const text = facets && memberOf(facets, name);
-      return text === undefined ? [] : [`"${name}":${text}`];
-    }),
+    ...copied(facets, lists.facetMembers),
+    ...copied(best, ['remoteErrors', 'degraded']),
   ];
   return {
     bytes: joined([`{${members.join(',')}}`], limits),
@@ -135,6 +145,33 @@ export function groupedResponse(
       totalHits: totalGroups,
     },
   };
+}
+
+/** Reads the groups from their best hits. */
+function groupsIn(response: SearchResponse, attribute: string): Group[] {
+  return hitsIn(response).map((hit) => {
+    const values = new Set<Scalar>();
+    collectAt(JSON.parse(hit) as unknown, attribute, values);
+    return { values: [...values], hit };
+  });
+}
+
+/** @param found the hits of each group that has values */
+function groupTexts(groups: readonly Group[], found: readonly SearchResponse[]): string[] {
+  let next = 0;
+  return groups.map(({ values, hit }): string => {
+    const response = values.length === 0 ? undefined : found[next++];
+    const own = response === undefined ? [] : hitsIn(response);
+    // Its value may be longer than what a filter compares: then the group is its best hit alone.
+    const shown = own.length === 0 ? [hit] : own;
+    const value = JSON.stringify(values.length > 1 ? values : (values[0] ?? null));
+    const total = response === undefined ? 1 : Math.max(totalOf(response), 1);
+    return `{"value":${value},"totalHits":${total},"hits":[${shown.join(',')}]}`;
+  });
+}
+
+function totalOf(response: SearchResponse): number {
+  return response.head.totalHits ?? Number(memberOf(response, 'totalHits') ?? 0);
 }
 
 /** The text of a member behind the hits. */

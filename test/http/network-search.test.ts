@@ -256,6 +256,50 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
         }
       });
 
+      it('group hits as one server does', async function () {
+        this.timeout(60_000);
+        const shown = ({ totalGroups, groups, facetDistribution }: any): unknown =>
+          unspelled({
+            ...{ totalGroups, facetDistribution },
+            groups: groups.map(({ value, totalHits, hits }: any) => ({
+              ...{ value, totalHits },
+              ids: hits.map(({ id }: { id: number }) => id),
+            })),
+          });
+        for (let n = 0; n < SEARCHES / 4; n++) {
+          const { q, filter } = search();
+          const query = {
+            q,
+            filter,
+            sort: [pick(['id:asc', 'id:desc'])],
+            attributesToRetrieve: ['id'],
+          };
+          const groupBy = {
+            ...{ attribute: 'kind', hits: pick([1, 3, 50]) },
+            ...{ limit: pick([1, 2, 20]), page: pick([1, 1, 2]) },
+          };
+          const facets = { ...(chance(0.5) && { facets: ['tags'] }) };
+          const path = `/indexes/${uid}/search`;
+          const body = { ...query, groupBy, ...facets };
+          const asked = pick(cluster.servers);
+          const one = { ...query, indexUid: uid, useNetwork: true };
+          const [given, wanted, merged] = await Promise.all([
+            asked.call('POST', path, { body: { ...body, useNetwork: true } }),
+            whole.call('POST', path, { body }),
+            asked.call('POST', '/multi-search', {
+              body: { federation: { groupBy }, queries: [one] },
+            }),
+          ]);
+          const about = JSON.stringify(body);
+          assert.equal(given.status, 200, about + JSON.stringify(given.json));
+          assert.deepEqual(shown(given.json), shown(wanted.json), about);
+          assert.deepEqual(given.json.remoteErrors, {}, about);
+          assert.equal(merged.status, 200, JSON.stringify(merged.json));
+          const { facetDistribution: _, ...plain } = wanted.json;
+          assert.deepEqual(shown(merged.json), shown(plain), about);
+        }
+      });
+
       it('have no pins, and hand none on', async () => {
         const [server] = cluster.servers as [BuiltServer];
         const own = await server.call('GET', `/indexes/${uid}/documents?limit=1000&fields=id`);

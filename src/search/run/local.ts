@@ -240,6 +240,13 @@ export class LocalSearch {
     return { ...params, media: null, vector: [...vector] };
   }
 
+  /** The same search with its vector added; of words only, if there is none. */
+  async embeddedOrWords(uid: string, params: SearchRequest): Promise<SearchRequest> {
+    const made = await this.embedded(uid, params);
+    if (!needsVector(made) || this.#registry.get(uid) === undefined) return made;
+    return { ...made, hybrid: null, media: null };
+  }
+
   load(): SearchLoad {
     const { running, waiting, waitingMax } = this.#queue;
     return { running, waiting, waitingMax, degraded: Atomics.load(this.#degraded, 0) };
