@@ -6,6 +6,8 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Completions } from './analytics/completions.ts';
+import { PeerSearches } from './analytics/peer-searches.ts';
+import { nodeSecret, Peers } from './analytics/peers.ts';
 import { Recorder } from './analytics/recorder.ts';
 import { Reporter } from './analytics/reporter.ts';
 import { Authorizer } from './auth/authorize.ts';
@@ -244,7 +246,6 @@ async function openParts(config: Config) {
     logs.of('webhooks'),
   );
   addRunners(config, { folder, system, scripts, outbound, proxy, processMark, stores, version });
-  const analytics = await openAnalytics(config, folder, logs.of('analytics'));
   const { keys } = stores;
   const { registry, queue, taskStore } = system;
   const background = new BackgroundEmbedding({
@@ -252,6 +253,7 @@ async function openParts(config: Config) {
   });
   const clusterParts = { folder, native, system, notifier, keys, background };
   const cluster = await openCluster(config, outside, clusterParts);
+  const analytics = await openAnalytics(config, folder, logs.of('analytics'), cluster);
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   markUpgraded(folder, logs.of('store'));
   return {
@@ -855,39 +857,63 @@ const SWEEP_MS = 60_000;
 
 /** Opens the recording of searches and their reports. `parts` is null when analytics are off. */
 async function openAnalytics(
-  { analytics }: Config,
+  config: Config,
   folder: DataFolder,
   logger: Logger,
+  cluster: ServerCluster | null,
 ): Promise<{ parts: Analytics | null; close(): Promise<void> }> {
+  const { analytics } = config;
   if (analytics === null) return { parts: null, close: async () => {} };
   const retentionMs = analytics.retentionDays * DAY_MS;
   const { bytesMax } = analytics;
   const store = new AnalyticsStore(analyticsFolder(folder.dir), { bytesMax, retentionMs });
-  const userKey = await store.userKey();
+  const { peers, userKey } = await usersOfCluster(config, cluster, store);
   const completions = new Completions(retentionMs);
+  const clock = systemClock;
+  const searches = peers === null ? null : new PeerSearches(peers, completions, { clock, logger });
   const recorder = new Recorder({
-    ...{ store, userKey, clock: systemClock, logger },
-    onWritten: (rows) => completions.add(rows),
+    ...{ store, userKey, clock, logger },
+    onWritten: (rows) => (searches ?? completions).add(rows),
   });
-  let closing = false;
+  const closing = new AbortController();
   const loaded = completions
-    .load(recordedBefore(store, () => closing))
-    .catch((error: unknown) => logger.error({ err: error }, 'earlier searches complete nothing'));
+    .load(recordedBefore(store, () => closing.signal.aborted))
+    .catch((error: unknown) => logger.error({ err: error }, 'earlier searches complete nothing'))
+    .then(() => searches?.run(closing.signal));
   const timer = setInterval(() => void recorder.sweep(), SWEEP_MS);
   timer.unref();
+  const others =
+    peers === null ? {} : { others: (from: number, to: number) => peers.rows(from, to) };
+  const reporter = new Reporter({ store, recorder, clock, retentionMs, ...others });
   return {
-    parts: {
-      recorder,
-      reporter: new Reporter({ store, recorder, clock: systemClock, retentionMs }),
-      completions,
-    },
+    parts: { store, recorder, reporter, completions, peers },
     async close() {
       clearInterval(timer);
-      closing = true;
+      closing.abort();
       await loaded;
       await recorder.stop();
       await store.close();
     },
+  };
+}
+
+/**
+ * The other nodes, and the key for hashing user ids: a user is the same one on all nodes of a
+ * cluster.
+ */
+async function usersOfCluster(
+  { masterKey, cluster: config }: Config,
+  cluster: ServerCluster | null,
+  store: AnalyticsStore,
+): Promise<{ peers: Peers | null; userKey: Buffer }> {
+  // Also in a cluster: a store without a key is not valid.
+  const own = await store.userKey();
+  if (cluster === null || config === null) return { peers: null, userKey: own };
+  const { node, client, id } = cluster;
+  const token = nodeSecret(masterKey, id, 'node of').toString('base64url');
+  return {
+    peers: new Peers({ name: config.nodeName, node, client, token }),
+    userKey: nodeSecret(masterKey, id, 'users of'),
   };
 }
 

@@ -75,6 +75,14 @@ export interface RecordedEvent {
   queryUid: string | null;
 }
 
+/** The search that an event belongs to. */
+export interface FoundSearch {
+  /** Time of the search, ms since 1970. */
+  readonly at: number;
+  /** By its query uid, not by its user. */
+  readonly isNamed: boolean;
+}
+
 /** A recent search that events can refer to. */
 interface Recent {
   row: SearchRow;
@@ -202,6 +210,16 @@ export class Recorder {
     });
   }
 
+  /** The search that an event would belong to; null: this server has recorded none. */
+  searchOf(event: Readonly<RecordedEvent>): FoundSearch | null {
+    this.#takeIn();
+    const { queryUid, sender } = event;
+    const isNamed = queryUid !== null && this.#byQueryUid.has(queryUid);
+    if (!isNamed && !this.#knows(sender)) return null;
+    const search = this.#searchOf(event, this.#userOf(sender), this.#now());
+    return search === undefined ? null : { at: search.row[1], isNamed };
+  }
+
   /** Resolves once everything recorded so far was written or has failed. */
   async flushed(): Promise<void> {
     await this.#flushing;
@@ -251,19 +269,32 @@ export class Recorder {
     return this.#lastAt;
   }
 
-  #userOf(sender: Sender): User {
+  #usersLike(sender: Sender): { users: Map<string, User>; name: string } {
     const byId = 'id' in sender;
     const users = byId ? this.#byId : this.#byAddress;
-    const name = cut(byId ? sender.id : sender.address, USER_CHARS_MAX);
+    return { users, name: cut(byId ? sender.id : sender.address, USER_CHARS_MAX) };
+  }
+
+  #knows(sender: Sender): boolean {
+    const { users, name } = this.#usersLike(sender);
+    return users.has(name) || this.#byHash.has(this.#hashOf(sender, name));
+  }
+
+  #hashOf(sender: Sender, name: string): string {
+    return createHmac('sha256', this.#options.userKey)
+      .update('id' in sender ? `id ${name}` : `at ${name}`)
+      .digest('base64url')
+      .slice(0, USER_HASH_CHARS);
+  }
+
+  #userOf(sender: Sender): User {
+    const { users, name } = this.#usersLike(sender);
     const known = users.get(name);
     if (known !== undefined) {
       known.seen = true;
       return known;
     }
-    const hash = createHmac('sha256', this.#options.userKey)
-      .update(byId ? `id ${name}` : `at ${name}`)
-      .digest('base64url')
-      .slice(0, USER_HASH_CHARS);
+    const hash = this.#hashOf(sender, name);
     const user = this.#byHash.get(hash) ?? { hash, recent: [], seen: false };
     this.#byHash.delete(hash);
     evict(users);

@@ -6,8 +6,9 @@ import { jsonString } from '../base/json.ts';
 import { reportFloats } from '../contract/responses.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { IndexPatterns } from '../auth/patterns.ts';
-import { parseRows, type Grouping } from '../contract/analytics.ts';
+import { checkedRows, parseRows, type Grouping } from '../contract/analytics.ts';
 import { csvOf } from './csv.ts';
+import { RowMerger } from './merge-rows.ts';
 import {
   FilterReport,
   QueryReport,
@@ -34,21 +35,50 @@ export interface ReportSpec {
   page: { offset: number; limit: number } | null;
 }
 
-/** A chunk of rows, or the end of the rows. */
-export type ReportInput = { rows: string } | { end: true };
+/** Where rows come from: the server itself, which is the first one, and other nodes. */
+export type ReportSources = readonly { readonly name: string; readonly isMissing: boolean }[];
 
-export type ReportOutput = { ready: true } | { body: string } | { fault: string };
+/** A chunk of rows of a source, or their end. `isMissing`: not all of them could be read. */
+export type ReportInput = { source: number } & ({ rows: string } | { isMissing: boolean });
 
-const spec = workerData as ReportSpec;
+/** `ready`: a chunk of the source was read; `missing`: the names of nodes whose rows lack. */
+export type ReportOutput =
+  { ready: number } | { body: string; missing: readonly string[] } | { fault: string };
+
+const { spec, sources } = workerData as { spec: ReportSpec; sources: ReportSources };
 const report = reportOf(spec);
+const merger = new RowMerger(sources.length, (rows) => report.add(rows));
+const missing = new Set<number>();
+const ended = new Set<number>();
+for (const [n, { isMissing }] of sources.entries()) if (isMissing) end(n, true);
 
-parentPort?.on('message', (input: ReportInput) => parentPort!.postMessage(take(input), []));
+parentPort?.on('message', (input: ReportInput) => {
+  const output = take(input);
+  if (output !== null) parentPort!.postMessage(output, []);
+});
 
-function take(input: ReportInput): ReportOutput {
+function end(source: number, isMissing: boolean): void {
+  if (isMissing) missing.add(source);
+  ended.add(source);
+  merger.end(source);
+}
+
+/** Returns null for what a source sends after its end. */
+function take(input: ReportInput): ReportOutput | null {
+  const { source } = input;
+  if (ended.has(source)) return null;
   try {
-    if ('end' in input) return { body: bodyOf(report) };
-    report.add(parseRows(input.rows));
-    return { ready: true };
+    if ('rows' in input) {
+      const rows = source === 0 ? parseRows(input.rows) : checkedRows(input.rows);
+      if (rows !== null) {
+        merger.put(source, rows);
+        return { ready: source };
+      }
+      end(source, true);
+    } else end(source, input.isMissing);
+    if (!merger.isDone) return null;
+    const names = sources.filter((_, n) => missing.has(n)).map(({ name }) => name);
+    return { body: bodyOf(report, names), missing: names };
   } catch (error) {
     if (error instanceof ReportFault) return { fault: error.message };
     throw error;
@@ -82,11 +112,15 @@ function reportOf({
     : new QueryReport(selection, kind, finalQueries);
 }
 
-function bodyOf(made: Report<object>): string {
+function bodyOf(made: Report<object>, missingNodes: readonly string[]): string {
   const rows = made.rows();
   const { page, format } = spec;
   const shown = page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
   if (format === 'csv') return csvOf(shown, made.columns);
-  const body = page === null ? { results: shown } : { results: shown, ...page, total: rows.length };
+  const body = {
+    results: shown,
+    ...(page !== null && { ...page, total: rows.length }),
+    ...(missingNodes.length > 0 && { missingNodes }),
+  };
   return jsonString(reportFloats(body));
 }

@@ -4,7 +4,7 @@ import { builtFile } from '../base/built-file.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Recorder } from './recorder.ts';
-import type { ReportInput, ReportOutput, ReportSpec } from './report-worker.ts';
+import type { ReportInput, ReportOutput, ReportSources, ReportSpec } from './report-worker.ts';
 
 /** Maximum number of reports waiting while one is computed. */
 export const REPORTS_WAITING_MAX = 8;
@@ -19,6 +19,21 @@ export interface ReporterOptions {
   clock: Clock;
   /** Maximum age of reported rows in milliseconds. */
   retentionMs: number;
+  /** The other nodes of the cluster, and their rows from one time to another. */
+  others?: (from: number, to: number) => Promise<readonly OtherRows[]>;
+}
+
+/** What another node has recorded. */
+export interface OtherRows {
+  readonly name: string;
+  /** Texts of rows, as stored; null: the node does not run. */
+  readonly chunks: AsyncIterator<string, undefined> | null;
+}
+
+export interface MadeReport {
+  readonly body: string;
+  /** Nodes of the cluster whose rows do not count, or not all of them. */
+  readonly missing: readonly string[];
 }
 
 /** Computes reports one at a time, each in its own thread. */
@@ -35,7 +50,7 @@ export class Reporter {
    * Resolves to the body of the response.
    * @param isCancelled whether the client has disconnected; then the promise rejects
    */
-  report(spec: ReportSpec, isCancelled: () => boolean): Promise<string> {
+  report(spec: ReportSpec, isCancelled: () => boolean): Promise<MadeReport> {
     if (this.#waiting > REPORTS_WAITING_MAX) {
       return Promise.reject(
         new ApiError(
@@ -53,49 +68,58 @@ export class Reporter {
     return made;
   }
 
-  async #make(spec: ReportSpec, isCancelled: () => boolean): Promise<string> {
-    const { store, recorder, clock, retentionMs } = this.#options;
+  async #make(spec: ReportSpec, isCancelled: () => boolean): Promise<MadeReport> {
+    const { store, recorder, clock, retentionMs, others } = this.#options;
     if (isCancelled()) throw new Error('the client disconnected');
     await recorder.flushed();
     const from = Math.max(spec.from, clock.now() - retentionMs);
+    const elsewhere = (await others?.(from, spec.to)) ?? [];
+    const sources: ReportSources = [
+      { name: '', isMissing: false },
+      ...elsewhere.map(({ name, chunks }) => ({ name, isMissing: chunks === null })),
+    ];
+    const chunks = [store.chunks(from, spec.to), ...elsewhere.map((one) => one.chunks)];
     const worker = new Worker(builtFile('report-worker.cjs'), {
-      workerData: { ...spec, from },
+      workerData: { spec: { ...spec, from }, sources },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     try {
-      return await this.#feed(worker, store.chunks(from, spec.to), isCancelled);
+      return await this.#feed(worker, chunks, isCancelled);
     } finally {
       void worker.terminate();
+      for (const { chunks: rest } of elsewhere) void rest?.return?.();
     }
   }
 
-  #feed(worker: Worker, chunks: Generator<string>, isCancelled: () => boolean): Promise<string> {
+  /** @param sources chunks by source; null: there are none */
+  #feed(
+    worker: Worker,
+    sources: readonly (Iterator<string> | AsyncIterator<string> | null)[],
+    isCancelled: () => boolean,
+  ): Promise<MadeReport> {
     const send = (input: ReportInput): void => worker.postMessage(input, []);
-    const sendNext = (): boolean => {
-      const next = chunks.next();
-      send(next.done === true ? { end: true } : { rows: next.value });
-      return next.done !== true;
-    };
     return new Promise((resolve, reject) => {
-      let more = true;
+      const sendNext = async (source: number): Promise<void> => {
+        try {
+          const next = await sources[source]?.next();
+          if (next === undefined) return;
+          if (next.done === true) send({ source, isMissing: false });
+          else send({ source, rows: next.value });
+        } catch (error) {
+          if (source === 0) reject(error);
+          else send({ source, isMissing: true });
+        }
+      };
       worker.on('message', (output: ReportOutput) => {
-        if ('body' in output) resolve(output.body);
+        if ('body' in output) resolve(output);
         else if ('fault' in output) reject(new ApiError('bad_request', output.fault));
         else if (isCancelled()) reject(new Error('the client disconnected'));
-        else {
-          try {
-            if (more) more = sendNext();
-          } catch (error) {
-            reject(error);
-          }
-        }
+        else void sendNext(output.ready);
       });
       worker.on('error', (error) => reject(reportFault(error)));
       worker.on('exit', () => reject(new Error('the thread of a report has ended')));
-      try {
-        for (let n = 0; n < CHUNKS_AHEAD && more; n++) more = sendNext();
-      } catch (error) {
-        reject(error);
+      for (const source of sources.keys()) {
+        for (let n = 0; n < CHUNKS_AHEAD; n++) void sendNext(source);
       }
     });
   }

@@ -402,14 +402,15 @@ export class ClusterNode {
 
   /** The state that `GET /cluster` shows. If the log cannot be reached, it lists only this node. */
   async status(): Promise<ClusterStatus> {
-    const running = await this.#parts.log.members().then(
-      (members) => members.running,
-      () => [this.#self()],
-    );
+    const { running, formats } = await this.#parts.log.members().catch(() => ({
+      running: [this.#self()],
+      formats: null,
+    }));
     return {
       leader: this.#leader,
       head: this.#known.head,
       nodes: running.map((member) => (member.name === this.#options.name ? this.#self() : member)),
+      registered: formats === null ? null : [...formats.keys()],
       fault: this.#follower.fault,
     };
   }
@@ -548,7 +549,10 @@ export class ClusterNode {
 export interface ClusterStatus {
   readonly leader: Leader | null;
   readonly head: Sequence;
+  /** Those that run. */
   readonly nodes: readonly Member[];
+  /** Names of all nodes, also of those that do not run. null: the log cannot be reached. */
+  readonly registered: readonly string[] | null;
   /** Why this node can apply no records at present. */
   readonly fault: string | null;
 }

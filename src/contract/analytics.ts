@@ -174,3 +174,43 @@ export function isSearchRow(row: AnalyticsRow): row is SearchRow {
 export function parseRows(text: string): AnalyticsRow[] {
   return JSON.parse(`[${text}]`) as AnalyticsRow[];
 }
+
+/** The same, of another server. null: they are none, or not ordered by time. */
+export function checkedRows(text: string): AnalyticsRow[] | null {
+  let rows: unknown;
+  try {
+    rows = JSON.parse(`[${text}]`);
+  } catch {
+    return null;
+  }
+  let last = 0;
+  for (const row of rows as unknown[]) {
+    if (!isRow(row) || row[1] < last) return null;
+    last = row[1];
+  }
+  return rows as AnalyticsRow[];
+}
+
+type Kind = 'number' | 'string' | 'text or null';
+const SEARCH_KINDS: readonly Kind[] = [
+  ...(['number', 'number', 'number', 'string', 'string'] as const),
+  ...(['text or null', 'number', 'number', 'string'] as const),
+];
+const EVENT_KINDS: readonly Kind[] = [
+  ...(['number', 'number', 'number', 'string', 'text or null'] as const),
+  ...(['string', 'text or null', 'number', 'string', 'number'] as const),
+];
+
+function isRow(row: unknown): row is AnalyticsRow {
+  if (!Array.isArray(row) || ![SEARCH_ROW, CLICK_ROW, CONVERSION_ROW].includes(row[0]))
+    return false;
+  const kinds = row[0] === SEARCH_ROW ? SEARCH_KINDS : EVENT_KINDS;
+  return (
+    row.length === kinds.length &&
+    kinds.every((kind, n) =>
+      kind === 'text or null'
+        ? row[n] === null || typeof row[n] === 'string'
+        : typeof row[n] === kind,
+    )
+  );
+}

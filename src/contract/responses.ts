@@ -404,6 +404,6 @@ const REPORT_ROW = object(
 /** A report on searches and events, as JSON. */
 export const REPORT = object(
   { results: listOf(REPORT_ROW) },
-  { offset: COUNT, limit: COUNT, total: COUNT },
+  { offset: COUNT, limit: COUNT, total: COUNT, missingNodes: listOf(TEXT) },
 );
 export const reportFloats = floatsOf(REPORT);

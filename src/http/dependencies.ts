@@ -7,6 +7,8 @@ import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { Completions } from '../analytics/completions.ts';
 import type { Recorder } from '../analytics/recorder.ts';
+import type { Peers } from '../analytics/peers.ts';
+import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatLoad } from '../chat/chat-load.ts';
 import type { ChatTotals } from '../chat/totals.ts';
@@ -35,9 +37,12 @@ export interface VersionInfo {
 }
 
 export interface Analytics {
+  store: AnalyticsStore;
   recorder: Recorder;
   reporter: Reporter;
   completions: Completions;
+  /** The other nodes of the cluster; null: there is none. */
+  peers: Peers | null;
 }
 
 /** This server as a node of a cluster. */

@@ -22,6 +22,7 @@ const ERROR_SCHEMA = {
 export function openApi(routes: readonly Route[], version: string): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
+    if (route.forNodes === true) continue;
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
   }

@@ -76,6 +76,11 @@ export interface Route<Q = unknown, B = unknown, S = Dependencies> {
   readonly path: string;
   /** null: no authorization. */
   readonly action: RouteAction | null;
+  /**
+   * Only other nodes of the cluster send such requests. The handler checks that; the route is not
+   * in the published description.
+   */
+  readonly forNodes?: true;
   /** A second action that the key must have; checked together with the first. */
   readonly alsoNeeds?: RouteAction;
   /** One sentence for the published description. */

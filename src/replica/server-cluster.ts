@@ -130,6 +130,11 @@ export class ServerCluster {
     this.#repairing = this.#repair.run();
   }
 
+  /** Id of the cluster. REQUIRES: it has started. */
+  get id(): string {
+    return this.#parts.store.cluster!.id;
+  }
+
   /** Resolves once what the log held at the start is applied here, or at the signal. */
   async caughtUp(signal: AbortSignal): Promise<void> {
     const { head } = await this.node.status();

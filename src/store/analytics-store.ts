@@ -28,6 +28,12 @@ export interface AnalyticsBounds {
   retentionMs: number;
 }
 
+/** A position among the rows: the key of a chunk, and characters of its text. */
+export interface RowPosition {
+  readonly key: number;
+  readonly length: number;
+}
+
 /**
  * The recorded searches and events, in a separate LMDB environment. A chunk of rows is one record,
  * and its key is the time of its first row. Rows of later chunks are later.
@@ -127,6 +133,28 @@ export class AnalyticsStore {
       if (text !== undefined) yield text;
       key = this.#keyFrom(key + 1);
     }
+  }
+
+  /** Where the rows from a time on begin. */
+  positionAt(from: number): RowPosition {
+    const [before] = this.#chunks.getKeys({ start: from, reverse: true, limit: 1 });
+    return { key: before ?? this.#keyFrom(from) ?? 0, length: 0 };
+  }
+
+  /**
+   * Some rows after a position, as texts with commas between them, and the position after these.
+   * null: there are none that may be earlier than `to`.
+   */
+  rowsAfter({ key, length }: RowPosition, to: number): { text: string; after: RowPosition } | null {
+    const known = this.#chunks.get(key);
+    if (known !== undefined && known.length > length) {
+      const text = length === 0 ? known : known.slice(length + 1);
+      return { text, after: { key, length: known.length } };
+    }
+    const next = this.#keyFrom(key + 1);
+    if (next === null || next >= to + CHUNK_ROWS) return null;
+    const text = this.#chunks.get(next)!;
+    return { text, after: { key: next, length: text.length } };
   }
 
   /** The earliest time of the last chunks, ms since 1970. */

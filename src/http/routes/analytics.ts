@@ -11,10 +11,15 @@ import {
 } from '../../contract/analytics.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
+import type { RecordedEvent } from '../../analytics/recorder.ts';
 import type { ReportSpec } from '../../analytics/report-worker.ts';
 import type { Analytics, Dependencies } from '../dependencies.ts';
 import { route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
+import type { HeaderList } from '../connection.ts';
 import { senderOf } from '../search-recording.ts';
+
+/** Header of a report in CSV: the nodes of the cluster whose rows do not count. */
+const MISSING_NODES = 'gannet-missing-nodes';
 
 /** Also served at a separate address. */
 export const EVENT_ROUTE = route({
@@ -79,12 +84,12 @@ async function recordEvent(
   { body, access, connection }: RequestContext<unknown, UsageEvent>,
   { analytics, services }: Dependencies,
 ): Promise<RouteResponse> {
-  const { recorder } = switchedOn(analytics, 'Sending events');
+  const { recorder, peers } = switchedOn(analytics, 'Sending events');
   const { indexUid, position, queryUid } = body;
   if (!access.mayAccess(indexUid)) throw access.refusal(indexUid);
   if (services.indexes.get(indexUid) === undefined) throw indexNotFound(indexUid);
   const objectId = body.objectId ?? body.objectID ?? null;
-  await recorder.event({
+  const event: RecordedEvent = {
     type: body.eventType,
     name: body.eventName,
     indexUid,
@@ -92,7 +97,9 @@ async function recordEvent(
     position: position ?? -1,
     sender: senderOf(connection, body.userId ?? null),
     queryUid: queryUid ?? null,
-  });
+  };
+  const isElsewhere = (await peers?.record(event, recorder.searchOf(event))) === true;
+  if (!isElsewhere) await recorder.event(event);
   return { status: 201, body: null };
 }
 
@@ -118,13 +125,13 @@ async function report(
     indexUids: indexUids ?? null,
     patterns: access.indexPatterns,
   };
-  const body = await reporter.report(spec, () => connection.aborted);
-  return format === 'csv'
-    ? { status: 200, body, type: 'text/csv; charset=utf-8' }
-    : { status: 200, body };
+  const { body, missing } = await reporter.report(spec, () => connection.aborted);
+  if (format === 'json') return { status: 200, body };
+  const headers: HeaderList = missing.length === 0 ? [] : [[MISSING_NODES, missing.join(', ')]];
+  return { status: 200, body, type: 'text/csv; charset=utf-8', headers };
 }
 
-function switchedOn(analytics: Analytics | null, what: string): Analytics {
+export function switchedOn(analytics: Analytics | null, what: string): Analytics {
   if (analytics !== null) return analytics;
   throw new ApiError(
     'feature_not_enabled',

@@ -1,6 +1,43 @@
+import { EVENTS_PATH, POSITION, positionOf, ROWS_PATH, textOf } from '../../analytics/peers.ts';
+import type { RecordedEvent } from '../../analytics/recorder.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { queryParser } from '../../contract/query.ts';
 import { CLUSTER } from '../../contract/responses.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Schema } from '../../contract/schema.ts';
+import type { Analytics, Dependencies } from '../dependencies.ts';
 import { json, route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
+
+interface RowsQuery {
+  /** ms since 1970. */
+  from?: number;
+  to?: number;
+  /** Begin with this number of the last chunks. */
+  last?: number;
+  position?: string;
+}
+
+const ROWS_QUERY: Schema = {
+  type: 'object',
+  properties: {
+    from: { type: 'integer', minimum: 0 },
+    to: { type: 'integer', minimum: 0 },
+    last: { type: 'integer', minimum: 0, maximum: 10_000 },
+    position: { type: 'string' },
+  },
+  additionalProperties: false,
+};
+
+interface PeerEventQuery {
+  /** JSON of a `RecordedEvent` with a member `records`. */
+  event: string;
+}
+
+const PEER_EVENT_QUERY: Schema = {
+  type: 'object',
+  properties: { event: { type: 'string' } },
+  required: ['event'],
+  additionalProperties: false,
+};
 
 export const CLUSTER_ROUTES: readonly Route[] = [
   route({
@@ -12,7 +49,60 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     response: CLUSTER,
     handle: showCluster,
   }),
+  route({
+    method: 'GET',
+    path: ROWS_PATH,
+    action: null,
+    forNodes: true,
+    summary: 'Sends some rows of recorded searches and events.',
+    query: queryParser<RowsQuery>(ROWS_QUERY),
+    success: 200,
+    handle: sendRows,
+  }),
+  route({
+    method: 'POST',
+    path: EVENTS_PATH,
+    action: null,
+    forNodes: true,
+    summary: 'Finds the search of an event, and records the event.',
+    query: queryParser<PeerEventQuery>(PEER_EVENT_QUERY),
+    success: 200,
+    handle: takeEvent,
+  }),
 ];
+
+/** Throws `ApiError` when the request does not come from a node of the cluster. */
+function ofNode({ connection }: RequestContext, { analytics }: Dependencies): Analytics {
+  if (analytics?.peers?.isOfNode(connection.headers.authorization) === true) return analytics;
+  throw new ApiError('invalid_api_key', 'Only other nodes of the cluster may send this request.');
+}
+
+async function sendRows(
+  context: RequestContext<RowsQuery>,
+  server: Dependencies,
+): Promise<RouteResponse> {
+  const { recorder, store } = ofNode(context, server);
+  const { from, to = Infinity, last, position } = context.query;
+  if (from !== undefined && position === undefined) await recorder.flushed();
+  const begin =
+    (position === undefined ? null : positionOf(position)) ??
+    store.positionAt(from ?? store.startOfLast(last ?? 0));
+  const { text, after } = store.rowsAfter(begin, to) ?? { text: '', after: begin };
+  return { status: 200, body: `[${text}]`, headers: [[POSITION, textOf(after)]] };
+}
+
+async function takeEvent(
+  context: RequestContext<PeerEventQuery>,
+  server: Dependencies,
+): Promise<RouteResponse> {
+  const { recorder } = ofNode(context, server);
+  const { records, ...event } = JSON.parse(context.query.event) as RecordedEvent & {
+    records: boolean;
+  };
+  const found = recorder.searchOf(event);
+  if (records) await recorder.event(event);
+  return json(200, { at: found?.at ?? null, isNamed: found?.isNamed ?? false });
+}
 
 /** A server without a cluster shows one without nodes. */
 async function showCluster(_: RequestContext, { cluster }: Dependencies): Promise<RouteResponse> {

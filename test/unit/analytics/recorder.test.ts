@@ -262,6 +262,30 @@ describe('The store of searches and events', () => {
     );
   });
 
+  it('is followed from a position while it grows: each row once, in order', async () => {
+    store = new AnalyticsStore(dir, { bytesMax: 64 * MIB, retentionMs: Infinity });
+    const read: number[] = [];
+    let position = store.positionAt(0);
+    let at = 1000;
+    for (const size of [0, 1, 3, CHUNK_ROWS - 4, 1, 2 * CHUNK_ROWS + 5, 0, 700]) {
+      const rows = Array.from({ length: size }, () => row((at += 1)));
+      await store.append(rows, at);
+      for (;;) {
+        const more = store.rowsAfter(position, Infinity);
+        if (more === null) break;
+        read.push(...parseRows(more.text).map(([, time]) => time));
+        position = more.after;
+      }
+    }
+    assert.deepEqual(read, rowsFrom(0, Infinity));
+    // From a time on, and not beyond another one.
+    position = store.positionAt(1200);
+    const first = parseRows(store.rowsAfter(position, Infinity)!.text)[0]![1];
+    assert.ok(first <= 1200);
+    assert.equal(store.rowsAfter(position, 0)!.after.length > 0, true);
+    assert.equal(store.rowsAfter({ key: 0, length: 0 }, 100), null);
+  });
+
   it('separates the rows of one time from those of others', async () => {
     store = new AnalyticsStore(dir, { bytesMax: 64 * MIB, retentionMs: Infinity });
     await store.append(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Recorder } from '../../../src/analytics/recorder.ts';
 import type { ReportSpec } from '../../../src/analytics/report-worker.ts';
-import { Reporter, REPORTS_WAITING_MAX } from '../../../src/analytics/reporter.ts';
+import { type MadeReport, Reporter, REPORTS_WAITING_MAX } from '../../../src/analytics/reporter.ts';
 import type { AnalyticsStore } from '../../../src/store/analytics-store.ts';
 import { SEARCH_ROW } from '../../../src/contract/analytics.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -19,7 +19,7 @@ describe('Concurrent requests for reports', () => {
     const store = { chunks: function* () {} } as unknown as AnalyticsStore;
     const reporter = new Reporter({ store, recorder, clock: new FakeClock(), retentionMs: 1 });
     const asked: number[] = [];
-    const report = (n: number): Promise<string> =>
+    const report = (n: number): Promise<MadeReport> =>
       reporter.report(spec, () => {
         if (n > 0) asked.push(n);
         return n > 0;
@@ -30,7 +30,7 @@ describe('Concurrent requests for reports', () => {
     await assert.rejects(report(REPORTS_WAITING_MAX + 1), { code: 'too_many_search_requests' });
     assert.deepEqual(asked, []);
     flush();
-    const { results } = JSON.parse(await first) as { results: { searches: number }[] };
+    const { results } = JSON.parse((await first).body) as { results: { searches: number }[] };
     assert.equal(results[0]!.searches, 0);
     // No report is computed for a client that has disconnected.
     assert.ok((await left).every(({ status }) => status === 'rejected'));
@@ -38,7 +38,7 @@ describe('Concurrent requests for reports', () => {
       asked,
       waiting.map((_, n) => n + 1),
     );
-    assert.match(await report(0), /"searches":0/);
+    assert.match((await report(0)).body, /"searches":0/);
   });
 
   it('are refused when they need too much memory, and the next one is made', async () => {
@@ -64,7 +64,7 @@ describe('Concurrent requests for reports', () => {
     );
     assert.ok(chunks > 0);
     chunks = 1;
-    const { results } = JSON.parse(await reporter.report(top, () => false));
+    const { results } = JSON.parse((await reporter.report(top, () => false)).body);
     assert.equal(results.length, 400);
   });
 });

@@ -1,0 +1,178 @@
+/** What the nodes of a cluster record: reports, events and suggestions count that of all. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { clusterOptions } from '../support/cluster-options.ts';
+import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+
+const NAMES = ['one', 'two', 'three'];
+
+describe('Analytics of a cluster', function () {
+  let etcd: Etcd;
+  let store: string;
+  let servers: BuiltServer[] = [];
+
+  before(async function () {
+    if (!HAS_ETCD) {
+      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
+      this.skip();
+    }
+    etcd = await Etcd.start();
+    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    servers = await Promise.all(
+      NAMES.map((node) =>
+        startBuiltServer((url) => [
+          ...clusterOptions({
+            ...{ cluster: 'shop', etcd: [etcd.url], store, node, url },
+            leaseSeconds: 2,
+          }),
+          ...['--analytics-retention-days', '30'],
+          // Searches of all threads count as well.
+          ...(node === 'one' ? [] : ['--http-threads', '2']),
+        ]),
+      ),
+    );
+    while ((await servers[0]!.call('GET', '/cluster')).json.nodes.length < NAMES.length) {
+      await delay(20);
+    }
+    for (;;) {
+      const body = [{ id: 1, title: 'running shoes' }];
+      const sent = await servers[0]!.call('POST', '/indexes/books/documents', { body });
+      if (sent.status !== 202) {
+        await delay(50);
+        continue;
+      }
+      for (const server of servers) {
+        while ((await server.call('GET', '/indexes/books')).status !== 200) await delay(20);
+      }
+      const body2 = { suggestions: { minUsers: 2 } };
+      await servers[0]!.finish('PATCH', '/indexes/books/settings', { body: body2 });
+      return;
+    }
+  });
+
+  after(async () => {
+    for (const server of servers) await server.close();
+    await etcd?.stop();
+    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+  });
+
+  async function post(
+    { url, masterKey }: BuiltServer,
+    path: string,
+    body: object,
+    headers: object = {},
+  ): Promise<any> {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, text);
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  const searchAs = (server: BuiltServer, q: string, user: string): Promise<any> =>
+    post(
+      server,
+      '/indexes/books/search',
+      { q },
+      { 'x-svc-user-id': user, 'meili-include-metadata': 'true' },
+    );
+
+  it('counts the searches and events of all nodes, whichever is asked', async () => {
+    const uids: string[] = [];
+    for (const server of servers) {
+      const { metadata } = await searchAs(server, 'running', 'ada');
+      uids.push(metadata.queryUid);
+    }
+    // Each event is sent to another node than that of its search.
+    for (const [n, queryUid] of uids.entries()) {
+      const event = { eventType: 'click', eventName: 'opened', indexUid: 'books', queryUid };
+      await post(servers[(n + 1) % 3]!, '/events', { ...event, position: n });
+    }
+    for (const server of servers) {
+      const { results } = (await server.call('GET', '/analytics/summary')).json;
+      const { searches, clicks, clickedSearches, clickThroughRate } = results[0];
+      assert.deepEqual(
+        { searches, clicks, clickedSearches, clickThroughRate },
+        { searches: 3, clicks: 3, clickedSearches: 3, clickThroughRate: 1 },
+      );
+      const top = (await server.call('GET', '/analytics/top-searches')).json;
+      assert.deepEqual(
+        top.results.map(({ query, searches: count, clicks: of }: any) => [query, count, of]),
+        [['running', 3, 3]],
+      );
+      assert.equal(top.missingNodes, undefined);
+    }
+  });
+
+  it('binds an event to the last search of its user on any node', async () => {
+    await searchAs(servers[0]!, 'early', 'bob');
+    await searchAs(servers[1]!, 'late', 'bob');
+    const event = { eventType: 'conversion', eventName: 'bought', indexUid: 'books' };
+    await post(servers[2]!, '/events', { ...event, userId: 'bob' });
+    const { results } = (await servers[0]!.call('GET', '/analytics/top-searches')).json;
+    const conversions = new Map(results.map((row: any) => [row.query, row.conversions]));
+    assert.deepEqual([conversions.get('early'), conversions.get('late')], [0, 1]);
+  });
+
+  it('suggests what users of several nodes have searched, and none of one user alone', async () => {
+    for (const server of servers) await searchAs(server, 'running alone', 'ada');
+    await searchAs(servers[0]!, 'running shoes', 'eve');
+    await searchAs(servers[1]!, 'running shoes', 'dan');
+    for (const server of servers) {
+      for (;;) {
+        const { suggestions } = await post(server, '/indexes/books/suggest', { q: 'runn' });
+        if (suggestions.length > 0) {
+          assert.deepEqual(suggestions, [{ text: 'running shoes', source: 'searches', count: 2 }]);
+          break;
+        }
+        await delay(50);
+      }
+    }
+  });
+
+  it('shows rows to nodes alone', async () => {
+    const server = servers[0]!;
+    for (const [method, path] of [
+      ['GET', '/cluster/rows'],
+      ['POST', '/cluster/events?event={}'],
+    ] as const) {
+      const { status, json } = await server.call(method, path);
+      assert.deepEqual([status, json.code], [403, 'invalid_api_key']);
+    }
+  });
+
+  it('names a node that hangs, and one that is dead, and goes on', async () => {
+    const [asked, hung, dead] = servers as [BuiltServer, BuiltServer, BuiltServer];
+    await dead.kill();
+    process.kill(hung.pid, 'SIGSTOP');
+    try {
+      const { json } = await asked.call('GET', '/analytics/summary');
+      assert.deepEqual(json.missingNodes.toSorted(), ['three', 'two']);
+      assert.ok(json.results[0].searches >= 2);
+      const event = { eventType: 'click', eventName: 'opened', indexUid: 'books', userId: 'ada' };
+      await post(asked, '/events', event);
+      const csv = await fetch(`${asked.url}/analytics/top-searches?format=csv`, {
+        headers: { authorization: `Bearer ${asked.masterKey}` },
+      });
+      assert.match(csv.headers.get('gannet-missing-nodes')!, /two/);
+    } finally {
+      process.kill(hung.pid, 'SIGCONT');
+    }
+    await dead.restart();
+    for (;;) {
+      const { json } = await asked.call('GET', '/analytics/summary');
+      if (json.missingNodes === undefined) break;
+      await delay(50);
+    }
+  });
+});
