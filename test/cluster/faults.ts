@@ -36,6 +36,15 @@ const KINDS = {
       return () => node.start();
     },
   },
+  'bits flipped': {
+    weight: 2,
+    holdMsMax: 1000,
+    begin: async (_, node, random) => {
+      await node.end('kill');
+      node.flipBits(random);
+      return () => node.start();
+    },
+  },
   stop: {
     weight: 1,
     holdMsMax: 2000,

@@ -1,5 +1,6 @@
 /** Three nodes, three members of etcd and one object store, with links between them that can break. */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -10,6 +11,8 @@ import {
   rmSync,
   symlinkSync,
   writeFileSync,
+  readdirSync,
+  readFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +24,7 @@ import { freePort } from '../support/free-port.ts';
 import { Link, type LinkState } from '../support/link.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../support/versity-gateway.ts';
 import { Client } from '../http/kill/support/client.ts';
+import type { Random } from '../http/kill/support/random.ts';
 import { ServerProcess, verify } from '../http/kill/support/server-process.ts';
 
 export const LEASE_SECONDS = 2;
@@ -30,6 +34,9 @@ const MASTER_KEY = 'masterKeymasterKey';
 /** Small, so that nodes also catch up by checkpoints. */
 const CHECKPOINT_BYTES = 1_500_000;
 const DISK_MIB = 256;
+/** Pause between two comparisons of all files of a node with their checksums, ms. */
+const COMPARE_PAUSE_MS = 2000;
+const FLIPS_MAX = 8;
 /** Pause before a node that has ended by itself is started again, as by systemd. */
 const RESTART_MS = 300;
 
@@ -80,6 +87,8 @@ export class Node {
   #isWanted = false;
   #supervision: Promise<void> = Promise.resolve();
   starts = 0;
+  /** Digests of files before they were damaged, by path. */
+  readonly #damaged = new Map<string, string>();
 
   constructor(
     parts: { name: string; port: number; etcd: Link[]; store: Store; link: Link },
@@ -105,7 +114,12 @@ export class Node {
     if (this.#clock !== null) this.jump(0);
     this.#env = {
       ...parts.store.env,
-      ...(isPlain ? {} : { GANNET_CHECKPOINT_BYTES: String(CHECKPOINT_BYTES) }),
+      ...(isPlain
+        ? {}
+        : {
+            GANNET_CHECKPOINT_BYTES: String(CHECKPOINT_BYTES),
+            GANNET_COMPARE_PAUSE_MS: String(COMPARE_PAUSE_MS),
+          }),
       ...(this.#clock === null
         ? {}
         : {
@@ -179,6 +193,36 @@ export class Node {
   /** REQUIRES: the node is down. */
   wipe(): void {
     rmSync(this.data, { recursive: true, force: true });
+  }
+
+  /**
+   * Changes some bits in a file of an index. Blocks that a process has read and checked it would
+   * trust, hence:
+   * REQUIRES: the node is down.
+   */
+  flipBits(random: Random): void {
+    const dir = join(this.data, 'indexes');
+    const names = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [];
+    const files = names.filter((name) => /\/segments\/\d+$/.test(name)).toSorted();
+    if (files.length === 0) return;
+    const path = join(dir, random.pick(files));
+    const bytes = readFileSync(path);
+    if (bytes.length === 0) return;
+    if (!this.#damaged.has(path)) this.#damaged.set(path, digestOf(bytes));
+    for (let left = random.int(1, FLIPS_MAX + 1); left > 0; left--) {
+      bytes[random.int(0, bytes.length)]! ^= 1 << random.int(0, 8);
+    }
+    writeFileSync(path, bytes, { flag: 'r+' });
+    this.#log(`${this.name}: bits of ${path} are flipped`);
+  }
+
+  /** Whether no file is left whose bits were flipped. */
+  isWhole(): boolean {
+    for (const [path, digest] of this.#damaged) {
+      const bytes = contentOf(path);
+      if (bytes === null || digestOf(bytes) === digest) this.#damaged.delete(path);
+    }
+    return this.#damaged.size === 0;
   }
 
   /** Sets its clock this many seconds ahead. */
@@ -311,6 +355,20 @@ function folderStore(dir: string, node: string): Store {
     ...{ link: null, location, options: [], env: {} },
     set: async (state) => point(state === 'open' ? objects : '/dev/null'),
   };
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** null: there is no such file. */
+function contentOf(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 function portOf(url: string): number {

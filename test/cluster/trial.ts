@@ -97,6 +97,7 @@ class Trial {
     while (performance.now() < until) await this.#fault();
     await this.#machines.heal();
     await level(nodes);
+    await whole(nodes);
     await this.#clients.stop();
     await delay(LATE_MS);
     // A follower that is behind may know of no task that is left.
@@ -194,6 +195,15 @@ async function level(nodes: readonly Node[]): Promise<void> {
     );
     if (first !== null && isLevel) return;
     assert.ok(performance.now() < until, `The nodes do not recover: ${JSON.stringify(states)}`);
+    await delay(POLL_MS);
+  }
+}
+
+/** Resolves once the nodes have replaced all damaged files. */
+async function whole(nodes: readonly Node[]): Promise<void> {
+  const until = performance.now() + RECOVERY_MS_MAX;
+  while (!nodes.every((node) => node.isWhole())) {
+    assert.ok(performance.now() < until, 'Damaged files are not replaced');
     await delay(POLL_MS);
   }
 }
