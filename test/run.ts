@@ -13,6 +13,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { HAS_ETCD } from './support/etcd.ts';
 import { type MochaRun, runMocha, type TestTime } from './support/mocha-pool.ts';
 
 interface Outcome {
@@ -100,6 +101,7 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   release: () => mocha([RELEASE, NPM]),
   long: () => mocha(testFiles((file) => begins(file, LONG))),
   alone: () => compiledAlone(),
+  cluster: () => cluster(),
   'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
   // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
@@ -303,6 +305,18 @@ async function repeatedAlone(
   const { report, ...counts } = first;
   const passed = first.passed + names.length;
   return { ...counts, passed, failed: 0, unstable: report ?? names.join(' ') };
+}
+
+/** Minutes of faults; everything is compared after each. */
+const CLUSTER_MINUTES = '2';
+
+/** A cluster of real processes whose machines fail. */
+async function cluster(): Promise<Outcome> {
+  if (!HAS_ETCD) {
+    return skipped('a cluster whose machines fail', 'etcd is not installed (package etcd-server)');
+  }
+  const args = ['--import=tsx', 'test/cluster/run.ts', '--minutes', CLUSTER_MINUTES];
+  return check(process.execPath, args);
 }
 
 interface CompileCommand {
