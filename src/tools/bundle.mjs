@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { landPath } from './land.mjs';
 import { nativeVersions } from './native-versions.mjs';
 
 /** The commit that is built: from the environment, else from git, else unknown. */
@@ -21,7 +22,7 @@ function commit(variable, format) {
 }
 
 /** Folders of the bundled packages, whose licences a distribution must include. */
-const packages = new Set();
+const packages = new Set(['node_modules/world-atlas']);
 function noteInputs({ inputs }) {
   for (const input of Object.keys(inputs)) {
     const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
@@ -44,6 +45,7 @@ async function pagePart(entryPoint) {
     jsxImportSource: 'preact',
     charset: 'utf8',
     define: {
+      'process.env.GANNET_LAND': JSON.stringify(landPath()),
       'process.env.GANNET_DEMO': JSON.stringify(readFileSync('test/demo/books.ndjson', 'utf8')),
     },
     logLevel: 'warning',

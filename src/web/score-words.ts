@@ -54,6 +54,8 @@ function wordsFor(rule: string, detail: Detail): string {
       return exactness(detail);
     case 'vectorSort':
       return `The meaning is similar to that of the query (${percent(number('similarity'))}).`;
+    case 'natural':
+      return natural(detail);
     case 'rrf':
       return ranks(number('wordsRank'), number('semanticRank'));
     default:
@@ -92,6 +94,37 @@ function sorted(rule: string, { value, distance }: Detail): string {
   if (value === null) return `The document has no value to sort by; such documents come last.`;
   const shown = typeof value === 'string' ? `“${value}”` : JSON.stringify(value);
   return `Sorted by the value ${shown}, ${direction}.`;
+}
+
+const VARIANTS: Readonly<Record<string, string>> = {
+  stem: ' by its stem',
+  synonym: ' by a synonym',
+  typo: ' with other letters',
+  prefix: ' as the beginning of a word',
+};
+
+interface NaturalWord {
+  readonly word: string;
+  readonly attribute: string;
+  readonly variant: string;
+  readonly contribution: number;
+}
+
+/** The words that count most first. */
+function natural({ words, proximity, wholeField }: Detail): string {
+  const found = [...((words ?? []) as readonly NaturalWord[])]
+    .sort((a, b) => b.contribution - a.contribution)
+    .map(
+      ({ word, attribute, variant, contribution }) =>
+        `“${word}” in ${attribute}${VARIANTS[variant] ?? ''} (${percent(contribution)})`,
+    );
+  const near = Number(proximity ?? 0);
+  const whole = Number(wholeField ?? 0);
+  return [
+    found.length === 0 ? 'No word of the query was found.' : `${found.join(', ')}.`,
+    ...(near > 0 ? [`Words that stand together add ${percent(near)}.`] : []),
+    ...(whole > 0 ? [`A field that is the whole query adds ${percent(whole)}.`] : []),
+  ].join(' ');
 }
 
 /** @param words 0: not in that list */

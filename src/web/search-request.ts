@@ -94,6 +94,28 @@ export function narrowedFacets({ chosen, ranges }: SearchState): string[] {
   return [...new Set([...ofValues, ...Object.keys(ranges)])];
 }
 
+/** Places of hits that the map shows at once. */
+export const PLACES_MAX = 1000;
+
+/**
+ * The hits for the map: as many as one search returns.
+ * @param box a filter for a part of the world; null: all of it
+ */
+export function placesQuery(
+  indexUid: string,
+  state: SearchState,
+  fields: readonly string[],
+  box: string | null,
+): Record<string, unknown> {
+  return {
+    indexUid,
+    ...termsOf(state),
+    filter: [...filterOf(state, null), ...(box === null ? [] : [box])],
+    attributesToRetrieve: ['_geo', ...fields],
+    limit: PLACES_MAX,
+  };
+}
+
 /** The search as a program would send it, without what only this page needs. */
 export function plainSearch(state: SearchState): Record<string, unknown> {
   const filter = filterOf(state, null);

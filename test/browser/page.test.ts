@@ -223,8 +223,9 @@ describe('The page in a browser', () => {
     await dialog.getByText('requests.post(').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await page.getByLabel('Order').selectOption('year:desc');
     const side = page.getByRole('region', { name: 'Other search' });
+    const first = page.getByRole('region', { name: 'This search' });
+    await side.getByLabel('Order').selectOption('year:desc');
     await side
       .getByText(/lower than there|higher than there/)
       .first()
@@ -233,6 +234,20 @@ describe('The page in a browser', () => {
     await page.reload();
     await side.waitFor();
     assert.equal(page.url(), address);
+    await side.getByLabel('Order').selectOption('formula');
+    await side.getByLabel('Formula and direction').fill('abs(year - 1900):asc');
+    await page.keyboard.press('Enter');
+    await side.getByText('Why is this here?').first().click();
+    await side
+      .getByText(/^abs\(year - 1900\)/)
+      .first()
+      .waitFor();
+    await first.getByLabel('Words that may be missing').selectOption('natural');
+    await first.getByText('Why is this here?').first().click();
+    await first
+      .getByText(/“war” in (title|.*) \(/)
+      .first()
+      .waitFor();
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
     await side.waitFor({ state: 'detached' });
     assert.deepEqual(tab.faults, []);

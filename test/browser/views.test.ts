@@ -25,6 +25,8 @@ const TELEPHONE = { width: 390, height: 844 };
 /** Views whose pictures show what is below the screen, too. */
 const WHOLE = new Set(['chat', 'network', 'rules']);
 
+const COMPARED = '{"left":{},"right":{"matchingStrategy":"natural"}}';
+
 /** Where a view has something to show. */
 const PLACES: Readonly<Record<string, string>> = {
   search: 'search/books?q=dostoyevski',
@@ -59,6 +61,10 @@ describe('Every view of the page, in a browser', () => {
         { id: 3, name: 'Sydney', country: 'Australia', _geo: { lat: -33.9, lng: 151.2 } },
       ],
     });
+    await server.finish('PATCH', '/indexes/stations/settings', {
+      body: { filterableAttributes: ['_geo'], sortableAttributes: ['_geo'] },
+    });
+    await server.finish('POST', '/indexes/stations/documents', { body: stations() });
     provider = await EmbeddingProvider.start();
     const embedder = {
       source: 'rest',
@@ -149,6 +155,16 @@ describe('Every view of the page, in a browser', () => {
             await picture(page, 'search-dark-telephone');
           }
         }
+        await open(tab, `search/books?q=war&compare=${encodeURIComponent(COMPARED)}`);
+        const other = page.getByRole('region', { name: 'Other search' });
+        await other.getByText('Why is this here?').first().click();
+        await other
+          .getByText(/“war” in/)
+          .first()
+          .waitFor();
+        assert.deepEqual(await violations(page), [], 'two searches');
+        assert.equal(await overflow(page), 0, 'two searches are wider than the screen');
+        if (device === 'desk') await picture(page, 'compare');
         for (const path of ['search/cities', 'search/meaning', 'documents/books?id=1']) {
           await open(tab, path);
           assert.deepEqual(await violations(page), [], path);
@@ -237,7 +253,9 @@ describe('Every view of the page, in a browser', () => {
       await page.getByRole('button', { name: 'Nearest first' }).click();
       await page.getByText(/^2 results/).waitFor();
       assert.deepEqual(await page.locator('article h3').allTextContents(), ['Porto', 'Lisbon']);
-      await page.getByRole('img', { name: /Locations of 2 results/ }).waitFor();
+      const map = page.getByRole('img', { name: /Locations of 2 results/ });
+      await map.waitFor();
+      assert.ok((await map.locator('path.land').getAttribute('d'))!.length > 100_000);
       await page.getByText('Why is this here?').first().click();
       await page
         .getByText(/m from the point; nearest first/)
@@ -246,6 +264,26 @@ describe('Every view of the page, in a browser', () => {
       await picture(page, 'search-places');
       await page.getByRole('button', { name: 'Anywhere' }).click();
       await page.getByText(/^3 results/).waitFor();
+      await page.getByText('Shown: 3 places, all in this part of the world.').waitFor();
+    });
+  });
+
+  it('draws all places that are found, not those of the page, and counts again from near', async () => {
+    await inTab({}, async (tab) => {
+      const { page } = tab;
+      await open(tab, 'search/stations');
+      const part = page.getByText(/in this part of the world/);
+      await part.getByText(/^Shown: the first 1,000 places of more than 1,000/).waitFor();
+      const map = page.getByRole('group', { name: 'Map' });
+      // A group of places is opened with a click.
+      await map.locator('.several').first().click();
+      await page.getByText(/^Shown: \d+ places, all in/).waitFor();
+      assert.deepEqual(await violations(page), []);
+      await picture(page, 'search-map');
+      await map.getByRole('button', { name: 'Move away' }).focus();
+      await page.keyboard.press('ArrowRight');
+      await map.getByRole('button', { name: 'All results' }).click();
+      await part.getByText(/^Shown: the first 1,000/).waitFor();
     });
   });
 
@@ -318,6 +356,23 @@ async function visit(server: BuiltServer): Promise<void> {
       },
     });
   }
+}
+
+/** More of them than one search returns, around a few cities. */
+function stations(): object[] {
+  const cities = [
+    [48.85, 2.35],
+    [52.5, 13.4],
+    [40.4, -3.7],
+    [51.5, -0.1],
+  ] as const;
+  return Array.from({ length: 1500 }, (_, id) => {
+    const [lat, lng] = cities[id % cities.length]!;
+    const turn = id * 2.399;
+    const far = 3 * Math.sqrt(id / 1500);
+    const place = { lat: lat + far * Math.sin(turn), lng: lng + far * Math.cos(turn) };
+    return { id, name: `Station ${id}`, _geo: place };
+  });
 }
 
 /** A file with a bad row, not yet sent. */

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../address.ts';
 import { Fault } from '../client.ts';
+import { comparisonFrom, comparisonText, type Comparison } from '../compared-search.ts';
 import { count, counted, milliseconds } from '../format.ts';
 import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
@@ -22,7 +23,7 @@ import { useSession } from '../session.ts';
 import { useIndexes } from '../shell/indexes-context.tsx';
 import { OfIndex } from './index-picker.tsx';
 import { ActiveFilters } from './search/active-filters.tsx';
-import { Compare, otherFrom, type Other } from './search/compare.tsx';
+import { Compare } from './search/compare.tsx';
 import { controlsOf, type Controls } from './search/controls.ts';
 import { useDisplay } from './search/display.ts';
 import { Hits } from './search/hits.tsx';
@@ -85,7 +86,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const { uid } = index;
   const { query } = useAddress();
   const state = stateFrom(query);
-  const other = otherFrom(query.compare ?? '');
+  const comparison = comparisonFrom(query.compare ?? '', state);
   const marks = useMemo(newMarks, []);
   const [explain, setExplain] = useState(false);
   const settings = useLoaded(
@@ -94,11 +95,12 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   );
   const controls = controlsOf(settings.value);
   const results = useResults(uid, state, marks, explain);
-  const show = (next: SearchState, compared: Other | null): void => {
-    const compare = compared === null ? '' : JSON.stringify(compared);
+  const show = (next: SearchState, compared: Comparison | null): void => {
+    const compare = compared === null ? '' : comparisonText(compared, next);
     replaceAddress(viewHref('search', uid, { ...queryFrom(next), compare }));
   };
-  const change = (part: Partial<SearchState>): void => show({ ...state, page: 1, ...part }, other);
+  const change = (part: Partial<SearchState>): void =>
+    show({ ...state, page: 1, ...part }, comparison);
   const result = results.value?.[0];
   return (
     <div class="search">
@@ -122,8 +124,8 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
           result={result}
           loading={results.loading}
           showsMap={controls.points}
-          other={other}
-          onOther={(next) => show(state, next)}
+          comparison={comparison}
+          onCompare={(next) => show(state, next)}
           onChange={change}
           onExplain={() => setExplain(true)}
         />
@@ -141,14 +143,14 @@ interface FoundProps {
   loading: boolean;
   showsMap: boolean;
   /** null: nothing is compared. */
-  other: Other | null;
-  onOther(other: Other | null): void;
+  comparison: Comparison | null;
+  onCompare(comparison: Comparison | null): void;
   onChange(part: Partial<SearchState>): void;
   onExplain(): void;
 }
 
 function Found(props: FoundProps): JSX.Element {
-  const { index, state, result, loading, other, onChange, onOther } = props;
+  const { index, state, result, loading, comparison, onChange, onCompare } = props;
   const [display, setDisplay] = useDisplay(index.uid);
   return (
     <section aria-label="Results" aria-busy={loading}>
@@ -158,13 +160,15 @@ function Found(props: FoundProps): JSX.Element {
         hits={result?.hits ?? []}
         display={display}
         onDisplay={setDisplay}
-        comparing={other !== null}
-        onCompare={() => onOther(other === null ? otherFrom('{}') : null)}
+        comparing={comparison !== null}
+        onCompare={() => onCompare(comparison === null ? comparisonFrom('{}', state) : null)}
       />
       <ActiveFilters state={state} onChange={onChange} />
-      {other === null ? (
+      {comparison === null ? (
         <>
-          {props.showsMap && result !== undefined ? <PointMap hits={result.hits} /> : null}
+          {props.showsMap && result !== undefined ? (
+            <PointMap index={index} state={state} sample={result.hits[0]} />
+          ) : null}
           {result === undefined ? loading ? <Skeleton rows={8} /> : null : null}
           {result?.hits.length === 0 ? <p class="note">Nothing was found.</p> : null}
           <Hits
@@ -175,11 +179,11 @@ function Found(props: FoundProps): JSX.Element {
           />
         </>
       ) : (
-        <Compare index={index} state={state} other={other} onOther={onOther} />
+        <Compare index={index} state={state} comparison={comparison} onCompare={onCompare} />
       )}
       <Pages
         page={state.page}
-        pages={other === null ? (result?.totalPages ?? 0) : 0}
+        pages={comparison === null ? (result?.totalPages ?? 0) : 0}
         onPage={(page) => {
           onChange({ page });
           scrollTo({ top: 0 });

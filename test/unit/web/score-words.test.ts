@@ -11,6 +11,16 @@ describe('The words for a ranking score', () => {
       '_geoPoint(1, 2):asc': { order: 3, value: { lat: 1, lng: 2 }, distance: 1500 },
       vectorSort: { order: 5, similarity: 0.9 },
       skipped: { order: 6 },
+      natural: {
+        order: 8,
+        words: [
+          { word: 'war', attribute: 'title', variant: 'exact', contribution: 0.1 },
+          { word: 'peace', attribute: 'summary', variant: 'stem', contribution: 0.4 },
+        ],
+        proximity: 0.05,
+        wholeField: 0,
+        score: 0.55,
+      },
       rrf: { order: 7, wordsRank: 3, semanticRank: 1, score: 0.9 },
     });
     assert.deepEqual(
@@ -24,6 +34,7 @@ describe('The words for a ranking score', () => {
         ['vectorSort', null],
         ['skipped', null],
         ['rrf', 0.9],
+        ['natural', 0.55],
       ],
     );
     const words = reasons.map((reason) => reason.words);
@@ -32,6 +43,10 @@ describe('The words for a ranking score', () => {
     assert.match(words[2]!, /1999, greatest first/);
     assert.match(words[3]!, /1,500 m .* nearest first/);
     assert.match(words[5]!, /90 %/);
+    assert.equal(
+      words[8],
+      '“peace” in summary by its stem (40 %), “war” in title (10 %). Words that stand together add 5 %.',
+    );
     assert.match(words[7]!, /number 3 by its words and number 1 by its meaning/);
   });
 });

@@ -1,185 +1,172 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
-import { counted } from '../../format.ts';
-import { useLoaded, type Loaded } from '../../hooks.ts';
+import { useMemo, useState } from 'preact/hooks';
+import { comparedQuery, type Compared, type Comparison } from '../../compared-search.ts';
 import { movements, type Movement } from '../../comparison.ts';
+import { counted } from '../../format.ts';
 import { titleField } from '../../hit-fields.ts';
-import { settingsOf, type IndexEntry } from '../../indexes.ts';
+import { useLoaded, type Loaded } from '../../hooks.ts';
+import { settingsOf, type IndexEntry, type Settings } from '../../indexes.ts';
 import { newMarks, type Marks } from '../../marks.ts';
-import { Choice } from '../../parts/choice.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import {
   HITS_PER_PAGE,
-  searchQueries,
   type Hit,
   type SearchResult,
   type SearchState,
 } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
+import { changesOf } from '../../settings-draft.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
+import { spaced } from '../../spaced.ts';
+import { Difference } from '../settings/difference.tsx';
+import { ComparedForm } from './compared-form.tsx';
 import { controlsOf } from './controls.ts';
-import { Meaning, orders } from './refine.tsx';
-
-/** Hits of each side among which a moved one is sought. */
-const COMPARED = 100;
-
-/** What differs on the right side. */
-export interface Other {
-  /** Uid of an index; empty: the same. */
-  readonly index: string;
-  readonly matchingStrategy: string;
-  readonly sort: string;
-  readonly embedder: string;
-  readonly semanticRatio: number;
-}
-
-/** @param text JSON of the address; empty: no comparison */
-export function otherFrom(text: string): Other | null {
-  if (text === '') return null;
-  const initial = { index: '', matchingStrategy: '', sort: '', embedder: '', semanticRatio: 0.5 };
-  try {
-    return { ...initial, ...(JSON.parse(text) as Partial<Other>) };
-  } catch {
-    return initial;
-  }
-}
+import { Why } from './why.tsx';
 
 interface Props {
   index: IndexEntry;
   state: SearchState;
-  other: Other;
-  onOther(other: Other): void;
+  comparison: Comparison;
+  onCompare(comparison: Comparison): void;
 }
 
 /** Both searches, as tests. */
 function useBoth(
-  leftUid: string,
-  rightUid: string,
-  state: SearchState,
-  other: Other,
+  uids: readonly [string, string],
+  { state, comparison }: Props,
   marks: Marks,
+  explain: boolean,
 ): Loaded<{ readonly results: readonly SearchResult[] }> {
   const { client } = useSession();
   return useLoaded(
     async (signal) => {
-      const options = { marks, explain: false, facets: false };
-      const changed = { ...state, ...other, page: 1 };
-      const [a] = searchQueries(leftUid, { ...state, page: 1 }, options);
-      const [b] = searchQueries(rightUid, changed, options);
-      const strategy = other.matchingStrategy;
-      const queries = [a, strategy === '' ? b : { ...b, matchingStrategy: strategy }].map(
-        (one) => ({
-          ...one,
-          hitsPerPage: COMPARED,
-        }),
+      const queries = [comparison.left, comparison.right].map((side, at) =>
+        comparedQuery(uids[at]!, state, side, { marks, explain }),
       );
       const sent = { body: { queries }, signal, isTest: true };
       return client.send<{ results: readonly SearchResult[] }>('POST', '/multi-search', sent);
     },
-    [client, leftUid, rightUid, JSON.stringify([state, other])],
+    [client, ...uids, JSON.stringify([state, comparison]), explain],
   );
 }
 
-/** The same query with two sets of parameters, or in two indexes, next to each other. */
-export function Compare({ index, state, other, onOther }: Props): JSX.Element {
+function useSettings(uid: string): Settings | undefined {
   const { client } = useSession();
+  return useLoaded(
+    (signal) => settingsOf(client, uid, signal).catch(() => undefined),
+    [client, uid],
+  ).value;
+}
+
+/** The same query with two sets of parameters, or in two indexes, next to each other. */
+export function Compare(props: Props): JSX.Element {
+  const { index, comparison, onCompare } = props;
   const { list } = useIndexes();
   const marks = useMemo(newMarks, []);
-  const right = list.find(({ uid }) => uid === other.index) ?? index;
-  const settings = useLoaded(
-    (signal) => settingsOf(client, right.uid, signal).catch(() => undefined),
-    [client, right.uid],
-  );
-  const loaded = useBoth(index.uid, right.uid, state, other, marks);
+  const [explain, setExplain] = useState(false);
+  const { left, right } = comparison;
+  const other = list.find(({ uid }) => uid === right.index) ?? index;
+  const settings = [useSettings(index.uid), useSettings(other.uid)] as const;
+  const loaded = useBoth([index.uid, other.uid], props, marks, explain);
   const [a, b] = loaded.value?.results ?? [];
-  const ids = (result: SearchResult | undefined, { primaryKey }: IndexEntry): string[] =>
-    (result?.hits ?? []).map((hit) => String(hit[primaryKey ?? 'id']));
-  const [left, there] = [ids(a, index), ids(b, right)];
-  const side = (
-    title: string,
-    of: IndexEntry,
-    result: SearchResult | undefined,
-    moved: readonly Movement[],
-  ): JSX.Element => (
-    <section aria-label={title} class="side-of">
-      <h2>
-        {title} <small class="count">{result ? counted(result.totalHits, 'result') : ''}</small>
-      </h2>
-      <ol class="hits compact">
-        {result?.hits.slice(0, HITS_PER_PAGE).map((hit, at) => (
-          <ComparedHit key={at} hit={hit} of={of} movement={moved[at]!} marks={marks} />
-        ))}
-      </ol>
-    </section>
-  );
+  const [here, there] = [idsOf(a, index), idsOf(b, other)];
+  const shown = { marks, onExplain: () => setExplain(true) };
   return (
     <div class="compare">
-      <OtherForm
-        index={index}
-        other={other}
-        controls={controlsOf(settings.value)}
-        onOther={onOther}
-      />
       <Problem error={loaded.error} />
       <div class="sides">
-        {side('This search', index, a, movements(left, there))}
-        {side('Other search', right, b, movements(there, left))}
+        <Side title="This search" of={index} result={a} moved={movements(here, there)} {...shown}>
+          <ComparedForm
+            title="Parameters of this search"
+            side={left}
+            controls={controlsOf(settings[0])}
+            index={null}
+            onChange={(part) => onCompare({ left: { ...left, ...part }, right })}
+          />
+        </Side>
+        <Side title="Other search" of={other} result={b} moved={movements(there, here)} {...shown}>
+          <ComparedForm
+            title="Parameters of the other search"
+            side={right}
+            controls={controlsOf(settings[1])}
+            index={index.uid}
+            onChange={(part: Partial<Compared>) =>
+              onCompare({ left, right: { ...right, ...part } })
+            }
+          />
+        </Side>
       </div>
+      {other.uid === index.uid ? null : (
+        <SettingsThatDiffer names={[index.uid, other.uid]} settings={settings} />
+      )}
     </div>
   );
 }
 
-interface FormProps {
-  index: IndexEntry;
-  other: Other;
-  controls: ReturnType<typeof controlsOf>;
-  onOther(other: Other): void;
+function idsOf(result: SearchResult | undefined, { primaryKey }: IndexEntry): string[] {
+  return (result?.hits ?? []).map((hit) => String(hit[primaryKey ?? 'id']));
 }
 
-const STRATEGIES = [
-  ['', 'as in the settings'],
-  ['last', 'last: drop words from the end'],
-  ['all', 'all: every word must match'],
-  ['frequency', 'frequency: drop frequent words'],
-] as const;
+interface SideProps {
+  title: string;
+  of: IndexEntry;
+  result: SearchResult | undefined;
+  moved: readonly Movement[];
+  marks: Marks;
+  onExplain(): void;
+  children: JSX.Element;
+}
 
-function OtherForm({ index, other, controls, onOther }: FormProps): JSX.Element {
-  const { list } = useIndexes();
-  const others = list.filter(({ uid }) => uid !== index.uid);
+function Side({ title, of, result, moved, marks, onExplain, children }: SideProps): JSX.Element {
   return (
-    <fieldset class="row">
-      <legend>The other search</legend>
-      {others.length === 0 ? null : (
-        <Choice
-          label="In the index"
-          value={other.index}
-          options={[['', index.uid], ...others.map(({ uid }) => [uid, uid] as const)]}
-          onChoose={(uid) => onOther({ ...other, index: uid, sort: '', embedder: '' })}
-        />
-      )}
-      <Choice
-        label="Words that may be missing"
-        value={other.matchingStrategy}
-        options={STRATEGIES}
-        onChoose={(matchingStrategy) => onOther({ ...other, matchingStrategy })}
-      />
-      {controls.sortable.length === 0 ? null : (
-        <Choice
-          label="Order"
-          value={other.sort}
-          options={orders(controls)}
-          onChoose={(sort) => onOther({ ...other, sort })}
-        />
-      )}
-      {controls.embedders.length === 0 ? null : (
-        <Meaning
-          state={other}
-          embedders={controls.embedders}
-          onChange={(part) => onOther({ ...other, ...part })}
-        />
-      )}
-    </fieldset>
+    <section aria-label={title} class="side-of">
+      <h2>
+        {title} <small class="count">{result ? counted(result.totalHits, 'result') : ''}</small>
+      </h2>
+      {children}
+      {result?.hits.length === 0 ? <p class="note">Nothing was found.</p> : null}
+      <ol class="hits compact">
+        {result?.hits.slice(0, HITS_PER_PAGE).map((hit, at) => (
+          <ComparedHit
+            key={at}
+            hit={hit}
+            of={of}
+            movement={moved[at]!}
+            marks={marks}
+            onExplain={onExplain}
+          />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface DifferProps {
+  names: readonly [string, string];
+  settings: readonly [Settings | undefined, Settings | undefined];
+}
+
+/** What distinguishes two indexes apart from their documents. */
+function SettingsThatDiffer({ names, settings }: DifferProps): JSX.Element | null {
+  const [before, after] = settings;
+  if (before === undefined || after === undefined) return null;
+  const changes = changesOf(before, after);
+  return (
+    <details class="panel">
+      <summary>
+        {counted(changes.length, 'setting')} differ{changes.length === 1 ? 's' : ''}
+      </summary>
+      <p class="note">
+        − {names[0]}, + {names[1]}
+      </p>
+      {changes.map((change) => (
+        <section key={change.name} aria-label={`Difference of ${spaced(change.name)}`}>
+          <h3>{spaced(change.name)}</h3>
+          <Difference before={change.before} after={change.after} />
+        </section>
+      ))}
+    </details>
   );
 }
 
@@ -188,9 +175,10 @@ interface ComparedProps {
   of: IndexEntry;
   movement: Movement;
   marks: Marks;
+  onExplain(): void;
 }
 
-function ComparedHit({ hit, of, movement, marks }: ComparedProps): JSX.Element {
+function ComparedHit({ hit, of, movement, marks, onExplain }: ComparedProps): JSX.Element {
   const title = titleField(hit, of.primaryKey) ?? of.primaryKey ?? 'id';
   return (
     <li>
@@ -199,6 +187,7 @@ function ComparedHit({ hit, of, movement, marks }: ComparedProps): JSX.Element {
           <JsonValue value={hit._formatted?.[title] ?? hit[title]} marks={marks} />
         </h3>
         <Moved movement={movement} />
+        <Why hit={hit} onExplain={onExplain} />
       </article>
     </li>
   );

@@ -1,18 +1,138 @@
 import type { JSX } from 'preact';
-import { counted } from '../../format.ts';
-import type { Hit } from '../../search-request.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { count, counted } from '../../format.ts';
+import { titleField } from '../../hit-fields.ts';
+import { useLoaded, type Loaded } from '../../hooks.ts';
+import type { IndexEntry } from '../../indexes.ts';
+import {
+  boxFilter,
+  centreOf,
+  clustersOf,
+  pointOf,
+  viewAt,
+  viewOf,
+  widthOf,
+  WORLD,
+  type Cluster,
+  type Point,
+  type View,
+} from '../../map.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { placesQuery, PLACES_MAX, type Hit, type SearchState } from '../../search-request.ts';
+import { useSession } from '../../session.ts';
 
-const WIDTH = 360;
-const HEIGHT = 180;
+declare const process: { readonly env: { readonly GANNET_LAND?: string } };
 
-/** A map of the hits by longitude and latitude. */
-export function PointMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null {
-  const points = hits.flatMap(({ _geo }) => {
-    const { lat, lng } = (_geo ?? {}) as { lat?: unknown; lng?: unknown };
-    const point = { lat: Number(lat), lng: Number(lng) };
-    return lat === undefined || Number.isNaN(point.lat + point.lng) ? [] : [point];
+/** The build replaces this name with the coastlines, in tenths of a degree. */
+const LAND = process.env.GANNET_LAND ?? '';
+const WIDTH = 720;
+const HEIGHT = 360;
+
+interface Places {
+  readonly hits: readonly Hit[];
+  readonly estimatedTotalHits: number;
+}
+
+interface Props {
+  index: IndexEntry;
+  state: SearchState;
+  /** The hit whose fields say which one is a title. */
+  sample: Hit | undefined;
+}
+
+/** The hits with places in the view, or everywhere if there is none. The search is a test. */
+function usePlaces({ index, state, sample }: Props, view: View | null): Loaded<Places> {
+  const { client } = useSession();
+  const title = sample === undefined ? undefined : titleField(sample, index.primaryKey);
+  const fields = [index.primaryKey, title].filter((name) => typeof name === 'string');
+  const { page: _, sort: __, ...asked } = state;
+  return useLoaded(
+    async (signal) => {
+      const body = {
+        queries: [placesQuery(index.uid, state, fields, view === null ? null : boxFilter(view))],
+      };
+      const { results } = await client.send<{ results: readonly Places[] }>(
+        'POST',
+        '/multi-search',
+        { body, signal, isTest: true },
+      );
+      return results[0]!;
+    },
+    [client, index.uid, JSON.stringify([asked, fields, view])],
+  );
+}
+
+/** All hits that have a place in the part of the world that is shown, near ones as one. */
+export function PointMap(props: Props): JSX.Element | null {
+  const { index, state, sample } = props;
+  const [moved, setMoved] = useState<View | null>(null);
+  const { page: _, sort: __, ...asked } = state;
+  // Another search is shown as a whole.
+  useEffect(() => setMoved(null), [JSON.stringify(asked)]);
+  const loaded = usePlaces(props, moved);
+  const places = (loaded.value?.hits ?? []).flatMap((hit) => {
+    const point = pointOf(hit._geo);
+    return point === null ? [] : [{ hit, point }];
   });
-  if (points.length === 0) return null;
+  const points = places.map(({ point }) => point);
+  if (points.length === 0 && moved === null) return <Problem error={loaded.error} />;
+  const view = moved ?? viewOf(points);
+  const total = loaded.value?.estimatedTotalHits ?? 0;
+  const title = sample === undefined ? undefined : titleField(sample, index.primaryKey);
+  const nameOf = (at: number): string =>
+    String(places[at]?.hit[title ?? ''] ?? places[at]?.hit[index.primaryKey ?? ''] ?? '');
+  return (
+    <figure class="map-of">
+      <Problem error={loaded.error} />
+      <div
+        class="map-view"
+        role="group"
+        aria-label="Map"
+        onKeyDown={(event) => {
+          const step = STEPS[event.key];
+          if (step === undefined) return;
+          event.preventDefault();
+          setMoved(shifted(view, step));
+        }}
+      >
+        <Drawing view={view} points={points} nameOf={nameOf} onMove={setMoved} />
+        <Buttons view={view} onMove={setMoved} />
+      </div>
+      <figcaption class="note">{caption(points.length, total)}</figcaption>
+    </figure>
+  );
+}
+
+function caption(points: number, total: number): string {
+  if (total < PLACES_MAX)
+    return `Shown: ${counted(points, 'place')}, all in this part of the world.`;
+  return `Shown: the first ${count(points)} places of more than ${count(PLACES_MAX)} results in this part of the world. Move closer to see all of fewer.`;
+}
+
+const STEPS: Readonly<Record<string, readonly [north: number, east: number]>> = {
+  ArrowUp: [0.25, 0],
+  ArrowDown: [-0.25, 0],
+  ArrowLeft: [0, -0.25],
+  ArrowRight: [0, 0.25],
+};
+
+/** @param step shares of the view */
+function shifted(view: View, [north, east]: readonly [number, number]): View {
+  const { lat, lng } = centreOf(view);
+  return viewAt({ lat: lat + north * view.height, lng: lng + east * widthOf(view) }, view.height);
+}
+
+interface DrawingProps {
+  view: View;
+  points: readonly Point[];
+  nameOf(at: number): string;
+  onMove(view: View): void;
+}
+
+function Drawing({ view, points, nameOf, onMove }: DrawingProps): JSX.Element {
+  const scale = WIDTH / widthOf(view);
+  const x = (lng: number): number => (lng - view.west) * scale;
+  const y = (lat: number): number => (view.north - lat) * scale;
   return (
     <svg
       class="map"
@@ -20,15 +140,72 @@ export function PointMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null
       role="img"
       aria-label={`Locations of ${counted(points.length, 'result')} by longitude and latitude`}
     >
-      {[-120, -60, 0, 60, 120].map((lng) => (
-        <path key={`lng${lng}`} class="grid" d={`M${lng + 180} 0V${HEIGHT}`} />
-      ))}
-      {[-60, -30, 0, 30, 60].map((lat) => (
-        <path key={`lat${lat}`} class="grid" d={`M0 ${90 - lat}H${WIDTH}`} />
-      ))}
-      {points.map(({ lat, lng }, position) => (
-        <circle key={position} cx={lng + 180} cy={90 - lat} r="2.5" />
+      <path
+        class="land"
+        d={LAND}
+        transform={`translate(${-view.west * scale} ${view.north * scale}) scale(${scale / 10})`}
+      />
+      {clustersOf(points, view).map((cluster) => (
+        <Dot
+          key={cluster.members[0]}
+          x={x(cluster.lng)}
+          y={y(cluster.lat)}
+          cluster={cluster}
+          name={nameOf(cluster.members[0]!)}
+          onOpen={() => onMove(viewAt(cluster, view.height / 3))}
+        />
       ))}
     </svg>
+  );
+}
+
+interface DotProps {
+  x: number;
+  y: number;
+  cluster: Cluster;
+  name: string;
+  onOpen(): void;
+}
+
+/** A click on several moves closer. Keys have the buttons and the arrows. */
+function Dot({ x, y, cluster, name, onOpen }: DotProps): JSX.Element {
+  const { members } = cluster;
+  if (members.length === 1) {
+    return (
+      <circle cx={x} cy={y} r="5">
+        <title>{name}</title>
+      </circle>
+    );
+  }
+  return (
+    <g class="several" onClick={onOpen}>
+      <circle cx={x} cy={y} r={8 + Math.min(10, 2 * Math.log2(members.length))} />
+      <text x={x} y={y}>
+        {members.length}
+      </text>
+    </g>
+  );
+}
+
+function Buttons({ view, onMove }: { view: View; onMove(view: View | null): void }): JSX.Element {
+  const zoom = (by: number): void => onMove(viewAt(centreOf(view), view.height * by));
+  return (
+    <div class="map-buttons">
+      <button type="button" aria-label="Move closer" title="Move closer" onClick={() => zoom(0.5)}>
+        +
+      </button>
+      <button
+        type="button"
+        aria-label="Move away"
+        title="Move away"
+        disabled={view.height >= WORLD.height}
+        onClick={() => zoom(2)}
+      >
+        −
+      </button>
+      <button type="button" onClick={() => onMove(null)}>
+        All results
+      </button>
+    </div>
   );
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { Dialog } from '../../parts/dialog.tsx';
-import { diffLines, type Change } from '../../settings-draft.ts';
+import type { Change } from '../../settings-draft.ts';
 import { spaced } from '../../spaced.ts';
+import { Difference } from './difference.tsx';
 
 interface Props {
   changes: readonly Change[];
@@ -10,8 +11,6 @@ interface Props {
   onSave(): void;
   onClose(): void;
 }
-
-const SIGNS = { same: ' ', removed: '−', added: '+' } as const;
 
 /** What a save changes, before it does. */
 export function Review({ changes, cost, onSave, onClose }: Props): JSX.Element {
@@ -24,14 +23,7 @@ export function Review({ changes, cost, onSave, onClose }: Props): JSX.Element {
           {after === null ? (
             <p class="note">The default is restored.</p>
           ) : (
-            <pre class="diff" tabIndex={0}>
-              {diffLines(before, after).map(({ kind, text }, at) => (
-                <span key={at} class={kind}>
-                  {SIGNS[kind]} {text}
-                  {'\n'}
-                </span>
-              ))}
-            </pre>
+            <Difference before={before} after={after} />
           )}
         </section>
       ))}

@@ -1,0 +1,53 @@
+// Coastlines for the page's map: Natural Earth, public domain, from the package `world-atlas`.
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+
+/** Tenths of a degree, about 11 km. */
+const UNITS = 10;
+
+/**
+ * The land as an SVG path in tenths of a degree, longitude to the right and latitude upside down.
+ * Points that differ by less than a unit are one.
+ */
+export function landPath() {
+  const file = createRequire(import.meta.url).resolve('world-atlas/land-50m.json');
+  const { arcs, objects, transform } = JSON.parse(readFileSync(file, 'utf8'));
+  const lines = arcs.map((arc) => pointsOf(arc, transform));
+  const polygons = objects.land.geometries.flatMap(({ type, arcs: own }) =>
+    type === 'Polygon' ? [own] : own,
+  );
+  return polygons
+    .flat()
+    .map((ring) => ringPath(ring, lines))
+    .join('');
+}
+
+/** The points of a TopoJSON arc, each of which is given as its distance from the one before. */
+function pointsOf(arc, { scale, translate }) {
+  let [x, y] = [0, 0];
+  return arc.map(([dx, dy]) => {
+    x += dx;
+    y += dy;
+    const [lng, lat] = [x * scale[0] + translate[0], y * scale[1] + translate[1]];
+    return [Math.round(lng * UNITS), Math.round(-lat * UNITS)];
+  });
+}
+
+/** @param ring numbers of arcs; a negative one, ~number, is walked backwards */
+function ringPath(ring, lines) {
+  const points = ring.flatMap((number) =>
+    number < 0 ? lines[~number].toReversed() : lines[number],
+  );
+  const [first, ...others] = points;
+  let [x, y] = first;
+  let path = `M${x} ${y}l`;
+  let steps = 0;
+  for (const [nextX, nextY] of others) {
+    if (nextX === x && nextY === y) continue;
+    path += `${nextX - x} ${nextY - y} `;
+    steps++;
+    [x, y] = [nextX, nextY];
+  }
+  // An island smaller than a unit.
+  return steps < 3 ? '' : `${path.trimEnd()}z`;
+}
