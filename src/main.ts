@@ -42,6 +42,7 @@ import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
 import { RenderPool } from './embedding/render-pool.ts';
 import { LocalModels } from './embedding/local-model.ts';
+import { RerankerService } from './embedding/reranker-service.ts';
 import { loadAddon } from './engine/addon.ts';
 import { isDamage } from './engine/errors.ts';
 import type { EngineOptions, NativeAddon } from './engine/native.ts';
@@ -85,6 +86,7 @@ import { SearchPipeline } from './search/execute.ts';
 import { currentPins } from './search/rules-in-force.ts';
 import { ForeignDocuments } from './search/foreign-documents.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
+import { reranking } from './search/reranking.ts';
 import { LocalSearch } from './search/run/local.ts';
 import { SlowSearches } from './search/report.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
@@ -221,7 +223,7 @@ async function openParts(config: Config) {
   await prepareCluster(outside, folder);
   const outbound = outboundClient(config);
   const proxy = outboundClient(config, config.network.connectMsMax);
-  const { models, embedding } = openEmbedding(config, outbound);
+  const { models, embedding, rerankers } = openEmbedding(config, outbound);
   const scripts = new ScriptProcesses((pid, bytes) => native.limitProcess(pid, bytes));
   const processMark = randomUUID();
   const renders = new RenderPool();
@@ -258,8 +260,8 @@ async function openParts(config: Config) {
   markUpgraded(folder, logs.of('store'));
   return {
     ...{ version, logs, manager, responseBuffers, native, folder, outbound, proxy, models },
-    ...{ embedding, scripts, processMark, renders, system, stores, replication, notifier },
-    ...{ analytics, cluster, background },
+    ...{ embedding, rerankers, scripts, processMark, renders, system, stores, replication },
+    ...{ notifier, analytics, cluster, background },
   };
 }
 
@@ -280,7 +282,7 @@ async function run(config: Config): Promise<void> {
   const { version, logs, manager, responseBuffers, native, folder, outbound, proxy, models } =
     opened;
   const { embedding, scripts, processMark, renders, system, stores, replication } = opened;
-  const { notifier, analytics, cluster, background } = opened;
+  const { notifier, analytics, cluster, background, rerankers } = opened;
   const { keys, features, webhooks, chats, dumps } = stores;
   const { registry, scheduler } = system;
   const [startLog, taskLog] = [logs.of('start'), logs.of('scheduler')];
@@ -288,13 +290,13 @@ async function run(config: Config): Promise<void> {
   const memory = library === null ? null : sharedMemory(config);
   const parts = dependencies(
     config,
-    { native, scripts, embedding, system, keys, features, memory },
+    { native, scripts, embedding, rerankers, system, keys, features, memory },
     {
       ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
       ...{ processMark, cluster, analytics: analytics.parts, dumps, background },
     },
   );
-  const threads = threadsSetup(config, memory, parts, { system, embedding });
+  const threads = threadsSetup(config, memory, parts, { system, embedding, rerankers });
   const http = await startHttp(parts, httpOptions(config, library, logs.of('http'), threads));
   if (cluster === null) {
     await recover(scheduler, taskLog);
@@ -327,8 +329,8 @@ async function run(config: Config): Promise<void> {
     await cluster?.stop();
     await analytics.close();
     await notifier.stop();
-    const others = [outbound, proxy, system, renders, embedding, models, scripts, folder];
-    for (const part of others) await part.close();
+    const others = [outbound, proxy, system, renders, embedding, rerankers, models, scripts];
+    for (const part of [...others, folder]) await part.close();
     await manager.sent();
     await logs.written(LOG_MS_MAX);
   });
@@ -496,14 +498,14 @@ function outboundClient(config: Config, connectMsMax?: number): OutboundClient {
 function openEmbedding(
   config: Config,
   client: OutboundClient,
-): { models: LocalModels; embedding: EmbeddingService } {
+): { models: LocalModels; embedding: EmbeddingService; rerankers: RerankerService } {
   const models = new LocalModels({ client, threads: config.indexingThreads, ...config.models });
   const embedding = new EmbeddingService(
     client,
     { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
     (embedder) => models.open(embedder),
   );
-  return { models, embedding };
+  return { models, embedding, rerankers: new RerankerService(client, config.embedding) };
 }
 
 interface Stores {
@@ -614,7 +616,7 @@ function threadsSetup(
   config: Config,
   memory: SharedMemory | null,
   { phase, logs, processMark, services }: Dependencies,
-  { system, embedding }: Pick<Parts, 'system' | 'embedding'>,
+  { system, embedding, rerankers }: Pick<Parts, 'system' | 'embedding' | 'rerankers'>,
 ): ThreadsSetup | null {
   if (memory === null) return null;
   const { masterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
@@ -630,6 +632,7 @@ function threadsSetup(
     },
     mirrored: { keys, features, aliases, searchRules, registry, phase, logs },
     embed: queryEmbedding(registry, embedding),
+    rerank: reranking(registry, rerankers, logs.of('search')),
   };
 }
 
@@ -737,6 +740,7 @@ interface Parts {
   native: NativeAddon;
   scripts: ScriptProcesses;
   embedding: EmbeddingService;
+  rerankers: RerankerService;
   system: TaskSystem;
   keys: KeyStore;
   features: FeatureStore;
@@ -750,7 +754,7 @@ interface Parts {
  */
 function searchServices(
   config: Config,
-  { native, embedding, system, features, memory }: Parts,
+  { native, embedding, rerankers, system, features, memory }: Parts,
   { logs, outbound }: Shared,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { store, registry, searchRules, aliases, network } = system;
@@ -775,11 +779,12 @@ function searchServices(
     fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
   });
   const embed = queryEmbedding(registry, embedding);
-  const local = new LocalSearch(registry, queue, enabled, embed, {
-    ...limits,
-    queriesAtOnce,
+  const more = {
+    ...{ ...limits, queriesAtOnce },
     ...(memory !== null && { degraded: new Int32Array(memory.degraded) }),
-  });
+  };
+  const rerank = reranking(registry, rerankers, logs.of('search'));
+  const local = new LocalSearch(registry, queue, enabled, embed, more, rerank);
   const merger = new ResponseMerger(native);
   const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
   const search = new SearchPipeline({

@@ -80,9 +80,14 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
       make.Call({ToPooledBuffer(env, response.body), ToNumber(env, head.processing_time_ms),
                  Napi::Boolean::New(env, head.degraded),
                  head.total_hits ? ToNumber(env, *head.total_hits) : env.Null()});
-  if (head.hit_spans.empty() && head.query_uids.empty() && !head.needs_vector) return made;
+  if (head.hit_spans.empty() && head.sources.empty() && head.query_uids.empty() &&
+      !head.needs_vector)
+    return made;
   auto made_head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
   if (!head.hit_spans.empty()) made_head.Set("hitSpans", ToNumbers(env, head.hit_spans));
+  if (!head.sources.empty())
+    made_head.Set("sources",
+                  Napi::Buffer<char>::Copy(env, head.sources.data(), head.sources.size()));
   if (!head.hit_queries.empty()) made_head.Set("hitQueries", ToNumbers(env, head.hit_queries));
   if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
   if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));

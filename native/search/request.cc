@@ -123,6 +123,8 @@ constexpr Parameter kParameters[] = {
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
     {"hitSpans", READ(hit_spans, value.boolean())},
+    {"sources", READ(sources, value.integer())},
+    {"firstPage", READ(first_page, OptionalInteger(value))},
     {"responseBytesMax", READ(response_bytes_max, request.format.bytes_max = value.integer())},
 };
 #undef READ

@@ -77,6 +77,7 @@ struct SearchRequest {
   std::vector<Pin> pins;        // in order of precedence
   uint64_t response_bytes_max = UINT64_MAX;
   bool hit_spans = false;  // see ResponseHead
+  uint64_t sources = 0;    // the same
 
   // The members below are set by the engine, not by the request.
   //

@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/stop_point.h"
 #include "search/hits.h"
 #include "search/ranking/score_details.h"
 #include "search/results/facet_counts.h"
 #include "search/results/facet_search.h"
+#include "search/results/projection.h"
+#include "segment/rows.h"
 
 namespace gannet::search {
 namespace {
@@ -22,6 +25,30 @@ std::optional<uint64_t> SemanticHitCount(const SearchRun& run, const std::vector
   return static_cast<uint64_t>(std::count_if(page.begin(), page.end(), [&](const PageHit& one) {
     return one.pin == nullptr && (all || HasVector(one.hit.detail));
   }));
+}
+
+// Appends the documents of the first hits; see ResponseHead.
+Status AppendSources(const SearchRun& run, const std::vector<PageHit>& page, std::string& out) {
+  const index::Snapshot& snapshot = run.snapshot();
+  const Projection projection = Projection::ForDocuments(std::nullopt, *snapshot.fields);
+  segment::RowCodec codec(snapshot.dictionary);
+  std::vector<segment::RowField> fields;
+  out += '[';
+  for (size_t i = 0; i < std::min<uint64_t>(page.size(), run.request().sources); ++i) {
+    StopPoint();
+    GANNET_ASSIGN_OR_RETURN(const std::string_view row,
+                            codec.Expand(snapshot.FindRow(page[i].hit.docid)));
+    if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+    out += i == 0 ? "{\"id\":" : ",{\"id\":";
+    AppendJsonNumber(out, uint64_t{i});
+    out += ",\"doc\":{";
+    bool first = true;
+    AppendProjected(fields, *snapshot.fields, projection, first, out);
+    out += "},\"want\":[[0,1,[]]]}";
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
+  }
+  out += ']';
+  return Status::Ok();
 }
 
 Status AppendFacetsOf(const SearchRun& run, std::string& out) {
@@ -82,6 +109,7 @@ Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vect
   }
   out += "\"hits\":[";
   GANNET_RETURN_IF_ERROR(AppendHits(run, page, head, out));
+  if (wanted.sources > 0) GANNET_RETURN_IF_ERROR(AppendSources(run, page, head.sources));
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
   if (wanted.retrieve_vectors && run.query_vector() != nullptr) {

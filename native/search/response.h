@@ -26,6 +26,9 @@ struct ResponseHead {
   // Filled if the request has `hitSpans`. hit_spans: for each hit, the offsets in the body at which
   // it begins and ends. hit_queries: for each hit of a federated search, the query that found it.
   std::vector<uint32_t> hit_spans, hit_queries;
+  // The whole documents of the first `sources` hits, as a list of ChunkDocument
+  // (src/embedding/render.ts) whose ids are the positions of the hits. Empty if none are requested.
+  std::string sources;
   // The uid of each query, if responses of servers were merged with their metadata; else empty.
   std::vector<std::string> query_uids;
   // Set if the search needs a vector to continue; the body is then empty. Usually null.

@@ -89,6 +89,12 @@ function federatedFault(
       '`personalize` is not available in a query of a federated search; move it to `federation`.',
     );
   }
+  if (isGiven(query.rerank)) {
+    return refuse(
+      'invalid_search_rerank',
+      '`rerank` is not available in a query of a federated search; remove it.',
+    );
+  }
   if (isGiven(query.showPerformanceDetails)) {
     return refuse(
       'invalid_multi_search_query_show_performance_details',
@@ -145,11 +151,18 @@ export function searchGate(
   {
     useNetwork,
     personalize,
-  }: Pick<SearchRequest, 'useNetwork'> & Partial<Pick<SearchRequest, 'personalize'>>,
+    rerank,
+  }: Pick<SearchRequest, 'useNetwork'> & Partial<Pick<SearchRequest, 'personalize' | 'rerank'>>,
   features: FeatureSet,
 ): ApiError | null {
   if (useNetwork === true && !features.network) {
     return featureNotEnabled('Using `useNetwork`', 'network');
+  }
+  if (useNetwork === true && isGiven(rerank)) {
+    return new ApiError(
+      'invalid_search_rerank',
+      '`rerank` cannot be combined with `useNetwork`: each server has rerankers of its own.',
+    );
   }
   if (isGiven(personalize)) {
     return new ApiError(

@@ -79,7 +79,7 @@ const PAGE_OF_HITS: Record<string, Schema> = {
 
 const OTHER_MEMBERS: Record<string, Schema> = {
   semanticHitCount: COUNT,
-  degraded: listOf({ ...TEXT, enum: ['embedding'] }),
+  degraded: listOf({ ...TEXT, enum: ['embedding', 'rerank'] }),
   facetDistribution: FACET_DISTRIBUTION,
   facetStats: FACET_STATS,
   requestUid: TEXT,

@@ -70,6 +70,7 @@ export interface SearchRequest {
   rankingScoreThreshold?: number | null;
   locales?: string[] | null;
   personalize?: { userContext: string } | null;
+  rerank?: Rerank | null;
   groupBy?: GroupBy | null;
   facetsPer?: 'document' | 'group' | null;
 }
@@ -84,8 +85,18 @@ export interface Groupable {
   hitsPerPage?: number | null;
   distinct?: string | null;
   personalize?: { userContext: string } | null;
+  rerank?: Rerank | null;
   showPerformanceDetails?: boolean | null;
 }
+
+/** See docs/behaviour/reranking.md. */
+export interface Rerank {
+  model: string;
+  documents?: number | null;
+}
+
+export const RERANKED_DEFAULT = 50;
+const RERANKED_MAX = 200;
 
 /** See docs/behaviour/groups.md. */
 export interface GroupBy {
@@ -208,6 +219,26 @@ const PERSONALIZE: Schema = {
   'x-key-code': 'invalid_search_personalize',
 };
 
+const RERANK: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    model: { type: 'string', maxLength: ATTRIBUTE_NAME_MAX, 'x-code': 'invalid_search_rerank' },
+    documents: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: RERANKED_MAX,
+      default: RERANKED_DEFAULT,
+      'x-code': 'invalid_search_rerank',
+    },
+  },
+  required: ['model'],
+  additionalProperties: false,
+  default: null,
+  description: 'A reranker of the index orders the first documents again.',
+  'x-code': 'invalid_search_rerank',
+  'x-key-code': 'invalid_search_rerank',
+};
+
 const VECTOR: Schema = {
   type: ['array', 'null'],
   items: { type: 'number' },
@@ -283,6 +314,7 @@ const SEARCH_PROPERTIES: Record<string, Schema> = {
   showPerformanceDetails: flag('invalid_search_show_performance_details'),
   useNetwork: USE_NETWORK,
   personalize: PERSONALIZE,
+  rerank: RERANK,
 };
 
 function groupCount(initial: number, maximum: number): Schema {
@@ -342,7 +374,7 @@ const SORT_PARAMETER = { 'x-query': 'sort-list' } as const;
 function searchParameters(): Record<string, Schema> {
   const parameters: Record<string, Schema> = {};
   for (const [name, schema] of Object.entries(SEARCH_PROPERTIES)) {
-    if (name === 'media') continue;
+    if (name === 'media' || name === 'rerank') continue;
     if (name === 'hybrid') {
       parameters.hybridEmbedder = { type: 'string', 'x-code': 'invalid_search_embedder' };
       parameters.hybridSemanticRatio = asParameter(HYBRID.properties!.semanticRatio!);
@@ -366,7 +398,10 @@ export const SEARCH_QUERY: Schema = {
   additionalProperties: false,
 };
 
-export interface SearchParameters extends Omit<SearchRequest, 'hybrid' | 'personalize' | 'media'> {
+export interface SearchParameters extends Omit<
+  SearchRequest,
+  'hybrid' | 'personalize' | 'media' | 'rerank'
+> {
   hybridEmbedder?: string;
   hybridSemanticRatio?: number;
   hybridMinScore?: number;

@@ -276,6 +276,8 @@ export interface ResultHead {
   totalHits: number | null;
   /** When the request asks for `hitSpans`: first byte and end of each hit. Absent without hits. */
   hitSpans?: Uint32Array;
+  /** When the request asks for `sources`: a list of `ChunkDocument`, the documents of the hits. */
+  sources?: Buffer;
   /** With `hitSpans`, for a federated search: the query of each hit. */
   hitQueries?: Uint32Array;
   /** For a merged result with metadata: uids by query. */

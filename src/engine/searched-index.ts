@@ -19,6 +19,7 @@ export interface SearchedSettings extends Readonly<
   Pick<SettingsObject, 'displayedAttributes' | 'searchCutoffMs' | 'semanticCutoff'>
 > {
   readonly embedders: Readonly<Record<string, object>>;
+  readonly rerankers: Readonly<Record<string, object>>;
 }
 
 /** See `IndexHandle`. */

@@ -41,7 +41,15 @@ interface Group {
 }
 
 /** The parameters that say which hits of a list are returned, or once per value. */
-const WINDOW = ['distinct', 'limit', 'offset', 'page', 'hitsPerPage', 'personalize'] as const;
+const WINDOW = [
+  'distinct',
+  'limit',
+  'offset',
+  'page',
+  'hitsPerPage',
+  'personalize',
+  'rerank',
+] as const;
 
 export function groupingOf({ groupBy, facetsPer }: Groupable): Grouping {
   const { attribute, hits, limit, page } = groupBy!;

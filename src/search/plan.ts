@@ -57,6 +57,10 @@ export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, E
   responseBytesMax?: number;
   /** The head includes the positions of hits. */
   hitSpans?: boolean | undefined;
+  /** The head includes the documents of this number of hits. */
+  sources?: number;
+  /** See `EngineFederatedRequest`. */
+  firstPage?: number;
 }
 
 export interface SearchMetadata {
@@ -115,7 +119,7 @@ type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
 /** Parts of a request beyond the parameters of the client. */
 type SearchExtras = Pick<
   EngineSearchRequest,
-  'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'hitSpans'
+  'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'hitSpans' | 'sources' | 'firstPage'
 >;
 
 export function planSearch(

@@ -67,7 +67,7 @@ Interval OfBinary(Op op, const Interval& a, const Interval& b) {
     case Op::kMax: return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case Op::kMultiply: return OfCorners(op, a, b);
     case Op::kDivide: return b.low > 0 || b.high < 0 ? OfCorners(op, a, b) : kAnything;
-    // Of a positive base it is monotone in both operands.
+    // With a positive base it is monotone in both operands.
     default: return a.low > 0 ? Widened(OfCorners(op, a, b)) : kAnything;
   }
 }

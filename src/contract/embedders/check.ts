@@ -188,7 +188,7 @@ function checkValues(name: string, embedder: GivenEmbedder, isWhole: boolean): A
   return null;
 }
 
-function isUrl(text: string): boolean {
+export function isUrl(text: string): boolean {
   try {
     const { protocol } = new URL(text);
     return protocol === 'http:' || protocol === 'https:';

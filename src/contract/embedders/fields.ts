@@ -104,7 +104,7 @@ const FRAGMENTS: Schema = {
  * In the order in which an embedder is shown, except for the parts, which come before
  * `distribution` there.
  */
-const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
+export const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
   model: TEXT,
   revision: TEXT,
   pooling: { type: ['string', 'null'], enum: ['useModel', 'forceCls', 'forceMean'] },

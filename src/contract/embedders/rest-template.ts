@@ -11,6 +11,10 @@ import { embeddingOf } from './protocol.ts';
 export const TEXT = '{{text}}';
 export const FRAGMENT = '{{fragment}}';
 export const EMBEDDING = '{{embedding}}';
+/** Placeholders of rerankers. */
+export const QUERY = '{{query}}';
+export const SCORE = '{{score}}';
+export const POSITION = '{{index}}';
 const REPEAT = '{{..}}';
 const EDIT_DISTANCE_MAX = 2;
 
@@ -74,21 +78,25 @@ export class RequestTemplate {
     this.repeats = findRepeat(template);
   }
 
-  /** REQUIRES: one input unless `repeats`. */
-  body(inputs: readonly unknown[]): string {
-    return JSON.stringify(this.#fill(this.#template, inputs));
+  /**
+   * REQUIRES: one input unless `repeats`.
+   * @param query of a reranker: in place of `{{query}}`
+   */
+  body(inputs: readonly unknown[], query?: string): string {
+    return JSON.stringify(this.#fill(this.#template, inputs, query));
   }
 
-  #fill(template: unknown, inputs: readonly unknown[]): unknown {
+  #fill(template: unknown, inputs: readonly unknown[], query?: string): unknown {
     if (template === this.#placeholder) return inputs[0];
+    if (template === QUERY && query !== undefined) return query;
     if (Array.isArray(template)) {
       return template[1] === REPEAT
-        ? inputs.map((input) => this.#fill(template[0], [input]))
-        : template.map((item) => this.#fill(item, inputs));
+        ? inputs.map((input) => this.#fill(template[0], [input], query))
+        : template.map((item) => this.#fill(item, inputs, query));
     }
     if (typeof template !== 'object' || template === null) return template;
     return Object.fromEntries(
-      Object.entries(template).map(([key, value]) => [key, this.#fill(value, inputs)]),
+      Object.entries(template).map(([key, value]) => [key, this.#fill(value, inputs, query)]),
     );
   }
 }
@@ -137,6 +145,48 @@ export class ResponseTemplate {
       embeddings.push(embedding.value);
     }
     return ok(embeddings);
+  }
+}
+
+/** The scores in the responses of a reranker. REQUIRES: the template repeats an item. */
+export class ScoresTemplate {
+  /** Path to the list of items. */
+  readonly #path: Path;
+  readonly #scorePath: Path;
+  /** Path from an item to the number of its document; null: items are in the order sent. */
+  readonly #positionPath: Path | null;
+
+  constructor(template: unknown) {
+    this.#path = findPath(template, (value) => Array.isArray(value) && value[1] === REPEAT)!;
+    const [item] = at(template, this.#path) as unknown[];
+    this.#scorePath = findPath(item, (value) => value === SCORE)!;
+    this.#positionPath = findPath(item, (value) => value === POSITION);
+  }
+
+  /** A list of one score for each document, or why a response does not match. */
+  scores(received: unknown): Result<Float32Array[], string> {
+    const found = follow(received, this.#path, 'answer');
+    if (!found.ok) return found;
+    const list = pathText(this.#path);
+    if (!Array.isArray(found.value)) return err(`\`${list}\` is not a list`);
+    const count = found.value.length;
+    const scores: Float32Array[] = Array.from({ length: count });
+    for (const [number, item] of found.value.entries()) {
+      const location = pathText([...this.#path, number]);
+      const position =
+        this.#positionPath === null ? ok(number) : follow(item, this.#positionPath, location);
+      if (!position.ok) return position;
+      const of = position.value as number;
+      if (!Number.isInteger(of) || of < 0 || of >= count || scores[of] !== undefined) {
+        return err(`\`${location}\` has a wrong number of a document`);
+      }
+      const score = follow(item, this.#scorePath, location);
+      if (!score.ok) return score;
+      const read = embeddingOf([score.value], location + pathText(this.#scorePath, ''));
+      if (!read.ok) return read;
+      scores[of] = read.value;
+    }
+    return ok(scores);
   }
 }
 

@@ -7,6 +7,7 @@ import { faceting } from './faceting.ts';
 import { filterableAttributes } from './filterable-attributes.ts';
 import { localizedAttributes } from './localized-attributes.ts';
 import { rankingRules } from './ranking-rules.ts';
+import { rerankers } from './rerankers.ts';
 import { searchableAttributes } from './searchable-attributes.ts';
 import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
 import { suggestions } from './suggestions.ts';
@@ -200,6 +201,7 @@ export const SETTINGS = [
       ok(mergeFields(current, change, { maxTotalHits: 1000 })),
   }),
   embedders,
+  rerankers,
   setting({
     name: 'semanticCutoff',
     explanation:

@@ -10,7 +10,7 @@ import { toApiError } from '../../contract/errors.ts';
 import type { IndexRegistry } from '../../engine/registry.ts';
 import { SharedHandles, sharedHandleMemory } from '../../engine/shared-handles.ts';
 import { SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
-import type { EmbedQuery } from '../../search/run/local.ts';
+import type { EmbedQuery, RerankHits } from '../../search/run/local.ts';
 import type { Connection } from '../connection.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import type { Route } from '../route.ts';
@@ -49,6 +49,7 @@ export interface ThreadsSetup {
   common: Omit<ThreadOptions, 'state' | 'memory' | 'closed' | 'queue' | 'routes'>;
   mirrored: MirroredParts & { registry: IndexRegistry };
   embed: EmbedQuery;
+  rerank: RerankHits;
 }
 
 /** What serves the requests and notes of the threads. */
@@ -219,6 +220,10 @@ class HttpThread {
       case 'embed': {
         const { uid, embedder, query, deadline } = call.asked;
         return this.#setup.embed(uid, embedder, query, deadline);
+      }
+      case 'rerank': {
+        const { uid, model, query, deadline } = call.asked;
+        return this.#setup.rerank(uid, model, query, deadline);
       }
     }
   }

@@ -5,6 +5,7 @@ import type { LogEvent, LogFilter } from '../../base/logger.ts';
 import type { IndexCopy, OpenSlot } from '../../engine/mirrored-indexes.ts';
 import type { Connection, HeaderList } from '../connection.ts';
 import type { PhaseName } from '../phase.ts';
+import type { RerankedQuery } from '../../search/run/local.ts';
 import type { Socket } from '../socket-types.ts';
 
 /** Memory of a large chunk of a body; it goes to and fro between two threads. */
@@ -54,6 +55,11 @@ export interface Calls {
       deadline: number;
     };
     result: Float32Array;
+  };
+  /** See `RerankHits`. */
+  rerank: {
+    asked: { uid: string; model: string; query: RerankedQuery; deadline: number };
+    result: readonly number[] | null;
   };
 }
 

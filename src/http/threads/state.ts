@@ -98,7 +98,7 @@ function copyOf(entry: IndexEntry): IndexCopy {
 }
 
 function searchedSettings(settings: SettingsObject): SearchedSettings {
-  const { displayedAttributes, searchCutoffMs, semanticCutoff, embedders } = settings;
+  const { displayedAttributes, searchCutoffMs, semanticCutoff, embedders, rerankers } = settings;
   const shown = Object.entries(embedders).map(([name, embedder]) => [
     name,
     'dimensions' in embedder ? { dimensions: embedder.dimensions } : {},
@@ -106,6 +106,8 @@ function searchedSettings(settings: SettingsObject): SearchedSettings {
   return {
     ...{ displayedAttributes, searchCutoffMs, semanticCutoff },
     embedders: Object.fromEntries(shown) as Record<string, object>,
+    // Only their names: they have credentials.
+    rerankers: Object.fromEntries(Object.keys(rerankers).map((name) => [name, {}])),
   };
 }
 

@@ -35,6 +35,7 @@ import type { SearchResponse } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchQueue, Permit } from '../search-queue.ts';
+import { hitsOf, type Reranking, rerankedResponse, rerankingOf } from '../reranked.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
@@ -77,6 +78,26 @@ export type EmbedQuery = (
   deadline: number,
 ) => Promise<Float32Array>;
 
+/** What a reranker is given. */
+export interface RerankedQuery {
+  q: string;
+  /** See `ResultHead`. */
+  sources: Uint8Array;
+}
+
+/**
+ * The scores of documents by a reranker of the index, the best highest. null: it could not make
+ * them in time.
+ * @param deadline ms since the epoch
+ */
+export type RerankHits = (
+  uid: string,
+  model: string,
+  query: RerankedQuery,
+  deadline: number,
+  signal?: AbortSignal,
+) => Promise<readonly number[] | null>;
+
 /** A search of one index. */
 interface Asked<T> {
   uid: string;
@@ -94,6 +115,7 @@ export class LocalSearch {
   readonly #embedQuery: EmbedQuery;
   readonly #suspended: SuspendedSearches;
   readonly #degraded: Int32Array;
+  readonly #rerank: RerankHits;
 
   constructor(
     registry: SearchedIndexes,
@@ -101,7 +123,9 @@ export class LocalSearch {
     features: () => FeatureSet,
     embedQuery: EmbedQuery,
     limits: SearchLimits = { ...DEFAULT_LIMITS, queriesAtOnce: 1 },
+    rerank: RerankHits = () => Promise.resolve(null),
   ) {
+    this.#rerank = rerank;
     this.#limits = limits;
     this.#degraded = limits.degraded ?? new Int32Array(1);
     this.#registry = registry;
@@ -134,13 +158,41 @@ export class LocalSearch {
     const { uid, find, params } = asked;
     const entry = find();
     const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
-    const more = { ...extras, requestUid: uuidV7(), metadata };
-    const response = await this.#withVector(permit, asked, caller, (vector) => {
-      const request = planSearch(params, this.#features(), more, vector);
+    checkReranker(entry, params);
+    const reranking = rerankingOf(params);
+    const { rerank: _, ...given } = params;
+    const plain = reranking === null ? given : { ...given, ...reranking.wide };
+    const more = { ...extras, requestUid: uuidV7(), metadata, ...reranking?.extras };
+    const deadline = this.#deadlineOf(uid);
+    const found = await this.#withVector(permit, { ...asked, params: plain }, caller, (vector) => {
+      const request = planSearch(plain, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
-    if (response.head.degraded) Atomics.add(this.#degraded, 0, 1);
+    if (found.head.degraded) Atomics.add(this.#degraded, 0, 1);
+    const response =
+      reranking === null
+        ? found
+        : await permit.away(() => this.#reranked(uid, reranking, found, deadline, caller));
     return metadata === undefined ? response : { ...response, queryUids: [metadata.queryUid] };
+  }
+
+  /** The page with its documents in the order of the reranker. */
+  async #reranked(
+    uid: string,
+    reranking: Reranking,
+    found: EngineResult,
+    deadline: number,
+    { signal }: SearchCaller,
+  ): Promise<EngineResult> {
+    const { model, q } = reranking;
+    const { sources } = found.head;
+    const canceling = new AbortController();
+    signal.onAbort(() => canceling.abort());
+    const scores =
+      sources === undefined || hitsOf(found) < 2
+        ? []
+        : await this.#rerank(uid, model, { q, sources }, deadline, canceling.signal);
+    return rerankedResponse(found, reranking, scores);
   }
 
   facetSearch(
@@ -392,6 +444,11 @@ export class LocalSearch {
     const context = `Inside \`.federation.facetsByIndex.${uid}\` (an index of no query)`;
     throw new ApiError(code, `${context}: ${message}`, status);
   }
+}
+
+function checkReranker({ settings }: SearchedIndex, { rerank }: SearchRequest): void {
+  if (!isGiven(rerank) || Object.hasOwn(settings.rerankers, rerank.model)) return;
+  throw new ApiError('invalid_search_rerank', `The index has no reranker \`${rerank.model}\`.`);
 }
 
 /** Whether an embedder has to make the decisive vector. */

@@ -421,6 +421,7 @@ describe('The settings that are shown', () => {
           ![
             'foreignKeys',
             'defaultMatchingStrategy',
+            'rerankers',
             'semanticCutoff',
             'expiresAtAttribute',
             'substringAttributes',

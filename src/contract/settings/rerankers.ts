@@ -1,0 +1,209 @@
+/**
+ * Models that order the first documents of a search again (docs/behaviour/reranking.md). A request
+ * describes a whole reranker; the fields that embedders have too mean the same.
+ */
+import {
+  masked,
+  maskedHeaders,
+  maskedMembers,
+  maskedUrl,
+  unmasked,
+  unmaskedHeaders,
+  unmaskedMembers,
+  unmaskedUrl,
+} from '../../base/secrets.ts';
+import { err, ok, type Result } from '../../base/result.ts';
+import {
+  DEFAULT_DOCUMENT_TEMPLATE,
+  DEFAULT_TEMPLATE_BYTES_MAX,
+} from '../../templates/document-template.ts';
+import { TAGS_MAX, tagsOf, templateFault } from '../../templates/liquid.ts';
+import { isUrl } from '../embedders/check.ts';
+import { FIELD_SCHEMAS } from '../embedders/fields.ts';
+import { POSITION, QUERY, scanTemplate, SCORE, TEXT } from '../embedders/rest-template.ts';
+import { ApiError } from '../errors.ts';
+import { isGiven, setting, sortedKeys } from './setting.ts';
+
+const RERANKERS_MAX = 20;
+
+interface Fields {
+  url: string;
+  apiKey: string;
+  request: unknown;
+  response: unknown;
+  headers: Record<string, string>;
+  documentTemplate: string;
+  documentTemplateMaxBytes: number;
+}
+
+/** The fields of each source, and whether they are required. */
+const SOURCES: Readonly<Record<string, Partial<Record<keyof Fields, boolean>>>> = {
+  rest: { url: true, apiKey: false, request: true, response: true, headers: false },
+};
+const COMMON = ['documentTemplate', 'documentTemplateMaxBytes'] as const;
+
+/** In stored form. */
+export type Reranker = { source: 'rest' } & Partial<Fields> & Pick<Fields, (typeof COMMON)[number]>;
+
+type GivenReranker = { source?: string | null } & { [Name in keyof Fields]?: Fields[Name] | null };
+type GivenRerankers = Record<string, GivenReranker | null>;
+
+const NAMES: readonly (keyof Fields)[] = [
+  ...['url', 'apiKey', 'request', 'response', 'headers'].map((name) => name as keyof Fields),
+  ...COMMON,
+];
+
+export const rerankers = setting({
+  name: 'rerankers',
+  explanation:
+    'Models that order the first documents of a search again, for searches with `rerank`. Each is a service that a request and a response describe.',
+  methods: ['PATCH'],
+  code: 'invalid_settings_rerankers',
+  schema: {
+    type: ['object', 'null'],
+    additionalProperties: {
+      type: ['object', 'null'],
+      properties: {
+        source: { type: 'string', enum: Object.keys(SOURCES) },
+        ...Object.fromEntries(NAMES.map((name) => [name, FIELD_SCHEMAS[name]])),
+      },
+      required: ['source'],
+      additionalProperties: false,
+    },
+    maxProperties: RERANKERS_MAX,
+  },
+  touches: [],
+  initial: (): Record<string, Reranker> => ({}),
+  addition: true,
+  canonical: (sent: unknown) => sortedKeys(sent as GivenRerankers),
+  check: (given: unknown) => checkRerankers(given as GivenRerankers),
+  merge: (current: Record<string, Reranker>, change) =>
+    mergeRerankers(current, change as GivenRerankers | null),
+  render: (value: unknown) => shown(value as GivenRerankers, false),
+  report: (sent: unknown) => shown(sent as GivenRerankers, true),
+});
+
+function fault(path: string, reason: string): ApiError {
+  return new ApiError('invalid_settings_rerankers', `\`.rerankers.${path}\`: ${reason}.`);
+}
+
+function checkRerankers(given: GivenRerankers): ApiError | null {
+  let tags = 0;
+  for (const [name, reranker] of Object.entries(given)) {
+    if (reranker === null) continue;
+    tags += tagsOf(reranker.documentTemplate ?? '').tags;
+    if (tags > TAGS_MAX) {
+      return fault(name, `the templates have more than ${TAGS_MAX} tags and outputs together`);
+    }
+    const found = checkReranker(name, reranker);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function checkReranker(name: string, given: GivenReranker): ApiError | null {
+  const fields = SOURCES[given.source!]!;
+  for (const field of NAMES) {
+    const isCommon = (COMMON as readonly string[]).includes(field);
+    if (isGiven(given[field]) && !isCommon && fields[field] === undefined) {
+      return fault(name, `the source \`${given.source}\` has no field \`${field}\``);
+    }
+    if (fields[field] === true && !isGiven(given[field])) {
+      return fault(name, `the source \`${given.source}\` needs the field \`${field}\``);
+    }
+  }
+  const { url, documentTemplate, documentTemplateMaxBytes } = given;
+  if (isGiven(url) && !isUrl(url)) {
+    return fault(`${name}.url`, `\`${maskedUrl(url)}\` is not an absolute URL`);
+  }
+  const wrong = isGiven(documentTemplate) ? templateFault(documentTemplate) : null;
+  if (wrong !== null) {
+    return fault(`${name}.documentTemplate`, `the template does not parse: ${wrong}`);
+  }
+  if (documentTemplateMaxBytes === 0) {
+    return fault(`${name}.documentTemplateMaxBytes`, 'a zero was found, at least 1 is required');
+  }
+  return given.source === 'rest' ? checkTemplates(name, given) : null;
+}
+
+function checkTemplates(name: string, { request, response }: GivenReranker): ApiError | null {
+  for (const [field, template, placeholder] of [
+    ['request', request, TEXT],
+    ['response', response, SCORE],
+  ] as const) {
+    const scan = scanTemplate(template, [placeholder]);
+    if (!scan.ok) return fault(`${name}.${field}`, scan.error);
+    if (!scan.value.repeats) return fault(`${name}.${field}`, 'no item is repeated by `"{{..}}"`');
+  }
+  if (count(request, QUERY) !== 1) {
+    return fault(`${name}.request`, `the placeholder \`"${QUERY}"\` must occur once`);
+  }
+  if (count(response, POSITION) > 1) {
+    return fault(`${name}.response`, `the placeholder \`"${POSITION}"\` occurs more than once`);
+  }
+  return null;
+}
+
+/** How often a placeholder occurs. */
+function count(template: unknown, placeholder: string): number {
+  if (template === placeholder) return 1;
+  if (typeof template !== 'object' || template === null) return 0;
+  return Object.values(template).reduce<number>((sum, value) => sum + count(value, placeholder), 0);
+}
+
+function mergeRerankers(
+  current: Record<string, Reranker>,
+  change: GivenRerankers | null,
+): Result<Record<string, Reranker>, ApiError> {
+  if (change === null) return ok({});
+  const merged = new Map(Object.entries(current));
+  for (const [name, given] of Object.entries(change)) {
+    if (given === null) merged.delete(name);
+    else merged.set(name, stored(given, merged.get(name)));
+  }
+  if (merged.size > RERANKERS_MAX) {
+    return err(
+      new ApiError(
+        'invalid_settings_rerankers',
+        `\`.rerankers\`: at most ${RERANKERS_MAX} rerankers are possible, but there are ${merged.size}.`,
+      ),
+    );
+  }
+  return ok(sortedKeys(Object.fromEntries(merged)));
+}
+
+/** Masked secrets are those of the reranker that is replaced. */
+function stored(given: GivenReranker, before: Reranker | undefined): Reranker {
+  const reranker: Record<string, unknown> = {
+    source: given.source,
+    documentTemplate: DEFAULT_DOCUMENT_TEMPLATE,
+    documentTemplateMaxBytes: DEFAULT_TEMPLATE_BYTES_MAX,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => isGiven(value))),
+  };
+  const { url, apiKey, request, headers } = given;
+  if (isGiven(apiKey)) reranker.apiKey = unmasked(apiKey, before?.apiKey);
+  if (isGiven(url)) reranker.url = unmaskedUrl(url, before?.url);
+  if (isGiven(request)) reranker.request = unmaskedMembers(request, before?.request);
+  if (isGiven(headers)) reranker.headers = unmaskedHeaders(headers, before?.headers ?? {});
+  const order = ['source', ...NAMES].filter((name) => Object.hasOwn(reranker, name));
+  return Object.fromEntries(order.map((name) => [name, reranker[name]])) as unknown as Reranker;
+}
+
+/** Without credentials; those in `headers` are shown, except in details of tasks. */
+function shown(given: GivenRerankers, hidesHeaders: boolean): GivenRerankers {
+  const entries = Object.entries(given).map(([name, one]): [string, GivenReranker | null] => {
+    if (one === null) return [name, null];
+    const { url, apiKey, request, headers } = one;
+    return [
+      name,
+      {
+        ...one,
+        ...(isGiven(url) && { url: maskedUrl(url) }),
+        ...(isGiven(apiKey) && { apiKey: masked(apiKey) }),
+        ...(isGiven(request) && { request: maskedMembers(request) }),
+        ...(isGiven(headers) && hidesHeaders && { headers: maskedHeaders(headers) }),
+      },
+    ];
+  });
+  return Object.fromEntries(entries);
+}
