@@ -159,6 +159,7 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   ResponseHead head;
   SetTimes(caller, CutoffMs(run.snapshot()), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
+  AppendDegraded(run.lacks_vector(), out);
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());

@@ -77,9 +77,12 @@ const PAGE_OF_HITS: Record<string, Schema> = {
   totalHits: COUNT,
 };
 
+/** What a response had to do without. */
+const DEGRADED = listOf({ ...TEXT, enum: ['embedding', 'rerank'] });
+
 const OTHER_MEMBERS: Record<string, Schema> = {
   semanticHitCount: COUNT,
-  degraded: listOf({ ...TEXT, enum: ['embedding', 'rerank'] }),
+  degraded: DEGRADED,
   facetDistribution: FACET_DISTRIBUTION,
   facetStats: FACET_STATS,
   requestUid: TEXT,
@@ -132,7 +135,7 @@ export const FACET_SEARCH_RESPONSE = object(
     facetQuery: orNull(TEXT),
     processingTimeMs: COUNT,
   },
-  { remoteErrors: OBJECT },
+  { remoteErrors: OBJECT, degraded: DEGRADED },
 );
 
 export const SUGGEST_RESPONSE = object({

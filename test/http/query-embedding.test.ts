@@ -195,7 +195,8 @@ describe('Queries that a provider embeds', () => {
       },
     };
     for (const one of servers) {
-      await one.finish('PATCH', '/indexes/cellar/settings', { body: { embedders } });
+      const settings = { embedders, filterableAttributes: ['title'] };
+      await one.finish('PATCH', '/indexes/cellar/settings', { body: settings });
       const body = [{ id: 1, title: 'red wine' }];
       await one.finish('POST', '/indexes/cellar/documents', { body });
     }
@@ -217,6 +218,11 @@ describe('Queries that a provider embeds', () => {
     const [asked] = network.servers;
     const whole = { ...query, useNetwork: true };
     assert.deepEqual(await degraded(asked!, path, whole), ['embedding']);
+    const facets = { ...query, facetName: 'title', hybrid: { ...hybrid, minScore: 0.5 } };
+    const facetSearch = '/indexes/cellar/facet-search';
+    assert.deepEqual(await degraded(server, facetSearch, facets), ['embedding']);
+    const given = { ...facets, vector: [1, 0, 0, 0] };
+    assert.equal(await degraded(server, facetSearch, given), undefined);
     const enough = { ...query, hybrid: { ...hybrid, semanticRatio: 0.1 }, limit: 1 };
     assert.equal(await degraded(server, path, enough), undefined, 'words are enough');
     assert.equal(await degraded(server, path, { ...query, vector: [1, 0, 0, 0] }), undefined);
