@@ -1,0 +1,203 @@
+/**
+ * Ten things that people do with a new server, by what they read on the page alone. The number of
+ * actions and the seconds are printed.
+ */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { enter, openStage, type Stage, type Tab } from './support/browser.ts';
+
+const SHOES = [
+  'sku,name,colour,price,stock',
+  's1,Running shoe,red,89.90,12',
+  's2,Hiking boot,brown,149,3',
+  's3,Sandal,blue,cheap,40',
+  's4,Red wine glass,clear,9.50,80',
+  's5,Sneaker,white,59,7',
+];
+
+describe('Ten tasks of a new user, in a browser', () => {
+  let stage: Stage;
+  let tab: Tab;
+  let page: Page;
+  let actions = 0;
+
+  before(async function () {
+    stage = await openStage(this, ['--analytics-retention-days', '30']);
+    tab = await stage.tab();
+    page = tab.page;
+    await enter(tab, stage.server, stage.server.masterKey);
+  });
+  after(async () => {
+    await tab?.close();
+    await stage?.close();
+  });
+
+  /** A test that prints what the task took. */
+  function task(name: string, work: () => Promise<void>): void {
+    it(name, async () => {
+      actions = 0;
+      const begun = performance.now();
+      await work();
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+      console.log(`      ${actions} actions, ${seconds} s`);
+      assert.deepEqual(tab.faults, []);
+    });
+  }
+  const get = async (path: string): Promise<any> => (await stage.server.call('GET', path)).json;
+  const main = () => page.getByRole('main');
+  const dialog = () => page.getByRole('dialog');
+  const region = (name: string) => page.getByRole('region', { name, exact: true });
+
+  async function click(name: string | RegExp, within = main()): Promise<void> {
+    actions++;
+    const exact = typeof name === 'string';
+    await within.getByRole('button', { name, exact }).first().click();
+  }
+  async function fill(label: string, text: string, within = main()): Promise<void> {
+    actions++;
+    await within.getByLabel(label, { exact: true }).first().fill(text);
+  }
+  async function choose(label: string, text: string, within = main()): Promise<void> {
+    actions++;
+    await within.getByLabel(label, { exact: true }).selectOption({ label: text });
+  }
+  async function go(view: string): Promise<void> {
+    actions++;
+    await page
+      .getByRole('navigation', { name: 'Views' })
+      .getByRole('link', { name: view, exact: true })
+      .click();
+    await page.getByRole('heading', { level: 1, name: view, exact: true }).waitFor();
+  }
+  async function give(name: string, lines: readonly string[]): Promise<void> {
+    actions++;
+    const buffer = Buffer.from(lines.join('\n'));
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name, mimeType: 'text/csv', buffer });
+  }
+
+  task('loads a CSV file', async () => {
+    await go('Documents');
+    await give('shoes.csv', SHOES);
+    await fill('Index to add to', 'shoes');
+    await choose('Primary key', 'sku');
+    await choose('Type of price', 'number');
+    await click('Send');
+    await region('Bad rows').getByRole('heading', { name: '1 row left out' }).waitFor();
+    assert.equal((await get('/indexes/shoes/stats')).numberOfDocuments, 4);
+  });
+
+  task('mends a bad row', async () => {
+    await region('Bad rows')
+      .getByText('Line 4: The value cheap of price is not a number.')
+      .waitFor();
+    const download = page.waitForEvent('download');
+    await click('Download this row');
+    await (await download).path();
+    await give('bad-rows.csv', [SHOES[0]!, SHOES[3]!.replace('cheap', '19')]);
+    await fill('Index to add to', 'shoes');
+    await click('Send');
+    await page.getByText(/^1 document sent to shoes/).waitFor();
+    assert.equal((await get('/indexes/shoes/documents/s3')).price, 19);
+  });
+
+  task('makes an attribute filterable', async () => {
+    actions++;
+    await page.getByRole('link', { name: 'Settings of shoes' }).click();
+    const filterable = region('Filterable attributes');
+    await fill('Add to filterable attributes', 'stock', filterable);
+    await page.keyboard.press('Enter');
+    await click('Review and save');
+    await click('Save', dialog());
+    await page.getByText(/^Done in /).waitFor();
+    assert.deepEqual((await get('/indexes/shoes/settings')).filterableAttributes, ['stock']);
+  });
+
+  task('finds why a hit is first', async () => {
+    await go('Search');
+    await fill('Search', 'red');
+    await main().getByRole('heading', { name: 'Red wine glass' }).waitFor();
+    actions++;
+    await page.getByText('Why is this here?').first().click();
+    await page.getByText('Every word of the query was found.').first().waitFor();
+  });
+
+  task('adds a synonym from a search without results', async () => {
+    const search = { q: 'trainers' };
+    await stage.server.call('POST', '/indexes/shoes/search', { body: search });
+    await go('Analytics');
+    actions++;
+    await region('Searches without results')
+      .getByRole('link', { name: 'Add a synonym for trainers' })
+      .click();
+    await fill('Also finds', 'sneaker');
+    await click('Add synonyms');
+    await click('Review and save');
+    await click('Save', dialog());
+    await page.getByText(/^Done in /).waitFor();
+    const { json } = await stage.server.call('POST', '/indexes/shoes/search', { body: search });
+    assert.equal(json.hits[0].name, 'Sneaker');
+  });
+
+  task('makes a key for a browser', async () => {
+    await go('Keys');
+    await click('Create a key');
+    actions++;
+    await dialog()
+      .getByRole('radio', { name: /^Search in a browser/ })
+      .check();
+    await fill('Indexes', 'shoes', dialog());
+    await click('Create', dialog());
+    const key = await dialog().locator('pre').textContent();
+    await click('Done', dialog());
+    const made = (await get('/keys')).results.find((one: any) => one.key === key);
+    assert.deepEqual([made.actions, made.indexes], [['search'], ['shoes']]);
+  });
+
+  task('compares two sets of parameters', async () => {
+    await go('Search');
+    await fill('Search', 'red shoe');
+    await click('Compare');
+    await choose(
+      'Words that may be missing',
+      'natural: any word may match, as in questions',
+      region('Other search'),
+    );
+    actions++;
+    await region('Other search').getByText('Why is this here?').first().click();
+    await region('Other search')
+      .getByText(/“red” in/)
+      .first()
+      .waitFor();
+  });
+
+  task('deletes what a filter finds', async () => {
+    await go('Documents');
+    await fill('Filter', 'stock < 10');
+    await click('Apply');
+    await page.getByRole('heading', { name: '2 match the filter' }).waitFor();
+    await click('Delete all that match');
+    await fill('Type shoes to continue', 'shoes', dialog());
+    await click('Delete the documents', dialog());
+    await page.getByRole('heading', { name: '0 match the filter' }).waitFor();
+    assert.equal((await get('/indexes/shoes/stats')).numberOfDocuments, 3);
+  });
+
+  task('finds why a task failed', async () => {
+    await stage.server.finish('DELETE', '/indexes/nowhere');
+    await go('Tasks');
+    await page.getByRole('list', { name: 'Tasks' }).getByText('failed').first().waitFor();
+    actions++;
+    await page.getByRole('list', { name: 'Tasks' }).locator('summary').first().click();
+    await page.getByRole('link', { name: /^What index_not_found means/ }).waitFor();
+  });
+
+  task('takes a backup', async () => {
+    await go('Server');
+    await click(/snapshot/i);
+    await page.getByText(/^Done in /).waitFor();
+    const { results } = await get('/tasks?types=snapshotCreation');
+    assert.equal(results[0].status, 'succeeded');
+  });
+});
