@@ -52,6 +52,7 @@ export interface MachinesOptions {
   /** Members of etcd. */
   readonly members?: number;
   readonly nodes?: number;
+  readonly leaseSeconds?: number;
 }
 
 /** The object store as one node sees it. */
@@ -309,7 +310,8 @@ export class Machines {
     const options = (): string[] => [
       ...clusterOptions({
         ...{ cluster: 'faults', etcd: etcd.map(({ url }) => url), store: store.location },
-        ...{ node: name, url: link.url, leaseSeconds: LEASE_SECONDS },
+        ...{ node: name, url: link.url },
+        leaseSeconds: this.#options.leaseSeconds ?? LEASE_SECONDS,
       }),
       ...store.options,
     ];
