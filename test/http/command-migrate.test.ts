@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ADDED_FILTERS, ADDED_SETTINGS, assertAddedSettings } from '../support/added-settings.ts';
 import { BadProxy } from '../support/bad-proxy.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -16,7 +17,8 @@ describe('gannet migrate', function () {
   let to: string;
 
   const SETTINGS = {
-    filterableAttributes: ['kind'],
+    ...ADDED_SETTINGS,
+    filterableAttributes: ['kind', ...ADDED_FILTERS],
     synonyms: { a: ['b'] },
     rankingRules: ['words', 'typo'],
     embedders: {
@@ -118,6 +120,7 @@ describe('gannet migrate', function () {
     assert.match(ended.output, /Everything was copied/);
     await assertSame('books');
     await assertSame('empty');
+    assertAddedSettings((await target.call('GET', '/indexes/books/settings')).json);
     const features = (await target.call('GET', '/experimental-features')).json;
     assert.equal(features.containsFilter, true);
     const path = '/keys/6062abda-a5aa-4414-ac91-ecd7944c0f8d';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ADDED_FILTERS, ADDED_SETTINGS, assertAddedSettings } from '../support/added-settings.ts';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ArchiveWriter } from '../../src/archive/archive-writer.ts';
@@ -187,7 +188,8 @@ describe('dumps', function () {
       expiresAt: '2099-01-01T00:00:00Z',
     });
     await call('PATCH', '/indexes/books/settings', {
-      filterableAttributes: ['number'],
+      ...ADDED_SETTINGS,
+      filterableAttributes: ['number', ...ADDED_FILTERS],
       synonyms: { a: ['b'] },
       embedders: { e: { source: 'userProvided', dimensions: 2 } },
     });
@@ -223,6 +225,7 @@ describe('dumps', function () {
 
     const second = await start('second', '--import-dump', file);
     assert.deepEqual(await state(second), await state(first), `seed ${seed}`);
+    assertAddedSettings(await second.client.get<any>('/indexes/books/settings'));
     assert.deepEqual(await second.client.get<any>('/keys'), keys);
     for (const path of [
       '/chats',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ADDED_FILTERS, ADDED_SETTINGS, assertAddedSettings } from '../support/added-settings.ts';
 import { BadProxy } from '../support/bad-proxy.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -26,8 +27,9 @@ describe('export', function () {
     }));
     await first.finish('PATCH', '/indexes/books/settings', {
       body: {
+        ...ADDED_SETTINGS,
         displayedAttributes: ['id', 'title', '_vectors'],
-        filterableAttributes: ['kind'],
+        filterableAttributes: ['kind', ...ADDED_FILTERS],
         synonyms: { a: ['b'] },
         embedders: { e: { source: 'userProvided', dimensions: 2 } },
       },
@@ -75,6 +77,7 @@ describe('export', function () {
     for (const path of ['/indexes/books/settings', '/indexes/empty/settings']) {
       assert.deepEqual((await second.call('GET', path)).json, (await first.call('GET', path)).json);
     }
+    assertAddedSettings((await second.call('GET', '/indexes/books/settings')).json);
     assert.equal((await second.call('GET', '/indexes/empty')).json.primaryKey, 'key');
     assert.ok(proxy.seen.length > 50, `${proxy.seen.length} requests`);
   });

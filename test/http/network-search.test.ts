@@ -25,13 +25,14 @@ const WORDS = [
  * Words that are no derivation of another: the scores of those depend on the other documents of a
  * server.
  */
-const MISSPELT = [...WORDS, 'aple', 'gardn', 'sumer', 'wint'];
+const MISSPELT = [...WORDS, 'aple', 'gardn', 'sumer', 'wint', 'herr', 'arke'];
 const text = (words: number, of = WORDS): string =>
   Array.from({ length: words }, () => pick(of)).join(' ');
 
 const SETTINGS = {
   searchableAttributes: ['title', 'text'],
   filterableAttributes: ['kind', 'size', 'tags'],
+  substringAttributes: ['title', 'text'],
   sortableAttributes: ['id', 'size', 'name', 'tags', '_geo'],
   faceting: { maxValuesPerFacet: 4, sortFacetValuesBy: { tags: 'count', kind: 'count' } },
   // Neither the primary key nor the fields for sorting and distinct.
