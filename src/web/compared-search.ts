@@ -62,8 +62,8 @@ export function comparedQuery(
 ): Record<string, unknown> {
   const side = { ...state, sort, embedder, semanticRatio, page: 1 };
   const [query] = searchQueries(uid, side, { ...options, facets: false });
-  const least = Number(minScore);
-  const isLeast = minScore !== '' && least >= 0 && least <= 1;
+  const bound = Number(minScore);
+  const isBound = minScore !== '' && bound >= 0 && bound <= 1;
   return {
     ...query,
     hitsPerPage: COMPARED,
@@ -72,7 +72,7 @@ export function comparedQuery(
       hybrid: {
         ...{ embedder, semanticRatio },
         ...(fusion !== '' && { fusion }),
-        ...(isLeast && { minScore: least }),
+        ...(isBound && { minScore: bound }),
       },
     }),
   };

@@ -370,8 +370,8 @@ function stations(): object[] {
     const [lat, lng] = cities[id % cities.length]!;
     const turn = id * 2.399;
     const far = 3 * Math.sqrt(id / 1500);
-    const place = { lat: lat + far * Math.sin(turn), lng: lng + far * Math.cos(turn) };
-    return { id, name: `Station ${id}`, _geo: place };
+    const point = { lat: lat + far * Math.sin(turn), lng: lng + far * Math.cos(turn) };
+    return { id, name: `Station ${id}`, _geo: point };
   });
 }
 

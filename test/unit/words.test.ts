@@ -61,7 +61,8 @@ const RULES: readonly Rule[] = [
     words: /\b(?:least|most)_?\b|\b(?:least|most)[A-Z_]|_(?:least|most)\b|\b(?:Least|Most)[A-Z]/,
     instead: 'min, max, limit',
     inCode: true,
-    unless: /at_least/,
+    // A superlative, not a bound.
+    unless: /at_least|mostFrequent|most frequent/,
   },
   { words: /\b[tT]wins?_?\b|[a-z]Twins?\b/, instead: 'reference model' },
   {

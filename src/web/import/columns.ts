@@ -23,7 +23,7 @@ export interface Column {
 export interface Mapping {
   readonly type: FileType;
   readonly delimiter: string;
-  /** Of CSV, those of the header in order. Further fields of JSON keep their names. */
+  /** Those of a CSV header, in order. Further fields of JSON keep their names. */
   readonly columns: readonly Column[];
   /** Name in the index; empty: the server finds it. */
   readonly primaryKey: string;
@@ -197,7 +197,7 @@ export function badRowsFile(
   return { name: 'bad-rows.csv', text: `${cells.join(delimiter)}\n${rows}` };
 }
 
-/** Of the sample, the records that cannot become documents. */
+/** The records of the sample that cannot become documents. */
 export function badRows(mapping: Mapping, records: readonly FileRecord[]): BadRow[] {
   return records.flatMap((record) => {
     const converted = convert(record, mapping);

@@ -25,7 +25,7 @@ export function fileType(name: string): FileType | null {
 
 /** A document as it stands in the file. For CSV the first one is the header. */
 export interface FileRecord {
-  /** Of the file, from 1. */
+  /** Line of the file, from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -44,7 +44,7 @@ const RECORD_BYTES_MAX = 100_000_000;
 
 /**
  * The records of each chunk. Throws `FileFault` if the file is not UTF-8, or has no records that
- * can be told apart.
+ * can be separated.
  * @param delimiter the CSV delimiter, one ASCII character
  * @param bytesMax reads this part of the file, and not its last record if there is more
  */

@@ -9,7 +9,7 @@ import { fileType, recordsOf, type FileRecord, type FileType } from './record-fi
 
 /** Maximum size of a request; well below the smallest body limit in common use. */
 const PIECE_BYTES = 20_000_000;
-/** Of a file that are read before it is sent. */
+/** Bytes of a file that are read before it is sent. */
 const SAMPLE_BYTES = 1024 * 1024;
 const SAMPLE_RECORDS = 200;
 /** Bad rows that are kept with their text. Further ones are counted. */

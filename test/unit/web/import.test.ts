@@ -175,7 +175,7 @@ describe('Columns of a file', () => {
     assert.deepEqual(rows, { name: 'bad-rows.ndjson', text: '{"a": 1}\n' });
   });
 
-  it('are told apart by the separator that the header has most often', () => {
+  it('are separated by the separator that the header has most often', () => {
     assert.equal(detectDelimiter('id;title;"a,b,c,d,e"', ','), ';');
     assert.equal(detectDelimiter('id', ','), ',');
     assert.equal(detectDelimiter('id,title', '\t'), ',');

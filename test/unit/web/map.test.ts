@@ -31,7 +31,7 @@ describe('The map', () => {
     assert.deepEqual(viewOf([]), WORLD);
   });
 
-  it('joins near points, and leaves out those beside the view', () => {
+  it('joins near points, and leaves out those outside the view', () => {
     const points = [
       { lat: 48.3, lng: 2.3 },
       { lat: 48.301, lng: 2.301 },

@@ -28,7 +28,7 @@ const LAND = process.env.GANNET_LAND ?? '';
 const WIDTH = 720;
 const HEIGHT = 360;
 
-interface Places {
+interface FoundPoints {
   readonly hits: readonly Hit[];
   readonly estimatedTotalHits: number;
 }
@@ -41,7 +41,7 @@ interface Props {
 }
 
 /** The hits with places in the view, or everywhere if there is none. The search is a test. */
-function usePlaces({ index, state, sample }: Props, view: View | null): Loaded<Places> {
+function useFoundPoints({ index, state, sample }: Props, view: View | null): Loaded<FoundPoints> {
   const { client } = useSession();
   const title = sample === undefined ? undefined : titleField(sample, index.primaryKey);
   const fields = [index.primaryKey, title].filter((name) => typeof name === 'string');
@@ -51,7 +51,7 @@ function usePlaces({ index, state, sample }: Props, view: View | null): Loaded<P
       const body = {
         queries: [placesQuery(index.uid, state, fields, view === null ? null : boxFilter(view))],
       };
-      const { results } = await client.send<{ results: readonly Places[] }>(
+      const { results } = await client.send<{ results: readonly FoundPoints[] }>(
         'POST',
         '/multi-search',
         { body, signal, isTest: true },
@@ -69,18 +69,18 @@ export function PointMap(props: Props): JSX.Element | null {
   const { page: _, sort: __, ...asked } = state;
   // Another search is shown as a whole.
   useEffect(() => setMoved(null), [JSON.stringify(asked)]);
-  const loaded = usePlaces(props, moved);
-  const places = (loaded.value?.hits ?? []).flatMap((hit) => {
+  const loaded = useFoundPoints(props, moved);
+  const located = (loaded.value?.hits ?? []).flatMap((hit) => {
     const point = pointOf(hit._geo);
     return point === null ? [] : [{ hit, point }];
   });
-  const points = places.map(({ point }) => point);
+  const points = located.map(({ point }) => point);
   if (points.length === 0 && moved === null) return <Problem error={loaded.error} />;
   const view = moved ?? viewOf(points);
   const total = loaded.value?.estimatedTotalHits ?? 0;
   const title = sample === undefined ? undefined : titleField(sample, index.primaryKey);
   const nameOf = (at: number): string =>
-    String(places[at]?.hit[title ?? ''] ?? places[at]?.hit[index.primaryKey ?? ''] ?? '');
+    String(located[at]?.hit[title ?? ''] ?? located[at]?.hit[index.primaryKey ?? ''] ?? '');
   return (
     <figure class="map-of">
       <Problem error={loaded.error} />

@@ -24,7 +24,7 @@ export type Operation = { serial: number } & (
   | { kind: 'create'; index: string; primaryKey: string | null }
   | { kind: 'deleteIndex'; index: string }
   | { kind: 'swap'; pair: [string, string]; rename: boolean }
-  /** Of tasks with these uids, or of all tasks of these kinds. */
+  /** Cancels the tasks with these uids, or all tasks of these kinds. */
   | { kind: 'cancel'; selected: readonly number[] | 'everything' | 'additions' }
 );
 
