@@ -108,6 +108,10 @@ describe('Ten tasks of a new user, in a browser', () => {
     const filterable = region('Filterable attributes');
     await fill('Add to filterable attributes', 'stock', filterable);
     await page.keyboard.press('Enter');
+    // What the task before says does not lie over the button.
+    const bar = await page.locator('.save-bar').boundingBox();
+    const toasts = await page.locator('.toasts').evaluate((one) => one.getBoundingClientRect());
+    assert.ok(toasts.bottom <= bar!.y, `${toasts.bottom} ${bar!.y}`);
     await click('Review and save');
     await click('Save', dialog());
     await page.getByText(/^Done in /).waitFor();
