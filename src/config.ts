@@ -131,6 +131,7 @@ export interface ClusterConfig {
   /** A threshold that tests move. */
   checkpointLogBytes: number | undefined;
   comparePauseMs: number | undefined;
+  catchUpMs: number | undefined;
   lagMsMax: number;
   retentionMs: number;
 }
@@ -655,6 +656,7 @@ const OWN_VARIABLES = [
   'GANNET_MODELS_DIR',
   'GANNET_CHECKPOINT_BYTES',
   'GANNET_COMPARE_PAUSE_MS',
+  'GANNET_CATCH_UP_MS',
   'GANNET_TUNING',
   'GANNET_ADDON',
   'GANNET_COMMIT_SHA',
@@ -946,6 +948,7 @@ function cluster(given: Given, env: Environment): ClusterConfig | null {
     join: given.flag('cluster-join'),
     checkpointLogBytes: numberIn(env, 'GANNET_CHECKPOINT_BYTES'),
     comparePauseMs: numberIn(env, 'GANNET_COMPARE_PAUSE_MS'),
+    catchUpMs: numberIn(env, 'GANNET_CATCH_UP_MS'),
     leaseMs: given.count('cluster-lease-seconds', 5, 1, 600) * 1000,
     lagMsMax: given.count('cluster-max-lag-seconds', 30, 1, TIMER_SECONDS_MAX) * 1000,
     retentionMs: hours * 3_600_000,

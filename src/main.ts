@@ -74,6 +74,7 @@ import {
   installIfBehind,
   keepClusterId,
   markDamaged,
+  wasCurrent,
 } from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
 import { removeNodeCommand, restoreCommand } from './cluster-commands.ts';
@@ -302,7 +303,7 @@ async function run(config: Config): Promise<void> {
     await recover(scheduler, taskLog);
     notifier.wake();
     background.begin();
-  } else await catchUp(cluster, startLog);
+  } else await catchUp(cluster, folder, config, startLog);
   phase.current = 'ready';
   const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
   const endSchedule = scheduleTasks(config, system, taskLog, leads);
@@ -483,7 +484,6 @@ async function openCluster(
     },
   );
   await cluster.start();
-  keepClusterId(folder.dir, store.cluster!.id);
   return cluster;
 }
 
@@ -707,10 +707,24 @@ async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   recovered.catch((error: unknown) => log.error({ err: error }, 'no task will run'));
 }
 
-/** Waits for a limited time until this node has applied what the log held at the start. */
-async function catchUp(cluster: ServerCluster, log: Logger): Promise<void> {
+/**
+ * Waits until this node has applied what the log held at the start; for a limited time only if its
+ * data was current once. Data that is new was not: this node may have served later data before its
+ * disk was lost.
+ */
+async function catchUp(
+  cluster: ServerCluster,
+  { dir }: DataFolder,
+  { cluster: config }: Config,
+  log: Logger,
+): Promise<void> {
+  const { catchUpMs = CATCH_UP_MS_MAX } = config!;
+  const signal = wasCurrent(dir, cluster.id)
+    ? AbortSignal.timeout(catchUpMs)
+    : new AbortController().signal;
   try {
-    await cluster.caughtUp(AbortSignal.timeout(CATCH_UP_MS_MAX));
+    await cluster.caughtUp(signal);
+    if (!signal.aborted) keepClusterId(dir, cluster.id);
   } catch (error) {
     log.warn({ err: error }, 'the node may be behind the others');
   }

@@ -32,7 +32,7 @@ const PARTS = ['payloads', 'indexes', 'store'];
 const RETRY_MS = 500;
 /** This file marks a fetched checkpoint as complete. */
 const COMPLETE = 'complete';
-/** Holds the id of the cluster that the data belongs to. */
+/** Holds the id of the cluster; present once the data has been current. */
 const CLUSTER_ID = 'cluster-id';
 /** This file says that a database of the folder is damaged. */
 const DAMAGED = 'damaged';
@@ -90,12 +90,18 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   return true;
 }
 
-/** Keeps the id of the cluster, whose data is in the folder, also where damage does not reach. */
+/** Records that the folder has data of the cluster, and has been current. */
 export function keepClusterId(dir: string, id: string): void {
   const path = join(dir, CLUSTER_ID);
   if (existsSync(path) && readFileSync(path, 'utf8') === id) return;
   writeFileSync(path, id, { flush: true });
   syncFolder(dir);
+}
+
+/** Whether the data of the folder has been current. */
+export function wasCurrent(dir: string, cluster: string): boolean {
+  const path = join(dir, CLUSTER_ID);
+  return existsSync(path) && readFileSync(path, 'utf8') === cluster;
 }
 
 /** Lets the next start take all data again. */
@@ -106,8 +112,7 @@ export function markDamaged(dir: string): void {
 
 /** Whether the folder has data of this cluster that is damaged. */
 function isDamaged(dir: string, cluster: string): boolean {
-  const id = join(dir, CLUSTER_ID);
-  if (!existsSync(id) || readFileSync(id, 'utf8') !== cluster) return false;
+  if (!wasCurrent(dir, cluster)) return false;
   if (existsSync(join(dir, DAMAGED))) return true;
   const store = join(dir, 'store');
   if (!isUsed(store)) return false;
@@ -128,6 +133,7 @@ function forget(dir: string): void {
   }
   syncFolder(dir);
   rmSync(join(dir, DAMAGED), { force: true });
+  rmSync(join(dir, CLUSTER_ID), { force: true });
 }
 
 /** The position of the data in the log; null: it belongs to no cluster. */
