@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <map>
 
+#include "base/stop_point.h"
 #include "base/tuning.h"
 #include "segment/layout.h"
 #include "text/language_guess.h"
@@ -139,7 +141,9 @@ std::vector<text::Locale> TextReader::StemLanguages() const {
 }
 
 std::shared_ptr<const segment::Occurrences> TextReader::Occurrences() const {
-  const std::lock_guard lock(occurrences_mutex_);
+  // Another search may count the words for long; meanwhile this one can be stopped.
+  std::unique_lock lock(occurrences_mutex_, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(1))) StopPoint();
   if (!occurrences_) occurrences_ = std::make_shared<const segment::Occurrences>(*this);
   return occurrences_;
 }

@@ -336,7 +336,7 @@ class TextReader {
   mutable std::mutex stems_mutex_;
   // The one asked for last comes last.
   mutable std::vector<std::pair<text::Locale, std::shared_ptr<const StemTable>>> stems_;
-  mutable std::mutex occurrences_mutex_;
+  mutable std::timed_mutex occurrences_mutex_;
   mutable std::shared_ptr<const segment::Occurrences> occurrences_;
   mutable std::once_flag sampled_once_;
   mutable std::vector<FieldLength> sampled_;

@@ -3,12 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <future>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/stop_point.h"
 #include "index/indexed_documents.h"
 #include "test_seed.h"
 
@@ -92,6 +98,39 @@ TEST(Occurrences, AreThoseOfPlainLoops) {
   }
   EXPECT_EQ(occurrences->LengthCodes(0, 1), nullptr);
   EXPECT_GT(occurrences->bytes(), 65'536u);
+}
+
+TEST(Occurrences, AreCountedByOneSearchWhileAnotherIsStopped) {
+  IndexedDocuments index(R"({"searchableAttributes":["text"]})");
+  std::map<DocId, std::string> batch;
+  for (DocId docid = 0; docid < 20'000; ++docid)
+    batch.emplace(docid, R"({"text":"one two three four"})");
+  index.Put(batch);
+  const auto snapshot = index.snapshot();
+  const TextReader& text = *snapshot->segments[0]->text;
+  std::promise<void> counting, stopped;
+  const std::function<void()> wait = [&, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    counting.set_value();
+    stopped.get_future().wait();
+  };
+  const auto count = [&] {
+    text.Occurrences();
+    return Status::Ok();
+  };
+  std::thread other([&] {
+    StopConditions conditions;
+    conditions.probe = &wait;
+    EXPECT_TRUE(RunStoppable(conditions, count).ok());
+  });
+  counting.get_future().wait();
+  const std::atomic<bool> cancelled{true};
+  StopConditions conditions;
+  conditions.cancelled = &cancelled;
+  EXPECT_EQ(RunStoppable(conditions, count).code(), StatusCode::kCancelled);
+  stopped.set_value();
+  other.join();
+  EXPECT_TRUE(text.has_occurrences());
 }
 
 }  // namespace
