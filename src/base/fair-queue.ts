@@ -34,6 +34,14 @@ export class FairQueue<T> {
     return undefined;
   }
 
+  /** Removes and returns the items of a requester. */
+  remove(requester: string): T[] {
+    const items = this.#waiting.get(requester) ?? [];
+    this.#waiting.delete(requester);
+    this.#size -= items.length;
+    return items;
+  }
+
   /** Empties the queue. */
   *drain(): Generator<T> {
     const all = [...this.#waiting.values()].flat();

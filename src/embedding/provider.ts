@@ -48,6 +48,8 @@ export interface EmbedCall {
   onEmbedded?: (count: number) => void;
   /** A failed request is not repeated: the caller does that. */
   once?: boolean;
+  /** A group of inputs that is too large for the provider is not sent in parts. */
+  whole?: boolean;
 }
 
 /** Computes embeddings of texts or fragments. */
@@ -165,7 +167,7 @@ export class RequestProvider implements Provider {
       if (!(error instanceof AttemptError)) throw error;
       const { shorten } = this.#protocol;
       if (error.status === 400 && shorten !== null) return this.#shortened(group, shorten, call);
-      if (!error.tooLarge || group.length === 1) throw error;
+      if (!error.tooLarge || group.length === 1 || call.whole === true) throw error;
       const half = Math.ceil(group.length / 2);
       const parts = [group.slice(0, half), group.slice(half)];
       return (await Promise.all(parts.map((part) => this.#embedGroup(part, call)))).flat();

@@ -48,17 +48,21 @@ export class RenderPool {
     this.#options = { ...OPTIONS, ...options };
   }
 
-  /** A renderer for the documents of one batch. */
+  /** A renderer for the documents of one batch. Chunks that wait when it is closed are dropped. */
   prepare(spec: RenderSpec): { render(chunk: Uint8Array): Promise<RenderedChunk>; close(): void } {
     const renderer = this.#next++;
+    const requester = `batch ${renderer}`;
     this.#specs.set(renderer, spec);
     return {
       render: (chunk) =>
-        this.#run(`batch ${renderer}`, (job) => ({
+        this.#run(requester, (job) => ({
           ...{ kind: 'render', job, renderer, chunk },
         })) as Promise<RenderedChunk>,
       close: () => {
         this.#specs.delete(renderer);
+        for (const { reject } of this.#waiting.remove(requester)) {
+          reject(new RenderStopped('nobody waits for it'));
+        }
         for (const thread of this.#threads.keys()) thread.forget(renderer);
       },
     };

@@ -59,7 +59,7 @@ export class RerankerService {
   }
 
   async #scores(call: RerankerCall, signal: AbortSignal): Promise<number[]> {
-    const texts = await this.#textsOf(call);
+    const texts = await this.#textsOf(call, signal);
     signal.throwIfAborted();
     const provider = new RequestProvider(
       protocolOf(call.reranker, call.q, texts.length),
@@ -69,18 +69,23 @@ export class RerankerService {
     );
     const { deadline } = call;
     const scores = await provider.embed(texts, {
-      ...{ deadline, signal, limit: this.#requests, once: true },
+      ...{ deadline, signal, limit: this.#requests, once: true, whole: true },
     });
     return scores.map(([score]) => score!);
   }
 
-  async #textsOf({ reranker, searchable, sources }: RerankerCall): Promise<string[]> {
+  async #textsOf(
+    { reranker, searchable, sources }: RerankerCall,
+    signal: AbortSignal,
+  ): Promise<string[]> {
     const { documentTemplate: template, documentTemplateMaxBytes: bytesMax } = reranker;
     const renderer = this.#renders.prepare({
       searchable,
       embedders: [{ kind: 'template', template, bytesMax }],
       ignoreFaults: false,
     });
+    // Documents that wait to be rendered are dropped.
+    signal.addEventListener('abort', () => renderer.close(), { once: true });
     try {
       const rendered = await renderer.render(sources).catch((error: unknown) => {
         throw new EmbeddingError(`Templates: ${(error as Error).message}`);

@@ -7,6 +7,9 @@ import { RERANKED_DEFAULT, type SearchRequest } from '../contract/search.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import type { EngineResult } from '../engine/native.ts';
 
+/** A model reads no longer query, and a request may repeat it for each document. */
+const QUERY_CHARACTERS_MAX = 4096;
+
 /** A search whose page has documents to be reranked. */
 export interface Reranking {
   model: string;
@@ -39,12 +42,17 @@ export function rerankingOf(
   if (size === 0 || begin < 0 || begin >= documents) return null;
   const all = Math.max(documents, begin + size);
   return {
-    ...{ model: rerank.model, q, documents, begin, end: begin + size },
+    ...{ model: rerank.model, q: beginningOf(q), documents, begin, end: begin + size },
     wide: isPaged ? { page: 1, hitsPerPage: all } : { offset: 0, limit: all },
     extras: { hitSpans: true, sources: documents, firstPage: size },
     page: isPaged ? { hitsPerPage: size, page } : { limit: size, offset: begin },
     fixed: new Set((params.pins ?? []).map(({ position }) => position)),
   };
+}
+
+/** Without half of a surrogate pair at the end. */
+function beginningOf(q: string): string {
+  return q.slice(0, QUERY_CHARACTERS_MAX).replace(/[\ud800-\udbff]$/, '');
 }
 
 /** The number of hits in a result with their positions. */

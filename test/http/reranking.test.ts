@@ -151,6 +151,8 @@ describe('Reranking', () => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('{"results":', () => response.destroy());
     },
+    'takes no more than a document': (_, response) =>
+      void response.writeHead(413).end('{"error":"batch size 25 exceeds 1"}'),
     'is full': (_, response) => void response.writeHead(429).end('{"error":"too many"}'),
     fails: (_, response) => void response.writeHead(500).end('no'),
     'sends no JSON': (_, response) => void response.end('hello'),
@@ -176,6 +178,50 @@ describe('Reranking', () => {
       assert.equal(peer.asked.length, 1, 'it is asked once');
     });
   }
+
+  it('sends the beginning of a long query, however often the request repeats it', async () => {
+    const path = '/indexes/shop/settings/rerankers';
+    const pairs = { pairs: [{ q: '{{query}}', text: '{{text}}' }, '{{..}}'] };
+    await server.finish('PATCH', path, { body: { pairs: { ...reranker, request: pairs } } });
+    const sent: string[] = [];
+    peer.respond = (body, response) => {
+      sent.push(...(body as any).pairs.map((pair: any) => pair.q));
+      response.end('{}');
+    };
+    // The longest character straddles the end.
+    const q = `red shoe ${'x'.repeat(4086)}😀${'x'.repeat(4_000_000)}`;
+    const found = await search({ q, rerank: { model: 'pairs', documents: 25 } });
+    assert.deepEqual(found.degraded, ['rerank']);
+    assert.deepEqual(sent, Array(25).fill(q.slice(0, 4095)));
+    await server.finish('PATCH', path, { body: { pairs: null } });
+  });
+
+  it('ends the request to the service when the client disconnects', async () => {
+    const threads = await startBuiltServer(['--http-threads', '2']);
+    try {
+      await fill(threads);
+      for (const on of [server, threads]) {
+        const client = new AbortController();
+        const closed = new Promise((resolve) => {
+          peer.respond = (_, response) => {
+            response.on('close', resolve);
+            client.abort();
+          };
+        });
+        const body = JSON.stringify({ q: 'red shoe', rerank: { model: 'r' } });
+        const headers = {
+          'content-type': 'application/json',
+          authorization: `Bearer ${on.masterKey}`,
+        };
+        const sent = { method: 'POST', headers, body, signal: client.signal };
+        await assert.rejects(fetch(`${on.url}/indexes/shop/search`, sent), { name: 'AbortError' });
+        // The time of the search is ten minutes.
+        await closed;
+      }
+    } finally {
+      await threads.close();
+    }
+  });
 
   it('does not wait longer than the time of the search', async () => {
     const cutoff = async (body: number | null): Promise<void> => {

@@ -21,11 +21,15 @@ export class Calling {
   ask<Name extends CallName>(
     name: Name,
     asked: Calls[Name]['asked'],
+    signal?: AbortSignal,
   ): Promise<Calls[Name]['result']> {
     return new Promise((resolve, reject) => {
       const call = ++this.#last;
       this.#waiting.set(call, { resolve, reject });
       this.#port.postMessage({ is: 'call', call, name, asked } as Call, []);
+      const cancel = (): void => this.#port.postMessage({ is: 'cancel', call }, []);
+      if (signal?.aborted === true) cancel();
+      else signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 

@@ -137,6 +137,8 @@ class HttpThread {
   readonly #parts: MainParts;
   readonly #requests: ForwardedRequests;
   readonly #awaited = new Map<FromThread['is'], (() => void)[]>();
+  /** Calls that can be canceled, by their numbers. */
+  readonly #reranking = new Map<number, AbortController>();
   #onReady: (descriptor: Socket.AppDescriptor) => void = () => {};
   #isClosing = false;
 
@@ -189,6 +191,9 @@ class HttpThread {
       case 'call':
         void this.#respondTo(message);
         return;
+      case 'cancel':
+        this.#reranking.get(message.call)?.abort();
+        return;
       case 'notes':
         this.#note(message.notes);
         return;
@@ -223,7 +228,13 @@ class HttpThread {
       }
       case 'rerank': {
         const { uid, model, query, deadline } = call.asked;
-        return this.#setup.rerank(uid, model, query, deadline);
+        const canceling = new AbortController();
+        this.#reranking.set(call.call, canceling);
+        try {
+          return await this.#setup.rerank(uid, model, query, deadline, canceling.signal);
+        } finally {
+          this.#reranking.delete(call.call);
+        }
       }
     }
   }

@@ -84,6 +84,8 @@ export interface Notes {
 export type FromThread =
   | RequestEvent
   | Call
+  /** Nobody waits for the result of the call any more. */
+  | { is: 'cancel'; call: number }
   /** The thread serves the connections that `descriptor` stands for. */
   | { is: 'ready'; descriptor: Socket.AppDescriptor }
   | { is: 'notes'; notes: Notes }

@@ -280,7 +280,8 @@ class Thread {
       (uid, embedder, query, deadline) =>
         this.#calling.ask('embed', { uid, embedder, query, deadline }),
       { ...limits, queriesAtOnce, degraded: new Int32Array(memory.degraded) },
-      (uid, model, query, deadline) => this.#calling.ask('rerank', { uid, model, query, deadline }),
+      (uid, model, query, deadline, signal) =>
+        this.#calling.ask('rerank', { uid, model, query, deadline }, signal),
     );
     const foreign = new NoForeignDocuments({
       isKnown: (uid) => indexes.get(uid) !== undefined,

@@ -64,7 +64,11 @@ export interface SearchLimits extends RequestLimits {
   queriesAtOnce: number;
   /** One cell, which counts searches that reached their time limit. Absent: one of its own. */
   degraded?: Int32Array;
+  /** Bytes of results and documents that searches hold while rerankers are asked. */
+  rerankingBytes?: number;
 }
+
+const RERANKING_BYTES_MAX = 256 * 2 ** 20;
 
 /**
  * Embeds the query of a search with an embedder of the index. Rejects with
@@ -116,6 +120,8 @@ export class LocalSearch {
   readonly #suspended: SuspendedSearches;
   readonly #degraded: Int32Array;
   readonly #rerank: RerankHits;
+  /** See `SearchLimits.rerankingBytes`. */
+  #rerankingBytes = 0;
 
   constructor(
     registry: SearchedIndexes,
@@ -176,7 +182,10 @@ export class LocalSearch {
     return metadata === undefined ? response : { ...response, queryUids: [metadata.queryUid] };
   }
 
-  /** The page with its documents in the order of the reranker. */
+  /**
+   * The page with its documents in the order of the reranker. It stays as it is if too much memory
+   * is held: searches hold their results, without a permit, for as long as a service takes.
+   */
   async #reranked(
     uid: string,
     reranking: Reranking,
@@ -186,13 +195,22 @@ export class LocalSearch {
   ): Promise<EngineResult> {
     const { model, q } = reranking;
     const { sources } = found.head;
+    if (sources === undefined || hitsOf(found) < 2) return rerankedResponse(found, reranking, []);
+    const bytes = found.bytes.length + sources.length;
+    const { rerankingBytes = RERANKING_BYTES_MAX } = this.#limits;
+    if (this.#rerankingBytes > 0 && this.#rerankingBytes + bytes > rerankingBytes) {
+      return rerankedResponse(found, reranking, null);
+    }
     const canceling = new AbortController();
     signal.onAbort(() => canceling.abort());
-    const scores =
-      sources === undefined || hitsOf(found) < 2
-        ? []
-        : await this.#rerank(uid, model, { q, sources }, deadline, canceling.signal);
-    return rerankedResponse(found, reranking, scores);
+    this.#rerankingBytes += bytes;
+    try {
+      const query = { q, sources };
+      const scores = await this.#rerank(uid, model, query, deadline, canceling.signal);
+      return rerankedResponse(found, reranking, scores);
+    } finally {
+      this.#rerankingBytes -= bytes;
+    }
   }
 
   facetSearch(

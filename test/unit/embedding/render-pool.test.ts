@@ -105,6 +105,21 @@ describe('The thread that renders', () => {
     }
   });
 
+  it('drops chunks that wait when their renderer is closed', async () => {
+    const small = new RenderPool({ threads: 2 });
+    try {
+      const renderer = small.prepare(spec('x'));
+      const documents = chunk({ id: 0, doc: {}, want: [[0, 1, []]] });
+      // One requester does not get the second thread.
+      const [running, waiting] = [renderer.render(documents), renderer.render(documents)];
+      renderer.close();
+      await assert.rejects(waiting, { name: 'RenderStopped', message: 'nobody waits for it' });
+      assert.equal((await running).kind, 'rows');
+    } finally {
+      await small.close();
+    }
+  });
+
   it('ends a template that runs away, and only that', async () => {
     // Short ranges: the template's own limits, of memory and of 500 ms, take effect later.
     const endless = text('{% for i in (1..999) %}'.repeat(4) + '{% endfor %}'.repeat(4));
