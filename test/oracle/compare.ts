@@ -4,6 +4,7 @@
  */
 import { FilterError } from './filter.ts';
 import { Oracle, SearchOnError, type Body, type SearchParams, type Settings } from './engine.ts';
+import { groupsOfOracle } from './groups.ts';
 import { finalDocuments, NativeIndex, type Batch } from './native-index.ts';
 
 export interface Collection {
@@ -55,6 +56,11 @@ export function differences(
   return out;
 }
 
+function hitsOf(outcome: Outcome): number {
+  const { hits = [], groups = [] } = outcome as { hits?: unknown[]; groups?: Body[] };
+  return groups.reduce((sum, group) => sum + group.hits.length, hits.length);
+}
+
 /** Both sides with the same documents. */
 export class Pair {
   readonly engine: NativeIndex;
@@ -77,13 +83,13 @@ export class Pair {
   async compare(params: SearchParams): Promise<{ found: Difference[]; hits: number }> {
     const engine = await this.engine.search(params);
     const oracle = this.#oracle(params);
-    const hits = 'hits' in oracle ? (oracle as Body).hits.length : 0;
-    return { found: differences(engine, oracle), hits };
+    return { found: differences(engine, oracle), hits: hitsOf(oracle) };
   }
 
   #oracle(params: SearchParams): Outcome {
     try {
-      return this.oracle.search(params);
+      const { groupBy = null } = params;
+      return groupBy === null ? this.oracle.search(params) : groupsOfOracle(this.oracle, params);
     } catch (error) {
       if (error instanceof FilterError) return { code: 'invalid_search_filter' };
       if (error instanceof SearchOnError) return { code: 'invalid_search_attributes_to_search_on' };

@@ -19,7 +19,7 @@ import {
   type FacetSettings,
 } from './facets.ts';
 import { formatDocument, Matcher, matchesPosition } from './format.ts';
-import { distance, parseFilter, pointOf } from './filter.ts';
+import { distance, expiresBy, parseFilter, pointOf, type Predicate } from './filter.ts';
 import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './sort.ts';
 import {
   buildSynonyms,
@@ -62,6 +62,7 @@ export interface Settings extends AnalyzerSettings {
   displayedAttributes?: readonly string[];
   distinctAttribute?: string | null;
   substringAttributes?: readonly string[];
+  expiresAtAttribute?: string | null;
   synonyms?: Readonly<Record<string, readonly string[]>>;
   proximityPrecision?: 'byWord' | 'byAttribute';
   prefixSearch?: 'indexingTime' | 'disabled';
@@ -86,6 +87,8 @@ export interface SearchParams {
   filter?: unknown;
   sort?: readonly string[] | null;
   distinct?: string | null;
+  groupBy?: { attribute: string; hits?: number; limit?: number; page?: number } | null;
+  facetsPer?: 'document' | 'group';
   facets?: readonly string[] | null;
   attributesToRetrieve?: readonly string[] | null;
   attributesToSearchOn?: readonly string[] | null;
@@ -163,6 +166,9 @@ const RELEVANCY = new Set([
   'exactness',
 ]);
 
+/** Dates of random documents are long before it, or long after the present. */
+const NOW = Date.UTC(2026, 0, 1) / 1000;
+
 const GEO = /^_geoPoint\(([^,]*),([^,]*)\)/;
 
 /** A name in `attributesToSearchOn` that is not searchable. */
@@ -208,7 +214,9 @@ export class Oracle {
   /** @param deleted documents that existed once: the names of their fields stay known */
   addDocuments(documents: Iterable<Document>, deleted: Iterable<Document> = []): void {
     for (const name of fieldNames([...deleted])) this.#namesOfDeleted.add(name);
+    const expiry = this.settings.expiresAtAttribute ?? null;
     for (const document of documents) {
+      if (expiry !== null && expiresBy(document, expiry, NOW)) continue;
       this.documents.push(document);
       this.#builder.add(document);
     }
@@ -222,9 +230,10 @@ export class Oracle {
     );
   }
 
-  search(params: SearchParams): Body {
+  /** @param among a condition like the filter */
+  search(params: SearchParams, among: Predicate = () => true): Body {
     this.#checkSearchOn(params);
-    const run = this.rank(params);
+    const run = this.rank(params, among);
     const { offset, end } = run;
     const matcher = new Matcher(
       run.plan.nodes,
@@ -296,13 +305,19 @@ export class Oracle {
     );
   }
 
-  #comparesDates(field: string): boolean {
+  /** The features of the first rule for the field. */
+  #filterOf(field: string): FilterableRule['features']['filter'] | undefined {
     const rule = (this.settings.filterableAttributes ?? []).find((entry) =>
       typeof entry === 'string'
         ? coveredBy(field, [entry]) >= 0
         : (entry as FilterableRule).attributePatterns.some((p) => matchesPattern(field, p)),
     );
-    return (rule as FilterableRule | undefined)?.features?.filter?.date === true;
+    return (rule as FilterableRule | undefined)?.features?.filter;
+  }
+
+  #testsElements(field: string): boolean {
+    const names = field.split('.').map((_, i, parts) => parts.slice(0, i + 1).join('.'));
+    return names.some((name) => this.#filterOf(name)?.elements === true);
   }
 
   get #knownNames(): Set<string> {
@@ -318,9 +333,9 @@ export class Oracle {
   }
 
   /** Hits in order, as many as the request needs, and the documents that count for the total. */
-  rank(params: SearchParams): Run {
+  rank(params: SearchParams, among: Predicate = () => true): Run {
     const plan = this.plan(params);
-    const allowed = this.#allowed(plan.parsed, params);
+    const allowed = this.#allowed(plan.parsed, params, among);
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
     const paged = isPaged(params);
     const perPage = params.hitsPerPage ?? 20;
@@ -416,15 +431,16 @@ export class Oracle {
   }
 
   /** Documents that pass the filter and no negative. */
-  #allowed(parsed: ParsedQuery, params: SearchParams): Uint8Array {
+  #allowed(parsed: ParsedQuery, params: SearchParams, among: Predicate): Uint8Array {
     const { starts, word, field, position } = this.#occurrences!;
     const passes = parseFilter(params.filter, {
       filterable: (name) => this.#isFilterable(name),
-      dated: (name) => this.#comparesDates(name),
+      dated: (name) => this.#filterOf(name)?.date === true,
+      elements: (name) => this.#testsElements(name),
       known: (name) => this.#knownNames.has(name),
     });
     const out = Uint8Array.from(this.documents, (document) =>
-      passes === null || passes(document) ? 1 : 0,
+      (passes === null || passes(document)) && among(document) ? 1 : 0,
     );
     const words = new Set(parsed.negativeWords.map((text) => this.#lexicon.id(text)));
     const phrases = parsed.negativePhrases

@@ -2,7 +2,7 @@
  * Facet counts and facet search (docs/behaviour/facets.md).
  */
 import { Analyzer } from './analyzer.ts';
-import { eachLeaf, type Document, type Json } from './corpus.ts';
+import type { Document, Json } from './corpus.ts';
 import type { TypoSettings } from './expand.ts';
 import { facetForm, valuesOf } from './values.ts';
 import { compareBytes, editDistance } from './words.ts';
@@ -131,21 +131,18 @@ export function searchFacet(
     .map(({ shown, count }) => ({ value: shown, count }));
 }
 
-/** Every dotted name that occurs in some document, parents included. */
+/** Every name that some document has, with those of its parents before it. */
 export function fieldNames(documents: readonly Document[]): Set<string> {
   const out = new Set<string>();
-  for (const document of documents) {
-    for (const key of Object.keys(document)) out.add(key);
-    if (!Object.values(document).some((value) => isNested(value))) continue;
-    eachLeaf(document, '', (path) => {
-      const parts = path.split('.');
-      for (let i = 1; i <= parts.length; i++) out.add(parts.slice(0, i).join('.'));
-    });
-  }
+  const add = (node: Json, parent: string): void => {
+    if (Array.isArray(node)) for (const item of node) add(item, parent);
+    else if (node !== null && typeof node === 'object') {
+      for (const [key, value] of Object.entries(node)) {
+        out.add(parent + key);
+        add(value, `${parent}${key}.`);
+      }
+    }
+  };
+  for (const document of documents) add(document, '');
   return out;
-}
-
-function isNested(value: Json): boolean {
-  if (Array.isArray(value)) return value.some(isNested);
-  return value !== null && typeof value === 'object';
 }

@@ -2,7 +2,7 @@
  * Filters, checked document by document (docs/behaviour/filters.md).
  */
 import type { Document } from './corpus.ts';
-import { facetForm, valuesOf, type FieldValues } from './values.ts';
+import { elementsOf, facetForm, valuesOf, type FieldValues } from './values.ts';
 import { compareBytes } from './words.ts';
 
 export type Predicate = (document: Document) => boolean;
@@ -45,12 +45,14 @@ class Parser {
   #tokens: Token[];
   #at = 0;
   #fields: FilterFields;
+  /** Where names begin: `items.` in the brackets of `items`. */
+  #parent = '';
   #geo: () => boolean;
 
   constructor(text: string, fields: FilterFields) {
     this.#tokens = lex(text);
     this.#fields = fields;
-    this.#geo = () => fields.filterable('_geo');
+    this.#geo = () => this.#parent !== '' || fields.filterable('_geo');
   }
 
   whole(): Predicate {
@@ -119,8 +121,12 @@ class Parser {
 
   #condition(): Predicate {
     const field = this.#value();
-    if (!this.#fields.filterable(field)) throw new FilterError(`${field} is not filterable`);
-    const known = this.#fields.known(field);
+    if (this.#take('[')) return this.#elements(field);
+    const path = this.#parent + field;
+    if (this.#parent === '' && !this.#fields.filterable(path)) {
+      throw new FilterError(`${path} is not filterable`);
+    }
+    const known = this.#fields.known(path);
     const on =
       (test: (values: FieldValues) => boolean): Predicate =>
       (d) =>
@@ -129,7 +135,7 @@ class Parser {
       (p: Predicate): Predicate =>
       (d) =>
         !p(d);
-    const dated = this.#fields.dated?.(field) ?? false;
+    const dated = this.#fields.dated?.(path) ?? false;
     const equals = (value: string): Predicate =>
       on((values) => hasValue(values, value) || (dated && hasMoment(values, value)));
     const list = (): Predicate => {
@@ -181,6 +187,19 @@ class Parser {
       ['>=', from],
       ['<=', to],
     ]);
+  }
+
+  /** One element passes the whole expression in the brackets. */
+  #elements(field: string): Predicate {
+    const outer = this.#parent;
+    if (outer === '' && this.#fields.elements?.(field) !== true) {
+      throw new FilterError(`${field}[...] needs the feature`);
+    }
+    this.#parent += `${field}.`;
+    const passes = this.#or();
+    this.#need(']');
+    this.#parent = outer;
+    return (d) => elementsOf(d, field).some(passes);
   }
 
   #numbers(): number[] {
@@ -257,7 +276,7 @@ function number(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : NaN;
 }
 
-function hasValue(values: FieldValues, wanted: string): boolean {
+export function hasValue(values: FieldValues, wanted: string): boolean {
   const n = number(wanted);
   return (
     values.numbers.includes(n) || values.strings.some((s) => facetForm(s) === facetForm(wanted))
@@ -320,11 +339,18 @@ function meets(at: number, [operator, text]: Bound): boolean {
   return operator === '<' ? at < bound : at <= bound;
 }
 
+/** Whether one of its dates is before `until`, in seconds since 1970, or then. */
+export function expiresBy(document: Document, field: string, until: number): boolean {
+  return momentsOf(valuesOf(document, field)).some((at) => at <= until * 1000);
+}
+
 /** The conditions of a filter on the fields that it names. */
 export interface FilterFields {
   filterable(field: string): boolean;
   /** Whether its values are compared as dates. */
   dated?(field: string): boolean;
+  /** Whether brackets may test its elements. */
+  elements?(field: string): boolean;
   /**
    * Whether any document has ever had it: a condition on any other field matches none, even with
    * `!=`.

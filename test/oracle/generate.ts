@@ -13,6 +13,10 @@ import type { Batch } from './native-index.ts';
  */
 export type Size = 'small' | 'large';
 
+/** What all collections or searches have, rather than some. */
+export const FOCUSES = ['elements', 'expiry', 'groups'] as const;
+export type Focus = (typeof FOCUSES)[number];
+
 const STEMS = (
   'sun flower sunflower water fall waterfall red read bread a an the of it light house lighthouse book books ' +
   'black blackbird bird wonder wonderful wonderland landing garden gardener elephant elephants captain marvel'
@@ -63,13 +67,21 @@ const TEXT_FIELDS = ['title', 'overview', 'tags', 'info.name', 'info.notes.text'
 const DATE_FIELD = 'released';
 const VALUE_FIELDS = ['year', 'price', 'genre', 'colours', 'info.rank', 'flag'];
 const DATES = {
-  attributePatterns: [DATE_FIELD],
+  attributePatterns: [DATE_FIELD, 'items.released'],
   features: { filter: { equality: true, date: true } },
 };
+/** Their elements are tested in brackets. */
+const ELEMENTS = {
+  attributePatterns: ['items', 'orders'],
+  features: { filter: { equality: true, elements: true } },
+};
+/** Where documents may expire. */
+const EXPIRY_FIELD = 'until';
 
 export class Generator {
   readonly #random: Random;
   readonly size: Size;
+  readonly #focus: Focus | null;
   readonly #words: string[];
   /** Whether words are used that languages treat differently. */
   readonly #foreign: boolean;
@@ -78,9 +90,10 @@ export class Generator {
   readonly settings: Settings;
   readonly batches: Batch[];
 
-  constructor(random: Random, size: Size) {
+  constructor(random: Random, size: Size, focus: Focus | null = null) {
     this.#random = random;
     this.size = size;
+    this.#focus = focus;
     this.#foreign = random.chance(size === 'large' ? 0.05 : 0.2);
     this.#unspaced = random.chance(size === 'large' ? 0.05 : 0.1);
     this.#words = this.#vocabulary();
@@ -90,6 +103,11 @@ export class Generator {
 
   get collection(): Collection {
     return { settings: this.settings, batches: this.batches };
+  }
+
+  /** Always in the focus. */
+  #often(focus: Focus, chance: number): boolean {
+    return this.#focus === focus || this.#random.chance(chance);
   }
 
   // --- Words and texts ---------------------------------------------------------------------------
@@ -223,6 +241,8 @@ export class Generator {
       if (random.chance(0.6)) out.overview = this.#text(6);
       if (random.chance(0.2)) out.tags = [this.#word(), this.#word()];
       out.year = random.int(1990, 1996);
+      if (random.chance(0.3)) out.items = this.#items();
+      if (random.chance(0.3)) out[EXPIRY_FIELD] = this.#expiry();
       return out;
     }
     if (random.chance(0.9)) out.title = this.#text(random.pick([1, 3, 5, 8]));
@@ -255,6 +275,15 @@ export class Generator {
     if (random.chance(0.4)) {
       out[DATE_FIELD] = Array.from({ length: random.int(1, 3) }, () => this.#date());
     }
+    if (random.chance(0.5)) out.items = this.#items();
+    if (random.chance(0.3)) {
+      const orders = (): Json => ({
+        ...(random.chance(0.8) && { open: random.chance(0.5) }),
+        ...(random.chance(0.9) && { lines: this.#items() }),
+      });
+      out.orders = Array.from({ length: random.int(0, 3) }, orders);
+    }
+    if (random.chance(0.6)) out[EXPIRY_FIELD] = this.#expiry();
     // Some neighbouring documents are as good as equally far, and the rest of their bucket, without
     // them, begins elsewhere.
     if (random.chance(0.2)) {
@@ -262,6 +291,46 @@ export class Generator {
       out._geo = { lat, lng: random.int(-3, 4) };
     }
     return out;
+  }
+
+  /** Objects of which brackets test one; now and then something else. */
+  #items(): Json {
+    const random = this.#random;
+    const one = (): Json => {
+      const out: Document = {};
+      if (random.chance(0.8)) out.price = random.chance(0.8) ? random.int(0, 5) : this.#value();
+      if (random.chance(0.8)) out.colour = random.chance(0.7) ? this.#colour() : this.#value();
+      if (random.chance(0.2)) out.sizes = [this.#value(), this.#value()];
+      if (random.chance(0.2)) out.made = { by: this.#colour(), year: random.int(1990, 1993) };
+      if (random.chance(0.1)) out['made.by'] = this.#colour();
+      if (random.chance(0.2)) out[DATE_FIELD] = this.#date();
+      if (random.chance(0.2)) {
+        const lat = random.int(-2, 3);
+        out._geo = { lat: random.chance(0.2) ? String(lat) : lat, lng: random.int(-2, 3) };
+      }
+      return out;
+    };
+    const any = (): Json =>
+      random.chance(0.9) ? one() : random.pick<Json>([null, 'red', 3, [], {}, [one(), one()]]);
+    return random.chance(0.15) ? any() : Array.from({ length: random.int(0, 5) }, any);
+  }
+
+  #colour(): string {
+    return this.#random.pick(['red', 'Red', 'blue', 'Été', 'ete']);
+  }
+
+  /** Dates that are past or far in the future on every machine; sometimes no date. */
+  #expiry(): Json {
+    const random = this.#random;
+    const date = (): Json =>
+      random.pick<Json>([
+        ...['2020-01-01', '2001-02-03T04:05:06+07:00', 1_500_000_000, 1.5, -3],
+        ...['2190-01-01', '2190-01-01T00:00:00Z', ' 2200-01-01 ', 8_000_000_000],
+        ...[8_000_000_000.5, '2200-12-31t23:59:59.5-08:00', '2190-01-02', '2190-01-03'],
+        ...['never', '1500000000', '2020-02-30', null, '', true],
+      ]);
+    if (random.chance(0.8)) return date();
+    return Array.from({ length: random.int(0, 4) }, date);
   }
 
   /** What stands at the end of a path into a document. */
@@ -310,7 +379,10 @@ export class Generator {
   #settings(): Settings {
     const random = this.#random;
     const out: Settings = {
-      filterableAttributes: [...VALUE_FIELDS, '_geo', DATES],
+      filterableAttributes: [
+        ...[...VALUE_FIELDS, '_geo', DATES],
+        ...(this.#often('elements', 0.9) ? [ELEMENTS] : []),
+      ],
       sortableAttributes: [...VALUE_FIELDS, '_geo'],
     };
     if (random.chance(0.6)) {
@@ -325,6 +397,7 @@ export class Generator {
     if (random.chance(0.25)) {
       out.substringAttributes = random.some([...TEXT_FIELDS, 'info', 'ghost'], random.int(1, 4));
     }
+    if (this.#often('expiry', 0.25)) out.expiresAtAttribute = EXPIRY_FIELD;
     if (random.chance(0.35)) out.synonyms = this.#synonyms();
     if (random.chance(0.25)) out.stopWords = random.some(this.#words, random.int(1, 4));
     if (random.chance(0.1)) out.separatorTokens = random.some(['$', 'nd', '|', '<br>'], 2);
@@ -439,7 +512,7 @@ export class Generator {
     }
     if (random.chance(0.12)) out.rankingScoreThreshold = random.int(0, 101) / 100;
     if (random.chance(0.12)) out.distinct = random.pick(VALUE_FIELDS);
-    if (random.chance(0.25)) out.filter = this.#filter();
+    if (this.#often('elements', 0.25)) out.filter = this.#filter();
     if (random.chance(this.#foreign ? 0.3 : 0.03)) out.locales = this.#locales();
     // The engine marks words that begin like a word of a deleted document, in text that is not
     // indexed.
@@ -448,7 +521,13 @@ export class Generator {
     const marks = whole || this.batches.length === 1;
     if (marks && random.chance(large ? 0.02 : 0.15)) Object.assign(out, this.#shaping());
     if (random.chance(0.1)) out.facets = random.some([...VALUE_FIELDS, '*'], 2);
-    if (random.chance(0.2)) {
+    if (this.settings.displayedAttributes === undefined && this.#often('groups', 0.08)) {
+      delete out.distinct;
+      out.groupBy = { attribute: random.pick(VALUE_FIELDS), page: random.int(1, 4) };
+      if (random.chance(0.8)) Object.assign(out.groupBy, { hits: random.int(1, 8) });
+      if (random.chance(0.8)) Object.assign(out.groupBy, { limit: random.int(1, 12) });
+      if (random.chance(0.5)) out.facetsPer = random.pick(['document', 'group'] as const);
+    } else if (random.chance(0.2)) {
       out.hitsPerPage = random.int(0, 12);
       if (random.chance(0.7)) out.page = random.int(0, 5);
     } else {
@@ -574,32 +653,9 @@ export class Generator {
   }
 
   #filter(): unknown {
-    const random = this.#random;
-    const value = (): string =>
-      random.pick(['red', 'Blue', '"ete"', '10', '3', '-1', 'drama', '1992', '0.5', 'true']);
-    const date = (): string =>
-      random.pick(['2026-01-01', '"2025-12-31T23:00:00-01:00"', '1767225599', '"2024-02-29"']);
-    const condition = (): string => {
-      if (random.chance(0.1)) {
-        if (random.chance(0.2)) return `${DATE_FIELD} ${date()} TO ${date()}`;
-        if (random.chance(0.2)) return `${DATE_FIELD} IN [${date()}, soon]`;
-        return `${DATE_FIELD} ${random.pick(['=', '!=', '>', '>=', '<', '<='])} ${date()}`;
-      }
-      const field = random.pick(VALUE_FIELDS);
-      switch (random.weighted({ compare: 6, list: 2, range: 2, state: 2, not: 1 })) {
-        case 'compare':
-          return `${field} ${random.pick(['=', '!=', '>', '>=', '<', '<='])} ${value()}`;
-        case 'list':
-          return `${field} ${random.pick(['IN', 'NOT IN'])} [${value()}, ${value()}]`;
-        case 'range':
-          return `${field} ${random.int(-2, 5)} TO ${random.int(3, 2000)}`;
-        case 'state':
-          return `${field} ${random.pick(['EXISTS', 'NOT EXISTS', 'IS NULL', 'IS EMPTY', 'IS NOT NULL'])}`;
-        case 'not':
-          return `NOT ${field} = ${value()}`;
-      }
-    };
-    switch (random.weighted({ one: 3, both: 1, either: 2, lists: 1 })) {
+    const condition = (): string =>
+      this.#often('elements', 0.35) ? this.#brackets() : this.#condition(this.#filtered());
+    switch (this.#random.weighted({ one: 3, both: 1, either: 2, lists: 1 })) {
       case 'one':
         return condition();
       case 'both':
@@ -608,6 +664,74 @@ export class Generator {
         return `${condition()} OR ${condition()}`;
       case 'lists':
         return [condition(), [condition(), condition()]];
+    }
+  }
+
+  #filtered(): string {
+    return this.#random.chance(0.1) ? DATE_FIELD : this.#random.pick(VALUE_FIELDS);
+  }
+
+  #condition(field: string): string {
+    const random = this.#random;
+    const value = (): string =>
+      random.pick(['red', 'Blue', '"ete"', '10', '3', '-1', 'drama', '1992', '0.5', 'true']);
+    const date = (): string =>
+      random.pick(['2026-01-01', '"2025-12-31T23:00:00-01:00"', '1767225599', '"2024-02-29"']);
+    const order = ['=', '!=', '>', '>=', '<', '<='];
+    if (field === DATE_FIELD) {
+      if (random.chance(0.2)) return `${field} ${date()} TO ${date()}`;
+      if (random.chance(0.2)) return `${field} IN [${date()}, soon]`;
+      return `${field} ${random.pick(order)} ${date()}`;
+    }
+    switch (random.weighted({ compare: 6, list: 2, range: 2, state: 2, text: 1, not: 1 })) {
+      case 'compare':
+        return `${field} ${random.pick(order)} ${value()}`;
+      case 'list':
+        return `${field} ${random.pick(['IN', 'NOT IN'])} [${value()}, ${value()}]`;
+      case 'range':
+        return `${field} ${random.int(-2, 5)} TO ${random.int(3, 2000)}`;
+      case 'state':
+        return `${field} ${random.pick(['EXISTS', 'NOT EXISTS', 'IS NULL', 'IS EMPTY', 'IS NOT NULL'])}`;
+      case 'text': {
+        const operator = random.pick(['CONTAINS', 'NOT CONTAINS', 'STARTS WITH']);
+        return `${field} ${operator} ${random.pick(['e', 'R', 'ed', '1', '"t\u0301"'])}`;
+      }
+      case 'not':
+        return `NOT ${field} = ${value()}`;
+    }
+  }
+
+  /** A condition on one element of a field. */
+  #brackets(): string {
+    const random = this.#random;
+    const items = (): string => random.pick(['items', 'orders.lines', 'items', 'items', 'ghost']);
+    const not = random.chance(0.2) ? 'NOT ' : '';
+    if (random.chance(0.7)) return `${not}${items()}[${this.#inBrackets()}]`;
+    const lines = (): string => `${random.chance(0.2) ? 'NOT ' : ''}lines[${this.#inBrackets()}]`;
+    const open = `open ${random.pick(['= true', '= false', 'EXISTS', 'NOT EXISTS'])}`;
+    const inner = random.pick([open, lines(), `(${open} OR ${lines()})`]);
+    return `${not}orders[${lines()} ${random.pick(['AND', 'OR'])} ${inner}]`;
+  }
+
+  #inBrackets(): string {
+    const random = this.#random;
+    const one = (): string => {
+      if (random.chance(0.08)) return `_geoRadius(${random.int(-2, 3)}, 0.5, 200000)`;
+      if (random.chance(0.05)) return `_geoBoundingBox([1, ${random.int(0, 3)}], [-1, -1])`;
+      const fields = ['price', 'price', 'colour', 'colour', 'sizes', 'made.by', 'made.year'];
+      return this.#condition(random.pick([...fields, DATE_FIELD, 'made', 'ghost']));
+    };
+    switch (random.weighted({ one: 2, both: 4, either: 1, mixed: 2, not: 1 })) {
+      case 'one':
+        return one();
+      case 'both':
+        return `${one()} AND ${one()}`;
+      case 'either':
+        return `${one()} OR ${one()}`;
+      case 'mixed':
+        return `${one()} AND (${one()} OR NOT ${one()})`;
+      case 'not':
+        return `NOT (${one()} AND ${one()})`;
     }
   }
 }

@@ -8,11 +8,17 @@ import { join } from 'node:path';
 import type { SearchRequest } from '../../src/contract/search.ts';
 import { mergeSettings, type PartialSettings } from '../../src/contract/settings.ts';
 import { loadAddon } from '../../src/engine/addon.ts';
-import type { BatchOutcome, BatchStep, NativeAddon } from '../../src/engine/native.ts';
+import type {
+  BatchOutcome,
+  BatchStep,
+  EngineResult,
+  NativeAddon,
+} from '../../src/engine/native.ts';
 import { parseTuning } from '../../src/engine/tuning.ts';
 import { planSearch } from '../../src/search/plan.ts';
 import type { Document } from './corpus.ts';
 import type { Body, SearchParams, Settings } from './engine.ts';
+import { groupsOfEngine } from './groups.ts';
 
 /** One commit. Deletions come after the documents. */
 export interface Batch {
@@ -92,11 +98,14 @@ export class NativeIndex {
 
   /** The result, or the code of the error. */
   async search(params: SearchParams): Promise<Body | { code: string }> {
-    const request = JSON.stringify(
-      planSearch(params as SearchRequest, { containsFilter: true, multimodal: true }, {}),
-    );
+    const one = (given: SearchRequest): Promise<EngineResult> => {
+      const features = { containsFilter: true, multimodal: true };
+      const request = planSearch(given, features, { hitSpans: (params.groupBy ?? null) !== null });
+      return engine().search(this.#handle, JSON.stringify(request));
+    };
     try {
-      return JSON.parse(String((await engine().search(this.#handle, request)).bytes)) as Body;
+      if ((params.groupBy ?? null) !== null) return await groupsOfEngine(params, one);
+      return JSON.parse(String((await one(params as SearchRequest)).bytes)) as Body;
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined) throw error;

@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { Random } from '../http/kill/support/random.ts';
 import { Pair } from './compare.ts';
-import { Generator, type Size } from './generate.ts';
-import { finalDocuments } from './native-index.ts';
+import { Generator, type Focus, type Size } from './generate.ts';
 import { describeCase, shrink } from './shrink.ts';
 
 export interface RunOptions {
@@ -16,6 +15,7 @@ export interface RunOptions {
   round: number | null;
   /** Only rounds of this size, or null for both. */
   size: Size | null;
+  focus?: Focus | null;
   keepGoing: boolean;
   /** Whether differing cases are made small before they are shown. */
   shrinks: boolean;
@@ -59,11 +59,11 @@ export async function runRounds(options: RunOptions): Promise<RunReport> {
 async function runRound(round: number, options: RunOptions, report: RunReport): Promise<void> {
   const random = new Random(options.seed * 7919 + round);
   const size = options.size ?? (round % LARGE_EVERY === LARGE_EVERY - 1 ? 'large' : 'small');
-  const generator = new Generator(random, size);
+  const generator = new Generator(random, size, options.focus);
   const { collection } = generator;
   const pair = await Pair.of(collection);
   try {
-    assert.deepEqual(await pair.engine.documents(), finalDocuments(collection.batches));
+    assert.deepEqual(await pair.engine.documents(), pair.oracle.documents);
     report.rounds++;
     for (let i = 0; i < SEARCHES[size]; i++) {
       const params = generator.search();

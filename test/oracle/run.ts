@@ -2,18 +2,20 @@
  * Compares the engine with the oracle on random collections and searches.
  *
  *   npm run oracle -- [--comparisons 1000000] [--seed N] [--round N] [--size small|large]
- *     [--keep-going] [--no-shrink]
+ *     [--focus elements|expiry|groups] [--keep-going] [--no-shrink]
  *
  * One comparison is one hit of a result: its position, and its score and details if the search
  * requests them. Totals, facets and empty results are compared as well, but not counted.
  * GANNET_TUNING is a JSON object of thresholds (EngineTuning): `{"largeBucketMin":1}` makes the
  * engine treat every bucket as a large one, which it splits from posting lists;
  * `"frequentDocumentsMin":2` in addition makes words of two documents frequent, so that distances
- * are listed. With --round only this round of the seed runs. A difference is printed as a small
+ * are listed. With --focus every search tests elements in brackets, or returns groups, or some
+ * documents of every collection have expired. With --round only this round of the seed runs. A difference is printed as a small
  * case, or with --no-shrink as found, and ends the run unless --keep-going is given.
  */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
+import { FOCUSES } from './generate.ts';
 import { runRounds } from './rounds.ts';
 
 const { values } = parseArgs({
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     round: { type: 'string' },
     size: { type: 'string' },
+    focus: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
   },
@@ -32,6 +35,7 @@ const { failures } = await runRounds({
   comparisons: Number(values.comparisons),
   round: values.round === undefined ? null : Number(values.round),
   size: values.size === 'small' || values.size === 'large' ? values.size : null,
+  focus: FOCUSES.find((focus) => focus === values.focus) ?? null,
   keepGoing: values['keep-going'],
   shrinks: !values['no-shrink'],
   log: console.log,

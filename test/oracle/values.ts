@@ -37,29 +37,54 @@ export function valuesOf(document: Document, field: string): FieldValues {
     numbers: [],
     strings: [],
   };
-  reach(document, field, out);
+  eachAt(document, field, (value) => {
+    out.exists = true;
+    if (value === null) out.isNull = true;
+    if (
+      value === '' ||
+      (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+    ) {
+      out.isEmpty = true;
+    }
+    collect(value, out);
+  });
   return out;
 }
 
-function reach(node: Json, rest: string, out: FieldValues): void {
+function eachAt(node: Json, rest: string, use: (value: Json) => void): void {
   if (Array.isArray(node)) {
-    for (const item of node) reach(item, rest, out);
+    for (const item of node) eachAt(item, rest, use);
     return;
   }
   if (node === null || typeof node !== 'object') return;
   for (const [key, value] of Object.entries(node)) {
-    if (key === rest) {
-      out.exists = true;
-      if (value === null) out.isNull = true;
-      if (
-        value === '' ||
-        (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-      ) {
-        out.isEmpty = true;
-      }
-      collect(value, out);
-    } else if (rest.startsWith(`${key}.`)) reach(value, rest.slice(key.length + 1), out);
+    if (key === rest) use(value);
+    else if (rest.startsWith(`${key}.`)) eachAt(value, rest.slice(key.length + 1), use);
   }
+}
+
+/** The objects in a field, and in arrays in it. */
+export function elementsOf(document: Document, field: string): Document[] {
+  const out: Document[] = [];
+  const add = (value: Json): void => {
+    if (Array.isArray(value)) value.forEach(add);
+    else if (value !== null && typeof value === 'object') out.push(value as Document);
+  };
+  eachAt(document, field, add);
+  return out;
+}
+
+/** Numbers, booleans and texts that are not blank, in their order, each once. */
+export function scalarsOf(document: Document, field: string): Json[] {
+  const out = new Set<Json>();
+  const add = (value: Json): void => {
+    if (Array.isArray(value)) value.forEach(add);
+    else if (typeof value === 'string' ? value.trim() !== '' : typeof value !== 'object') {
+      out.add(value);
+    }
+  };
+  eachAt(document, field, add);
+  return [...out];
 }
 
 function collect(value: Json, out: FieldValues): void {
