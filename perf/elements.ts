@@ -1,0 +1,141 @@
+/**
+ * What conditions on one element and groups cost: CPU of searches without words, alternately, block
+ * by block.
+ *
+ *   node --import=tsx perf/elements.ts --data catalog.ndjson
+ *       [--items 5] [--group brand,category] [--pairs 10] [--searches 20]
+ *
+ * Each product gets `items`: objects with a price from 0 to 499, one of twenty colours and a
+ * quantity. The same filter on them is compared with and without brackets where few, more and many
+ * prices pass; then `groupBy` with `distinct` and with neither.
+ */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
+import { mulberry } from '../test/support/random.ts';
+import { CpuClock, cpuSeconds } from './process-stats.ts';
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string', default: 'test/demo/books.ndjson' },
+    items: { type: 'string', default: '5' },
+    group: { type: 'string', default: 'brand,category' },
+    pairs: { type: 'string', default: '10' },
+    searches: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '7' },
+  },
+});
+
+const LINES_PER_REQUEST = 50_000;
+const COLOURS = Array.from({ length: 20 }, (_, n) => `colour${n}`);
+const PRICES = 500;
+const PATH = '/indexes/a';
+const groups = values.group.split(',');
+const random = mulberry(Number(values.seed));
+const int = (end: number): number => Math.floor(random() * end);
+
+function withItems(line: string): string {
+  const items = Array.from({ length: Number(values.items) }, () => ({
+    price: int(PRICES),
+    colour: COLOURS[int(COLOURS.length)],
+    qty: int(10),
+  }));
+  return `${line.slice(0, -1)},"items":${JSON.stringify(items)}}`;
+}
+
+async function load(server: BuiltServer): Promise<void> {
+  const before = cpuSeconds(server.pid);
+  await server.finish('PATCH', `${PATH}/settings`, {
+    body: {
+      searchableAttributes: ['title'],
+      filterableAttributes: [
+        { attributePatterns: ['items'], features: { filter: { elements: true } } },
+        { attributePatterns: ['items.*'], features: { filter: { comparison: true } } },
+        ...groups,
+      ],
+    },
+  });
+  const send = async (lines: string[]): Promise<void> => {
+    await server.finish('POST', `${PATH}/documents?primaryKey=id`, {
+      text: lines.join('\n'),
+      type: 'application/x-ndjson',
+    });
+  };
+  let batch: string[] = [];
+  for await (const line of createInterface({ input: createReadStream(values.data) })) {
+    batch.push(withItems(line));
+    if (batch.length < LINES_PER_REQUEST) continue;
+    await send(batch);
+    batch = [];
+  }
+  if (batch.length > 0) await send(batch);
+  const { indexSize, numberOfDocuments } = (await server.call('GET', `${PATH}/stats`)).json;
+  const cpu = (cpuSeconds(server.pid) - before).toFixed(1);
+  console.log(`${numberOfDocuments} documents: CPU ${cpu} s, ${(indexSize / 1e6).toFixed(1)} MB`);
+}
+
+const median = (list: readonly number[]): number =>
+  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
+
+/**
+ * Prints the CPU of the searches, each with the ratio to the first.
+ * @param bodiesOf of one search each, by name, given a random number
+ */
+async function compare(
+  cpu: CpuClock,
+  server: BuiltServer,
+  title: string,
+  bodiesOf: (n: number) => Record<string, object>,
+): Promise<void> {
+  const names = Object.keys(bodiesOf(0));
+  const spent = Object.fromEntries(names.map((name): [string, number[]] => [name, []]));
+  const totals: Record<string, number> = {};
+  // The first block of each warms up.
+  for (let pair = 0; pair <= Number(values.pairs); pair++) {
+    const drawn = Array.from({ length: Number(values.searches) }, () => int(1000));
+    for (const name of names) {
+      cpu.lap();
+      for (const n of drawn) {
+        const body = { ...bodiesOf(n)[name], attributesToRetrieve: ['id'] };
+        const { status, json } = await server.call('POST', `${PATH}/search`, { body });
+        if (status !== 200) throw new Error(JSON.stringify(json));
+        totals[name] = json.totalGroups ?? json.totalHits ?? json.estimatedTotalHits;
+      }
+      const { mainMs, otherMs } = cpu.lap();
+      if (pair > 0) spent[name]!.push((mainMs + otherMs) / drawn.length);
+    }
+  }
+  const shown = names.map((name) => {
+    const ratio = median(spent[name]!.map((ms, n) => ms / spent[names[0]!]![n]!));
+    return `${name} ${median(spent[name]!).toFixed(3)} ms (${ratio.toFixed(2)}, ${totals[name]} found)`;
+  });
+  console.log(`${title}: ${shown.join('; ')}`);
+}
+
+const server = await startBuiltServer();
+try {
+  await load(server);
+  const cpu = new CpuClock(server.pid);
+  for (const end of [1, 5, 50, PRICES]) {
+    await compare(cpu, server, `price < ${end}`, (n) => {
+      const colour = COLOURS[n % COLOURS.length];
+      return {
+        without: { filter: `items.price < ${end} AND items.colour = ${colour}` },
+        brackets: { filter: `items[price < ${end} AND colour = ${colour}]` },
+      };
+    });
+  }
+  for (const attribute of groups) {
+    await compare(cpu, server, `groups of ${attribute}`, (n) => {
+      const filter = `items.price = ${n % PRICES}`;
+      return {
+        plain: { filter, hitsPerPage: 20 },
+        distinct: { filter, distinct: attribute, hitsPerPage: 20 },
+        groupBy: { filter, groupBy: { attribute, hits: 3, limit: 20 } },
+      };
+    });
+  }
+} finally {
+  await server.close();
+}
