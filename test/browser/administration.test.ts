@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
 describe('The page, for administrators, in a browser', () => {
@@ -500,6 +501,52 @@ describe('The page, for administrators, in a browser', () => {
     const after = await get('/indexes/meaning/settings/embedders');
     assert.deepEqual(Object.keys(after), ['words']);
     assert.equal(after.words.documentTemplate, '{{doc.b}}');
+  });
+
+  it('tests an embedder: the text of a document, its dimensions and time, or why it fails', async () => {
+    const { server } = stage;
+    const provider = await EmbeddingProvider.start();
+    const words = {
+      source: 'rest',
+      url: `${provider.url}/rest/one`,
+      request: { input: '{{text}}' },
+      response: { embedding: '{{embedding}}' },
+      dimensions: 4,
+      documentTemplate: 'A {{ doc.title }}',
+    };
+    await server.finish('PATCH', '/indexes/tried/settings', { body: { embedders: { words } } });
+    await server.finish('POST', '/indexes/tried/documents', {
+      body: [
+        { id: 1, title: 'lake' },
+        { id: 2, title: 'hill' },
+      ],
+    });
+    await open('settings/tried', 'Settings');
+    const form = setting('Embedders').getByRole('group', { name: /^words/ });
+    const trial = form.getByRole('group', { name: 'Test of words' });
+    const test = trial.getByRole('button', { name: 'Test words' });
+    await test.click();
+    await trial.getByText(/^works An embedding of 4 numbers, after .*, of the text/).waitFor();
+    await trial.getByRole('button', { name: 'Enable it' }).click();
+    await trial.getByText('A lake', { exact: true }).waitFor();
+    await trial.getByLabel('Document id').fill('2');
+    await form.getByLabel('Document template', { exact: true }).fill('The {{ doc.title }}');
+    await test.click();
+    // The template need not be saved.
+    await trial.getByText('The hill', { exact: true }).waitFor();
+    const asked = (provider.take().at(-1)!.body as { input: unknown }).input;
+    assert.equal(asked, 'The hill');
+    provider.always = () => ({ status: 401, body: { error: 'no such key' } });
+    await trial.getByLabel('Document id').fill('1');
+    await test.click();
+    await trial.getByRole('alert').filter({ hasText: 'responded with status 401' }).waitFor();
+    await form.getByLabel('Document template', { exact: true }).fill('{{ doc.none }}');
+    await form.getByLabel('Url').fill('http://127.0.0.1:9');
+    await test.click();
+    await trial.getByText(/^Save first/).waitFor();
+    await trial.getByRole('alert').filter({ hasText: 'The template cannot be rendered' }).waitFor();
+    await bar().getByRole('button', { name: 'Discard' }).click();
+    provider.stop();
   });
 
   it('shows tasks as they come, those that failed with their errors, and deletes their records', async () => {

@@ -169,6 +169,12 @@ describe('Every view of the page, in a browser', () => {
           await open(tab, path);
           assert.deepEqual(await violations(page), [], path);
         }
+        await open(tab, 'settings/meaning');
+        await page.getByRole('button', { name: 'Test words' }).click();
+        await page.getByText(/^works An embedding of 4 numbers/).waitFor();
+        assert.deepEqual(await violations(page), [], 'a tested embedder');
+        assert.equal(await overflow(page), 0, 'a tested embedder is wider than the screen');
+        await open(tab, 'documents/books');
         await chooseFile(page);
         assert.deepEqual(await violations(page), [], 'a file');
         assert.equal(await overflow(page), 0, 'a file is wider than the screen');

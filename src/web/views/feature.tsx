@@ -12,7 +12,7 @@ interface Props {
   onSwitchedOn(): void;
 }
 
-/** Shown instead of a view whose feature is off: explains the feature and offers to enable it. */
+/** Shown instead of a view, or of a part of one, whose feature is off: explains the feature and offers to enable it. */
 export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
@@ -20,7 +20,7 @@ export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Elem
     <section class="panel" aria-label="Feature disabled">
       <p>{purpose}</p>
       <p>
-        This view needs the experimental feature <code>{feature}</code>, which is off.
+        This needs the experimental feature <code>{feature}</code>, which is off.
         {rights.has('features')
           ? ''
           : ' A key with the action experimental.update is needed to enable it.'}

@@ -140,6 +140,7 @@ function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
               name={name}
               schema={schemas[name]}
               value={name in draft ? draft[name] : values[name]}
+              saved={values[name]}
               changed={changes.some((one) => one.name === name)}
               onChange={(value) => drafted.change(name, value)}
             />
@@ -196,11 +197,13 @@ interface SettingProps {
   name: string;
   schema: Schema | undefined;
   value: unknown;
+  saved: unknown;
   changed: boolean;
   onChange(value: unknown): void;
 }
 
-function Setting({ uid, name, schema, value, changed, onChange }: SettingProps): JSX.Element {
+function Setting(props: SettingProps): JSX.Element {
+  const { uid, name, schema, value, saved, changed, onChange } = props;
   const { stats } = useIndexes();
   const fields = Object.keys(stats?.indexes[uid]?.fieldDistribution ?? {});
   const [short, sentence] = COST_WORDS[costOf([name], { [name]: schema ?? {} })];
@@ -230,7 +233,15 @@ function Setting({ uid, name, schema, value, changed, onChange }: SettingProps):
         {value === null && schema?.enum === undefined && takesContainer(schema) ? (
           <p class="note">The default, after a save.</p>
         ) : (
-          <Editor name={name} schema={schema} value={value} fields={fields} onChange={onChange} />
+          <Editor
+            uid={uid}
+            name={name}
+            schema={schema}
+            value={value}
+            saved={saved}
+            fields={fields}
+            onChange={onChange}
+          />
         )}
       </div>
     </section>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { Embedder } from '../../embedder-test.ts';
 import { takes, type Schema } from '../../schema.ts';
 import { spaced } from '../../spaced.ts';
 import type { TypoSettings } from '../../typo-match.ts';
@@ -11,9 +12,12 @@ import { TypoBox } from './typo-box.tsx';
 import { WordsEditor } from './words-editor.tsx';
 
 interface Props {
+  uid: string;
   name: string;
   schema: Schema | undefined;
   value: unknown;
+  /** The value that the server has. */
+  saved: unknown;
   /** Fields of the documents, to choose from. */
   fields: readonly string[];
   onChange(value: unknown): void;
@@ -27,7 +31,8 @@ const ATTRIBUTES = [
 ];
 
 /** The editor that suits a setting. */
-export function Editor({ name, schema, value, fields, onChange }: Props): JSX.Element {
+export function Editor(props: Props): JSX.Element {
+  const { uid, name, schema, value, saved, fields, onChange } = props;
   if (ATTRIBUTES.includes(name)) {
     return (
       <AttributesEditor
@@ -51,8 +56,10 @@ export function Editor({ name, schema, value, fields, onChange }: Props): JSX.El
     case 'embedders':
       return (
         <EmbeddersEditor
+          uid={uid}
           schema={schema}
-          value={(value ?? {}) as Record<string, Record<string, unknown>>}
+          value={(value ?? {}) as Record<string, Embedder>}
+          saved={(saved ?? {}) as Record<string, Embedder>}
           onChange={onChange}
         />
       );

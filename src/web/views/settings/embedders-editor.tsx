@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { isTestable, type Embedder } from '../../embedder-test.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { choices, type Schema } from '../../schema.ts';
 import { Members } from './schema-field.tsx';
+import { TestEmbedder } from './test-embedder.tsx';
 
-type Embedder = Readonly<Record<string, unknown>>;
 type Embedders = Readonly<Record<string, Embedder>>;
 
 /** The fields that an embedder of each source needs, or usually has. */
@@ -20,13 +21,16 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface Props {
+  uid: string;
   schema: Schema | undefined;
   value: Embedders;
+  /** The value that the server has. */
+  saved: Embedders;
   onChange(value: Embedders): void;
 }
 
 /** A form for each embedder, with the fields of its source. */
-export function EmbeddersEditor({ schema, value, onChange }: Props): JSX.Element {
+export function EmbeddersEditor({ uid, schema, value, saved, onChange }: Props): JSX.Element {
   const one = schema?.additionalProperties;
   if (typeof one !== 'object') return <></>;
   return (
@@ -34,9 +38,11 @@ export function EmbeddersEditor({ schema, value, onChange }: Props): JSX.Element
       {Object.entries(value).map(([name, embedder]) => (
         <EmbedderForm
           key={name}
+          uid={uid}
           name={name}
           schema={one}
           embedder={embedder}
+          saved={saved[name]}
           onChange={(next) => onChange({ ...value, [name]: next })}
           onRemove={() => {
             const { [name]: _, ...rest } = value;
@@ -54,14 +60,17 @@ export function EmbeddersEditor({ schema, value, onChange }: Props): JSX.Element
 }
 
 interface FormProps {
+  uid: string;
   name: string;
   schema: Schema;
   embedder: Embedder;
+  saved: Embedder | undefined;
   onChange(embedder: Embedder): void;
   onRemove(): void;
 }
 
-function EmbedderForm({ name, schema, embedder, onChange, onRemove }: FormProps): JSX.Element {
+function EmbedderForm(props: FormProps): JSX.Element {
+  const { uid, name, schema, embedder, saved, onChange, onRemove } = props;
   const source = typeof embedder.source === 'string' ? embedder.source : 'openAi';
   const usual = FIELDS[source] ?? [];
   const others = Object.keys(schema.properties ?? {}).filter(
@@ -78,6 +87,9 @@ function EmbedderForm({ name, schema, embedder, onChange, onRemove }: FormProps)
         <summary>More</summary>
         <Members schema={schema} value={embedder} names={others} onChange={change} />
       </details>
+      {isTestable(embedder) ? (
+        <TestEmbedder uid={uid} name={name} embedder={embedder} saved={saved} />
+      ) : null}
       <button type="button" class="danger" onClick={onRemove}>
         Remove {name}
       </button>
