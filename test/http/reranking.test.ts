@@ -273,6 +273,7 @@ describe('Reranking', () => {
       { ...rest, request: { query: '{{query}}', text: '{{text}}' } },
       { ...rest, request: { documents: ['{{text}}', '{{..}}'] } },
       { ...rest, response: [{ index: '{{index}}' }, '{{..}}'] },
+      { ...rest, response: { index: '{{index}}', scores: ['{{score}}', '{{..}}'] } },
       { ...rest, documentTemplate: '{{' },
       { ...rest, documentTemplateMaxBytes: 0 },
       { ...rest, source: 'other' },

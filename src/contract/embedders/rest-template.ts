@@ -163,6 +163,11 @@ export class ScoresTemplate {
     this.#positionPath = findPath(item, (value) => value === POSITION);
   }
 
+  /** Items say which document they are about. */
+  get readsPositions(): boolean {
+    return this.#positionPath !== null;
+  }
+
   /** A list of one score for each document, or why a response does not match. */
   scores(received: unknown): Result<Float32Array[], string> {
     const found = follow(received, this.#path, 'answer');

@@ -20,7 +20,14 @@ import {
 import { TAGS_MAX, tagsOf, templateFault } from '../../templates/liquid.ts';
 import { isUrl } from '../embedders/check.ts';
 import { FIELD_SCHEMAS } from '../embedders/fields.ts';
-import { POSITION, QUERY, scanTemplate, SCORE, TEXT } from '../embedders/rest-template.ts';
+import {
+  POSITION,
+  QUERY,
+  scanTemplate,
+  SCORE,
+  ScoresTemplate,
+  TEXT,
+} from '../embedders/rest-template.ts';
 import { ApiError } from '../errors.ts';
 import { isGiven, setting, sortedKeys } from './setting.ts';
 
@@ -140,6 +147,12 @@ function checkTemplates(name: string, { request, response }: GivenReranker): Api
   }
   if (count(response, POSITION) > 1) {
     return fault(`${name}.response`, `the placeholder \`"${POSITION}"\` occurs more than once`);
+  }
+  if (count(response, POSITION) === 1 && !new ScoresTemplate(response).readsPositions) {
+    return fault(
+      `${name}.response`,
+      `the placeholder \`"${POSITION}"\` stands outside of the item before \`"{{..}}"\``,
+    );
   }
   return null;
 }
