@@ -6,6 +6,16 @@ export const ADDED_SETTINGS = {
   expiresAtAttribute: 'until',
   substringAttributes: ['sku', 'title'],
   semanticCutoff: 0.25,
+  rerankers: {
+    cross: {
+      source: 'rest',
+      url: 'http://127.0.0.1:1/rerank',
+      request: { query: '{{query}}', documents: ['{{text}}', '{{..}}'] },
+      response: [{ index: '{{index}}', score: '{{score}}' }, '{{..}}'],
+      documentTemplate: '{{doc.title}}',
+      documentTemplateMaxBytes: 300,
+    },
+  },
   defaultMatchingStrategy: 'natural',
   suggestions: { attributes: ['kind'], minUsers: 3 },
 };
