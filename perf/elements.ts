@@ -3,11 +3,12 @@
  * by block.
  *
  *   node --import=tsx perf/elements.ts --data catalog.ndjson
- *       [--items 5] [--group brand,category] [--pairs 10] [--searches 20]
+ *       [--items 5] [--below 1,5,50,500] [--group brand,category] [--pairs 10] [--searches 20]
  *
  * Each product gets `items`: objects with a price from 0 to 499, one of twenty colours and a
- * quantity. The same filter on them is compared with and without brackets where few, more and many
- * prices pass; then `groupBy` with `distinct` and with neither.
+ * quantity. The same filter on them is compared with and without brackets where prices are
+ * below each limit; then `groupBy` with `distinct` and with neither, among documents with
+ * one price and among all.
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -20,6 +21,7 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string', default: 'test/demo/books.ndjson' },
     items: { type: 'string', default: '5' },
+    below: { type: 'string', default: '1,5,50,500' },
     group: { type: 'string', default: 'brand,category' },
     pairs: { type: 'string', default: '10' },
     searches: { type: 'string', default: '20' },
@@ -117,7 +119,7 @@ const server = await startBuiltServer();
 try {
   await load(server);
   const cpu = new CpuClock(server.pid);
-  for (const end of [1, 5, 50, PRICES]) {
+  for (const end of values.below.split(',').filter(Boolean)) {
     await compare(cpu, server, `price < ${end}`, (n) => {
       const colour = COLOURS[n % COLOURS.length];
       return {
@@ -127,14 +129,16 @@ try {
     });
   }
   for (const attribute of groups) {
-    await compare(cpu, server, `groups of ${attribute}`, (n) => {
-      const filter = `items.price = ${n % PRICES}`;
-      return {
-        plain: { filter, hitsPerPage: 20 },
-        distinct: { filter, distinct: attribute, hitsPerPage: 20 },
-        groupBy: { filter, groupBy: { attribute, hits: 3, limit: 20 } },
-      };
-    });
+    for (const among of ['one price', 'all']) {
+      await compare(cpu, server, `groups of ${attribute} among ${among}`, (n) => {
+        const filter = among === 'all' ? null : `items.price = ${n % PRICES}`;
+        return {
+          plain: { filter, hitsPerPage: 20 },
+          distinct: { filter, distinct: attribute, hitsPerPage: 20 },
+          groupBy: { filter, groupBy: { attribute, hits: 3, limit: 20 } },
+        };
+      });
+    }
   }
 } finally {
   await server.close();
