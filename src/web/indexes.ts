@@ -10,8 +10,9 @@ export interface IndexEntry {
 
 export interface IndexStats {
   readonly numberOfDocuments: number;
-  readonly rawDocumentDbSize: number;
-  readonly avgDocumentSize: number;
+  /** Bytes on disk, and of the part that holds live data. */
+  readonly indexSize: number;
+  readonly usedIndexSize: number;
   readonly isIndexing: boolean;
   readonly numberOfEmbeddings: number;
   readonly numberOfEmbeddedDocuments: number;
@@ -19,6 +20,7 @@ export interface IndexStats {
 }
 
 export interface Stats {
+  /** Bytes on disk of all indexes, tasks and keys, and of the part that holds live data. */
   readonly databaseSize: number;
   readonly usedDatabaseSize: number;
   readonly lastUpdate: string | null;

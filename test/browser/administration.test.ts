@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { count, percent, size } from '../../src/web/format.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
@@ -664,11 +665,42 @@ describe('The page, for administrators, in a browser', () => {
       .getByRole('img', { name: /Number of documents since this view was opened/ })
       .waitFor();
     await page.getByRole('img', { name: /Duration of the last \d+ batch/ }).waitFor();
-    await page
-      .locator('summary')
-      .filter({ hasText: /^books/ })
-      .click();
-    await page.getByText('Documents that have a field').first().waitFor();
+  });
+
+  it('shows where the bytes on disk are: in which index, in use or free, and in which parts', async () => {
+    await stage.server.idle();
+    await open('statistics', 'Statistics');
+    const disk = page.getByRole('region', { name: 'Disk use', exact: true });
+    const { databaseSize, indexes } = await get('/stats');
+    const rows = disk.locator('tbody tr');
+    await rows.filter({ hasText: 'Tasks, keys and the rest' }).waitFor();
+    const sizes = Object.values<any>(indexes).map(({ indexSize }) => indexSize);
+    const largest = Object.keys(indexes).find(
+      (uid) => indexes[uid].indexSize === Math.max(...sizes),
+    );
+    assert.equal(await rows.first().getByRole('link').textContent(), largest);
+    const books = await disk
+      .getByRole('row', { name: /^books / })
+      .locator('td')
+      .allTextContents();
+    const { numberOfDocuments, indexSize, usedIndexSize } = indexes.books;
+    assert.deepEqual(books.slice(0, -1), [
+      count(numberOfDocuments),
+      size(indexSize),
+      size(usedIndexSize),
+      percent(indexSize / databaseSize),
+      size(indexSize / numberOfDocuments),
+    ]);
+    assert.equal(await rows.count(), sizes.length + 1);
+    await disk.getByRole('button', { name: 'Fields and parts of books' }).click();
+    const dialog = page.getByRole('dialog', { name: 'books' });
+    await dialog.getByText('Segments', { exact: true }).waitFor();
+    await dialog.getByText('Documents that have a field').waitFor();
+    await dialog.getByText('author', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await open('indexes', 'Indexes');
+    const cell = page.getByRole('row', { name: /^books / }).getByText(size(indexSize));
+    await cell.first().waitFor();
   });
 
   it('says what analytics need where they are off', async () => {

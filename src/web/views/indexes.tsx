@@ -71,7 +71,7 @@ function Table({ indexes, stats, onOpen }: TableProps): JSX.Element {
               Documents
             </th>
             <th scope="col" class="number">
-              Size
+              On disk
             </th>
             <th scope="col">Changed</th>
             <th scope="col">Actions</th>
@@ -103,7 +103,7 @@ function Row({ index, stats, onOpen }: RowProps): JSX.Element {
       </th>
       <td>{index.primaryKey ?? 'none yet'}</td>
       <td class="number">{own === undefined ? '' : count(own.numberOfDocuments)}</td>
-      <td class="number">{own === undefined ? '' : size(own.rawDocumentDbSize)}</td>
+      <td class="number">{own === undefined ? '' : size(own.indexSize)}</td>
       <td>
         {moment(index.updatedAt)}
         {own?.isIndexing === true ? ' (indexing)' : ''}

@@ -2,11 +2,12 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Chart, Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';
-import { count, counted, durationMs, milliseconds, moment, size } from '../format.ts';
+import { count, counted, durationMs, milliseconds, moment, percent, size } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
-import type { IndexStats, Stats } from '../indexes.ts';
+import type { Stats } from '../indexes.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
+import { DiskUse } from './statistics/disk-use.tsx';
 import type { Batch, TaskPage } from '../task.ts';
 
 const REFRESH_MS = 2000;
@@ -50,16 +51,8 @@ export function StatisticsView(): JSX.Element {
       <Problem error={loaded.error} />
       {stats === undefined ? null : (
         <>
-          <dl class="figures">
-            <Figure name="Documents" value={count(last?.documents ?? 0)} />
-            <Figure name="Indexes" value={count(Object.keys(stats.indexes).length)} />
-            <Figure name="On disk" value={size(stats.databaseSize)} />
-            <Figure name="In use" value={size(stats.usedDatabaseSize)} />
-            <Figure
-              name="Last change"
-              value={stats.lastUpdate === null ? 'never' : moment(stats.lastUpdate)}
-            />
-          </dl>
+          <Totals stats={stats} documents={last?.documents ?? 0} />
+          <DiskUse stats={stats} />
           <div class="charts">
             <Chart
               title="Number of documents since this view was opened"
@@ -73,12 +66,28 @@ export function StatisticsView(): JSX.Element {
             />
             {rights.has('tasks') ? <PastBatches /> : null}
           </div>
-          {Object.entries(stats.indexes).map(([uid, index]) => (
-            <IndexFigures key={uid} uid={uid} stats={index} />
-          ))}
         </>
       )}
     </>
+  );
+}
+
+function Totals({ stats, documents }: { stats: Stats; documents: number }): JSX.Element {
+  return (
+    <dl class="figures">
+      <Figure name="Documents" value={count(documents)} />
+      <Figure name="Indexes" value={count(Object.keys(stats.indexes).length)} />
+      <Figure name="On disk" value={size(stats.databaseSize)} />
+      <Figure
+        name="In use"
+        value={size(stats.usedDatabaseSize)}
+        note={percent(stats.usedDatabaseSize / Math.max(1, stats.databaseSize))}
+      />
+      <Figure
+        name="Last change"
+        value={stats.lastUpdate === null ? 'never' : moment(stats.lastUpdate)}
+      />
+    </dl>
   );
 }
 
@@ -105,29 +114,5 @@ function PastBatches(): JSX.Element | null {
         show={count}
       />
     </>
-  );
-}
-
-function IndexFigures({ uid, stats }: { uid: string; stats: IndexStats }): JSX.Element {
-  const fields = Object.entries(stats.fieldDistribution);
-  return (
-    <details class="panel">
-      <summary>
-        <strong>{uid}</strong>: {counted(stats.numberOfDocuments, 'document')},{' '}
-        {size(stats.rawDocumentDbSize)}
-        {stats.isIndexing ? ', indexing' : ''}
-      </summary>
-      <dl>
-        <Figure name="Mean document" value={size(stats.avgDocumentSize)} />
-        <Figure name="Embedded documents" value={count(stats.numberOfEmbeddedDocuments)} />
-        <Figure name="Embeddings" value={count(stats.numberOfEmbeddings)} />
-      </dl>
-      <h3>Documents that have a field</h3>
-      <dl>
-        {fields.map(([field, documents]) => (
-          <Figure key={field} name={field} value={count(documents)} />
-        ))}
-      </dl>
-    </details>
   );
 }
