@@ -47,6 +47,13 @@ const WORDS_OF_ONE_BEGINNING = Array.from({ length: 1001 }, (_, n) =>
 
 const EXAMPLES: Example[] = [
   {
+    name: 'a name with a dot is no field of its parent',
+    settings: { filterableAttributes: ['info'] },
+    documents: [{ id: 1, 'info.name': 'red', notes: { text: 'a' } }],
+    params: { filter: 'info != blue' },
+    ids: [],
+  },
+  {
     name: 'words are not glued to one that only attributes without typos have, nor is it marked',
     settings: exactAttributes('title'),
     documents: [{ id: 1, title: 'iln bird wonder' }],
