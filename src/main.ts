@@ -505,7 +505,7 @@ function openEmbedding(
     { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
     (embedder) => models.open(embedder),
   );
-  return { models, embedding, rerankers: new RerankerService(client, config.embedding) };
+  return { models, embedding, rerankers: new RerankerService(client, config.embedding, models) };
 }
 
 interface Stores {

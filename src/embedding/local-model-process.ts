@@ -9,10 +9,13 @@ import type { ModelFiles, Pooling } from './model-files.ts';
 export interface EmbedRequest {
   job: number;
   files: ModelFiles;
-  pooling: Pooling;
   threads: number;
   texts: string[];
+  work: ModelWork;
 }
+
+/** Texts are embedded, or scored as documents for a query: embeddings of one dimension. */
+export type ModelWork = { is: 'embed'; pooling: Pooling } | { is: 'score'; query: string };
 
 export type EmbedResponse =
   { job: number; embeddings: Float32Array[] } | { job: number; fault: string; missing?: true };
@@ -38,7 +41,10 @@ interface Runtime {
 }
 
 interface Tokenizer {
-  encode(text: string): { ids: number[] };
+  encode(
+    text: string,
+    options?: { text_pair?: string; add_special_tokens?: boolean; return_token_type_ids?: boolean },
+  ): { ids: number[]; token_type_ids?: number[] };
 }
 
 interface Tokenizers {
@@ -46,6 +52,8 @@ interface Tokenizers {
 }
 
 const TOKENS_MAX = 512;
+/** Tokens of a query and a document together, so that the time of a pair is bounded. */
+const PAIR_TOKENS_MAX = 512;
 
 class Model {
   readonly #runtime: Runtime;
@@ -102,8 +110,39 @@ class Model {
    */
   async embed(texts: readonly string[], pooling: Pooling): Promise<Float32Array[]> {
     const embeddings: Float32Array[] = [];
-    for (const text of texts) embeddings.push(await this.#run(this.#tokensOf(text), pooling));
+    for (const text of texts) {
+      const { data, dims } = await this.#run(this.#tokensOf(text));
+      if (dims.length !== 3) throw new Error('the model gives no embedding of each token');
+      embeddings.push(pooled(data, dims[2]!, pooling));
+    }
     return embeddings;
+  }
+
+  /** The logit of each pair. The score is its sigmoid, which has the same order. */
+  async score(query: string, documents: readonly string[]): Promise<Float32Array[]> {
+    const logits: Float32Array[] = [];
+    for (const document of documents) {
+      const { ids, types } = this.#pairOf(query, document);
+      const { data, dims } = await this.#run(ids, types);
+      if (dims.length > 2 || data.length !== 1 || !Number.isFinite(data[0])) {
+        throw new Error('the model gives no score of a pair of texts');
+      }
+      logits.push(data);
+    }
+    return logits;
+  }
+
+  #pairOf(query: string, document: string): Pair {
+    const alone = (text: string): number[] =>
+      this.#tokenizer.encode(text, { add_special_tokens: false }).ids;
+    const { ids, token_type_ids } = this.#tokenizer.encode(query, {
+      ...{ text_pair: document, return_token_type_ids: true },
+    });
+    const types = token_type_ids ?? ids.map(() => 0);
+    const max = Math.min(this.#tokensMax, PAIR_TOKENS_MAX);
+    return ids.length <= max
+      ? { ids, types }
+      : shortenedPair({ ids, types }, [alone(query), alone(document)], max);
   }
 
   #tokensOf(text: string): number[] {
@@ -114,12 +153,15 @@ class Model {
       : [...ids.slice(0, this.#tokensMax - 1), ids.at(-1)!];
   }
 
-  async #run(tokens: readonly number[], pooling: Pooling): Promise<Float32Array> {
+  async #run(
+    tokens: readonly number[],
+    types: readonly number[] = tokens.map(() => 0),
+  ): Promise<{ data: Float32Array; dims: readonly number[] }> {
     const { length } = tokens;
     const all: Record<string, BigInt64Array> = {
       input_ids: BigInt64Array.from(tokens, BigInt),
       attention_mask: new BigInt64Array(length).fill(1n),
-      token_type_ids: new BigInt64Array(length),
+      token_type_ids: BigInt64Array.from(types, BigInt),
     };
     const feeds: Record<string, Tensor> = {};
     for (const name of this.#session.inputNames) {
@@ -129,11 +171,43 @@ class Model {
     }
     const outputs = await this.#session.run(feeds);
     const output = outputs.last_hidden_state ?? outputs[this.#session.outputNames[0]!]!;
-    if (output.dims.length !== 3 || !(output.data instanceof Float32Array)) {
-      throw new Error('the model gives no embedding of each token');
+    if (!(output.data instanceof Float32Array)) {
+      throw new Error('the model gives no numbers of 32 bits');
     }
-    return pooled(output.data, output.dims[2]!, pooling);
+    return { data: output.data, dims: output.dims };
   }
+}
+
+interface Pair {
+  ids: number[];
+  types: number[];
+}
+
+/**
+ * Cuts the document, and a query that would leave it less than half.
+ * @param texts the tokens of the query and of the document, without those that separate them
+ */
+export function shortenedPair(
+  { ids, types }: Pair,
+  [query, document]: readonly [number[], number[]],
+  max: number,
+): Pair {
+  const queryBegin = positionOf(query, ids, 0);
+  const documentBegin = positionOf(document, ids, queryBegin + query.length);
+  const space = Math.max(0, max - (ids.length - query.length - document.length));
+  const queryLength = Math.min(query.length, Math.max(space >> 1, space - document.length));
+  const kept = (_: unknown, at: number): boolean =>
+    !(at >= queryBegin + queryLength && at < queryBegin + query.length) &&
+    !(at >= documentBegin + space - queryLength && at < documentBegin + document.length);
+  return { ids: ids.filter(kept), types: types.filter(kept) };
+}
+
+/** Where a text is in the tokens of a pair, not before `from`. */
+function positionOf(text: readonly number[], pair: readonly number[], from: number): number {
+  for (let at = from; at + text.length <= pair.length; at++) {
+    if (text.every((token, n) => pair[at + n] === token)) return at;
+  }
+  throw new Error('the tokenizer splits texts of a pair in another way');
 }
 
 /** @param tokens the embeddings of the tokens of a text, `width` numbers each */
@@ -176,7 +250,7 @@ async function packageOf<T>(name: string): Promise<T> {
 const models = new Map<string, Promise<Model>>();
 
 async function respond(request: EmbedRequest): Promise<EmbedResponse> {
-  const { job, files, pooling, threads, texts } = request;
+  const { job, files, threads, texts, work } = request;
   const key = join(files.folder, files.encoder);
   try {
     let model = models.get(key);
@@ -184,7 +258,10 @@ async function respond(request: EmbedRequest): Promise<EmbedResponse> {
       model = Model.load(files, threads);
       models.set(key, model);
     }
-    return { job, embeddings: await (await model).embed(texts, pooling) };
+    const loaded = await model;
+    const made =
+      work.is === 'embed' ? loaded.embed(texts, work.pooling) : loaded.score(work.query, texts);
+    return { job, embeddings: await made };
   } catch (error) {
     models.delete(key);
     const fault = (error as Error).message;

@@ -7,20 +7,18 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../base/built-file.ts';
 import { EmbeddingError } from './embedding-error.ts';
-import type { EmbedResponse, EmbedRequest } from './local-model-process.ts';
-import {
-  type ModelFiles,
-  modelFiles,
-  type ModelSource,
-  type Pooling,
-  poolingOf,
-} from './model-files.ts';
+import type { EmbedResponse, EmbedRequest, ModelWork } from './local-model-process.ts';
+import { type ModelFiles, modelFiles, type ModelSource, poolingOf } from './model-files.ts';
 import type { EmbedCall, Provider } from './provider.ts';
 import type { LocalEmbedder } from './providers.ts';
 
 const IDLE_MS_MAX = 300_000;
 /** Maximum texts per request to the process. A query waits for at most one such request. */
 const TEXTS_PER_REQUEST = 16;
+/** Fewer, so that the process soon does other work when a search has ended. */
+const PAIRS_PER_REQUEST = 4;
+/** More of a document than a model reads. */
+const DOCUMENT_CHARACTERS_MAX = 16_384;
 /** Nice value, so that the server's request handling has priority. */
 const NICE = 5;
 
@@ -49,6 +47,8 @@ export class LocalModels {
   /** Waiting jobs. Queries have priority over documents. */
   readonly #waiting: { queries: Job[]; documents: Job[] } = { queries: [], documents: [] };
   #running: { number: number; job: Job } | null = null;
+  /** Files of models that score, which are being looked for or downloaded. */
+  readonly #scoring = new Map<string, Promise<ModelFiles>>();
   #next = 1;
   #closed = false;
 
@@ -66,11 +66,11 @@ export class LocalModels {
           files = null;
           throw error;
         });
-        const how = poolingOf(found.folder, pooling);
+        const work = { is: 'embed', pooling: poolingOf(found.folder, pooling) } as const;
         const embeddings: Float32Array[] = [];
         for (let at = 0; at < inputs.length; at += TEXTS_PER_REQUEST) {
           const texts = inputs.slice(at, at + TEXTS_PER_REQUEST).map(String);
-          embeddings.push(...(await this.#embed(found, how, texts, call)));
+          embeddings.push(...(await this.#run(found, work, texts, call)));
           call.onEmbedded?.(texts.length);
         }
         const other = embeddings.find(
@@ -87,21 +87,60 @@ export class LocalModels {
     return provider;
   }
 
+  /** A score of each text for the query. Throws `EmbeddingError`, or the reason of the signal. */
+  async score(
+    { model, revision }: { model: string; revision?: string | undefined },
+    query: string,
+    texts: readonly string[],
+    call: Pick<EmbedCall, 'signal' | 'deadline'>,
+  ): Promise<number[]> {
+    const files = await this.#scoringFiles(model, revision);
+    const scores: number[] = [];
+    for (let at = 0; at < texts.length; at += PAIRS_PER_REQUEST) {
+      call.signal?.throwIfAborted();
+      const some = texts
+        .slice(at, at + PAIRS_PER_REQUEST)
+        .map((text) => text.slice(0, DOCUMENT_CHARACTERS_MAX));
+      const made = await this.#run(files, { is: 'score', query }, some, call);
+      scores.push(...made.map(([score]) => score!));
+    }
+    return scores;
+  }
+
+  /** A download takes longer than a search, so it goes on when the search has ended. */
+  #scoringFiles(model: string, revision: string | undefined): Promise<ModelFiles> {
+    const key = JSON.stringify([model, revision]);
+    let files = this.#scoring.get(key);
+    if (files === undefined) {
+      files = modelFiles(model, revision, this.#options, undefined);
+      this.#scoring.set(key, files);
+      const end = (): void => void this.#scoring.delete(key);
+      files.then(end, end);
+    }
+    return files;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#end(new EmbeddingError('The server is stopping'));
   }
 
-  #embed(
+  #run(
     files: ModelFiles,
-    pooling: Pooling,
+    work: ModelWork,
     texts: string[],
-    { signal, deadline }: EmbedCall,
+    { signal, deadline }: Pick<EmbedCall, 'signal' | 'deadline'>,
   ): Promise<Float32Array[]> {
     if (this.#closed) return Promise.reject(new EmbeddingError('The server is stopping'));
     return new Promise((resolve, reject) => {
-      const request = { files, pooling, texts, threads: this.#options.threads };
-      const stop = (): void => reject(signal!.reason);
+      const request = { files, work, texts, threads: this.#options.threads };
+      const waiting = deadline === undefined ? this.#waiting.documents : this.#waiting.queries;
+      const stop = (): void => {
+        // Searches that have ended leave no texts behind, even if the process hangs.
+        const at = waiting.indexOf(job);
+        if (at >= 0) waiting.splice(at, 1);
+        reject(signal!.reason);
+      };
       // The signal of a batch outlives the job, so the listener must be removed.
       const end = (): void => signal?.removeEventListener('abort', stop);
       const job: Job = {
@@ -112,7 +151,7 @@ export class LocalModels {
         deadline,
       };
       signal?.addEventListener('abort', stop, { once: true });
-      (deadline === undefined ? this.#waiting.documents : this.#waiting.queries).push(job);
+      waiting.push(job);
       this.#runNext();
     });
   }

@@ -1,10 +1,11 @@
-/** Scores documents by rerankers: renders their texts, and asks the service of the reranker. */
+/** Scores documents by rerankers: renders their texts, and asks a service or a local model. */
 import { jsonHeaders, type Protocol } from '../contract/embedders/protocol.ts';
 import { RequestTemplate, ScoresTemplate, TEXT } from '../contract/embedders/rest-template.ts';
 import type { Reranker } from '../contract/settings/rerankers.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { EmbeddingError } from './embedding-error.ts';
+import type { LocalModels } from './local-model.ts';
 import { type RequestLimits, RequestProvider } from './provider.ts';
 import { RenderPool } from './render-pool.ts';
 
@@ -26,12 +27,14 @@ export interface RerankerCall {
 export class RerankerService {
   readonly #client: OutboundClient;
   readonly #limits: RequestLimits;
+  readonly #models: Pick<LocalModels, 'score'>;
   readonly #renders = new RenderPool();
   readonly #requests = new ConcurrencyLimit(REQUESTS_MAX);
 
-  constructor(client: OutboundClient, limits: RequestLimits) {
+  constructor(client: OutboundClient, limits: RequestLimits, models: Pick<LocalModels, 'score'>) {
     this.#client = client;
     this.#limits = limits;
+    this.#models = models;
   }
 
   close(): Promise<void> {
@@ -61,13 +64,17 @@ export class RerankerService {
   async #scores(call: RerankerCall, signal: AbortSignal): Promise<number[]> {
     const texts = await this.#textsOf(call, signal);
     signal.throwIfAborted();
+    const { reranker, q, deadline } = call;
+    if (reranker.source === 'huggingFace') {
+      const { model, revision } = reranker;
+      return this.#models.score({ model: model!, revision }, q, texts, { deadline, signal });
+    }
     const provider = new RequestProvider(
-      protocolOf(call.reranker, call.q, texts.length),
+      protocolOf(reranker, q, texts.length),
       1,
       this.#client,
       this.#limits,
     );
-    const { deadline } = call;
     const scores = await provider.embed(texts, {
       ...{ deadline, signal, limit: this.#requests, once: true, whole: true },
     });

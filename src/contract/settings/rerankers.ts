@@ -34,6 +34,8 @@ import { isGiven, setting, sortedKeys } from './setting.ts';
 const RERANKERS_MAX = 20;
 
 interface Fields {
+  model: string;
+  revision: string;
   url: string;
   apiKey: string;
   request: unknown;
@@ -46,24 +48,26 @@ interface Fields {
 /** The fields of each source, and whether they are required. */
 const SOURCES: Readonly<Record<string, Partial<Record<keyof Fields, boolean>>>> = {
   rest: { url: true, apiKey: false, request: true, response: true, headers: false },
+  huggingFace: { model: true, revision: false },
 };
 const COMMON = ['documentTemplate', 'documentTemplateMaxBytes'] as const;
 
 /** In stored form. */
-export type Reranker = { source: 'rest' } & Partial<Fields> & Pick<Fields, (typeof COMMON)[number]>;
+export type Reranker = { source: 'rest' | 'huggingFace' } & Partial<Fields> &
+  Pick<Fields, (typeof COMMON)[number]>;
 
 type GivenReranker = { source?: string | null } & { [Name in keyof Fields]?: Fields[Name] | null };
 type GivenRerankers = Record<string, GivenReranker | null>;
 
 const NAMES: readonly (keyof Fields)[] = [
-  ...['url', 'apiKey', 'request', 'response', 'headers'].map((name) => name as keyof Fields),
+  ...(['model', 'revision', 'url', 'apiKey', 'request', 'response', 'headers'] as const),
   ...COMMON,
 ];
 
 export const rerankers = setting({
   name: 'rerankers',
   explanation:
-    'Models that order the first documents of a search again, for searches with `rerank`. Each is a service that a request and a response describe.',
+    'Models that order the first documents of a search again, for searches with `rerank`. Each is a service that a request and a response describe, or a model that runs on this machine.',
   methods: ['PATCH'],
   code: 'invalid_settings_rerankers',
   schema: {

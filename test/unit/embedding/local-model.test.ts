@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { LocalModels } from '../../../src/embedding/local-model.ts';
-import { pooled } from '../../../src/embedding/local-model-process.ts';
+import { pooled, shortenedPair } from '../../../src/embedding/local-model-process.ts';
 import { modelFiles, type ModelSource } from '../../../src/embedding/model-files.ts';
 import { learnDimensions } from '../../../src/embedding/provider.ts';
 import { ConcurrencyLimit } from '../../../src/outbound/concurrency-limit.ts';
@@ -164,6 +164,29 @@ describe('A model that runs here', () => {
         embedding,
         pooling,
       );
+    }
+  });
+
+  it('shortens the document of a pair, and a query that takes more than half', () => {
+    const range = (from: number, count: number): number[] =>
+      Array.from({ length: count }, (_, n) => from + n);
+    for (const [q, d, max, queryKept, documentKept] of [
+      [3, 20, 16, 3, 10],
+      [20, 3, 16, 10, 3],
+      [20, 20, 16, 6, 7],
+      [20, 0, 16, 13, 0],
+      [0, 20, 16, 0, 13],
+      [5, 5, 3, 0, 0],
+    ] as const) {
+      const [query, document] = [range(100, q), range(200, d)];
+      const pair = {
+        ids: [1, ...query, 2, ...document, 2],
+        types: [0, ...query.map(() => 0), 0, ...document.map(() => 1), 1],
+      };
+      const { ids, types } = shortenedPair(pair, [query, document], max);
+      const [first, second] = [query.slice(0, queryKept), document.slice(0, documentKept)];
+      assert.deepEqual(ids, [1, ...first, 2, ...second, 2], `${q} ${d}`);
+      assert.deepEqual(types, [0, ...first.map(() => 0), 0, ...second.map(() => 1), 1]);
     }
   });
 });
