@@ -673,7 +673,7 @@ describe('The page, for administrators, in a browser', () => {
     const disk = page.getByRole('region', { name: 'Disk use', exact: true });
     const { databaseSize, indexes } = await get('/stats');
     const rows = disk.locator('tbody tr');
-    await rows.filter({ hasText: 'Tasks, keys and the rest' }).waitFor();
+    await rows.filter({ hasText: 'Everything else' }).waitFor();
     const sizes = Object.values<any>(indexes).map(({ indexSize }) => indexSize);
     const largest = Object.keys(indexes).find(
       (uid) => indexes[uid].indexSize === Math.max(...sizes),
@@ -709,6 +709,9 @@ describe('The page, for administrators, in a browser', () => {
   });
 
   it('switches features, makes a dump, and follows the log', async () => {
+    await open('logs', 'Logs');
+    await button('Show the log').click();
+    await page.getByRole('region', { name: 'Feature disabled' }).waitFor();
     await open('server', 'Server');
     await page.getByRole('checkbox', { name: 'Logs route' }).click();
     await page.getByText('Logs route is on.').waitFor();
@@ -720,6 +723,25 @@ describe('The page, for administrators, in a browser', () => {
     await page.waitForFunction(
       () => (globalThis as any).document.querySelector('[role="log"]').textContent !== '',
     );
+    const log = page.getByRole('log');
+    await log.getByText(/POST route=\/indexes status=202/).waitFor();
+    await page.getByLabel('Show lines containing').fill('/STATS');
+    await get('/stats');
+    await get('/indexes/logged/stats');
+    await log
+      .locator('p.info')
+      .getByText(/route=\/indexes\/:index_uid\/stats/)
+      .waitFor();
+    assert.equal(await log.getByText(/POST route=\/indexes status/).count(), 0);
+    await button('Pause').click();
+    const still = await log.textContent();
+    await get('/stats');
+    await page.getByText(/more since the pause/).waitFor();
+    assert.equal(await log.textContent(), still);
+    await button('Pause').click();
+    await page.getByText(/more since the pause/).waitFor({ state: 'detached' });
+    await page.getByLabel('Show levels down to').selectOption('error');
+    await page.getByText(/^0 of [\d,]+ lines/).waitFor();
     await button('Stop').click();
     await page.getByText('Stopped.').waitFor();
   });
