@@ -17,6 +17,7 @@ const RIGHTS = {
   chat: 'chatCompletions',
   chats: 'chats.get',
   network: 'network.get',
+  cluster: 'cluster.get',
   rules: 'dynamicSearchRules.get',
   features: 'experimental.get',
   version: 'version',

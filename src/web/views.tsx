@@ -139,7 +139,7 @@ export const VIEWS: readonly View[] = [
     about: 'Several servers that act as one',
     group: 'Operations',
     icon: 'network',
-    rights: ['network'],
+    rights: ['network', 'cluster'],
     show: () => <NetworkView />,
   },
   {

@@ -54,6 +54,48 @@ describe('The network on the page, in a browser', () => {
     assert.equal(remotes.far.searchApiKey, far.masterKey);
   });
 
+  it('asks before it loses what was typed of a server', async () => {
+    await button('Add a server').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('late');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Discard it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(Object.keys((await network()).remotes), ['near', 'far']);
+  });
+
+  it('shows the nodes of a cluster, how far behind each is, and what fails', async () => {
+    const node = { url: 'http://10.0.0.1:7700', applied: 1200, lagSeconds: 0, bytesToFetch: 0 };
+    const cluster = {
+      ...{ leader: 'north', epoch: 3, head: 1200, applied: 1200, fault: null as string | null },
+      nodes: [
+        { ...node, name: 'north', role: 'leader' },
+        { ...node, name: 'south', role: 'follower', applied: 1190, lagSeconds: 2.5 },
+        { ...node, name: 'west', role: 'follower', applied: 0, bytesToFetch: 3 * 2 ** 20 },
+      ],
+    };
+    await page.route('**/cluster', (one) => one.fulfill({ json: cluster }));
+    await page.reload();
+    const shown = page.getByRole('region', { name: 'Cluster', exact: true });
+    await shown.getByText('3 nodes with the same data. north leads.').waitFor();
+    const cells = (name: string): Promise<string[]> =>
+      shown
+        .getByRole('row', { name: new RegExp(`^${name}`) })
+        .locator('td')
+        .allTextContents();
+    assert.deepEqual(await cells('north'), ['leader', '0 ms', '0', '0 bytes']);
+    assert.deepEqual(await cells('south'), ['follower', '2.5 s', '10', '0 bytes']);
+    assert.deepEqual(await cells('west'), ['follower', '0 ms', '1,200', '3 MiB']);
+    cluster.leader = null as never;
+    cluster.fault = 'the log is away';
+    await shown.getByRole('alert').filter({ hasText: 'the log is away' }).waitFor();
+    await shown.getByText(/No node leads/).waitFor();
+    await page.unroute('**/cluster');
+    await page.reload();
+    await row('near').waitFor();
+    assert.equal(await shown.count(), 0);
+  });
+
   it('changes a server without touching what was not typed', async () => {
     await button('Edit far').click();
     const dialog = page.getByRole('dialog');

@@ -8,6 +8,7 @@ import { CheckBox } from '../parts/check-box.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { TextField } from '../parts/text-field.tsx';
@@ -16,6 +17,7 @@ import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
 import type { Task, TaskPage } from '../task.ts';
 import { ended } from '../tasks.ts';
+import { ClusterNodes } from './cluster.tsx';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { useIndexUids } from './index-picker.tsx';
 import { Running, useRunning } from './tasks/running.tsx';
@@ -30,6 +32,16 @@ type Open = { readonly kind: 'add' } | { readonly kind: 'edit' | 'remove'; reado
 type Patch = (body: unknown, done: string) => void;
 
 export function NetworkView(): JSX.Element {
+  const { rights } = useSession();
+  return (
+    <>
+      {rights.has('cluster') ? <ClusterNodes /> : null}
+      {rights.has('network') ? <NetworkServers /> : null}
+    </>
+  );
+}
+
+function NetworkServers(): JSX.Element {
   const { client } = useSession();
   const action = useAction();
   const [open, setOpen] = useState<Open | null>(null);
@@ -63,7 +75,7 @@ export function NetworkView(): JSX.Element {
             patch={patch}
           />
           <p class="buttons">
-            <button type="button" onClick={() => setOpen({ kind: 'add' })}>
+            <button type="button" class="primary" onClick={() => setOpen({ kind: 'add' })}>
               Add a server
             </button>
           </p>
@@ -164,7 +176,13 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
   const names = Object.keys(network.remotes);
   const responses = Object.values(reached.value ?? {}).filter((one) => one.kind === 'responded');
   const total = responses.reduce((sum, { documents }) => sum + documents, 0);
-  if (names.length === 0) return <p class="note">The network has no servers yet.</p>;
+  if (names.length === 0) {
+    return (
+      <Empty icon="network" title="The network has no servers yet.">
+        <p>Add this server, under its own name, and those that it searches.</p>
+      </Empty>
+    );
+  }
   return (
     <section aria-label="Servers">
       {uids.length === 0 ? (
@@ -313,7 +331,11 @@ function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Eleme
     />
   );
   return (
-    <Dialog title={name === null ? 'Add a server' : `Edit ${name}`} onClose={onClose}>
+    <Dialog
+      title={name === null ? 'Add a server' : `Edit ${name}`}
+      dirty={typed !== (name ?? '') || JSON.stringify(after) !== JSON.stringify(remote ?? {})}
+      onClose={onClose}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
