@@ -236,7 +236,8 @@ export function withoutSecrets(value: unknown, path = ''): { value: unknown; sec
       continue;
     }
     // The rest of a URL is kept. The URL works once its credentials are set.
-    if (path.startsWith('embedders') && typeof member === 'string' && MASKED_PART.test(member)) {
+    const isModel = path.startsWith('embedders') || path.startsWith('rerankers');
+    if (isModel && typeof member === 'string' && MASKED_PART.test(member)) {
       secrets.push(at);
     }
     const inner = withoutSecrets(member, at);

@@ -154,8 +154,12 @@ class Exporter {
     else if (override) await target.sendJson('PATCH', `/indexes/${uid}`, { primaryKey });
     if (exists && !override) return;
     // The settings in the format of GET, but with secrets in clear.
-    const complete = { ...renderSettings(settings, features), embedders: settings.embedders };
-    await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete, settings.embedders);
+    const { embedders, rerankers } = settings;
+    // Only servers that know rerankers have some.
+    const ranks = Object.keys(rerankers).length > 0;
+    const secrets = { embedders, ...(ranks && { rerankers }) };
+    const complete = { ...renderSettings(settings, features), ...secrets };
+    await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete, secrets);
   }
 
   /** Sends documents. The next payload is prepared while one is sent. */

@@ -3,6 +3,7 @@ import { ADDED_FILTERS, ADDED_SETTINGS, assertAddedSettings } from '../support/a
 import { BadProxy } from '../support/bad-proxy.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
+import { items, Peer } from './support/reranker-peer.ts';
 
 describe('export', function () {
   this.timeout(180_000);
@@ -62,6 +63,31 @@ describe('export', function () {
     const { results } = (await server.call('GET', path)).json;
     return results.toSorted((a: any, b: any) => a.id - b.id);
   }
+
+  it('sends the keys of rerankers, which settings hide', async () => {
+    const peer = new Peer();
+    try {
+      const reranker = {
+        ...{ source: 'rest', url: await peer.start(), apiKey: 'secret-of-the-service' },
+        request: { query: '{{query}}', documents: ['{{text}}', '{{..}}'], token: 'secret-in-it' },
+        response: [{ index: '{{index}}', relevance_score: '{{score}}' }, '{{..}}'],
+      };
+      const body = { rerankers: { r: reranker } };
+      await first.finish('PATCH', '/indexes/ranked/settings', { body });
+      await first.finish('POST', '/indexes/ranked/documents?primaryKey=id', { body: items });
+      const task = await exported({ indexes: { ranked: {} } });
+      assert.equal(task.status, 'succeeded', JSON.stringify(task));
+      await second.idle();
+      const search = { q: 'red shoe', rerank: { model: 'r' } };
+      await second.call('POST', '/indexes/ranked/search', { body: search });
+      const [asked] = peer.asked;
+      assert.equal(asked?.authorization, 'Bearer secret-of-the-service');
+      assert.equal((asked.body as unknown as Record<string, unknown>)['token'], 'secret-in-it');
+    } finally {
+      peer.stop();
+      await first.finish('DELETE', '/indexes/ranked');
+    }
+  });
 
   it(`loses and doubles nothing when one in five requests fails (seed ${seed})`, async () => {
     proxy.share = 0.2;
