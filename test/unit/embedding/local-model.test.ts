@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { LocalModels } from '../../../src/embedding/local-model.ts';
 import { pooled, shortenedPair } from '../../../src/embedding/local-model-process.ts';
@@ -103,6 +104,25 @@ describe('A model that runs here', () => {
     const work = provider.embed(['x'], { ...call, signal });
     await assert.rejects(work, EmbeddingError);
     assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
+  it('forgets the documents of a search that has ended', async () => {
+    for (const name of ['config.json', 'tokenizer.json', 'model.onnx']) {
+      writeFileSync(join(folder, name), '{}');
+    }
+    const ending = new AbortController();
+    const score = (signal?: AbortSignal): Promise<number[]> =>
+      models.score({ model: folder }, 'q', ['x', 'y'], { deadline: Infinity, signal });
+    const order: string[] = [];
+    const running = assert.rejects(score(), EmbeddingError).then(() => order.push('running'));
+    const waiting = assert.rejects(score(ending.signal), /ended/).then(() => order.push('waiting'));
+    // Both have reached the queue.
+    while (getEventListeners(ending.signal, 'abort').length === 0) await setImmediate();
+    ending.abort(new Error('the search has ended'));
+    await Promise.all([running, waiting]);
+    assert.deepEqual(order, ['waiting', 'running']);
+    assert.equal(getEventListeners(ending.signal, 'abort').length, 0);
+    await assert.rejects(score(ending.signal), /ended/);
   });
 
   it('runs no query whose deadline has passed', async () => {
