@@ -375,7 +375,7 @@ describe('The outbound client', () => {
   it('shows no secret in its errors', async () => {
     const secret = 'sesame-open';
     const request: OutboundRequest = {
-      ...{ method: 'POST', timeoutMs: 50, body: secret },
+      ...{ method: 'POST', timeoutMs: 60_000, body: secret },
       url: `http://user:${secret}@127.0.0.1:1/path?key=${secret}#${secret}`,
       headers: { authorization: `Bearer ${secret}` },
     };
