@@ -142,6 +142,15 @@ describe('Every view of the page, in a browser', () => {
             await page.getByText('Every word of the query').first().waitFor();
           }
           if (name === 'chat') await ask(page);
+          if (name === 'logs') {
+            await page.getByRole('button', { name: 'Show the log' }).click();
+            await page.getByRole('log').getByText('log stream open').waitFor();
+            await stage.server.call('GET', '/indexes/books/stats');
+            await page
+              .getByRole('log')
+              .getByText(/:index_uid.*status=200/)
+              .waitFor();
+          }
           if (name === 'network') {
             await page.getByRole('row', { name: /^far/ }).getByText('responds').waitFor();
             await page.getByRole('row', { name: /^gone/ }).getByText('fails').waitFor();

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
-import { count, moment, size } from '../format.ts';
+import { ago, count, moment, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
 import { Confirm } from '../parts/confirm.tsx';
@@ -105,7 +105,9 @@ function Row({ index, stats, onOpen }: RowProps): JSX.Element {
       <td class="number">{own === undefined ? '' : count(own.numberOfDocuments)}</td>
       <td class="number">{own === undefined ? '' : size(own.indexSize)}</td>
       <td>
-        {moment(index.updatedAt)}
+        <time dateTime={index.updatedAt} title={moment(index.updatedAt)}>
+          {ago(index.updatedAt, Date.now())}
+        </time>
         {own?.isIndexing === true ? ' (indexing)' : ''}
       </td>
       <td>

@@ -27,7 +27,7 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
       <h2>Disk use</h2>
       <p class="note">
         What is not in use is free space in files; the next writes fill it, or a merge removes it.
-        Everything else: tasks, keys, and indexes that this key may not see.
+        Other: tasks, keys, and indexes that this key may not see.
       </p>
       <div class="wide" tabIndex={0} role="region" aria-label="Disk use of each index">
         <table>
@@ -43,7 +43,7 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
               />
             ))}
             <tr>
-              <th scope="row">Everything else</th>
+              <th scope="row">Other</th>
               <td />
               <Bytes bytes={others.bytes} used={others.used} all={databaseSize} />
               <td />
