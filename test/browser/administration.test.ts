@@ -5,7 +5,9 @@ import { count, percent, size } from '../../src/web/format.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
-describe('The page, for administrators, in a browser', () => {
+describe('The page, for administrators, in a browser', function () {
+  // Each test goes on where the one before it ended.
+  this.bail(true);
   let stage: Stage;
   let tab: Tab;
   let page: Page;
