@@ -1,34 +1,20 @@
 /** What the nodes of a cluster record: reports, events and suggestions count that of all. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { clusterOptions } from '../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import type { BuiltServer } from '../support/built-server.ts';
+import { ClusterStage } from '../support/cluster-stage.ts';
 
 const NAMES = ['one', 'two', 'three'];
 
 describe('Analytics of a cluster', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage | undefined;
   let servers: BuiltServer[] = [];
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    const opened = (stage = await ClusterStage.open(this, { leaseSeconds: 2 }));
     servers = await Promise.all(
       NAMES.map((node) =>
-        startBuiltServer((url) => [
-          ...clusterOptions({
-            ...{ cluster: 'shop', etcd: [etcd.url], store, node, url },
-            leaseSeconds: 2,
-          }),
+        opened.start(node, [
           ...['--analytics-retention-days', '30'],
           // Searches of all threads count as well.
           ...(node === 'one' ? [] : ['--http-threads', '2']),
@@ -55,9 +41,7 @@ describe('Analytics of a cluster', function () {
   });
 
   after(async () => {
-    for (const server of servers) await server.close();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+    await stage?.close();
   });
 
   async function post(

@@ -1,42 +1,24 @@
 /** A node that starts behind its cluster. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { clusterOptions } from '../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import type { BuiltServer } from '../support/built-server.ts';
+import { ClusterStage } from '../support/cluster-stage.ts';
 
 describe('A node that starts and cannot catch up yet', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage;
   let leader: BuiltServer;
   let follower: BuiltServer;
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
-    const start = (node: string): Promise<BuiltServer> =>
-      startBuiltServer(
-        (url) => clusterOptions({ cluster: 'shop', etcd: [etcd.url], store, node, url }),
-        { GANNET_CATCH_UP_MS: '1' },
-      );
-    leader = await start('one');
+    stage = await ClusterStage.open(this, { env: { GANNET_CATCH_UP_MS: '1' } });
+    leader = await stage.start('one');
     while ((await leader.call('GET', '/cluster')).json.leader === null) await delay(20);
-    follower = await start('two');
+    follower = await stage.start('two');
   });
 
-  after(async () => {
-    await follower?.close();
-    await leader?.close();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
-  });
+  after(() => stage?.close());
 
   /** The payload is a file of the object store. */
   async function add(from: number): Promise<void> {
@@ -52,9 +34,9 @@ describe('A node that starts and cannot catch up yet', function () {
 
   /** Moves the files of the object store from one folder to another. The leader may add some. */
   function moveAll(from: string, to: string): void {
-    mkdirSync(join(store, to), { recursive: true });
-    for (const name of readdirSync(join(store, from))) {
-      renameSync(join(store, from, name), join(store, to, name));
+    mkdirSync(join(stage.store, to), { recursive: true });
+    for (const name of readdirSync(join(stage.store, from))) {
+      renameSync(join(stage.store, from, name), join(stage.store, to, name));
     }
   }
 

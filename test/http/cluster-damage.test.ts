@@ -1,20 +1,10 @@
 /** Damaged bytes on one node of a cluster, or in its object store: found, fetched again, never served. */
 import assert from 'node:assert/strict';
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BuiltServer, startBuiltServer, type TestResponse } from '../support/built-server.ts';
-import { clusterOptions } from '../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import type { BuiltServer, TestResponse } from '../support/built-server.ts';
+import { ClusterStage } from '../support/cluster-stage.ts';
 import { Random } from './kill/support/random.ts';
 
 const DOCUMENTS = 3000;
@@ -22,31 +12,19 @@ const DOCUMENTS = 3000;
 describe('Damage on a node of a cluster', function () {
   const seed = Number(process.env.GANNET_SEED ?? Date.now() % 1e9);
   const random = new Random(seed);
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage;
   let leader: BuiltServer;
   let follower: BuiltServer;
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
+    stage = await ClusterStage.open(this, {
+      leaseSeconds: 2,
+      env: { GANNET_COMPARE_PAUSE_MS: '200', GANNET_CHECKPOINT_BYTES: '60000' },
+    });
     console.log(`      seed ${seed} (GANNET_SEED)`);
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
-    const start = (node: string): Promise<BuiltServer> =>
-      startBuiltServer(
-        (url) =>
-          clusterOptions({
-            ...{ cluster: 'shop', etcd: [etcd.url], store, node, url },
-            leaseSeconds: 2,
-          }),
-        { GANNET_COMPARE_PAUSE_MS: '200', GANNET_CHECKPOINT_BYTES: '60000' },
-      );
-    leader = await start('one');
+    leader = await stage.start('one');
     await leads(leader);
-    follower = await start('two');
+    follower = await stage.start('two');
     const path = '/indexes/books/settings';
     await leader.finish('PATCH', path, { body: { filterableAttributes: ['color'] } });
     const body = Array.from({ length: DOCUMENTS }, (_, id) => ({
@@ -57,12 +35,7 @@ describe('Damage on a node of a cluster', function () {
     await level();
   });
 
-  after(async () => {
-    await follower?.close();
-    await leader?.close();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
-  });
+  after(() => stage?.close());
 
   async function leads(server: BuiltServer): Promise<void> {
     while ((await server.call('GET', '/cluster')).json.leader === null) await delay(20);
@@ -203,8 +176,8 @@ describe('Damage on a node of a cluster', function () {
     await follower.kill();
     const before = copies(follower);
     const objects = new Map<string, Buffer>();
-    for (const name of readdirSync(join(store, 'files'))) {
-      const path = join(store, 'files', name);
+    for (const name of readdirSync(join(stage.store, 'files'))) {
+      const path = join(stage.store, 'files', name);
       const bytes = readFileSync(path);
       if ([...before.values()].some((one) => one.equals(bytes))) objects.set(path, bytes);
     }

@@ -1,46 +1,26 @@
 /** What the leader of a cluster registers by itself, of documents: another leader goes on with it. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { clusterOptions } from '../support/cluster-options.ts';
+import type { BuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { ClusterStage } from '../support/cluster-stage.ts';
 
 const NODES = 2;
 
 describe('The work that a leader registers by itself', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage | undefined;
   let provider: EmbeddingProvider;
   let servers: BuiltServer[] = [];
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    const opened = (stage = await ClusterStage.open(this));
     provider = await EmbeddingProvider.start();
-    servers = await Promise.all(
-      Array.from({ length: NODES }, (_, n) =>
-        startBuiltServer((url) =>
-          clusterOptions({
-            ...{ cluster: 'work', etcd: [etcd.url], store, node: `node-${n}`, url },
-          }),
-        ),
-      ),
-    );
+    servers = await Promise.all(Array.from({ length: NODES }, (_, n) => opened.start(`node-${n}`)));
   });
 
   after(async () => {
-    for (const server of servers) await server.close();
     provider?.stop();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+    await stage?.close();
   });
 
   async function until(isDone: () => Promise<boolean>): Promise<void> {

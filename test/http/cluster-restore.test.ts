@@ -1,13 +1,11 @@
 /** What a cluster has stored becomes the data of a single server, as it was at a chosen commit. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { clusterOptions } from '../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { CLUSTER, ClusterStage } from '../support/cluster-stage.ts';
 
 const PROGRAM = 'dist/main.cjs';
 /** Documents of a step: their payload is a file. */
@@ -21,32 +19,21 @@ interface State {
 }
 
 describe('gannet restore', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage;
   let node: BuiltServer;
   let single: BuiltServer;
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    stage = await ClusterStage.open(this, { env: { GANNET_CHECKPOINT_BYTES: '20000' } });
     single = await startBuiltServer();
     await single.kill();
-    node = await startBuiltServer(
-      (url) => clusterOptions({ cluster: 'shop', etcd: [etcd.url], store, node: 'node', url }),
-      { GANNET_CHECKPOINT_BYTES: '20000' },
-    );
+    node = await stage.start('node');
     while ((await node.call('GET', '/cluster')).json.leader === null) await delay(20);
   });
 
   after(async () => {
-    await node?.close();
     await single?.close();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
+    await stage?.close();
   });
 
   async function resultsOf(server: BuiltServer): Promise<unknown[]> {
@@ -74,7 +61,7 @@ describe('gannet restore', function () {
     rmSync(single.data, { recursive: true, force: true });
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      [PROGRAM, 'restore', '--db-path', single.data, '--cluster-store', store, ...options],
+      [PROGRAM, 'restore', '--db-path', single.data, '--cluster-store', stage.store, ...options],
       { encoding: 'utf8' },
     );
     return { status, text: stdout + stderr };
@@ -97,7 +84,7 @@ describe('gannet restore', function () {
     await step('POST', '/indexes/a/documents', documents(0));
     await step('POST', '/indexes/b/documents', documents(0));
     // Some states are before the first checkpoint, some after it.
-    while (!existsSync(join(store, 'checkpoints'))) await delay(20);
+    while (!existsSync(join(stage.store, 'checkpoints'))) await delay(20);
     await step('POST', '/swap-indexes', [{ indexes: ['a', 'b'] }]);
     await step('PATCH', '/indexes/a/settings', { filterableAttributes: ['color', 'id'] });
     await step('POST', '/indexes/a/documents', documents(400));
@@ -105,7 +92,7 @@ describe('gannet restore', function () {
       body: { actions: ['*'], indexes: ['*'], expiresAt: null, name: 'later' },
     });
     await step('POST', '/indexes/a/documents/delete-batch', [1, 2, 3]);
-    const etcdOptions = ['--cluster-etcd', etcd.url, '--cluster-name', 'shop'];
+    const etcdOptions = ['--cluster-etcd', stage.etcd.url, '--cluster-name', CLUSTER];
     for (const { commit, results } of states) {
       const { status, text } = restore('--to', String(commit), ...etcdOptions);
       assert.equal(status, 0, text);

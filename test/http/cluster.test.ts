@@ -6,48 +6,33 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { clusterOptions } from '../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { ClusterStage } from '../support/cluster-stage.ts';
 
 const NODES = 3;
 const LEASE_SECONDS = 2;
 
 describe('A cluster of servers', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage;
   let snapshots: string;
   let servers: BuiltServer[] = [];
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
+    stage = await ClusterStage.open(this, {
+      leaseSeconds: LEASE_SECONDS,
+      // Not so often that a node which starts is left behind by two of them.
+      env: { GANNET_CHECKPOINT_BYTES: '200000' },
+    });
     snapshots = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
     servers = await Promise.all(Array.from({ length: NODES }, (_, n) => startNode(n)));
   });
 
   after(async () => {
-    for (const server of servers) await server.close();
-    await etcd?.stop();
-    for (const dir of [store, snapshots]) {
-      if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
-    }
+    await stage?.close();
+    if (snapshots !== undefined) rmSync(snapshots, { recursive: true, force: true });
   });
 
   const startNode = (n: number): Promise<BuiltServer> =>
-    startBuiltServer(
-      (url) => [
-        ...clusterOptions({
-          ...{ cluster: 'shop', etcd: [etcd.url], store, node: `node-${n}`, url },
-          leaseSeconds: LEASE_SECONDS,
-        }),
-        ...['--snapshot-dir', snapshots],
-      ],
-      // Not so often that a node which starts is left behind by two of them.
-      { GANNET_CHECKPOINT_BYTES: '200000' },
-    );
+    stage.start(`node-${n}`, ['--snapshot-dir', snapshots]);
 
   /** Repeats a write until it succeeds: nobody leads for a moment after a death. */
   async function write(
@@ -231,8 +216,8 @@ describe('A cluster of servers', function () {
   });
 
   it('brings in a new node by a checkpoint', async () => {
-    const before = readdirSync(join(store, 'checkpoints')).length;
-    for (let n = 0; readdirSync(join(store, 'checkpoints')).length <= before; n++) {
+    const before = readdirSync(join(stage.store, 'checkpoints')).length;
+    for (let n = 0; readdirSync(join(stage.store, 'checkpoints')).length <= before; n++) {
       await write(servers[n % NODES]!, 'POST', '/indexes/orders/documents', documents(n, 5, 300));
     }
     await servers[0]!.idle();
@@ -267,7 +252,7 @@ describe('A cluster of servers', function () {
     let options: 'alone' | 'join' = 'alone';
     const joined = mkdtempSync(join(tmpdir(), 'gannet-store-'));
     const shared = (url: string, node: string): string[] =>
-      clusterOptions({ cluster: 'joined', etcd: [etcd.url], store: joined, node, url });
+      clusterOptions({ cluster: 'joined', etcd: [stage.etcd.url], store: joined, node, url });
     const first = await startBuiltServer((url) =>
       options === 'alone' ? [] : [...shared(url, 'first'), '--cluster-join'],
     );

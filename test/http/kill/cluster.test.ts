@@ -1,12 +1,8 @@
 /** Nodes of a cluster are killed again and again under a stream of writes: what was acknowledged is on every node. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BuiltServer, startBuiltServer } from '../../support/built-server.ts';
-import { clusterOptions } from '../../support/cluster-options.ts';
-import { Etcd, HAS_ETCD } from '../../support/etcd.ts';
+import type { BuiltServer } from '../../support/built-server.ts';
+import { ClusterStage } from '../../support/cluster-stage.ts';
 import { mulberry } from '../../support/random.ts';
 
 const NODES = 3;
@@ -14,37 +10,19 @@ const KILLS = 12;
 const DOCUMENTS_MAX = 400;
 
 describe('A cluster whose nodes are killed', function () {
-  let etcd: Etcd;
-  let store: string;
+  let stage: ClusterStage | undefined;
   let servers: BuiltServer[] = [];
 
   before(async function () {
-    if (!HAS_ETCD) {
-      console.log('    skipped: etcd is not installed (Debian package etcd-server)');
-      this.skip();
-    }
-    etcd = await Etcd.start();
-    store = mkdtempSync(join(tmpdir(), 'gannet-store-'));
-    servers = await Promise.all(
-      Array.from({ length: NODES }, (_, n) =>
-        startBuiltServer(
-          (url) =>
-            clusterOptions({
-              ...{ cluster: 'kills', etcd: [etcd.url], store, node: `node-${n}`, url },
-              leaseSeconds: 2,
-            }),
-          // Not so often that a node which starts is left behind by two of them.
-          { GANNET_CHECKPOINT_BYTES: '1000000' },
-        ),
-      ),
-    );
+    const opened = (stage = await ClusterStage.open(this, {
+      leaseSeconds: 2,
+      // Not so often that a node which starts is left behind by two of them.
+      env: { GANNET_CHECKPOINT_BYTES: '1000000' },
+    }));
+    servers = await Promise.all(Array.from({ length: NODES }, (_, n) => opened.start(`node-${n}`)));
   });
 
-  after(async () => {
-    for (const server of servers) await server.close();
-    await etcd?.stop();
-    if (store !== undefined) rmSync(store, { recursive: true, force: true });
-  });
+  after(() => stage?.close());
 
   /**
    * Resolves once no task is left and all nodes are equal. One of them leads and has the whole log,
