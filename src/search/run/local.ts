@@ -166,8 +166,7 @@ export class LocalSearch {
     const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
     checkReranker(entry, params);
     const reranking = rerankingOf(params);
-    const { rerank: _, ...given } = params;
-    const plain = reranking === null ? given : { ...given, ...reranking.wide };
+    const plain = reranking === null ? params : { ...params, ...reranking.wide };
     const more = { ...extras, requestUid: uuidV7(), metadata, ...reranking?.extras };
     const deadline = this.#deadlineOf(uid);
     const found = await this.#withVector(permit, { ...asked, params: plain }, caller, (vector) => {
