@@ -1,15 +1,17 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './text-field.tsx';
 
 interface ConfirmProps {
   title: string;
-  /** Explains what is deleted. */
-  warning: string;
+  /** Explains what is deleted: a text, or paragraphs. */
+  warning: ComponentChildren;
   /** The text to type. */
   name: string;
   verb: string;
+  /** Whether the warning is complete, if it takes time. */
+  isReady?: boolean;
   onClose(): void;
   onConfirm(): void;
 }
@@ -20,24 +22,26 @@ export function Confirm({
   warning,
   name,
   verb,
+  isReady = true,
   onClose,
   onConfirm,
 }: ConfirmProps): JSX.Element {
   const [typed, setTyped] = useState('');
+  const isConfirmed = typed === name && isReady;
   return (
     <Dialog title={title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed !== name) return;
+          if (!isConfirmed) return;
           onConfirm();
           onClose();
         }}
       >
-        <p>{warning}</p>
+        {typeof warning === 'string' ? <p>{warning}</p> : warning}
         <TextField label={`Type ${name} to continue`} value={typed} onInput={setTyped} />
         <p class="buttons">
-          <button type="submit" class="danger" disabled={typed !== name}>
+          <button type="submit" class="danger" disabled={!isConfirmed}>
             {verb}
           </button>
           <button type="button" onClick={onClose}>
