@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
+import type { BuiltServer } from '../test/support/built-server.ts';
 import { Random } from '../test/http/kill/support/random.ts';
 
 export type Document = Record<string, unknown> & { id: string | number };
@@ -52,6 +53,36 @@ export async function* chunksOf(path: string, bytes: number): AsyncGenerator<Buf
   if (rest.length > 0) yield rest;
 }
 
+/** A request must stay well below the body limit. */
+const REQUEST_BYTES = 30_000_000;
+/** Documents whose texts queries are made of. */
+const SAMPLE = 5000;
+
+/** Adds the documents of an NDJSON file to an index, each line changed, and waits until it is done. */
+export async function addDocuments(
+  server: Pick<BuiltServer, 'finish'>,
+  uid: string,
+  path: string,
+  change: (line: string) => string = (line) => line,
+): Promise<void> {
+  for await (const chunk of chunksOf(path, REQUEST_BYTES)) {
+    const lines = chunk.toString().trimEnd().split('\n');
+    await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, {
+      text: lines.map(change).join('\n'),
+      type: 'application/x-ndjson',
+    });
+  }
+}
+
+/** Texts of a field in the first documents of an NDJSON file, to take words of queries from. */
+export async function sampleTexts(path: string, field: string): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const document of documentsOf(path)) {
+    if (texts.length === SAMPLE) break;
+    texts.push(String(document[field] ?? ''));
+  }
+  return texts;
+}
 const COLORS = 'black white red blue green yellow grey brown purple orange pink silver'.split(' ');
 const FOLLOWERS_MAX = 4000;
 /** 2010-01-01, and sixteen years, in seconds. */

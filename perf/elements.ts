@@ -10,12 +10,12 @@
  * below each limit; then `groupBy` with `distinct` and with neither, among documents with
  * one price and among all.
  */
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
+import { addDocuments } from './corpus.ts';
 import { CpuClock, cpuSeconds } from './process-stats.ts';
+import { median } from './statistics.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,10 +29,10 @@ const { values } = parseArgs({
   },
 });
 
-const LINES_PER_REQUEST = 50_000;
 const COLOURS = Array.from({ length: 20 }, (_, n) => `colour${n}`);
 const PRICES = 500;
-const PATH = '/indexes/a';
+const UID = 'a';
+const PATH = `/indexes/${UID}`;
 const groups = values.group.split(',');
 const random = mulberry(Number(values.seed));
 const int = (end: number): number => Math.floor(random() * end);
@@ -58,27 +58,11 @@ async function load(server: BuiltServer): Promise<void> {
       ],
     },
   });
-  const send = async (lines: string[]): Promise<void> => {
-    await server.finish('POST', `${PATH}/documents?primaryKey=id`, {
-      text: lines.join('\n'),
-      type: 'application/x-ndjson',
-    });
-  };
-  let batch: string[] = [];
-  for await (const line of createInterface({ input: createReadStream(values.data) })) {
-    batch.push(withItems(line));
-    if (batch.length < LINES_PER_REQUEST) continue;
-    await send(batch);
-    batch = [];
-  }
-  if (batch.length > 0) await send(batch);
+  await addDocuments(server, UID, values.data, withItems);
   const { indexSize, numberOfDocuments } = (await server.call('GET', `${PATH}/stats`)).json;
   const cpu = (cpuSeconds(server.pid) - before).toFixed(1);
   console.log(`${numberOfDocuments} documents: CPU ${cpu} s, ${(indexSize / 1e6).toFixed(1)} MB`);
 }
-
-const median = (list: readonly number[]): number =>
-  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 
 /**
  * Prints the CPU of the searches, each with the ratio to the first.

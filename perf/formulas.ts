@@ -8,12 +8,12 @@
  * Half of the comparisons are searches of two words, neighbours in the second of the fields; the
  * others have no words. The rule `sort` is the first in one half of each.
  */
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
+import { addDocuments, sampleTexts } from './corpus.ts';
 import { CpuClock } from './process-stats.ts';
+import { median } from './statistics.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,11 +30,9 @@ const { values } = parseArgs({
   },
 });
 
-const LINES_PER_REQUEST = 50_000;
-const SAMPLE = 5000;
 const fields = values.fields.split(',');
 const random = mulberry(Number(values.seed));
-const texts: string[] = [];
+const texts = await sampleTexts(values.data, fields[1]!);
 
 async function load(server: BuiltServer): Promise<void> {
   const rules = ['words', 'typo', 'proximity', 'attribute', 'exactness'];
@@ -49,21 +47,7 @@ async function load(server: BuiltServer): Promise<void> {
         rankingRules,
       },
     });
-    const send = async (lines: string[]): Promise<void> => {
-      await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, {
-        text: lines.join('\n'),
-        type: 'application/x-ndjson',
-      });
-    };
-    let batch: string[] = [];
-    for await (const line of createInterface({ input: createReadStream(values.data) })) {
-      if (texts.length < SAMPLE) texts.push(String(JSON.parse(line)[fields[1]!] ?? ''));
-      batch.push(line);
-      if (batch.length < LINES_PER_REQUEST) continue;
-      await send(batch);
-      batch = [];
-    }
-    if (batch.length > 0) await send(batch);
+    await addDocuments(server, uid, values.data);
   }
 }
 
@@ -76,9 +60,6 @@ function twoWords(): string {
     return words.slice(at, at + 2).join(' ');
   }
 }
-
-const median = (list: readonly number[]): number =>
-  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 
 const server = await startBuiltServer();
 try {

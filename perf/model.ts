@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
 import { CpuClock } from './process-stats.ts';
+import { median } from './statistics.ts';
 import { capacity, type Machine, type Outcome, simulate, type Steps } from './queueing.ts';
 import { bytesOf, searchBodies } from './searches.ts';
 import { requestsPerSecond } from './throughput.ts';
@@ -122,8 +123,6 @@ async function samplesOf(server: BuiltServer): Promise<{ loop: number; engine: n
   return samples;
 }
 
-const median = (list: readonly number[]): number =>
-  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 const mean = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0) / list.length;
 
 const [single, double] = [await started(1), await started(2)];

@@ -19,13 +19,15 @@ export function percentiles(milliseconds: number[]): Percentiles {
   return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), maxMs: milliseconds.at(-1)! };
 }
 
+/** @param list at least one number */
+export function median(list: readonly number[]): number {
+  return list.toSorted((a, b) => a - b)[list.length >> 1]!;
+}
+
 /** The median of each figure over several runs. */
 export function medians(runs: readonly Figures[]): Figures {
   return Object.fromEntries(
-    Object.keys(runs[0] ?? {}).map((name) => {
-      const values = runs.map((run) => run[name]!).sort((a, b) => a - b);
-      return [name, values[values.length >> 1]!];
-    }),
+    Object.keys(runs[0] ?? {}).map((name) => [name, median(runs.map((run) => run[name]!))]),
   );
 }
 

@@ -8,12 +8,12 @@
  * Searches are two words that are neighbours in a field, and one word of which the first and the
  * last characters are cut off.
  */
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
+import { addDocuments, sampleTexts } from './corpus.ts';
 import { CpuClock, cpuSeconds } from './process-stats.ts';
+import { median } from './statistics.ts';
 
 const { values } = parseArgs({
   options: {
@@ -26,34 +26,18 @@ const { values } = parseArgs({
   },
 });
 
-const LINES_PER_REQUEST = 50_000;
-const SAMPLE = 5000;
 const fields = values.fields.split(',');
 const attributes = values.attributes.split(',');
 const random = mulberry(Number(values.seed));
 const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-const texts: string[] = [];
+const texts = await sampleTexts(values.data, attributes[0]!);
 
 async function load(server: BuiltServer, uid: string, substringAttributes: string[]) {
   const before = cpuSeconds(server.pid);
   await server.finish('PATCH', `/indexes/${uid}/settings`, {
     body: { searchableAttributes: fields, substringAttributes },
   });
-  const send = async (lines: string[]): Promise<void> => {
-    await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, {
-      text: lines.join('\n'),
-      type: 'application/x-ndjson',
-    });
-  };
-  let batch: string[] = [];
-  for await (const line of createInterface({ input: createReadStream(values.data) })) {
-    if (texts.length < SAMPLE) texts.push(String(JSON.parse(line)[attributes[0]!] ?? ''));
-    batch.push(line);
-    if (batch.length < LINES_PER_REQUEST) continue;
-    await send(batch);
-    batch = [];
-  }
-  if (batch.length > 0) await send(batch);
+  await addDocuments(server, uid, values.data);
   const cpu = cpuSeconds(server.pid) - before;
   const { indexSize } = (await server.call('GET', `/indexes/${uid}/stats`)).json;
   console.log(`load ${uid}: CPU ${cpu.toFixed(1)} s, ${(indexSize / 1e6).toFixed(1)} MB`);
@@ -80,9 +64,6 @@ function partOfAWord(): string {
     if (word.length >= 6) return word.slice(1 + Math.floor(random() * 2), -1);
   }
 }
-
-const median = (list: readonly number[]): number =>
-  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 
 const server = await startBuiltServer();
 try {

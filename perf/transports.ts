@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
 import { CpuClock } from './process-stats.ts';
+import { median } from './statistics.ts';
 import { bytesOf, searchBodies } from './searches.ts';
 import { requestsPerSecond } from './throughput.ts';
 
@@ -150,10 +151,6 @@ try {
   }
 } finally {
   for (const { server } of servers) await server.close();
-}
-
-function median(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 }
 
 const FIGURES: readonly (readonly [name: string, key: keyof Round, digits: number])[] = [
