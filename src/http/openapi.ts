@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 description, built from the routes and schemas that serve the requests. */
 import { RawJson } from '../base/json.ts';
 import { DATE_PATTERN, PUBLISHED_FORMS } from '../contract/formats.ts';
+import { ERROR_CATALOGUE } from '../contract/errors.ts';
 import { PATH_PARAMETERS } from '../contract/paths.ts';
 import type { JsonType, Schema } from '../contract/schema.ts';
 import type { Route } from './route.ts';
@@ -81,7 +82,7 @@ function success({
 }
 
 /** The statuses other than success that follow from the declaration of a route. */
-function errorsOf({ path, action, query, body }: Route): number[] {
+function errorsOf({ path, action, query, body, errors = [] }: Route): number[] {
   const hasPathParameter = path.includes(':');
   return [
     ...(query !== undefined || body !== undefined || hasPathParameter ? [400] : []),
@@ -91,6 +92,7 @@ function errorsOf({ path, action, query, body }: Route): number[] {
     ...(action === null ? [] : [429]),
     431,
     503,
+    ...errors.map((code) => ERROR_CATALOGUE.get(code)!.status),
   ];
 }
 

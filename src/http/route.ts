@@ -2,7 +2,7 @@
 import type { Access, RouteAction } from '../auth/authorize.ts';
 import { jsonString } from '../base/json.ts';
 import { jsonText } from '../base/json-slices.ts';
-import type { ApiError } from '../contract/errors.ts';
+import type { ApiError, ErrorCode } from '../contract/errors.ts';
 import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
@@ -104,6 +104,8 @@ export interface Route<Q = unknown, B = unknown, S = Dependencies> {
   /** Errors also have the member that OpenAI clients read. */
   readonly openAiErrors?: boolean;
   readonly success: number;
+  /** Errors whose status does not follow from the other members, for the published description. */
+  readonly errors?: readonly ErrorCode[];
   /** The body of a success; absent: none. `text`: not JSON. */
   readonly response?: Schema | 'text';
   /** Default: `application/json`. */

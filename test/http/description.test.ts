@@ -329,6 +329,65 @@ describe('The description of the interface', function () {
     await full('GET', '/analytics/summary?groupBy=day,index');
   });
 
+  it('describes the errors that do not follow from the form of a request', async () => {
+    const headers = {
+      ...{ authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+    };
+    const uid = crypto.randomUUID();
+    const key = { uid, actions: ['search'], indexes: ['*'], expiresAt: null };
+    assert.equal((await server.call('POST', '/keys', { body: key })).status, 201);
+    await server.finish('POST', '/indexes/cited/documents', { body: [{ id: 1, other: 2 }] });
+    await server.finish('PATCH', '/indexes/cited/settings', {
+      body: {
+        filterableAttributes: ['other'],
+        foreignKeys: [{ fieldName: 'other', foreignIndexUid: 'nowhere' }],
+      },
+    });
+    await server.call('PATCH', '/chats/errors/settings', { body: {} });
+    const inline = { kind: 'inlineDocumentTemplate', inline: 'a' };
+    const document = { kind: 'indexDocument', indexUid: 'cited', id: 'none' };
+    const elsewhere = { ...document, indexUid: 'nowhere' };
+    const question = { model: 'm', messages: [{ role: 'user', content: 'a' }] };
+    const click = { eventType: 'click', eventName: 'e', userId: 'u', objectId: '1', position: 1 };
+    const tools = [{ type: 'function', function: { name: 'unknown' } }];
+    const foreign = { indexUid: 'cited', q: '', filter: '_foreign(other, id = 1)' };
+    const cases: [string, object, string][] = [
+      ['/keys', key, 'api_key_already_exists'],
+      ['/render-template', { template: inline, input: document }, 'render_document_not_found'],
+      ['/render-template', { template: inline, input: elsewhere }, 'index_not_found'],
+      [
+        '/render-template',
+        { template: { kind: 'chatDocumentTemplate', indexUid: 'nowhere' } },
+        'index_not_found',
+      ],
+      ['/events', { ...click, indexUid: 'nowhere' }, 'index_not_found'],
+      ['/multi-search', { queries: [foreign] }, 'index_not_found'],
+      ['/multi-search', { federation: {}, queries: [foreign] }, 'index_not_found'],
+      [
+        '/chats/errors/chat/completions',
+        { ...question, n: 2 },
+        'unimplemented_multi_choice_chat_completions',
+      ],
+      [
+        '/chats/errors/chat/completions',
+        { ...question, stream: false },
+        'unimplemented_non_streaming_chat_completions',
+      ],
+      [
+        '/chats/errors/chat/completions',
+        { ...question, stream: true, tools },
+        'unimplemented_external_function_calling',
+      ],
+    ];
+    for (const [path, body, code] of cases) {
+      const operation = description.paths[path.replace('/errors/', '/{workspace}/')]!.post!;
+      const received = await ask('POST', path, headers, JSON.stringify(body));
+      const what = `POST ${path} ${JSON.stringify(body)}`;
+      assert.equal((JSON.parse(received.text) as { code: string }).code, code, what);
+      check(operation, what, received);
+    }
+  });
+
   it('takes null in every optional field but those whose null has a code of its own', () => {
     const found = new Set<string>();
     for (const [method, path, { requestBody }] of operations(true)) {

@@ -29,6 +29,7 @@ export const EVENT_ROUTE = route({
   summary: 'Records a click on a result of a search, or a conversion.',
   body: { schema: USAGE_EVENT, fault: usageEventFault },
   success: 201,
+  errors: ['index_not_found'],
   handle: recordEvent,
 });
 

@@ -118,6 +118,11 @@ export const CHAT_ROUTES: readonly Route[] = [
     summary: 'Answers a conversation from the documents, as a stream of events.',
     body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
     success: 200,
+    errors: [
+      'unimplemented_external_function_calling',
+      'unimplemented_multi_choice_chat_completions',
+      'unimplemented_non_streaming_chat_completions',
+    ],
     handle: converse,
   }),
 ];

@@ -44,6 +44,7 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: 'Creates an API key.',
     body: bodyOf<CreateKeyRequest>(CREATE_KEY),
     success: 201,
+    errors: ['api_key_already_exists'],
     response: KEY,
     handle: createKey,
   }),

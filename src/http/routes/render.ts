@@ -34,6 +34,7 @@ export const RENDER_ROUTES: readonly Route[] = [
     summary: 'Renders a template without asking an embedder.',
     body: bodyOf<RenderRequest>(RENDER),
     success: 200,
+    errors: ['index_not_found', 'render_document_not_found'],
     response: RENDERED,
     handle: renderTemplate,
   }),

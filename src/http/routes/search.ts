@@ -90,6 +90,8 @@ const SEARCHES: readonly ReadRoute[] = [
     summary: 'Runs several searches, separately or merged into one list.',
     body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
     success: 200,
+    // An index that a foreign key names; for the index of a query the status is 400.
+    errors: ['index_not_found'],
     response: MULTI_SEARCH_RESPONSE,
     searches: searchesIn,
     handle: multiSearch,
