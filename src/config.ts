@@ -435,8 +435,8 @@ export const OPTIONS = {
   'http-threads': {
     kind: 'count',
     ours: true,
-    initial: '1',
-    help: 'Threads that serve searches and reads of documents; not with http-transport `node`.',
+    initial: 'one for every four cores and GiB of memory, 1 to 64',
+    help: 'Threads that serve searches and reads of documents; not with http-transport `node`. While searches are recorded the default is 1.',
   },
   'cluster-etcd': {
     kind: 'text',
@@ -778,7 +778,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     analytics: analytics(given),
     cluster: cluster(given, env),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
-    httpThreads: given.count('http-threads', 1, 1, HTTP_THREADS_MAX),
+    httpThreads: httpThreads(given),
     embedding: embeddingConfig(env),
     network: networkConfig(env),
     models: modelsConfig(env),
@@ -1075,6 +1075,21 @@ function indexingThreads(text: string | null): number {
     return Math.max(1, Math.floor(availableParallelism() / 2));
   }
   return /^[1-9]\d*$/.test(text) ? Number(text) : bad('max-indexing-threads', text, 'a number');
+}
+
+/** While searches are recorded, all threads send their requests on to the main thread. */
+function httpThreads(given: Given): number {
+  const isRecording = analytics(given) !== null;
+  const initial = isRecording ? 1 : httpThreadsOf(availableParallelism(), memoryBytes());
+  return given.count('http-threads', initial, 1, HTTP_THREADS_MAX);
+}
+
+/**
+ * The default of `http-threads`. A loop keeps some search threads busy, and takes up to 60 MB: a container may have all cores of a large machine, and little memory.
+ */
+export function httpThreadsOf(cores: number, memory: number): number {
+  const threads = Math.min(Math.floor(cores / 4), Math.floor(memory / GIB), HTTP_THREADS_MAX);
+  return Math.max(1, threads);
 }
 
 function logLevel(text: string): LogLevel {

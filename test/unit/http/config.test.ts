@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { syncBuiltinESMExports } from 'node:module';
+import os, { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { GivenOptions, type Option, type Options } from '../../../src/base/options.ts';
@@ -8,6 +9,7 @@ import {
   type Config,
   type DB_PATH_OPTIONS,
   dbPathOf,
+  httpThreadsOf,
   masterKeyNotice,
   OPTIONS,
   readConfig,
@@ -308,6 +310,41 @@ describe('Launch options', () => {
     assert.equal(config(aims).indexingMemoryBytes, 100 * 2 ** 20);
     const less = config([...aims, '--experimental-reduce-indexing-memory-usage']);
     assert.equal(less.indexingMemoryBytes, 50 * 2 ** 20);
+  });
+
+  it('give an HTTP thread to every four cores, as far as the memory goes', () => {
+    const gib = 2 ** 30;
+    const cases = [
+      ...[
+        [1, 24, 1],
+        [2, 24, 1],
+        [7, 24, 1],
+        [8, 24, 2],
+        [64, 256, 16],
+        [64, 2, 2],
+      ],
+      ...[
+        [64, 0.5, 1],
+        [1024, 1024, 64],
+      ],
+    ] as const;
+    for (const [cores, memory, threads] of cases)
+      assert.equal(httpThreadsOf(cores, memory * gib), threads, `${cores} cores, ${memory} GiB`);
+  });
+
+  it('give one HTTP thread to a server that records searches, or as many as it asks for', () => {
+    const cores = os.availableParallelism;
+    os.availableParallelism = () => 64;
+    syncBuiltinESMExports();
+    try {
+      assert.ok(config(['--analytics-retention-days', '0']).httpThreads > 1);
+      const recording = ['--analytics-retention-days', '1'];
+      assert.equal(config(recording).httpThreads, 1);
+      assert.equal(config([...recording, '--http-threads', '3']).httpThreads, 3);
+    } finally {
+      os.availableParallelism = cores;
+      syncBuiltinESMExports();
+    }
   });
 
   it('of slow searches and of the stop have defaults', () => {
