@@ -1085,7 +1085,8 @@ function httpThreads(given: Given): number {
 }
 
 /**
- * The default of `http-threads`. A loop keeps some search threads busy, and takes up to 60 MB: a container may have all cores of a large machine, and little memory.
+ * The default of `http-threads`. A loop keeps some search threads busy, and takes up to 60 MB: a
+ * container may have all cores of a large machine, and little memory.
  */
 export function httpThreadsOf(cores: number, memory: number): number {
   const threads = Math.min(Math.floor(cores / 4), Math.floor(memory / GIB), HTTP_THREADS_MAX);
