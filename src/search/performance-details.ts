@@ -8,8 +8,11 @@ export class Steps {
     this.#shown = shown;
   }
 
-  async time<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (!this.#shown) return work();
+  time<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#shown ? this.#timed(name, work) : work();
+  }
+
+  async #timed<T>(name: string, work: () => Promise<T>): Promise<T> {
     const from = performance.now();
     const result = await work();
     this.#times.push([name, performance.now() - from]);

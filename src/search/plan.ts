@@ -139,12 +139,10 @@ function planned<T extends VectorRequest, M>(
   vector: QueryVector,
 ): WithEngineVectors<T> & M & EngineFeatures & { segmentation?: number[] } {
   const words = segmentation(params.q);
-  return {
-    ...withVectors(params, vector),
-    ...more,
-    ...featuresOf(context),
-    ...(words === undefined ? {} : { segmentation: words }),
-  };
+  const request: WithEngineVectors<T> & M & EngineFeatures & { segmentation?: number[] } =
+    Object.assign(withVectors(params, vector), more, featuresOf(context));
+  if (words !== undefined) request.segmentation = words;
+  return request;
 }
 
 function featuresOf({ containsFilter, multimodal }: PlanContext): EngineFeatures {

@@ -331,12 +331,13 @@ export class SearchQueue {
 
   /** @param several whether it may be a request of several searches */
   #takeRandom(several = true): Waiting | undefined {
-    const candidates = [...this.#waiting.keys()].filter(
-      (at) => several || !this.#waiting[at]!.several,
-    );
-    return candidates.length === 0
-      ? undefined
-      : this.#take(candidates[Math.floor(this.#options.random() * candidates.length)]!);
+    const anyOf = (count: number): number => Math.floor(this.#options.random() * count);
+    if (several) {
+      const count = this.#waiting.length;
+      return count === 0 ? undefined : this.#take(anyOf(count));
+    }
+    const ofOne = [...this.#waiting.keys()].filter((at) => !this.#waiting[at]!.several);
+    return ofOne.length === 0 ? undefined : this.#take(ofOne[anyOf(ofOne.length)]!);
   }
 
   #take(at: number): Waiting {
