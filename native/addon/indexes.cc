@@ -92,6 +92,8 @@ Result<uint32_t> Engine::Open(const std::string& dir, index::IfAbsent if_absent)
     open_.emplace(open->handle, open);
   }
   CheckAhead(*open);
+  // Merges and graphs that were not done when it was closed last.
+  ScheduleMerges(open);
   ScheduleGraphs(*open);
   return open->handle;
 }
@@ -117,7 +119,6 @@ std::shared_ptr<OpenIndex> Engine::Reopen(const std::string& dir) {
     }
   }
   for (const auto& call : done) call();
-  if (open != nullptr) ScheduleMerges(open);
   return open;
 }
 

@@ -2,7 +2,7 @@
  * The real engine, in process: one index in a folder of its own, driven through the addon as the
  * server drives it.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SearchRequest } from '../../src/contract/search.ts';
@@ -125,6 +125,11 @@ export class NativeIndex {
 
   isMerging(): boolean {
     return engine().isMerging(this.#handle);
+  }
+
+  /** Number of files in its folder of segments. */
+  segmentFiles(): number {
+    return readdirSync(join(this.#dir, 'index', 'segments')).length;
   }
 
   async reopen(): Promise<void> {
