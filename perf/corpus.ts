@@ -53,6 +53,24 @@ export async function* chunksOf(path: string, bytes: number): AsyncGenerator<Buf
   if (rest.length > 0) yield rest;
 }
 
+/** The first `lines` lines of chunks of whole lines. */
+export async function* firstLines(
+  chunks: AsyncIterable<Buffer>,
+  lines: number,
+): AsyncGenerator<Buffer> {
+  let left = lines;
+  for await (const chunk of chunks) {
+    let end = 0;
+    while (left > 0 && end < chunk.length) {
+      const newline = chunk.indexOf(NEWLINE, end);
+      end = newline < 0 ? chunk.length : newline + 1;
+      left--;
+    }
+    yield chunk.subarray(0, end);
+    if (left === 0) return;
+  }
+}
+
 /** A request must stay well below the body limit. */
 const REQUEST_BYTES = 30_000_000;
 /** Documents whose texts queries are made of. */

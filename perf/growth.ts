@@ -1,40 +1,48 @@
 /**
  * How do the costs of a catalogue grow with its size?
  *
- *   node --import=tsx perf/growth.ts --data PACKAGES --docs 100000,1000000 [--limit-mib 2048]
+ *   node --import=tsx perf/growth.ts --data PACKAGES --docs 100000,1000000,10000000
+ *       [--catalog-file FILE] [--limit-mib 2048]
  *
- * Loads catalogues of these sizes into servers of their own, each under a limit of memory that the
- * kernel enforces, and prints what a load, searches, changes of one document and a start cost, with
- * the exponent of each: 1 is as fast as the documents, 0 not at all. Times of searches, changes and
- * starts are CPU time of the process, so that other processes do not count.
+ * Loads the first documents of a catalogue into servers of their own, each under a limit of memory
+ * that the kernel enforces, runs the workloads of the catalogue, and prints their figures with the
+ * exponent of each: 1 is as fast as the documents, 0 not at all. Figures named CPU are CPU times of
+ * the process, so that other processes do not count; the others are times that a client waits.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Client } from '../test/http/kill/support/client.ts';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { catalogue, CATALOGUE_SETTINGS, chunksOf, type Document, writeNdjson } from './corpus.ts';
-import { finished, load } from './measures.ts';
+import {
+  catalogue,
+  CATALOGUE_SETTINGS,
+  chunksOf,
+  type Document,
+  firstLines,
+  writeNdjson,
+} from './corpus.ts';
+import { type Bench, load, measure, mergesEnded } from './measures.ts';
 import { memoryLimit } from './memory-limit.ts';
-import { CpuClock, cpuSeconds, diskMb, privateMb } from './process-stats.ts';
+import { CpuClock, cpuSeconds, DiskPeak, diskMb, privateMb } from './process-stats.ts';
 import { makeQueries } from './queries.ts';
-import { type Figures, growthTable, percentiles } from './statistics.ts';
+import { type Figures, growthTable, percentiles, prefixed } from './statistics.ts';
+import { readWorkloads } from './workload.ts';
 
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     docs: { type: 'string', default: '100000,1000000' },
+    'catalog-file': { type: 'string' },
     'limit-mib': { type: 'string', default: '2048' },
-    searches: { type: 'string', default: '1000' },
-    changes: { type: 'string', default: '60' },
-    starts: { type: 'string', default: '3' },
+    scale: { type: 'string', default: '1' },
+    starts: { type: 'string', default: '5' },
   },
 });
 if (values.data === undefined) throw new Error('--data is needed');
 const data = values.data;
+const scale = Number(values.scale);
 
 const INDEX = 'bench';
 const SEED = 7;
@@ -43,22 +51,36 @@ const SAMPLED = 10_000;
 const SEARCHES = {
   fields: ['title', 'description'],
   kinds: ['exact', 'prefix', 'typo', 'typoprefix', 'phrase', 'common'] as const,
+  count: 1000,
 };
-const IDLE_LOOK_MS = 500;
-const IDLE_CPU_SECONDS = 0.03;
 
-/** Waits until merges have ended. */
-async function idle(pid: number): Promise<void> {
-  for (let before = -1; cpuSeconds(pid) - before > IDLE_CPU_SECONDS;) {
-    before = cpuSeconds(pid);
-    await sleep(IDLE_LOOK_MS);
-  }
-}
+/** Workloads that run on each size, with the figures of each that are printed. */
+const WORKLOADS: Readonly<Record<string, readonly string[]>> = {
+  'catalogue-search': ['all.p50Ms', 'all.p99Ms', 'open200.p99Ms'],
+  'catalogue-requests': [
+    'queryFilterFacets.p50Ms',
+    'querySortFacet.p50Ms',
+    'queryGeoRadius.p50Ms',
+    'facets3.p50Ms',
+    'filterFacetsSort.p50Ms',
+    'geoSort.p50Ms',
+    'facetStats.p50Ms',
+    'distinct.p50Ms',
+    'page500.p50Ms',
+  ],
+  'catalogue-updates': [
+    'toSearchable.p50Ms',
+    'toSearchable.p99Ms',
+    'cpu.perChangeMs',
+    'searchWhileChanging.p99Ratio',
+  ],
+  'catalogue-settings': ['queryTime.taskMs', 'typoTolerance.taskMs', 'oneMoreFilterable.taskMs'],
+};
 
 /** CPU of each search of one client. */
-async function searches({ client, pid }: ServerProcess, sample: Document[]): Promise<Figures> {
-  const model = { ...SEARCHES, kinds: [...SEARCHES.kinds], count: Number(values.searches) };
-  const queries = makeQueries(sample, model, SEED);
+async function searchCpu({ server, sample }: Bench): Promise<Figures> {
+  const { client, pid } = server;
+  const queries = makeQueries(sample, { ...SEARCHES, kinds: [...SEARCHES.kinds] }, SEED);
   const search = async (q: string): Promise<void> =>
     void (await client.post(`/indexes/${INDEX}/search`, { q, limit: 20 }));
   for (const { q } of queries) await search(q);
@@ -74,74 +96,106 @@ async function searches({ client, pid }: ServerProcess, sample: Document[]): Pro
   return { 'search: CPU p50, ms': p50Ms, 'search: CPU p99, ms': p99Ms };
 }
 
-/** CPU of changing one document, with the merges that changes cause. */
-async function changes({ client, pid }: ServerProcess, sample: Document[]): Promise<Figures> {
-  const count = Number(values.changes);
-  const before = cpuSeconds(pid);
-  for (let n = 0; n < count; n++) {
-    const { id } = sample[(n * 97) % sample.length]!;
-    const body = [{ id, title: `changed entry ${n}` }];
-    await client.call('PUT', `/indexes/${INDEX}/documents`, { body });
-    await finished(client);
+/** Starts again and again. A server that is ready has its documents. */
+async function starts(bench: Bench): Promise<Figures> {
+  const ready: number[] = [];
+  const first: number[] = [];
+  const cpu: number[] = [];
+  for (let n = 0; n < Number(values.starts); n++) {
+    const figures = await measureStart(bench);
+    ready.push(figures['readyMs']!);
+    first.push(figures['firstSearchMs']!);
+    cpu.push(cpuSeconds(bench.server.pid) * 1000);
   }
-  await idle(pid);
-  return { 'change of one document: CPU, ms': ((cpuSeconds(pid) - before) * 1000) / count };
-}
-
-async function measured(docs: number): Promise<Figures> {
-  const dir = mkdtempSync(join(tmpdir(), 'gannet-growth-'));
-  const limit = memoryLimit(Number(values['limit-mib']) * 2 ** 20);
-  const file = join(dir, 'catalogue.ndjson');
-  const sample: Document[] = [];
-  const every = Math.max(1, Math.floor(docs / SAMPLED));
-  let seen = 0;
-  const count = await writeNdjson(catalogue(data, docs, SEED), file, (document) => {
-    if (seen++ % every === 0) sample.push(document);
-  });
-  const options = {
-    ...{ dir: join(dir, 'data'), port: await freePort(), wrapper: limit.wrapper },
+  return {
+    'stop, and start to ready, ms': percentiles(ready).p50Ms,
+    'start: first search, ms': percentiles(first).p50Ms,
+    'start: CPU, ms': percentiles(cpu).p50Ms,
+    'private memory after the start, MB': privateMb(bench.server.pid),
   };
-  let server = await ServerProcess.start(options);
+}
+
+const workloads = readWorkloads();
+
+const measureStart = (bench: Bench): Promise<Figures> =>
+  measure({ ...workloads[0]!, measure: { kind: 'start' } }, bench);
+
+async function measured(file: string, docs: number): Promise<Figures> {
+  const folder = mkdtempSync(join(tmpdir(), 'gannet-growth-'));
+  const limit = memoryLimit(Number(values['limit-mib']) * 2 ** 20);
+  const dir = join(folder, 'data');
+  const options = { dir, port: await freePort(), wrapper: limit.wrapper };
+  const bench: Bench = {
+    ...{ server: await ServerProcess.start(options), dir, index: INDEX, file },
+    ...{ documents: docs, sample: await sampled(file, docs), scale },
+    restart: async () => {
+      await bench.server.stop();
+      bench.server = await ServerProcess.start(options);
+    },
+  };
   try {
-    const bench = { server, dir: options.dir, index: INDEX };
-    const chunks = chunksOf(file, BATCH_BYTES);
-    const loaded = await load(bench, CATALOGUE_SETTINGS, chunks, count);
-    await idle(server.pid);
+    const disk = new DiskPeak(dir);
+    const chunks = firstLines(chunksOf(file, BATCH_BYTES), docs);
+    const loaded = await load(bench, CATALOGUE_SETTINGS, chunks, docs);
+    const cpu = cpuSeconds(bench.server.pid);
+    await mergesEnded(bench.server.pid);
+    const bytes = diskMb(dir) * 1e6;
     const figures: Figures = {
+      'load: wall, s': loaded['wallSeconds']!,
       'load: CPU, s': loaded['cpuSeconds']!,
+      'merges after the load: CPU, s': cpuSeconds(bench.server.pid) - cpu,
       'load: peak private memory, MB': loaded['peakPrivateMb']!,
-      'disk, bytes per document': (diskMb(options.dir) * 1e6) / docs,
-      ...(await searches(server, sample)),
-      'private memory after searches, MB': privateMb(server.pid),
-      ...(await changes(server, sample)),
+      'disk, bytes per document': bytes / docs,
+      'peak of disk, times what remains': (disk.stop() * 1e6) / bytes,
+      ...(await searchCpu(bench)),
+      'private memory after searches, MB': privateMb(bench.server.pid),
     };
-    const starts: number[] = [];
-    for (let n = 0; n < Number(values.starts); n++) {
-      await server.stop();
-      server = await ServerProcess.start(options);
-      starts.push(cpuSeconds(server.pid) * 1000);
+    for (const [name, shown] of Object.entries(WORKLOADS)) {
+      console.error(`  ${name}`);
+      const workload = workloads.find((one) => one.name === name)!;
+      const all = await measure(workload, bench);
+      const chosen = Object.fromEntries(shown.map((figure) => [figure, all[figure]!]));
+      Object.assign(figures, prefixed(name, chosen));
+      await mergesEnded(bench.server.pid);
     }
-    figures['start to ready: CPU, ms'] = percentiles(starts).p50Ms;
-    figures['private memory after the start, MB'] = privateMb(server.pid);
-    await firstSearch(server.client);
-    return { ...figures, ...limit.read() };
+    figures['private memory at last, MB'] = privateMb(bench.server.pid);
+    return { ...figures, ...(await starts(bench)), ...limit.read() };
   } finally {
-    await server.stop();
+    await bench.server.stop();
     limit.remove();
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** A server that is ready has its documents. */
-async function firstSearch(client: Client): Promise<void> {
-  const { hits } = await client.post<{ hits: unknown[] }>(`/indexes/${INDEX}/search`, {});
-  if (hits.length === 0) throw new Error('nothing is found after a start');
+/** Documents spread over the first `docs` of the file. */
+async function sampled(file: string, docs: number): Promise<Document[]> {
+  const every = Math.max(1, Math.floor(docs / SAMPLED));
+  const sample: Document[] = [];
+  let n = 0;
+  for await (const lines of firstLines(chunksOf(file, BATCH_BYTES), docs)) {
+    for (const line of lines.toString().trimEnd().split('\n')) {
+      if (n++ % every === 0) sample.push(JSON.parse(line) as Document);
+    }
+  }
+  return sample;
 }
 
 const sizes = values.docs.split(',').map(Number);
+const made = mkdtempSync(join(tmpdir(), 'gannet-catalogue-'));
+const file = values['catalog-file'] ?? join(made, 'catalogue.ndjson');
 const figures: Figures[] = [];
-for (const docs of sizes) {
-  console.error(`${docs} documents`);
-  figures.push(await measured(docs));
+try {
+  // A smaller catalogue is the beginning of a larger one.
+  if (!existsSync(file)) {
+    await writeNdjson(catalogue(data, Math.max(...sizes), SEED), file, () => undefined);
+  }
+  for (const docs of sizes) {
+    console.error(`${docs} documents`);
+    const one = await measured(file, docs);
+    console.error(one);
+    figures.push(one);
+  }
+} finally {
+  rmSync(made, { recursive: true, force: true });
 }
 console.log(growthTable('documents', sizes, figures));

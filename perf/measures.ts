@@ -488,8 +488,11 @@ async function measureChurn(
   };
 }
 
-/** Waits until the process is idle, because merges continue after the tasks have ended. */
-async function mergesEnded(pid: number): Promise<void> {
+/**
+ * Waits until the process is idle, because merges continue after the tasks have ended; a large one
+ * begins a second after the last search.
+ */
+export async function mergesEnded(pid: number): Promise<void> {
   for (let idle = 0; idle < IDLE_LOOKS;) {
     const before = cpuSeconds(pid);
     await sleep(IDLE_LOOK_MS);

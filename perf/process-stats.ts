@@ -68,25 +68,39 @@ export class CpuClock {
 
 const SAMPLE_MS = 50;
 
-/** Peak of the private memory (anonymous, resident) of a process, sampled. */
-export class MemoryPeak {
-  readonly #pid: number;
+/** The greatest of the values that are read at regular intervals. */
+class Peak {
+  readonly #read: () => number;
   readonly #timer: NodeJS.Timeout;
   #peak = 0;
 
-  constructor(pid: number) {
-    this.#pid = pid;
+  constructor(read: () => number) {
+    this.#read = read;
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
   #sample(): void {
-    this.#peak = Math.max(this.#peak, privateMb(this.#pid));
+    this.#peak = Math.max(this.#peak, this.#read());
   }
 
   stop(): number {
     clearInterval(this.#timer);
     this.#sample();
     return this.#peak;
+  }
+}
+
+/** Peak of the private memory (anonymous, resident) of a process, MB. */
+export class MemoryPeak extends Peak {
+  constructor(pid: number) {
+    super(() => privateMb(pid));
+  }
+}
+
+/** Peak of the disk space that the files of a folder take, MB. */
+export class DiskPeak extends Peak {
+  constructor(dir: string) {
+    super(() => diskMb(dir));
   }
 }
 
