@@ -349,8 +349,7 @@ Status Merge::WriteColumns() {
     writer.End();
     bytes_ += column.bytes();
   }
-  writer.Finish();
-  return Status::Ok();
+  return writer.Finish();
 }
 
 // Step 6: copies embeddings, one embedder at a time.

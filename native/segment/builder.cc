@@ -408,7 +408,7 @@ Status SegmentBuilder::Finish() {
   rows_.Finish();
   // Columns first, because this frees their memory: writing postings takes as much.
   const uint64_t columns_bytes = columns_.memory_bytes();
-  columns_.Write(*file_);
+  GANNET_RETURN_IF_ERROR(columns_.Write(*file_));
   ReturnFreeMemory(columns_bytes);
   std::vector<uint32_t> by_ordinal(words_.size());
   std::iota(by_ordinal.begin(), by_ordinal.end(), 0);

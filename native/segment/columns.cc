@@ -346,14 +346,15 @@ const ColumnDates& ColumnsReader::Dates(FieldId field) const {
 
 namespace {
 
-// The points of documents [0, count) by local docid. Null columns: no document has one.
-std::string BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint32_t count) {
-  std::vector<GeoIndex::Entry> entries;
-  for (uint32_t local = 0; lats != nullptr && lngs != nullptr && local < count; ++local) {
+// Builds an index of the points of documents [0, count). Null columns: no document has one.
+void BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint32_t count,
+                 const GeoIndex::Sink& sink) {
+  const auto point_of = [&](uint32_t local) -> std::optional<filter::GeoPoint> {
     const auto lat = lats->NumberAt(local), lng = lngs->NumberAt(local);
-    if (lat && lng) entries.push_back({local, {.lat = *lat, .lng = *lng}});
-  }
-  return GeoIndex::Build(entries);
+    if (!lat || !lng) return std::nullopt;
+    return filter::GeoPoint{.lat = *lat, .lng = *lng};
+  };
+  GeoIndex::Build(lats == nullptr || lngs == nullptr ? 0 : count, point_of, sink);
 }
 
 }  // namespace
@@ -368,7 +369,8 @@ const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng,
       }
       file_->MarkCorrupt();
     }
-    points_bytes_ = BuildPoints(Find(lat), Find(lng), static_cast<uint32_t>(docids.size()));
+    BuildPoints(Find(lat), Find(lng), static_cast<uint32_t>(docids.size()),
+                [&](std::string_view bytes) { points_bytes_ += bytes; });
     auto built = GeoIndex::Open(points_bytes_, docids);
     assert(built.ok());
     points_ = std::make_unique<const GeoIndex>(std::move(*built));
@@ -639,7 +641,7 @@ void ColumnBuilder::Take(FieldId field, ColumnWriter& out) {
   columns_[field].reset();
 }
 
-void ColumnBuilder::Write(SegmentFileWriter& file) {
+Status ColumnBuilder::Write(SegmentFileWriter& file) {
   ColumnsWriter writer(file);
   if (point_fields_) writer.SetPointFields(point_fields_->first, point_fields_->second);
   for (const FieldId field : fields()) {
@@ -647,10 +649,11 @@ void ColumnBuilder::Write(SegmentFileWriter& file) {
     Take(field, column);
     writer.End();
   }
-  writer.Finish();
+  return writer.Finish();
 }
 
-ColumnsWriter::ColumnsWriter(SegmentFileWriter& file) : file_(file) {
+ColumnsWriter::ColumnsWriter(SegmentFileWriter& file)
+    : lat_(file.folder()), lng_(file.folder()), file_(file) {
   file_.BeginSection(kColumnData);
 }
 
@@ -663,8 +666,12 @@ ColumnWriter ColumnsWriter::Begin(FieldId field) {
 void ColumnsWriter::Append(std::string_view bytes) {
   file_.Append(bytes);
   offset_ += bytes.size();
-  if (point_fields_ && field_ == point_fields_->first) lat_ += bytes;
-  if (point_fields_ && field_ == point_fields_->second) lng_ += bytes;
+  const auto keep = [&](Spool& spool) {
+    spool.buffer() += bytes;
+    spool.Settle();
+  };
+  if (point_fields_ && field_ == point_fields_->first) keep(lat_);
+  if (point_fields_ && field_ == point_fields_->second) keep(lng_);
 }
 
 void ColumnsWriter::End() {
@@ -679,15 +686,26 @@ void ColumnsWriter::Copy(FieldId field, std::string_view blob) {
   End();
 }
 
-void ColumnsWriter::Finish() {
+Status ColumnsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kColumnDirectory, directory_);
-  if (lat_.empty() || lng_.empty()) return;
-  const auto lats = ColumnReader::Open(lat_), lngs = ColumnReader::Open(lng_);
-  if (!lats.ok() || !lngs.ok()) return;
-  file_.AddSection(
-      kGeoPoints,
-      BuildPoints(&*lats, &*lngs, std::min(lats->document_count(), lngs->document_count())));
+  if (lat_.size() == 0 || lng_.size() == 0) return Status::Ok();
+  // Padded like a section, because word loads may reach past the end.
+  const auto bytes_of = [](Spool& spool) -> Result<std::string_view> {
+    const uint64_t size = spool.size();
+    spool.buffer().append(kSectionPadding, '\0');
+    GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, spool.Bytes());
+    return bytes.substr(0, size);
+  };
+  GANNET_ASSIGN_OR_RETURN(const std::string_view lat, bytes_of(lat_));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view lng, bytes_of(lng_));
+  GANNET_ASSIGN_OR_RETURN(const auto lats, ColumnReader::Open(lat));
+  GANNET_ASSIGN_OR_RETURN(const auto lngs, ColumnReader::Open(lng));
+  file_.BeginSection(kGeoPoints);
+  BuildPoints(&lats, &lngs, std::min(lats.document_count(), lngs.document_count()),
+              [&](std::string_view bytes) { file_.Append(bytes); });
+  file_.EndSection();
+  return Status::Ok();
 }
 
 }  // namespace gannet::segment

@@ -47,6 +47,7 @@
 #include "segment/file.h"
 #include "segment/geo_index.h"
 #include "segment/packed_offsets.h"
+#include "segment/spool.h"
 
 namespace gannet::segment {
 
@@ -478,7 +479,8 @@ class ColumnBuilder {
   // Writes the column of a field and frees it. REQUIRES: Has(field)
   void Take(FieldId field, ColumnWriter& out);
   // Writes all columns.
-  void Write(SegmentFileWriter& file);
+  // Io, Full: a temporary file could not be written.
+  Status Write(SegmentFileWriter& file);
 
  private:
   uint32_t local() const { return static_cast<uint32_t>(docids_.size() - 1); }
@@ -501,13 +503,14 @@ class ColumnsWriter {
   void End();
   // Adds an existing column.
   void Copy(FieldId field, std::string_view blob);
-  void Finish();
+  // Io, Full: a temporary file could not be written.
+  Status Finish();
 
  private:
   void Append(std::string_view bytes);
 
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
-  std::string lat_, lng_;  // their columns
+  Spool lat_, lng_;  // their columns
   SegmentFileWriter& file_;
   std::string directory_;
   uint64_t offset_ = 0;

@@ -17,6 +17,11 @@ constexpr uint64_t kVersion = 1;
 // Points and nodes are stored in their memory layout.
 static_assert(sizeof(GeoPoint) == 16 && sizeof(GeoIndex::Node) == 64);
 
+// Bytes that Build collects before it hands them over.
+constexpr size_t kHeldBytes = 64 << 10;
+
+constexpr uint64_t DivideUp(uint64_t count, uint64_t by) { return (count + by - 1) / by; }
+
 constexpr double kHalfway =
     filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest possible distance
 // The haversine formula loses up to 0.1 m near the antipode. Bounds are wider by this, in metres.
@@ -82,67 +87,79 @@ bool Overlaps(const GeoBox& outer, const GeoBox& inner) {
 
 }  // namespace
 
-std::string GeoIndex::Build(std::span<const Entry> entries) {
+void GeoIndex::Build(uint32_t count, const PointOf& point_of, const Sink& sink) {
   struct Keyed {
-    uint32_t key, entry;
+    uint32_t key, local;
   };
   std::vector<Keyed> order, beyond;
-  order.reserve(entries.size());
-  for (uint32_t i = 0; i < entries.size(); ++i) {
-    const GeoPoint point = entries[i].point;
-    if (std::fabs(point.lat) <= 90 && std::fabs(point.lng) <= 180) {
-      order.push_back({CellOf(point), i});
+  for (uint32_t local = 0; local < count; ++local) {
+    const std::optional<GeoPoint> point = point_of(local);
+    if (!point) continue;
+    if (std::fabs(point->lat) <= 90 && std::fabs(point->lng) <= 180) {
+      order.push_back({CellOf(*point), local});
     } else {
-      beyond.push_back({0, i});
+      beyond.push_back({0, local});
     }
   }
-  // Radix sort by key, which keeps entries of one cell in their order.
-  std::vector<Keyed> other(order.size());
-  for (int shift = 0; shift < 32; shift += 11) {
-    uint32_t counts[2049] = {};
-    for (const Keyed& keyed : order) ++counts[(keyed.key >> shift & 2047) + 1];
-    for (int i = 0; i < 2048; ++i) counts[i + 1] += counts[i];
-    for (const Keyed& keyed : order) other[counts[keyed.key >> shift & 2047]++] = keyed;
-    order.swap(other);
+  {
+    // Radix sort by key, which keeps documents of one cell in their order.
+    std::vector<Keyed> other(order.size());
+    for (int shift = 0; shift < 32; shift += 11) {
+      uint32_t counts[2049] = {};
+      for (const Keyed& keyed : order) ++counts[(keyed.key >> shift & 2047) + 1];
+      for (int i = 0; i < 2048; ++i) counts[i + 1] += counts[i];
+      for (const Keyed& keyed : order) other[counts[keyed.key >> shift & 2047]++] = keyed;
+      order.swap(other);
+    }
   }
   const auto regular = static_cast<uint32_t>(order.size());
   order.insert(order.end(), beyond.begin(), beyond.end());
-  std::vector<GeoPoint> points;
-  points.reserve(order.size());
-  for (const Keyed& keyed : order) points.push_back(entries[keyed.entry].point);
 
-  std::vector<std::vector<Node>> levels;
-  // Adds nodes over `count` children, `fanout` each; extend(box, child) widens a box by a child.
-  const auto add_level = [&](uint32_t count, uint32_t fanout, auto&& extend) {
-    std::vector<Node> nodes;
-    for (uint32_t begin = 0; begin < count; begin += fanout) {
-      Node node{filter::Shape::kNoBounds, {}, 0, begin, std::min(begin + fanout, count)};
-      for (uint32_t i = begin; i < node.end; ++i) extend(node.box, i);
-      SetCap(node);
-      nodes.push_back(node);
-    }
-    levels.push_back(std::move(nodes));
-  };
-  add_level(regular, kBlockPoints, [&](GeoBox& box, uint32_t i) {
-    Extend(box, {points[i].lat, points[i].lng, points[i].lat, points[i].lng});
-  });
-  while (levels.back().size() > kFanout) {
-    const std::vector<Node> below = levels.back();
-    add_level(static_cast<uint32_t>(below.size()), kFanout,
-              [&](GeoBox& box, uint32_t i) { Extend(box, below[i].box); });
-  }
-
+  std::vector<uint64_t> sizes{DivideUp(regular, kBlockPoints)};
+  while (sizes.back() > kFanout) sizes.push_back(DivideUp(sizes.back(), kFanout));
   std::string out;
   for (const uint64_t number :
-       {kVersion, uint64_t{points.size()}, uint64_t{regular}, uint64_t{levels.size()}}) {
+       {kVersion, uint64_t{order.size()}, uint64_t{regular}, uint64_t{sizes.size()}}) {
     PutFixed<uint64_t>(out, number);
   }
-  for (const auto& level : levels) PutFixed<uint64_t>(out, level.size());
-  out.append(reinterpret_cast<const char*>(points.data()), points.size() * sizeof(GeoPoint));
-  for (const auto& level : levels)
-    out.append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(Node));
-  for (const Keyed& keyed : order) PutFixed<uint32_t>(out, entries[keyed.entry].local);
-  return out;
+  for (const uint64_t size : sizes) PutFixed<uint64_t>(out, size);
+  const auto hand_over = [&](size_t held) {
+    if (out.size() <= held) return;
+    sink(out);
+    out.clear();
+  };
+
+  // The points, and the nodes over a block of them each.
+  std::vector<Node> level;
+  level.reserve(sizes[0]);
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    const GeoPoint point = *point_of(order[i].local);
+    out.append(reinterpret_cast<const char*>(&point), sizeof(point));
+    hand_over(kHeldBytes);
+    if (i >= regular) continue;
+    if (i % kBlockPoints == 0)
+      level.push_back({filter::Shape::kNoBounds, {}, 0, i, std::min(i + kBlockPoints, regular)});
+    Extend(level.back().box, {point.lat, point.lng, point.lat, point.lng});
+  }
+  // The levels from the blocks up to the roots.
+  for (size_t height = 0; height < sizes.size(); ++height) {
+    std::vector<Node> above;
+    for (uint32_t i = 0; i < level.size(); ++i) {
+      SetCap(level[i]);
+      out.append(reinterpret_cast<const char*>(&level[i]), sizeof(Node));
+      hand_over(kHeldBytes);
+      if (height + 1 == sizes.size()) continue;
+      const auto end = std::min(i + kFanout, static_cast<uint32_t>(level.size()));
+      if (i % kFanout == 0) above.push_back({filter::Shape::kNoBounds, {}, 0, i, end});
+      Extend(above.back().box, level[i].box);
+    }
+    level = std::move(above);
+  }
+  for (const Keyed& keyed : order) {
+    PutFixed<uint32_t>(out, keyed.local);
+    hand_over(kHeldBytes);
+  }
+  hand_over(0);
 }
 
 Result<GeoIndex> GeoIndex::Open(std::string_view bytes, std::span<const uint32_t> docids) {

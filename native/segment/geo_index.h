@@ -18,6 +18,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,10 +34,6 @@ namespace gannet::segment {
 
 class GeoIndex {
  public:
-  struct Entry {
-    uint32_t local;  // of the document in its segment
-    filter::GeoPoint point;
-  };
   static constexpr uint32_t kBlockPoints = 64;
   static constexpr uint32_t kFanout = 16;
 
@@ -46,8 +44,13 @@ class GeoIndex {
     uint32_t begin, end;      // children on the level below, or points
   };
 
-  // Builds the bytes of an index. entries: in any order; one per document.
-  static std::string Build(std::span<const Entry> entries);
+  // The point of a document by its local docid; nothing if it has none.
+  using PointOf = std::function<std::optional<filter::GeoPoint>(uint32_t local)>;
+  // Takes the next bytes of an index.
+  using Sink = std::function<void(std::string_view)>;
+  // Builds an index of the points of documents [0, count). Calls point_of twice for a document.
+  // Memory: 16 bytes per point.
+  static void Build(uint32_t count, const PointOf& point_of, const Sink& sink);
   // Borrows bytes and docids (of the segment, by local docid). Corruption: sizes or numbers do not
   // fit.
   static Result<GeoIndex> Open(std::string_view bytes, std::span<const uint32_t> docids);

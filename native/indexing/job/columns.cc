@@ -54,7 +54,7 @@ Status WriteColumns(const ColumnPlan& plan, const index::SegmentView& segment,
       GANNET_RETURN_IF_ERROR(columns.Write(field, writer, pause).status());
     }
   }
-  writer.Finish();
+  GANNET_RETURN_IF_ERROR(writer.Finish());
   return file.Finish();
 }
 

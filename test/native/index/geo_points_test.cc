@@ -16,14 +16,26 @@ namespace {
 using filter::GeoPoint;
 using segment::GeoIndex;
 
+// Documents of which some have no point.
 class RandomPoints {
  public:
+  // count: documents with a point
   explicit RandomPoints(uint32_t count, uint64_t seed = TestSeed()) : random_(seed) {
-    for (uint32_t i = 0; i < count; ++i) {
-      entries.push_back({i, Point()});
-      docids.push_back(i * 3 + 7);
+    while (entries.size() < count) {
+      const auto local = static_cast<uint32_t>(docids.size());
+      docids.push_back(local * 3 + 7);
+      if (random_() % 8 != 0) entries.push_back({local, Point()});
     }
-    std::shuffle(entries.begin(), entries.end(), random_);
+  }
+
+  std::string Build() const {
+    std::vector<std::optional<GeoPoint>> points(docids.size());
+    for (const Entry& entry : entries) points[entry.local] = entry.point;
+    std::string bytes;
+    GeoIndex::Build(
+        static_cast<uint32_t>(points.size()), [&](uint32_t local) { return points[local]; },
+        [&](std::string_view piece) { bytes += piece; });
+    return bytes;
   }
 
   double Fraction() {
@@ -48,7 +60,7 @@ class RandomPoints {
   template <typename Test>
   std::vector<uint32_t> Passing(Test&& test) const {
     std::vector<uint32_t> out;
-    for (const GeoIndex::Entry& entry : entries) {
+    for (const Entry& entry : entries) {
       if (test(entry.point)) out.push_back(docids[entry.local]);
     }
     std::sort(out.begin(), out.end());
@@ -56,7 +68,11 @@ class RandomPoints {
   }
 
   std::mt19937_64& random() { return random_; }
-  std::vector<GeoIndex::Entry> entries;
+  struct Entry {
+    uint32_t local;  // of the document in its segment
+    GeoPoint point;
+  };
+  std::vector<Entry> entries;
   std::vector<uint32_t> docids;
 
  private:
@@ -69,7 +85,7 @@ TEST(GeoOracle, FindsThePointsThatATestOfEachFinds) {
     static const uint32_t kCounts[] = {0, 1, 63, 64, 65, 300, 1500, 30000};
     const uint32_t count = random() % 20 == 0 ? kCounts[random() % 8] : kCounts[random() % 6];
     RandomPoints points(count, random());
-    const std::string bytes = GeoIndex::Build(points.entries);
+    const std::string bytes = points.Build();
     const auto index = GeoIndex::Open(bytes, points.docids);
     ASSERT_TRUE(index.ok()) << index.status().message();
     for (int round = count > 1000 ? 20 : 100; round > 0 && comparisons.Next(); --round) {
@@ -102,7 +118,7 @@ TEST(GeoOracle, FindsThePointsThatATestOfEachFinds) {
 
 TEST(GeoIndex, KnowsBoundsOfTheDistanceToAllPointsBelowANode) {
   RandomPoints points(5000);
-  const std::string bytes = GeoIndex::Build(points.entries);
+  const std::string bytes = points.Build();
   const auto index = GeoIndex::Open(bytes, points.docids);
   ASSERT_TRUE(index.ok());
   for (int round = 0; round < 200; ++round) {
@@ -121,7 +137,7 @@ TEST(GeoIndex, KnowsBoundsOfTheDistanceToAllPointsBelowANode) {
 
 TEST(GeoIndex, RefusesBytesThatAreNotAnIndex) {
   RandomPoints points(3000);
-  const std::string bytes = GeoIndex::Build(points.entries);
+  const std::string bytes = points.Build();
   for (size_t size = 0; size < bytes.size(); size += 1 + points.random()() % 900) {
     EXPECT_FALSE(GeoIndex::Open(std::string_view(bytes).substr(0, size), points.docids).ok())
         << size;

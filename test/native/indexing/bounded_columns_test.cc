@@ -40,7 +40,7 @@ std::string FileOf(const std::vector<ColumnDocument>& documents, const std::stri
   for (FieldId field = 0; field < kFieldEnd; ++field) {
     EXPECT_TRUE(columns.Write(field, writer, [](uint64_t) { return Status::Ok(); }).ok());
   }
-  writer.Finish();
+  EXPECT_TRUE(writer.Finish().ok());
   EXPECT_TRUE((*file)->Finish().ok());
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
