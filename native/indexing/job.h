@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "index/index.h"
 #include "indexing/job/batch_job.h"
+#include "segment/file.h"
 
 namespace gannet::indexing {
 
@@ -31,6 +32,7 @@ struct JobOptions {
   uint32_t threads = 1;
   uint64_t memory_bytes = uint64_t{256} << 20;  // for all workers together
   EmbedCalls* embed_calls = nullptr;            // null: no embeddings are made
+  uint64_t segment_bytes_max = segment::kSegmentBytesMax;
 };
 
 // The current state of a job, for other threads.

@@ -447,7 +447,7 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, Fiel
 
 // Two segments that are not full may always be joined.
 bool IsFull(const SegmentBytes& segment, uint64_t merged_max) {
-  return segment.live > merged_max / 2;
+  return segment.total > merged_max / 2;
 }
 
 const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
@@ -483,29 +483,30 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
             [&](size_t a, size_t b) { return segments[a].live < segments[b].live; });
   const size_t count = order.size();
   const auto live = [&](size_t i) { return segments[order[i]].live; };
-  const auto range = [&](size_t from, size_t until) {
-    return std::vector<size_t>(order.begin() + static_cast<ptrdiff_t>(from),
-                               order.begin() + static_cast<ptrdiff_t>(until));
+  // As many of these as may be joined; two always may.
+  const auto fitting = [&](size_t from, size_t until) {
+    std::vector<size_t> chosen;
+    for (uint64_t sum = 0; from < until; ++from) {
+      sum += segments[order[from]].total;
+      if (sum > merged_max) break;
+      chosen.push_back(order[from]);
+    }
+    return chosen;
   };
   for (size_t from = 0; from < count; ++from) {
-    size_t until = from + 1, fit = until;  // as many as may be joined; two always may
-    uint64_t sum = live(from);
-    for (; until < count && live(until) <= live(from) * kAlikeRatio; ++until) {
-      sum += live(until);
-      if (sum <= merged_max) fit = until + 1;
-    }
-    if (until - from >= kAlikeMin) return range(from, fit);
+    size_t until = from + 1;
+    while (until < count && live(until) <= live(from) * kAlikeRatio) ++until;
+    if (until - from >= kAlikeMin) return fitting(from, until);
   }
   if (count > kSegmentsMax) {
     for (size_t from = 0; from < count; ++from) {
       uint64_t sum = live(from);
       size_t until = from + 1;
-      while (until < count && live(until) <= sum * kBalanceRatio && sum + live(until) <= merged_max)
-        sum += live(until++);
-      if (until - from >= 2) return range(from, until);
+      while (until < count && live(until) <= sum * kBalanceRatio) sum += live(until++);
+      if (until - from >= 2) return fitting(from, until);
     }
     // Every segment is far larger than those before it, so these hold almost nothing.
-    return range(0, kForcedCount);
+    return fitting(0, kForcedCount);
   }
   // The one with most dead bytes, and smaller ones: they add less work than the rewrite itself.
   size_t worst = segments.size();
@@ -519,13 +520,12 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
   }
   if (worst == segments.size()) return {};
   std::vector<size_t> chosen{worst};
-  uint64_t sum = segments[worst].live;
+  uint64_t sum = segments[worst].total;
   for (const size_t i : order) {
-    if (i == worst || segments[i].live > segments[worst].live ||
-        sum + segments[i].live > merged_max)
-      break;
+    if (i == worst || segments[i].live > segments[worst].live) break;
+    sum += segments[i].total;
+    if (sum > merged_max) break;
     chosen.push_back(i);
-    sum += segments[i].live;
   }
   return chosen;
 }

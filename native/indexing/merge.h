@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "index/index.h"
+#include "segment/file.h"
 
 namespace gannet::indexing {
 
@@ -30,10 +31,6 @@ struct MergePlan {
 };
 
 inline constexpr size_t kSegmentsMax = 10;
-// The size limit of a merged segment. Otherwise the memory of a merge, the disk space that it needs
-// in addition to its sources, and its time would grow with the index. A segment with more than half
-// of this counts as full: it is only rewritten to drop its dead documents.
-inline constexpr uint64_t kMergedBytesMax = uint64_t{4} << 30;
 
 // The segments to be merged next, or nullopt if nothing is to do. Ask again after each merge. busy:
 // segments that running merges have taken. bytes_max: larger segments are left alone.
@@ -50,21 +47,25 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot,
 // segments whose bytes together are at most `merged_max`, of several segments or of one with dead
 // documents.
 std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot,
-                                      uint64_t merged_max = kMergedBytesMax);
+                                      uint64_t merged_max = segment::kSegmentBytesMax);
 
 // The same by sizes alone, so that the policy can be tested without an index.
 struct SegmentBytes {
   uint64_t total = 0;
   uint64_t live = 0;  // the share of `total` that its live documents hold
 };
-// Indexes of the `segments` to merge; empty: nothing to do.
+// Indexes of the `segments` to merge; empty: nothing to do. Several have at most `merged_max` bytes
+// together, dead documents included, because `live` is an estimate: what a merge writes is at most
+// what it reads. A segment with more than half of `merged_max` counts as full: it is only rewritten
+// to drop its dead documents.
 std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments,
-                                uint64_t merged_max = kMergedBytesMax);
+                                uint64_t merged_max = segment::kSegmentBytesMax);
 
 // Whether merges can no longer wait for a pause: dead documents hold more than half as much as live
 // ones do, as when many are replaced without a pause, or there are twice as many segments as there
 // should be.
-bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax);
+bool IsPressing(const std::vector<SegmentBytes>& segments,
+                uint64_t merged_max = segment::kSegmentBytesMax);
 
 // Keeps track of the segments that running merges have taken, so that several can run at once: a
 // large one takes seconds, in which changes may leave a hundred small segments. Also records why

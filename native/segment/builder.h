@@ -72,6 +72,9 @@ class SegmentBuilder {
 
   uint32_t document_count() const { return document_count_; }
   uint64_t memory_bytes() const;
+  // What the documents so far take in the file besides what memory_bytes() becomes: rows, and
+  // embeddings once in single precision and once more as bytes.
+  uint64_t stored_bytes() const { return rows_.bytes() + vectors_.bytes() / 4 * 5; }
   Status Finish();
 
  private:

@@ -33,6 +33,10 @@
 namespace gannet::segment {
 
 inline constexpr size_t kBlockBytes = 16 << 10;
+// The size limit of a segment. Otherwise the memory of a merge, the disk space that it needs in
+// addition to its sources, and its time would grow with the index. Batches end a segment at half of
+// it, merges join no more than this.
+inline constexpr uint64_t kSegmentBytesMax = uint64_t{4} << 30;
 // Readers may load this many bytes past the end of a section: whole words of bit-packed data.
 inline constexpr size_t kSectionPadding = 8;
 

@@ -19,7 +19,7 @@ struct Batch {
         files(index) {}
 
   // Memory limit of all builders together.
-  uint64_t SegmentBytesMax() const {
+  uint64_t BuilderMemoryMax() const {
     return std::min(options.memory_bytes / kBuilderShare, kSegmentMemoryMax);
   }
   // A number for a new file, which is removed unless the commit takes it over.

@@ -101,7 +101,7 @@ Status BuildColumns(Batch& batch, const std::vector<index::FieldTraits>& traits,
     const uint64_t number = batch.NewFile();
     GANNET_ASSIGN_OR_RETURN(auto file,
                             segment::SegmentFileWriter::Create(batch.index.FilePath(number)));
-    BoundedColumns columns(file->folder(), batch.SegmentBytesMax());
+    BoundedColumns columns(file->folder(), batch.BuilderMemoryMax());
     std::vector<segment::RowField> fields;
     const auto docids = segment->rows->docids();
     for (size_t local = 0; local < docids.size() && reads_rows; ++local) {

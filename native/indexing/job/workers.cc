@@ -30,12 +30,14 @@ struct Workers {
       : work(work),
         batch(batch),
         threads(threads),
-        budget_bytes(batch.SegmentBytesMax() / threads) {}
+        budget_bytes(batch.BuilderMemoryMax() / threads),
+        stored_max(batch.options.segment_bytes_max / 2) {}
 
   const Work& work;
   Batch& batch;  // `files` under `mutex`
   const uint32_t threads;
   const uint64_t budget_bytes;  // of each worker
+  const uint64_t stored_max;    // of each segment; words and columns take no more than the budget
 
   std::atomic<bool> stopped{false};  // some worker has failed
   std::mutex mutex;                  // guards what follows
@@ -99,7 +101,11 @@ class Worker {
       while (!claim.empty() && !workers_.stopped.load(std::memory_order_relaxed)) {
         const auto step = claim.first(std::min(claim.size(), kDocumentsPerStep));
         claim = claim.subspan(step.size());
-        for (const Change& change : step) GANNET_RETURN_IF_ERROR(Write(change));
+        for (const Change& change : step) {
+          GANNET_RETURN_IF_ERROR(Write(change));
+          if (builder_ && builder_->stored_bytes() > workers_.stored_max)
+            GANNET_RETURN_IF_ERROR(FinishSegment());
+        }
         workers_.batch.progress.Advance(step.size());
         GANNET_RETURN_IF_ERROR(workers_.batch.progress.Health());
         if (builder_ && builder_->memory_bytes() > workers_.budget_bytes)

@@ -15,24 +15,28 @@ namespace gannet::indexing {
 namespace {
 
 // Applies the policy until nothing is left to do; returns the bytes rewritten.
-uint64_t Settle(std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax) {
+uint64_t Settle(std::vector<SegmentBytes>& segments,
+                uint64_t merged_max = segment::kSegmentBytesMax) {
   uint64_t rewritten = 0;
   for (int guard = 0;; ++guard) {
     EXPECT_LT(guard, 1000) << "the policy does not come to rest";
     const std::vector<size_t> chosen = ChooseMerge(segments, merged_max);
     if (chosen.empty() || guard >= 1000) return rewritten;
     SegmentBytes merged;
+    uint64_t read = 0;
     std::vector<SegmentBytes> rest;
     for (size_t i = 0; i < segments.size(); ++i) {
       if (std::find(chosen.begin(), chosen.end(), i) != chosen.end()) {
         merged.live += segments[i].live;
+        read += segments[i].total;
       } else {
         rest.push_back(segments[i]);
       }
     }
     merged.total = merged.live;
-    // A segment rewritten to drop its dead documents may be larger, but it does not grow.
-    EXPECT_TRUE(merged.live <= merged_max || chosen.size() == 1) << "joined to " << merged.live;
+    // The live share is an estimate: a merge may write as many bytes as it reads. A segment
+    // rewritten to drop its dead documents may be larger, but it does not grow.
+    EXPECT_TRUE(read <= merged_max || chosen.size() == 1) << "joined " << read;
     rewritten += merged.total;
     if (merged.live > 0) rest.push_back(merged);
     segments = rest;
@@ -129,13 +133,13 @@ TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
       size_t growing = 0;
       uint64_t live = 0;
       for (const SegmentBytes& segment : segments) {
-        growing += segment.live <= kMax / 2 ? 1 : 0;
+        growing += segment.total <= kMax / 2 ? 1 : 0;
         live += segment.live;
         ASSERT_LE((segment.total - segment.live) * 5, segment.total + 5 * (64 << 10));
       }
       ASSERT_LE(growing, kSegmentsMax);
-      // The others are at least half full.
-      ASSERT_LE(segments.size(), kSegmentsMax + live / (kMax / 2));
+      // The others are half full, at most a fifth of which is dead.
+      ASSERT_LE(segments.size(), kSegmentsMax + live / (kMax * 2 / 5));
     }
   }
 }

@@ -62,6 +62,55 @@ TEST(WritePath, AnyHistoryOfBatchesAndMergesEqualsItsDocuments) {
   }
 }
 
+// Rows and embeddings are not held in memory, so the memory of builders does not bound them.
+TEST(WritePath, ABatchEndsASegmentAtHalfOfItsSizeLimit) {
+  std::mt19937_64 random(TestSeed());
+  JobOptions options;
+  options.segment_bytes_max = 200'000;
+  constexpr uint64_t kLongest = 8000;
+  for (const bool vectors : {false, true}) {
+    SCOPED_TRACE(vectors ? "embeddings" : "rows");
+    TestFolder folder;
+    const auto index = OpenIndex(folder.path());
+    ASSERT_TRUE(RunSteps(*index,
+                         SettingsStep(vectors ? R"({"searchableAttributes":["id"],
+        "embedders":{"e":{"dimensions":512}},"embedderStates":{"e":{"computes":false}}})"
+                                              : R"({"searchableAttributes":["id"]})"),
+                         {})
+                    .ok());
+    std::string payload;
+    for (int i = 0; i < 1000; ++i) {
+      payload += R"({"id":)" + std::to_string(i);
+      if (vectors) {
+        payload += R"(,"_vectors":{"e":[)";
+        for (int n = 0; n < 512; ++n) payload += (n > 0 ? "," : "") + std::to_string(random() % 10);
+        payload += "]}}\n";
+      } else {
+        payload += R"(,"text":")";
+        const size_t length = random() % kLongest;
+        // Letters in random order: they compress to no less than half.
+        for (size_t n = 0; n < length; ++n) payload += static_cast<char>('a' + random() % 26);
+        payload += "\"}\n";
+      }
+    }
+    ASSERT_EQ(RunSteps(*index, DocumentsStep(0, false, false, true), {payload}, options)
+                  .status()
+                  .message(),
+              "");
+    const auto snapshot = index->snapshot();
+    EXPECT_EQ(snapshot->documents.size(), 1000u);
+    uint64_t bytes = 0;
+    for (const auto& segment : snapshot->segments) {
+      const uint64_t size = segment->rows->file()->size();
+      EXPECT_LE(size, options.segment_bytes_max);
+      bytes += size;
+    }
+    EXPECT_GT(bytes, 8 * options.segment_bytes_max);
+    // Nor are they ended long before.
+    EXPECT_LE(snapshot->segments.size(), bytes / (options.segment_bytes_max * 2 / 5));
+  }
+}
+
 TEST(WritePath, SeveralWorkersShareABatchInLongRunsOfDocids) {
   constexpr size_t kDocuments = 20'000, kClaimsMax = 40;
   std::string payload;
