@@ -59,6 +59,20 @@ export function search(body, tags = {}) {
 }
 
 /**
+ * Changes settings of the index, and waits until it is done. Settings that it has already cost
+ * nothing.
+ * @param {object} body
+ * @param {(seconds: number) => void} sleep
+ * @param {string} [index]
+ */
+export function settle(body, sleep, index = INDEX) {
+  const url = `${URL}/indexes/${index}/settings`;
+  const answer = http.patch(url, JSON.stringify(body), JSON_REQUEST);
+  const status = ended(Number(answer.json('taskUid')), sleep);
+  if (status !== 'succeeded') throw new Error(`the settings: ${status}`);
+}
+
+/**
  * Waits until a task has ended.
  * @param {number} uid
  * @param {(seconds: number) => void} sleep

@@ -48,6 +48,10 @@ export function write() {
       title: text(5),
       description: text(60),
       price: n / 4,
+      brand: `${pick(WORDS)} ${n % 50}`,
+      category: pick(WORDS),
+      rating: 1 + (n % 41) / 10,
+      _geo: { lat: (n % 160) - 80, lng: ((n * 7) % 360) - 180 },
     });
   }
   const start = Date.now();
