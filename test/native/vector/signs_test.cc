@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-std::vector<float> RandomVector(Random& random, size_t n) {
+std::vector<float> NormalVector(Random& random, size_t n) {
   std::normal_distribution<float> component;
   std::vector<float> v(n);
   const float length = std::exp(component(random) * 4);
@@ -33,7 +33,7 @@ TEST(SignsTest, ARotationKeepsProducts) {
   Random random(TestSeed());
   for (Comparisons comparisons(500); comparisons.Next();) {
     const size_t n = 1 + random() % 700;
-    std::vector<float> a = RandomVector(random, n), b = RandomVector(random, n);
+    std::vector<float> a = NormalVector(random, n), b = NormalVector(random, n);
     const double before = Cosine(a, b);
     const Rotation rotation(n);
     rotation.Apply(a.data());
@@ -85,11 +85,11 @@ TEST(SignsTest, EstimatesHaveTheDeviationThatIsStored) {
   for (Comparisons comparisons(300); comparisons.Next();) {
     static constexpr size_t kSizes[] = {64, 100, 128, 384, 768, 1000};
     const size_t n = kSizes[random() % std::size(kSizes)];
-    const std::vector<float> query = RandomVector(random, n);
+    const std::vector<float> query = NormalVector(random, n);
     SignEncoder encoder(n);
     std::vector<std::vector<float>> stored;
     for (size_t row = 0; row < 1 + random() % kSignRows; ++row) {
-      std::vector<float> v = RandomVector(random, n);
+      std::vector<float> v = NormalVector(random, n);
       // Some are near.
       const float share = static_cast<float>(random() % 100) / 30;
       for (size_t i = 0; i < n; ++i) v[i] += share * query[i];
@@ -121,7 +121,7 @@ TEST(SignsTest, RowsAndQueriesWithoutLengthPass) {
   constexpr size_t kSize = 70;
   SignEncoder encoder(kSize);
   Random random(TestSeed());
-  const std::vector<float> zero(kSize), some = RandomVector(random, kSize);
+  const std::vector<float> zero(kSize), some = NormalVector(random, kSize);
   encoder.Add(some.data());
   encoder.Add(zero.data());
   float estimates[kSignRows];
