@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/thread_pool.h"
 #include "base/tuning.h"
 #include "index/index.h"
@@ -123,8 +124,10 @@ class Engine {
   std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_,
       closes_, records_;
   std::atomic<uint32_t> memory_borrowers_{0};
-  std::atomic<uint64_t> searches_begun_{0};  // in all indexes: they share the processors
-  std::mutex mutex_;                         // guards the members below
+  // In all indexes: they share the processors. Each search writes it, and takes the lock: both
+  // share no cache line with what all threads read.
+  alignas(kCacheLine) std::atomic<uint64_t> searches_begun_{0};
+  std::mutex mutex_;  // guards the members below
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   std::unordered_map<std::string, Closing> closing_;  // by folder
   std::condition_variable closed_;  // notified when an entry of closing_ is removed

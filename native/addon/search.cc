@@ -30,8 +30,7 @@ StopConditions TimedConditions(uint64_t cutoff_ms, const CancelFlag& cancelled) 
 StopConditions SearchConditions(std::span<const std::shared_ptr<OpenIndex>> indexes,
                                 const CancelFlag& cancelled) {
   uint64_t cutoff_ms = 0;
-  for (const auto& open : indexes)
-    cutoff_ms = std::max(cutoff_ms, search::CutoffMs(*open->index->snapshot()));
+  for (const auto& open : indexes) cutoff_ms = std::max(cutoff_ms, open->index->search_cutoff_ms());
   StopConditions conditions = TimedConditions(cutoff_ms, cancelled);
   if (indexes.size() == 1) conditions.closing = &indexes[0]->closing;
   return conditions;

@@ -23,6 +23,7 @@ void ThreadPool::Run(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(work));
     worker = TakeIdle();
+    NoteWaiting();
   }
   if (worker != nullptr) worker->ready.notify_one();
 }
@@ -34,14 +35,10 @@ bool ThreadPool::RunIfIdle(std::function<void()> work) {
     if (idle_.empty()) return false;
     queue_.push_back(std::move(work));
     worker = TakeIdle();
+    NoteWaiting();
   }
   worker->ready.notify_one();
   return true;
-}
-
-bool ThreadPool::HasWaiting() {
-  const std::lock_guard lock(mutex_);
-  return queue_.size() > woken_;
 }
 
 size_t ThreadPool::IdleThreads() {
@@ -72,6 +69,7 @@ void ThreadPool::Work() {
       }
       work = std::move(queue_.front());
       queue_.pop_front();
+      NoteWaiting();
     }
     work();
     work = nullptr;

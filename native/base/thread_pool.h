@@ -6,6 +6,7 @@
 // Threads: any. A pool and its threads live until the process ends.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <functional>
 #include <mutex>
 #include <vector>
+
+#include "base/cache_line.h"
 
 namespace gannet {
 
@@ -23,8 +26,8 @@ class ThreadPool {
   void Run(std::function<void()> work);
   // The same if a thread is idle. False: no thread is idle, and `work` is not run.
   bool RunIfIdle(std::function<void()> work);
-  // Whether work waits for a thread.
-  bool HasWaiting();
+  // Whether work waits for a thread. Takes no lock: helpers call it before each iteration.
+  bool HasWaiting() const { return waiting_.load(std::memory_order_relaxed); }
   // The number of idle threads.
   size_t IdleThreads();
 
@@ -38,7 +41,10 @@ class ThreadPool {
   // The idle thread that worked last, for the caller to wake; null: none is idle. REQUIRES: mutex_
   // is held
   Worker* TakeIdle();
-  std::mutex mutex_;  // guards the members below
+  // Call after a change of queue_ or woken_. REQUIRES: mutex_ is held
+  void NoteWaiting() { waiting_.store(queue_.size() > woken_, std::memory_order_relaxed); }
+  std::atomic<bool> waiting_{false};
+  alignas(kCacheLine) std::mutex mutex_;  // guards the members below
   std::deque<std::function<void()>> queue_;
   std::vector<Worker*> idle_;  // in the order in which they became idle
   size_t woken_ = 0;           // threads woken that have not looked for work yet

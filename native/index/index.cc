@@ -237,6 +237,7 @@ Status Index::Load() {
   if (number && number->size() == sizeof(uint64_t))
     next_number_ = LoadFixed<uint64_t>(number->data());
   GANNET_ASSIGN_OR_RETURN(snapshot_, ReadSnapshot(read, nullptr, Snapshot()));
+  search_cutoff_ms_ = snapshot_->settings->search_cutoff_ms;
   // A number used by a job that did not end must not be given again while its file is open or
   // listed.
   EachFile([&](const std::string& name) {
@@ -745,6 +746,7 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
   {
     const std::lock_guard publish(snapshot_mutex_);
     snapshot_ = after;
+    search_cutoff_ms_ = after->settings->search_cutoff_ms;
   }
   {
     const std::lock_guard lock(present_mutex_);

@@ -124,6 +124,8 @@ class Index {
   void Sweep();
 
   std::shared_ptr<const Snapshot> snapshot() const;
+  // `search_cutoff_ms` of its settings.
+  uint64_t search_cutoff_ms() const { return search_cutoff_ms_.load(std::memory_order_relaxed); }
   // The same without the documents that have expired (index/expiry.h): what searches and listings
   // show.
   std::shared_ptr<const Snapshot> present(double now = UnixSeconds());
@@ -251,6 +253,7 @@ class Index {
   std::mutex commit_mutex_;
   mutable std::mutex snapshot_mutex_;  // guards snapshot_
   std::shared_ptr<const Snapshot> snapshot_;
+  std::atomic<uint64_t> search_cutoff_ms_{0};  // of snapshot_, for readers without the lock
   // The last result of `present`, which holds during [from, until).
   struct Present {
     std::shared_ptr<const Snapshot> of, snapshot;

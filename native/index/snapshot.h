@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/ids.h"
 #include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
@@ -58,7 +59,9 @@ struct SegmentView {
 
 using SegmentViews = std::vector<std::shared_ptr<const SegmentView>>;
 
-struct Snapshot {
+// Each search changes the reference count and the caches: they share no cache line with what all
+// searches read.
+struct alignas(kCacheLine) Snapshot {
   std::shared_ptr<const StoredSettings> stored_settings;  // null when never set
   // False: `stored_settings` are those of the database in a newer form, see Index::ReplaceSettings.
   bool settings_are_stored = true;
@@ -78,7 +81,7 @@ struct Snapshot {
   uint64_t version = 0;    // grows with each commit
   // The first moment at which a document expires (index/expiry.h); nullopt: not computed.
   std::optional<double> first_expiry;
-  ExpansionCache expansion_cache;
+  alignas(kCacheLine) ExpansionCache expansion_cache;
   MeasuredCutoffs measured_cutoffs;
 
   Status Health() const;

@@ -71,12 +71,12 @@ std::string WordsKey(const Term& term) {
   return key;
 }
 
-Graph::Graph(const index::Snapshot& snapshot, const ParsedQuery& query) {
-  const auto synonyms = SynonymTable::Of(snapshot);
+Graph::Graph(const index::Snapshot& snapshot, const ParsedQuery& query)
+    : synonyms_(SynonymTable::Of(snapshot)) {
   const auto& terms = query.terms;
   const auto add = [&](Node node) {
-    node.allowed_typos = AllowedTypos(*snapshot.settings, *synonyms, node);
-    node.inside = MatchesInside(*snapshot.settings, *synonyms, node);
+    node.allowed_typos = AllowedTypos(*snapshot.settings, *synonyms_, node);
+    node.inside = MatchesInside(*snapshot.settings, *synonyms_, node);
     nodes_.push_back(std::move(node));
   };
   for (uint32_t slot = 0; slot < terms.size(); ++slot) {
@@ -89,7 +89,7 @@ Graph::Graph(const index::Snapshot& snapshot, const ParsedQuery& query) {
   for (uint32_t first = 0; first < terms.size(); ++first) {
     for (uint32_t count = terms[first].phrase ? 1 : 2;
          count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
-      if (auto node = JoinTerms(*synonyms, terms, first, count)) add(std::move(*node));
+      if (auto node = JoinTerms(*synonyms_, terms, first, count)) add(std::move(*node));
     }
   }
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "search/query/query.h"
 
 namespace gannet::search {
+
+class SynonymTable;
 
 inline constexpr uint32_t kNgramSlotsMax = 3;  // number of terms that may be concatenated
 // Classes of expansions: with 0, 1 and 2 typos, and words that contain the word.
@@ -64,8 +67,10 @@ class Graph {
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](NodeNumber node) const { return nodes_[node]; }
   const Node& NodeOf(const Step& step) const { return nodes_[step.node]; }
+  const SynonymTable& synonyms() const { return *synonyms_; }
 
  private:
+  std::shared_ptr<const SynonymTable> synonyms_;  // looked up once per search, under a lock
   std::vector<Node> nodes_;
 };
 

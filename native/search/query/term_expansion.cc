@@ -192,8 +192,8 @@ void TermExpansion::ExpandPrefix(NodeNumber number) {
 }
 
 void TermExpansion::AddSynonyms(NodeNumber number) {
-  const auto table = SynonymTable::Of(snapshot_);
-  if (table->empty()) return;
+  const SynonymTable& table = graph_.synonyms();
+  if (table.empty()) return;
   const Node& node = graph_[number];
   const auto add = [&](const std::vector<std::string>& words) {
     std::vector<std::optional<std::string>> list(words.begin(), words.end());
@@ -202,7 +202,7 @@ void TermExpansion::AddSynonyms(NodeNumber number) {
   };
   const std::string words = WordsKey(node.term);
   size_t total = 0;
-  if (const auto* values = table->Find(node.ngram() ? node.text : words)) {
+  if (const auto* values = table.Find(node.ngram() ? node.text : words)) {
     for (size_t i = 0; i < values->size() && i < kSynonymsMax; ++i) {
       if (total + (*values)[i].size() > kSynonymWordsMax) continue;
       total += (*values)[i].size();
@@ -210,7 +210,7 @@ void TermExpansion::AddSynonyms(NodeNumber number) {
     }
   }
   if (!node.ngram()) return;
-  if (const auto* values = table->Find(words)) {
+  if (const auto* values = table.Find(words)) {
     for (size_t i = 0; i < values->size() && i < kWordListSynonymsMax; ++i) add((*values)[i]);
   }
 }
