@@ -24,6 +24,7 @@ Tuning TuningOf(const Napi::Object& object) {
       {"prefixUnionWordsMin", &tuning.prefix_union_words_min},
       {"storedRestMin", &tuning.stored_rest_min},
       {"scannedCandidatesMax", &tuning.scanned_candidates_max},
+      {"signedRowsMin", &tuning.signed_rows_min},
   };
   for (const auto& [name, number] : numbers) {
     if (const Napi::Value given = object.Get(name); given.IsNumber())

@@ -47,6 +47,7 @@ enum class VectorPart : uint8_t {
   kBits,        // one bit per component, whole u64 by row; only when binary quantised
   kTextHashes,  // u64 by row; optional
   kFragments,   // u8 by row; optional
+  kSigns,       // blocks of rows, vector/signs.h; optional
 };
 
 // columns: one directory; see columns.h

@@ -6,18 +6,37 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/tuning.h"
 #include "segment/layout.h"
 #include "vector/kernels.h"
+#include "vector/signs.h"
 
 namespace gannet::segment {
 namespace {
 
+// With fewer components, an estimate from signs is too far off.
+constexpr uint32_t kSignedDimensionsMin = 64;
 // Rows quantised at a time.
 constexpr size_t kRowsPerStep = 256;
 
 SectionId IdOf(size_t embedder, VectorPart part) {
   return kVectorSections + static_cast<SectionId>(embedder) * kVectorParts +
          static_cast<SectionId>(part);
+}
+
+void WriteSigns(SegmentFileWriter& file, SectionId id, std::string_view rows, size_t dimensions) {
+  const auto* row = reinterpret_cast<const float*>(rows.data());
+  const auto* end = row + rows.size() / sizeof(float);
+  vector::SignEncoder encoder(dimensions);
+  file.BeginSection(id);
+  while (row != end) {
+    encoder.Add(row);
+    row += dimensions;
+    if (encoder.rows() < vector::kSignRows && row != end) continue;
+    file.Append({reinterpret_cast<const char*>(encoder.block().data()), encoder.block().size()});
+    encoder.Clear();
+  }
+  file.EndSection();
 }
 
 }  // namespace
@@ -77,6 +96,14 @@ const uint64_t* EmbedderReader::Bits(uint32_t begin, uint32_t end) const {
   return reinterpret_cast<const uint64_t*>(bits.data());
 }
 
+const uint8_t* EmbedderReader::Signs(size_t begin, size_t end) const {
+  const uint64_t block_bytes = vector::SignBlockBytes(dimensions()),
+                 size = (end - begin) * block_bytes;
+  file_->Expect(signs_, begin * block_bytes, size);
+  const std::string_view blocks = file_->Read(signs_, begin * block_bytes, size);
+  return blocks.size() == size ? reinterpret_cast<const uint8_t*>(blocks.data()) : nullptr;
+}
+
 void EmbedderReader::WillNeed(uint32_t begin, uint32_t end) const {
   if (binary_quantised()) {
     const uint64_t row_bytes = vector::BitWords(dimensions()) * sizeof(uint64_t);
@@ -116,6 +143,7 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(
     embedder.bytes_ = file->Find(IdOf(i, VectorPart::kBytes));
     embedder.scales_ = file->Find(IdOf(i, VectorPart::kScales));
     embedder.bits_ = file->Find(IdOf(i, VectorPart::kBits));
+    embedder.signs_ = file->Find(IdOf(i, VectorPart::kSigns));
     const uint64_t rows = embedder.row_docids_.size(), documents = embedder.docids().size();
     const auto has = [](const SegmentFile::Section* section, uint64_t size) {
       return section != nullptr ? section->size == size : size == 0;
@@ -132,7 +160,9 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(
         !has(embedder.rows_, exact * sizeof(float)) || !has(embedder.bytes_, exact) ||
         !has(embedder.scales_,
              embedder.shape_.binary_quantised ? 0 : rows * sizeof(vector::ByteScale)) ||
-        !has(embedder.bits_, bits)) {
+        !has(embedder.bits_, bits) ||
+        (embedder.signs_ != nullptr &&
+         !has(embedder.signs_, vector::SignBlocks(rows) * vector::SignBlockBytes(dimensions)))) {
       return damaged;
     }
     reader->embedders_.push_back(std::move(embedder));
@@ -303,6 +333,11 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
       }
       file.EndSection();
       add(VectorPart::kScales, BytesOf(scales));
+      const bool one_each =
+          std::adjacent_find(embedder->row_docids.begin(), embedder->row_docids.end()) ==
+          embedder->row_docids.end();
+      if (total > Tuned().signed_rows_min && dimensions >= kSignedDimensionsMin && one_each)
+        WriteSigns(file, IdOf(number, VectorPart::kSigns), rows, dimensions);
     }
     ++number;
   }

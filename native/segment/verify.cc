@@ -17,6 +17,7 @@
 #include "segment/text.h"
 #include "segment/triples.h"
 #include "segment/vectors.h"
+#include "vector/signs.h"
 
 namespace gannet::segment {
 namespace {
@@ -616,6 +617,27 @@ Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<
              : Wrong("its bytes are further off than they say");
 }
 
+// Signs are computed from the rows again: all machines compute the same bits.
+Status CheckSigns(const EmbedderReader& embedder) {
+  if (!embedder.has_signs()) return Status::Ok();
+  vector::SignEncoder encoder(embedder.dimensions());
+  std::vector<float> numbers;
+  for (uint32_t row = 0; row < embedder.row_count(); ++row) {
+    if (!embedder.ReadRow(row, numbers)) return Wrong("a row cannot be read");
+    if (row > 0 && embedder.row_docids()[row - 1] == embedder.row_docids()[row])
+      return Wrong("signs although a document has several rows");
+    encoder.Add(numbers.data());
+    if (encoder.rows() < vector::kSignRows && row + 1 < embedder.row_count()) continue;
+    const size_t block = row / vector::kSignRows;
+    const uint8_t* signs = embedder.Signs(block, block + 1);
+    if (signs == nullptr || !std::equal(encoder.block().begin(), encoder.block().end(), signs)) {
+      return Wrong("the signs of rows up to " + std::to_string(row) + " are not theirs");
+    }
+    encoder.Clear();
+  }
+  return Status::Ok();
+}
+
 Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
   const auto docids = embedder.docids();
   GANNET_RETURN_IF_ERROR(CheckDocids(docids));
@@ -633,7 +655,7 @@ Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
         return Wrong(which + status.message());
     }
   }
-  return Status::Ok();
+  return CheckSigns(embedder);
 }
 
 // Checks the vectors of a file that has some.

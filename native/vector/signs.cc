@@ -77,9 +77,9 @@ void SignEncoder::Add(const float* v) {
     const double components = static_cast<double>(n),
                  cosine = std::min(1.0, sum / std::sqrt(components));
     factor = static_cast<float>(1 / sum);
-    error = static_cast<float>(kSignDeviations *
-                               std::sqrt((1 - cosine * cosine) / std::max(1.0, components - 1)) /
-                               cosine);
+    error = static_cast<float>(
+        kSignDeviations * std::sqrt((1 - cosine) * (1 + cosine) / std::max(1.0, components - 1)) /
+        cosine);
   }
   uint8_t* factors = block_.data() + kSignRows * SignBytes(n);
   std::memcpy(factors + row * sizeof(float), &factor, sizeof(float));

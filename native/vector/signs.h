@@ -31,6 +31,11 @@ constexpr size_t SignBytes(size_t n) { return (n + 7) / 8; }
 constexpr size_t SignBlockBytes(size_t n) { return kSignRows * (SignBytes(n) + 2 * sizeof(float)); }
 constexpr size_t SignBlocks(size_t rows) { return (rows + kSignRows - 1) / kSignRows; }
 
+// The error of row i of a block.
+inline float SignError(const uint8_t* block, size_t n, size_t i) {
+  return reinterpret_cast<const float*>(block + kSignRows * SignBytes(n))[kSignRows + i];
+}
+
 // An orthogonal transform that is the same for all vectors of n components: signs at random, then
 // a Hadamard transform of the first components, then signs and one of the last, twice. What is
 // stored depends on it.

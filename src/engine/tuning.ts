@@ -6,6 +6,7 @@ const NUMBERS = [
   'prefixUnionWordsMin',
   'storedRestMin',
   'scannedCandidatesMax',
+  'signedRowsMin',
 ] as const;
 const CPU_LEVELS = ['portable', 'avx2', 'avx512'] as const;
 

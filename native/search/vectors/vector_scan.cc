@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "base/parallel_for.h"
@@ -12,6 +14,7 @@
 #include "bitmap/doc_bits.h"
 #include "segment/local_docids.h"
 #include "vector/kernels.h"
+#include "vector/signs.h"
 
 namespace gannet::search {
 
@@ -24,6 +27,9 @@ constexpr size_t kPartDocuments = 8192;
 constexpr size_t kSharedDocumentsMin = 2 * kPartDocuments;
 // The number of rows that a walk of a graph keeps for each document wanted.
 constexpr size_t kKeptPerWanted = 32;
+// With fewer candidates than one in eight rows, their bytes are scanned in less time than all
+// signs.
+constexpr size_t kRowsPerSifted = 8;
 // A walk is in vain once it has passed this many times the number of rows expected from the share
 // of candidates.
 constexpr size_t kVainTimes = 3;
@@ -89,6 +95,26 @@ struct VectorScan::Bounds {
   float lower, upper;
   uint32_t local;
   const EmbedderReader* reader;
+};
+
+// A cosine that at least `count` documents reach: the smallest of the `count`
+// greatest lower bounds so far.
+class VectorScan::Floor {
+ public:
+  explicit Floor(size_t count) : lowest_(count) {}
+
+  float value() const { return value_.load(std::memory_order_relaxed); }
+  void Add(float lower_bound) {
+    if (lower_bound <= value()) return;
+    const std::lock_guard lock(mutex_);
+    lowest_.Add(lower_bound);
+    RaiseTo(value_, lowest_.smallest());
+  }
+
+ private:
+  std::mutex mutex_;
+  Greatest lowest_;  // guarded by mutex_
+  std::atomic<float> value_{-1};
 };
 
 VectorScan::~VectorScan() = default;
@@ -193,6 +219,73 @@ std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& read
   return found;
 }
 
+VectorScan::Cosines VectorScan::CosinesOf(const Target& target, const vector::ByteScale& scale,
+                                          const int8_t* bytes, uint32_t n) {
+  // One of the vectors may have length 0.
+  if (scale.scale == 0 || target.scale.scale == 0) return {1, 1};
+  const double cosine = static_cast<double>(scale.scale) * target.scale.scale *
+                        vector::DotInt8(target.bytes.data(), bytes, n);
+  const double error = vector::CosineError(target.scale, scale);
+  return {cosine - error, cosine + error};
+}
+
+std::optional<std::vector<uint32_t>> VectorScan::Sift(const EmbedderReader& reader,
+                                                      const DocSet* documents, Floor& floor) const {
+  constexpr size_t kPartBlocks = kPartDocuments / vector::kSignRows;
+  const size_t rows = reader.row_count(), blocks = vector::SignBlocks(rows);
+  const uint32_t n = reader.dimensions();
+  if (targets_.size() != 1 || targets_[0].scale.scale == 0) return std::nullopt;
+  if (documents != nullptr && documents->size() * kRowsPerSifted < rows) return std::nullopt;
+  std::optional<DocBits> wanted;
+  if (documents != nullptr) wanted.emplace(*documents);
+  const Target& target = targets_[0];
+  const vector::SignQuery query(target.vector);
+  struct Kept {
+    float upper;
+    uint32_t row;
+  };
+  std::vector<std::vector<Kept>> kept((blocks + kPartBlocks - 1) / kPartBlocks);
+  std::atomic<bool> damaged{false};
+  ParallelFor(kept.size(), [&](size_t part) {
+    const size_t begin = part * kPartBlocks, end = std::min(blocks, begin + kPartBlocks);
+    if (Stops(begin * vector::kSignRows >= options_.untimed_documents)) return;
+    const uint8_t* block = reader.Signs(begin, end);
+    if (block == nullptr) {
+      damaged = true;
+      return;
+    }
+    StopCounter steps;
+    float estimates[vector::kSignRows];
+    for (size_t at = begin; at < end; ++at, block += vector::SignBlockBytes(n)) {
+      steps.Step(16 + n / 4);
+      uint64_t passed = query.AtLeast(block, floor.value(), estimates);
+      for (; passed != 0; passed &= passed - 1) {
+        const auto i = static_cast<size_t>(std::countr_zero(passed));
+        const auto row = static_cast<uint32_t>(at * vector::kSignRows + i);
+        if (wanted && !wanted->Contains(reader.row_docids()[row])) continue;
+        kept[part].push_back({estimates[i] + vector::SignError(block, n, i), row});
+        // It is probably among the nearest.
+        if (estimates[i] < floor.value()) continue;
+        steps.Step(4 + n / 16);
+        const EmbedderReader::ByteRows found = reader.Bytes(row, row + 1);
+        if (found.bytes != nullptr)
+          floor.Add(static_cast<float>(CosinesOf(target, *found.scales, found.bytes, n).lower));
+      }
+    }
+  });
+  if (damaged) return std::nullopt;
+  std::vector<uint32_t> locals;
+  for (const auto& part : kept) {
+    for (const Kept& one : part) {
+      if (one.upper < floor.value()) continue;
+      if (const int64_t local = reader.local_docids().Find(reader.row_docids()[one.row]);
+          local >= 0)
+        locals.push_back(static_cast<uint32_t>(local));
+    }
+  }
+  return locals;
+}
+
 std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
                                                      size_t nearest) const {
   struct Part {
@@ -205,12 +298,12 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
   std::vector<Part> parts;
   size_t walks = 0;
   const bool everything = candidates.size() == snapshot_.documents.size();
-  const bool may_walk = nearest > 0 && candidates.size() > options_.scanned_max;
+  const bool may_choose = nearest > 0 && candidates.size() > options_.scanned_max;
   for (const auto& segment : snapshot_.segments) {
     const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
     if (reader == nullptr || reader->row_count() == 0) continue;
     Part part{reader, nullptr, everything && segment->all_live(), {}, nullptr};
-    const bool graph = may_walk && segment->graphs != nullptr;
+    const bool graph = may_choose && segment->graphs != nullptr;
     if (!part.all || graph) {
       part.documents = reader->embedded() & candidates;
       if (!segment->all_live()) part.documents &= segment->live;
@@ -219,10 +312,13 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
     if (part.graph != nullptr) ++walks;
     parts.push_back(std::move(part));
   }
+  Floor floor(std::max<size_t>(nearest, 1));
   const auto prepare = [&](size_t p) {
     Part& part = parts[p];
     std::optional<std::vector<uint32_t>> found;
     if (part.graph != nullptr) found = Walk(*part.reader, *part.graph, part.documents, nearest);
+    if (!found && may_choose && part.reader->has_signs())
+      found = Sift(*part.reader, part.all ? nullptr : &part.documents, floor);
     if (found) {
       part.local_docids = std::make_shared<const std::vector<uint32_t>>(std::move(*found));
     } else if (!part.all) {
@@ -309,17 +405,10 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
     if (found.bytes == nullptr) continue;  // damaged: the segment has been marked
     double lower = -1, upper = -1;
     for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
-      const vector::ByteScale scale = found.scales[r];
       for (const Target& target : TargetsOf(r)) {
-        if (scale.scale == 0 || target.scale.scale == 0) {  // one of the vectors may have length 0
-          lower = upper = 1;
-          continue;
-        }
-        const double cosine = static_cast<double>(scale.scale) * target.scale.scale *
-                              vector::DotInt8(target.bytes.data(), found.bytes + size_t{r} * n, n);
-        const double error = vector::CosineError(target.scale, scale);
-        lower = std::max(lower, cosine - error);
-        upper = std::max(upper, cosine + error);
+        const Cosines cosines = CosinesOf(target, found.scales[r], found.bytes + size_t{r} * n, n);
+        lower = std::max(lower, cosines.lower);
+        upper = std::max(upper, cosines.upper);
       }
     }
     take(local, Similarity(lower), Similarity(upper));

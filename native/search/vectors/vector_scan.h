@@ -6,10 +6,11 @@
 // k-th best lower bound are compared in single precision. Candidates are any set of documents, so a
 // filter makes a search cheaper and never less complete. Idle threads help (base/parallel_for.h).
 //
-// With more candidates, the nearest are searched in the graphs of segments that have one
-// (vector/graph.h); only documents that a walk has found are then compared, in single precision.
-// This finds at least 97 % of the nearest, but not all. Documents above a minimum score are always
-// found by a scan.
+// With more candidates, the signs of vectors (vector/signs.h) choose the documents that are
+// compared in this way, in segments that have signs. One in some thousand documents is nearer than
+// its signs say, so one of the nearest may be missed. In the largest segments, graphs
+// (vector/graph.h) choose the documents; they find at least 97 % of the nearest. Documents above a
+// minimum score are always found by a scan of the bytes.
 //
 // Similarity: (1 + cosine) / 2; for binary quantised embeddings the share of equal bits, with the
 // number of bits rounded up to whole words. The cosine of a vector of length 0 is 1. A document
@@ -41,7 +42,7 @@ struct NearDocument {
 
 struct ScanOptions {
   bool paired = false;  // compare the n-th embedding of a document only with the n-th target
-  // With more candidates than this, graphs are searched.
+  // With more candidates than this, signs or graphs choose documents.
   uint64_t scanned_max = Tuned().scanned_candidates_max;
   size_t kept_min = 1600;   // minimum number of rows that a walk of a graph keeps
   uint64_t walk_cost = 90;  // cost of a row that a walk keeps or passes, in rows of a scan
@@ -78,6 +79,7 @@ class VectorScan {
   struct Target;
   struct Batch;
   struct Bounds;
+  class Floor;
 
   std::span<const Target> TargetsOf(size_t n) const;
   // The documents of `found` that may be among the `count` nearest, by decreasing upper bound.
@@ -90,8 +92,18 @@ class VectorScan {
   std::optional<std::vector<uint32_t>> Walk(const EmbedderReader& reader,
                                             const vector::Graph& graph, const DocSet& documents,
                                             size_t nearest) const;
+  // The documents, of a segment with signs, that their signs do not exclude from the nearest, as
+  // ascending local docids. documents: null for all. nullopt: scan the documents instead.
+  std::optional<std::vector<uint32_t>> Sift(const EmbedderReader& reader, const DocSet* documents,
+                                            Floor& floor) const;
   // Whether to stop. timed: also after the deadline, not only if the search is cancelled.
   bool Stops(bool timed) const;
+  // The bounds of the cosine of a target and a row of bytes.
+  struct Cosines {
+    double lower, upper;
+  };
+  static Cosines CosinesOf(const Target& target, const vector::ByteScale& scale,
+                           const int8_t* bytes, uint32_t n);
   template <typename Take>
   void Scan(const Batch& batch, Take&& take) const;
   float Compare(const EmbedderReader& reader, uint32_t local) const;

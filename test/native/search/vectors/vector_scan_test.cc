@@ -53,8 +53,9 @@ std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_l
 }
 
 struct World {
-  // with_length: no embedding has length 0.
-  World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false)
+  // with_length: no embedding has length 0. single: no document has several.
+  World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false,
+        bool single = false)
       : shape(of), documents(SettingsOf(of)) {
     DocId next = 0;
     for (int segment = 0; segment < 3; ++segment) {
@@ -71,7 +72,7 @@ struct World {
         embeddings.erase(docid);
         if (random() % 8 == 0) continue;
         Embeddings rows;
-        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r)
+        for (uint64_t r = 0; r < 1 + (!single && random() % 6 == 0) * 2; ++r)
           rows.push_back(RandomVector(random, of.dimensions, with_length));
         if (!embeddings.empty() && random() % 6 == 0) {  // nearly equal to another
           rows = embeddings.begin()->second;
@@ -184,12 +185,94 @@ TEST(VectorScan, FindsWhatALoopFinds) {
   }
 }
 
+struct Recall {
+  size_t found = 0, wanted = 0;
+  double share() const { return static_cast<double>(found) / static_cast<double>(wanted); }
+};
+
+// Compares the nearest documents with a loop. If there are more candidates than a scan takes, some
+// of the nearest may be missing, which is counted; all else is as in a scan.
+void CheckChosen(const World& world, const Embeddings& targets, const ScanOptions& options,
+                 const DocSet& candidates, size_t count, Recall& recall) {
+  const auto snapshot = world.documents.snapshot();
+  const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, options);
+  auto expected = world.All(targets, candidates, options.paired);
+  const size_t known = expected.size();
+  size_t end = std::min(count, known);
+  while (end > 0 && end < known && expected[end].similarity == expected[end - 1].similarity) ++end;
+  expected.resize(end);
+  const std::vector<NearDocument> nearest = scan.Nearest(candidates, count);
+  if (candidates.size() <= options.scanned_max) {
+    ASSERT_EQ(nearest, expected);
+    return;
+  }
+  ASSERT_GE(nearest.size(), std::min(count, known));
+  std::set<DocId> given;
+  for (size_t n = 0; n < nearest.size(); ++n) {
+    const NearDocument& near = nearest[n];
+    ASSERT_TRUE(given.insert(near.docid).second);
+    ASSERT_TRUE(candidates.Contains(near.docid));
+    ASSERT_EQ(near.similarity,
+              world.Similarity(targets, world.embeddings.at(near.docid), options.paired));
+    if (n > 0) {
+      ASSERT_TRUE(
+          nearest[n - 1].similarity > near.similarity ||
+          (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
+    }
+  }
+  // Any of the equally near ones is correct.
+  const size_t k = std::min(count, known);
+  for (size_t n = 0; n < k; ++n)
+    recall.found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
+  recall.wanted += k;
+}
+
+// Signs choose documents compared as by a scan, and miss one of some thousand of the nearest.
+TEST(VectorScan, SignsFindWhatALoopFinds) {
+  Random random(TestSeed());
+  const Tuning tuned = Tuned();
+  Tuning tuning = tuned;
+  tuning.signed_rows_min = 100;
+  SetTuning(tuning);
+  Recall recall;
+  uint64_t sifted = 0;
+  Comparisons comparisons(600);
+  while (comparisons.Left()) {
+    static constexpr uint32_t kDimensions[] = {64, 100, 200};
+    const bool single = random() % 4 != 0;
+    const World world(random, {kDimensions[random() % 3], false, random() % 4 == 0}, 1000,
+                      random() % 3 != 0, single);
+    const auto snapshot = world.documents.snapshot();
+    for (const auto& segment : snapshot->segments) {
+      const segment::EmbedderReader* reader = segment->vectors->Find("e");
+      ASSERT_EQ(reader->has_signs(), single && reader->row_count() > 100);
+    }
+    for (int i = 0; i < 60 && comparisons.Next(); ++i) {
+      Embeddings targets;
+      for (uint64_t t = 0; t < 1 + (random() % 6 == 0); ++t) {
+        const bool stored = random() % 3 == 0;
+        targets.push_back(stored ? world.embeddings.begin()->second[0]
+                                 : RandomVector(random, world.shape.dimensions));
+      }
+      const ScanOptions options{.paired = random() % 4 == 0, .scanned_max = 1 + random() % 500};
+      const DocSet candidates = RandomCandidates(random, snapshot->documents);
+      if (single && candidates.size() > 500) ++sifted;
+      CheckChosen(world, targets, options, candidates,
+                  1 + random() % (random() % 8 == 0 ? 700 : 20), recall);
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  }
+  SetTuning(tuned);
+  EXPECT_GT(sifted, 0u);
+  EXPECT_GE(recall.share(), 0.998);
+}
+
 // Graphs find documents compared as by a scan, only candidates, as many as requested, and most of
 // the nearest.
 TEST(VectorScan, GraphsFindNearlyAllThatALoopFinds) {
   Random random(TestSeed());
   const std::atomic<bool> cancelled{false};
-  size_t found = 0, wanted = 0, walked = 0;
+  Recall recall;
   Comparisons comparisons(600);
   while (comparisons.Left()) {
     const bool with_length = random() % 3 != 0;
@@ -213,44 +296,14 @@ TEST(VectorScan, GraphsFindNearlyAllThatALoopFinds) {
                                 .scanned_max = scanned_max,
                                 .kept_min = 100 + random() % 200,
                                 .walk_cost = random() % 3};
-      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, options);
       const DocSet candidates = RandomCandidates(random, snapshot->documents);
       const size_t count = 1 + random() % (random() % 8 == 0 ? 700 : 20);
-      auto expected = world.All(targets, candidates, paired);
-      const size_t known = expected.size();
-      size_t end = std::min(count, known);
-      while (end > 0 && end < known && expected[end].similarity == expected[end - 1].similarity)
-        ++end;
-      expected.resize(end);
-      const std::vector<NearDocument> nearest = scan.Nearest(candidates, count);
-      if (candidates.size() <= scanned_max) {
-        ASSERT_EQ(nearest, expected);
-        continue;
-      }
-      ++walked;
-      ASSERT_GE(nearest.size(), std::min(count, known));
-      std::set<DocId> given;
-      for (size_t n = 0; n < nearest.size(); ++n) {
-        const NearDocument& near = nearest[n];
-        ASSERT_TRUE(given.insert(near.docid).second);
-        ASSERT_TRUE(candidates.Contains(near.docid));
-        ASSERT_EQ(near.similarity,
-                  world.Similarity(targets, world.embeddings.at(near.docid), paired));
-        if (n > 0) {
-          ASSERT_TRUE(
-              nearest[n - 1].similarity > near.similarity ||
-              (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
-        }
-      }
-      // Any of the equally near ones is correct.
-      const size_t k = std::min(count, known);
-      for (size_t n = 0; n < k; ++n)
-        found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
-      wanted += k;
+      CheckChosen(world, targets, options, candidates, count, recall);
+      ASSERT_FALSE(HasFatalFailure());
     }
   }
-  EXPECT_GT(walked, 0u);
-  EXPECT_GE(static_cast<double>(found) / static_cast<double>(wanted), 0.97);
+  EXPECT_GT(recall.wanted, 0u);
+  EXPECT_GE(recall.share(), 0.97);
 }
 
 TEST(VectorScan, ScansLittleAfterTheDeadlineAndNothingOnceCancelled) {
