@@ -116,6 +116,31 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
   if (commit.last_batch) snapshot.last_batch = *commit.last_batch;
 }
 
+// The graphs of the removed segment with the most embeddings, if a segment that replaces it can
+// start from them: it has as many embeddings, and may get graphs.
+std::shared_ptr<const segment::GraphsReader> EarlierGraphs(const SegmentViews& before,
+                                                           const Commit& commit,
+                                                           const SegmentView& added) {
+  const auto& embedders = added.vectors->embedders();
+  if (std::none_of(embedders.begin(), embedders.end(), [](const auto& embedder) {
+        return !embedder.has_signs() || segment::WantsGraph(embedder);
+      }))
+    return nullptr;
+  std::shared_ptr<const segment::GraphsReader> earlier;
+  uint64_t greatest = 0;
+  for (const auto& segment : before) {
+    const auto& graphs = segment->graphs != nullptr ? segment->graphs : segment->earlier_graphs;
+    if (graphs == nullptr || segment->embedding_count <= greatest ||
+        segment->embedding_count > added.embedding_count ||
+        std::find(commit.removed.begin(), commit.removed.end(), segment->files.id) ==
+            commit.removed.end())
+      continue;
+    earlier = graphs;
+    greatest = segment->embedding_count;
+  }
+  return earlier;
+}
+
 }  // namespace
 
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form) {
@@ -641,6 +666,7 @@ Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& seg
   if (commit.dead.Intersects(segment.live)) copy->Lose(commit.dead);
   if (graphs_file != 0) {
     copy->files.graphs_file = graphs_file;
+    copy->earlier_graphs = nullptr;
     GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(graphs_file, sums));
     GANNET_ASSIGN_OR_RETURN(copy->graphs, segment::GraphsReader::Open(file, copy->vectors));
   }
@@ -677,6 +703,11 @@ Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Comm
       if (id == added.id) dead = docids;
     }
     GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(added, std::move(dead)));
+    if (auto earlier = EarlierGraphs(before, commit, *segment); earlier != nullptr) {
+      auto copy = std::make_shared<SegmentView>(*segment);
+      copy->earlier_graphs = std::move(earlier);
+      segment = std::move(copy);
+    }
     if (!keep(std::move(segment))) RemoveFile(added.base_file);
   }
   return segments;

@@ -43,7 +43,10 @@ struct SegmentView {
   std::shared_ptr<const segment::ColumnsReader> columns;
   std::shared_ptr<const segment::VectorsReader> vectors;
   std::shared_ptr<const segment::GraphsReader> graphs;  // null: none was built
-  std::shared_ptr<const DocSet> documents;              // all documents of the segment
+  // If none was built: those of a segment that this one replaced, to start from. Only in memory, so
+  // after a start graphs are built from nothing. The files have no names any more.
+  std::shared_ptr<const segment::GraphsReader> earlier_graphs;
+  std::shared_ptr<const DocSet> documents;  // all documents of the segment
   DocSet dead;  // documents replaced or deleted since the segment was written
   std::shared_ptr<const DocBits> dead_bits;  // of dead
   DocSet live;                               // documents - dead

@@ -1,8 +1,11 @@
 #include "indexing/graphs.h"
 
 #include <algorithm>
-
-#include "segment/graphs.h"
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace gannet::indexing {
 namespace {
@@ -13,9 +16,42 @@ const index::SegmentView* Find(const index::Snapshot& snapshot, SegmentId id) {
   return found == snapshot.segments.end() ? nullptr : found->get();
 }
 
-// For bits a scan is faster than a graph.
-bool WantsGraph(const segment::EmbedderReader& embedder, uint32_t rows_min) {
-  return !embedder.binary_quantised() && embedder.row_count() > rows_min;
+// By row of an earlier segment: the row of a segment that has the same vector of the same document,
+// or kNoRow.
+std::vector<uint32_t> NewRows(const segment::EmbedderReader& earlier,
+                              const segment::EmbedderReader& now,
+                              const std::function<bool()>& stopped) {
+  std::vector<uint32_t> rows(earlier.row_count(), vector::kNoRow);
+  const vector::ByteMatrix before = segment::MatrixOf(earlier), after = segment::MatrixOf(now);
+  const uint32_t n = now.dimensions();
+  if (before.bytes == nullptr || after.bytes == nullptr || earlier.dimensions() != n) return {};
+  for (size_t local = 0; local < earlier.docids().size(); ++local) {
+    if (local % 65'536 == 0 && stopped()) return {};
+    const auto from = earlier.rows_of(local), to = now.FindRows(earlier.docids()[local]);
+    for (uint32_t i = 0; i < std::min(from.end - from.begin, to.end - to.begin); ++i) {
+      const uint32_t a = from.begin + i, b = to.begin + i;
+      if (before.scales[a].scale == after.scales[b].scale &&
+          std::memcmp(before.bytes + size_t{a} * n, after.bytes + size_t{b} * n, n) == 0)
+        rows[a] = b;
+    }
+  }
+  return rows;
+}
+
+Result<std::unique_ptr<vector::BuiltGraph>> BuildGraph(const index::SegmentView& segment,
+                                                       const segment::EmbedderReader& embedder,
+                                                       const GraphOptions& options,
+                                                       const std::function<bool()>& stopped) {
+  const vector::ByteMatrix matrix = segment::MatrixOf(embedder);
+  if (matrix.bytes == nullptr) return Status::Corruption("the vectors of a segment are damaged");
+  if (segment.earlier_graphs != nullptr) {
+    if (const auto stored = segment.earlier_graphs->FindStored(embedder.name())) {
+      const std::vector<uint32_t> rows = NewRows(*stored->embedder, embedder, stopped);
+      const vector::EarlierGraph earlier{stored->rows, stored->nodes, rows};
+      return vector::BuildGraph(matrix, options.parameters, options.threads, stopped, &earlier);
+    }
+  }
+  return vector::BuildGraph(matrix, options.parameters, options.threads, stopped);
 }
 
 }  // namespace
@@ -26,7 +62,7 @@ std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot, uint32_t ro
   for (const auto& segment : snapshot.segments) {
     if (segment->graphs != nullptr) continue;
     for (const segment::EmbedderReader& embedder : segment->vectors->embedders()) {
-      if (!WantsGraph(embedder, rows_min) || embedder.row_count() <= best_rows) continue;
+      if (!segment::WantsGraph(embedder, rows_min) || embedder.row_count() <= best_rows) continue;
       best_rows = embedder.row_count();
       best = segment->files.id;
     }
@@ -50,12 +86,8 @@ Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& option
     GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index.FilePath(number)));
     segment::GraphsWriter graphs(*file);
     for (const segment::EmbedderReader& embedder : segment->vectors->embedders()) {
-      if (!WantsGraph(embedder, options.rows_min)) continue;
-      const vector::ByteMatrix matrix = segment::MatrixOf(embedder);
-      if (matrix.bytes == nullptr)
-        return Status::Corruption("the vectors of a segment are damaged");
-      GANNET_ASSIGN_OR_RETURN(const auto graph, vector::BuildGraph(matrix, options.parameters,
-                                                                   options.threads, stopped));
+      if (!segment::WantsGraph(embedder, options.rows_min)) continue;
+      GANNET_ASSIGN_OR_RETURN(const auto graph, BuildGraph(*segment, embedder, options, stopped));
       GANNET_RETURN_IF_ERROR(graphs.Add(embedder.name(), *graph));
     }
     graphs.Finish();

@@ -11,21 +11,18 @@
 
 #include "base/status.h"
 #include "index/index.h"
+#include "segment/graphs.h"
 #include "vector/graph.h"
 
 namespace gannet::indexing {
 
-// Segments with more live rows than this for an embedder get a graph; smaller ones are scanned in a
-// millisecond.
-inline constexpr uint32_t kGraphRowsMin = 100'000;
-
 // The largest segment that should have graphs and has none; nullopt: there is none.
 std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot,
-                                    uint32_t rows_min = kGraphRowsMin);
+                                    uint32_t rows_min = segment::kGraphRowsMin);
 
 struct GraphOptions {
   uint32_t threads = 1;
-  uint32_t rows_min = kGraphRowsMin;
+  uint32_t rows_min = segment::kGraphRowsMin;
   vector::GraphParameters parameters;
 };
 

@@ -65,6 +65,17 @@ const vector::Graph* GraphsReader::Find(std::string_view embedder) const {
   return nullptr;
 }
 
+std::optional<GraphsReader::Stored> GraphsReader::FindStored(std::string_view embedder) const {
+  const EmbedderReader* reader = vectors_->Find(embedder);
+  if (reader == nullptr) return std::nullopt;
+  for (const auto& entry : entries_) {
+    if (entry->embedder != embedder) continue;
+    return Stored{reader, AsSpan<uint32_t>(file_->ReadAll(RowsOf(entry->number))),
+                  file_->ReadAll(NodesOf(entry->number))};
+  }
+  return std::nullopt;
+}
+
 Status GraphsReader::Verify() const {
   for (const auto& entry : entries_) GANNET_RETURN_IF_ERROR(OpenGraph(*entry));
   return Status::Ok();

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,18 @@
 #include "vector/graph.h"
 
 namespace gannet::segment {
+
+// Segments with more rows than this for an embedder get a graph; smaller ones are scanned in a few
+// milliseconds.
+inline constexpr uint32_t kGraphRowsMin = 100'000;
+// If the signs of the rows are stored, this many times as many: signs of two million rows are
+// scanned in 10 ms.
+inline constexpr uint32_t kSignedTimes = 20;
+// For bits a scan is faster than a graph.
+inline bool WantsGraph(const EmbedderReader& embedder, uint32_t rows_min = kGraphRowsMin) {
+  return !embedder.binary_quantised() &&
+         embedder.row_count() > uint64_t{rows_min} * (embedder.has_signs() ? kSignedTimes : 1);
+}
 
 // All rows of an embedder in the form that is scanned. Null bytes: damaged, or binary quantised.
 vector::ByteMatrix MatrixOf(const EmbedderReader& embedder);
@@ -29,6 +43,14 @@ class GraphsReader {
   // The graph of an embedder; null if there is none or it is damaged. The first call reads it,
   // which takes 0.1 s for a million rows that are not in memory.
   const vector::Graph* Find(std::string_view embedder) const;
+  // What is stored of it and the vectors that it is over; nullopt if there is none, or its vectors
+  // are damaged.
+  struct Stored {
+    const EmbedderReader* embedder;
+    std::span<const uint32_t> rows;
+    std::string_view nodes;
+  };
+  std::optional<Stored> FindStored(std::string_view embedder) const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   // Reads everything. Corruption: the graph of an embedder cannot be used.
   Status Verify() const;

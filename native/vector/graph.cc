@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
@@ -89,6 +92,162 @@ Status OutOfMemory() {
   return Status::Internal("memory has run out while a graph of vectors was used");
 }
 
+// The nodes of a stored graph (docs/format.md), renumbered.
+//
+// Threads: one owner.
+class Renumbered {
+ public:
+  Renumbered(const ByteMatrix& matrix, const GraphParameters& parameters)
+      : matrix_(matrix), base_(2 * parameters.connectivity), upper_(parameters.connectivity) {}
+
+  // False: the graph is damaged, has other parameters, or too few of its nodes have a row.
+  bool Read(const EarlierGraph& earlier, const std::function<bool()>& stopped) {
+    return ReadNodes(earlier) && NumberNodes(earlier) && Renumber(earlier, stopped);
+  }
+  // By node.
+  const std::vector<uint32_t>& rows() const { return rows_; }
+  const std::string& nodes() const { return out_; }
+
+ private:
+  static constexpr size_t kHeaderBytes = 40, kHeadBytes = sizeof(uint32_t) + sizeof(int16_t);
+  // Nodes of which this share has no row are not worth it, in percent.
+  static constexpr size_t kLostMax = 20;
+
+  template <typename T>
+  static T Load(const char* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  }
+  template <typename T>
+  void Put(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+
+  size_t Capacity(int16_t level) const { return level == 0 ? base_ : upper_; }
+  size_t ListBytes(int16_t level) const { return (1 + Capacity(level)) * sizeof(uint32_t); }
+  // The links of a node on a level. REQUIRES: the node has the level.
+  std::span<const uint32_t> Links(size_t node, int16_t level) {
+    const char* at = begins_[node] + kHeadBytes;
+    for (int16_t below = 0; below < level; ++below) at += ListBytes(below);
+    const auto count = std::min<size_t>(Load<uint32_t>(at), Capacity(level));
+    links_.resize(count);
+    std::memcpy(links_.data(), at + sizeof(uint32_t), count * sizeof(uint32_t));
+    return links_;
+  }
+
+  bool ReadNodes(const EarlierGraph& earlier) {
+    const std::string_view nodes = earlier.nodes;
+    const size_t count = earlier.rows.size();
+    if (nodes.size() < kHeaderBytes + count * sizeof(int16_t) || count == 0 ||
+        Load<uint64_t>(nodes.data()) != count || Load<uint64_t>(nodes.data() + 8) != upper_ ||
+        Load<uint64_t>(nodes.data() + 16) != base_)
+      return false;
+    size_t at = kHeaderBytes + count * sizeof(int16_t);
+    for (size_t node = 0; node < count; ++node) {
+      const auto level = Load<int16_t>(nodes.data() + kHeaderBytes + node * sizeof(int16_t));
+      size_t size = kHeadBytes;
+      if (level < 0) return false;
+      for (int16_t l = 0; l <= level; ++l) size += ListBytes(l);
+      if (size > nodes.size() - at) return false;
+      begins_.push_back(nodes.data() + at);
+      levels_.push_back(level);
+      at += size;
+    }
+    return at == nodes.size();
+  }
+
+  bool NumberNodes(const EarlierGraph& earlier) {
+    std::vector<bool> taken(matrix_.rows);
+    for (const uint32_t row : earlier.rows) {
+      const uint32_t now = row < earlier.new_rows.size() ? earlier.new_rows[row] : kNoRow;
+      if (now < matrix_.rows && !taken[now]) {
+        taken[now] = true;
+        numbers_.push_back(static_cast<uint32_t>(rows_.size()));
+        rows_.push_back(now);
+      } else {
+        numbers_.push_back(kNoRow);
+      }
+    }
+    const size_t lost = numbers_.size() - rows_.size();
+    return !rows_.empty() && lost * 100 <= numbers_.size() * kLostMax;
+  }
+
+  bool Renumber(const EarlierGraph& earlier, const std::function<bool()>& stopped) {
+    size_t entry = numbers_.size();
+    for (size_t node = 0; node < numbers_.size(); ++node) {
+      if (numbers_[node] != kNoRow && (entry == numbers_.size() || levels_[node] > levels_[entry]))
+        entry = node;
+    }
+    out_.reserve(earlier.nodes.size());
+    Put<uint64_t>(rows_.size());
+    Put<uint64_t>(upper_);
+    Put<uint64_t>(base_);
+    Put<uint64_t>(static_cast<uint64_t>(levels_[entry]));
+    Put<uint64_t>(numbers_[entry]);
+    for (size_t node = 0; node < numbers_.size(); ++node) {
+      if (numbers_[node] != kNoRow) Put(levels_[node]);
+    }
+    for (size_t node = 0; node < numbers_.size(); ++node) {
+      if (node % kRowsPerClaim == 0 && stopped()) return false;
+      if (numbers_[node] == kNoRow) continue;
+      Put(rows_[numbers_[node]]);
+      Put(levels_[node]);
+      for (int16_t level = 0; level <= levels_[node]; ++level) {
+        if (!PutLinks(node, level)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool PutLinks(size_t node, int16_t level) {
+    kept_.clear();
+    lost_.clear();
+    for (const uint32_t link : Links(node, level)) {
+      if (link >= numbers_.size() || levels_[link] < level) return false;
+      (numbers_[link] == kNoRow ? lost_ : kept_).push_back(link);
+    }
+    Replace(node, level);
+    Put(static_cast<uint32_t>(kept_.size()));
+    for (const uint32_t link : kept_) Put(numbers_[link]);
+    out_.append((Capacity(level) - kept_.size()) * sizeof(uint32_t), '\0');
+    return true;
+  }
+
+  // Links a node with the nearest neighbours of the nodes that it has lost, as many as those.
+  void Replace(size_t node, int16_t level) {
+    near_.clear();
+    const uint32_t row = rows_[numbers_[node]];
+    for (const uint32_t lost : lost_) {
+      for (const uint32_t link : Links(lost, level)) {
+        if (link >= numbers_.size() || numbers_[link] == kNoRow || levels_[link] < level ||
+            link == node || std::find(kept_.begin(), kept_.end(), link) != kept_.end())
+          continue;
+        near_.emplace_back(DistanceOf(row, rows_[numbers_[link]]), link);
+      }
+    }
+    std::sort(near_.begin(), near_.end());
+    near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
+    for (size_t i = 0; i < std::min(near_.size(), lost_.size()); ++i)
+      kept_.push_back(near_[i].second);
+  }
+
+  float DistanceOf(uint32_t a, uint32_t b) const {
+    const Metric metric{matrix_, nullptr};
+    return metric.Distance(metric.BytesOf(a), matrix_.scales[a].scale, b);
+  }
+
+  const ByteMatrix matrix_;
+  const size_t base_, upper_;        // connectivity of the lowest level, and of the others
+  std::vector<const char*> begins_;  // by earlier node
+  std::vector<int16_t> levels_;      // by earlier node
+  std::vector<uint32_t> numbers_;    // by earlier node: the node now, or kNoRow
+  std::vector<uint32_t> rows_;       // by node
+  std::string out_;
+  std::vector<uint32_t> links_, kept_, lost_;  // of the current node
+  std::vector<std::pair<float, uint32_t>> near_;
+};
+
 class Built final : public BuiltGraph {
  public:
   Built(const ByteMatrix& matrix, const GraphParameters& parameters)
@@ -96,6 +255,31 @@ class Built final : public BuiltGraph {
         parameters_(parameters),
         links_(unum::usearch::index_config_t(parameters.connectivity)),
         rows_(matrix.rows) {}
+
+  void Keep(const EarlierGraph& earlier, const std::function<bool()>& stopped) {
+    Renumbered nodes(matrix_, parameters_);
+    if (!nodes.Read(earlier, stopped)) return;
+    std::string_view rest = nodes.nodes();
+    auto read = links_.load_from_stream([&](void* to, size_t size) {
+      if (size > rest.size()) return false;
+      std::memcpy(to, rest.data(), size);
+      rest.remove_prefix(size);
+      return true;
+    });
+    if (!Succeeded(read)) {
+      links_ = Links(unum::usearch::index_config_t(parameters_.connectivity));
+      return;
+    }
+    kept_ = static_cast<uint32_t>(nodes.rows().size());
+    std::vector<bool> has_node(matrix_.rows);
+    for (uint32_t node = 0; node < kept_; ++node) {
+      rows_[node] = nodes.rows()[node];
+      has_node[rows_[node]] = true;
+    }
+    for (uint32_t row = 0; row < matrix_.rows; ++row) {
+      if (!has_node[row]) missing_.push_back(row);
+    }
+  }
 
   Status Build(uint32_t threads, const std::function<bool()>& stopped) {
     if (!links_.try_reserve(unum::usearch::index_limits_t(matrix_.rows, threads)))
@@ -115,6 +299,7 @@ class Built final : public BuiltGraph {
   }
 
   std::span<const uint32_t> rows() const override { return rows_; }
+  uint32_t kept() const override { return kept_; }
   Status Write(const std::function<void(std::string_view)>& sink) const override {
     // Nothing may be thrown through the library.
     auto written = links_.save_to_stream([&](const void* bytes, size_t size) {
@@ -135,14 +320,16 @@ class Built final : public BuiltGraph {
     config.thread = thread;
     const Metric metric{matrix_, rows_.data()};
     const Prefetch prefetch{matrix_, rows_.data()};
+    const uint32_t linked = matrix_.rows - kept_;
     for (;;) {
       const uint32_t begin = next_.fetch_add(kRowsPerClaim);
-      if (begin >= matrix_.rows || cancelled_ || failed_) return;
+      if (begin >= linked || cancelled_ || failed_) return;
       if (stopped()) {
         cancelled_ = true;
         return;
       }
-      for (uint32_t row = begin; row < std::min(matrix_.rows, begin + kRowsPerClaim); ++row) {
+      for (uint32_t i = begin; i < std::min(linked, begin + kRowsPerClaim); ++i) {
+        const uint32_t row = kept_ == 0 ? i : missing_[i];
         // The row of a node is set before another thread can reach the node.
         const auto set_row = [&](Links::member_ref_t node) { rows_[node.slot] = row; };
         if (!Succeeded(links_.add(row, row, metric, config, set_row, prefetch))) {
@@ -157,6 +344,8 @@ class Built final : public BuiltGraph {
   const GraphParameters parameters_;
   Links links_;
   std::vector<uint32_t> rows_;
+  uint32_t kept_ = 0;
+  std::vector<uint32_t> missing_;  // rows without a node; only if nodes were kept
   std::atomic<uint32_t> next_{0};
   std::atomic<bool> cancelled_{false}, failed_{false};
 };
@@ -244,9 +433,11 @@ class Opened final : public Graph {
 
 Result<std::unique_ptr<BuiltGraph>> BuildGraph(const ByteMatrix& matrix,
                                                const GraphParameters& parameters, uint32_t threads,
-                                               const std::function<bool()>& stopped) {
+                                               const std::function<bool()>& stopped,
+                                               const EarlierGraph* earlier) {
   try {
     auto built = std::make_unique<Built>(matrix, parameters);
+    if (earlier != nullptr) built->Keep(*earlier, stopped);
     GANNET_RETURN_IF_ERROR(built->Build(std::max<uint32_t>(1, threads), stopped));
     return std::unique_ptr<BuiltGraph>(std::move(built));
   } catch (const std::exception&) {

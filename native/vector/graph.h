@@ -36,19 +36,34 @@ class BuiltGraph {
   virtual ~BuiltGraph() = default;
   // The row of each node.
   virtual std::span<const uint32_t> rows() const = 0;
+  // The number of nodes kept from an earlier graph.
+  virtual uint32_t kept() const = 0;
   // Passes the bytes of the nodes to the sink, piece by piece.
   virtual Status Write(const std::function<void(std::string_view)>& sink) const = 0;
 };
 
+// A stored graph over other rows, from which a new one can start. Borrowed.
+struct EarlierGraph {
+  std::span<const uint32_t> rows;  // by node
+  std::string_view nodes;
+  std::span<const uint32_t> new_rows;  // by row: the same vector's row in the new matrix, or kNoRow
+};
+inline constexpr uint32_t kNoRow = UINT32_MAX;
+
 // Links all rows with `threads` threads, including the calling one; the others take over its
 // priority.
+// earlier  If set, and at least 80 % of its nodes have a new row, its links are kept: nodes without
+//          a row are replaced in the links of others by their own nearest neighbours, and only rows
+//          without a node are linked. Damaged: not used.
 // stopped  called repeatedly, from any of the threads; true stops the work
 // errors   Cancelled: `stopped` returned true. Internal: memory has run out.
-// memory   per row about 40 bytes, and 10 for each unit of connectivity
+// memory   per row about 40 bytes, and 10 for each unit of connectivity; at first twice as much for
+//          nodes of an earlier graph
 // cost     1 ms per row and thread with the default parameters and 384 dimensions at a million rows
 Result<std::unique_ptr<BuiltGraph>> BuildGraph(const ByteMatrix& matrix,
                                                const GraphParameters& parameters, uint32_t threads,
-                                               const std::function<bool()>& stopped);
+                                               const std::function<bool()>& stopped,
+                                               const EarlierGraph* earlier = nullptr);
 
 class Graph {
  public:

@@ -106,6 +106,47 @@ TEST_F(GraphsTest, StayWhileDocumentsDieAndAreDroppedWithTheirSegment) {
   EXPECT_EQ(Faults(), "");
 }
 
+// The nodes of the greatest segment merged are kept.
+TEST_F(GraphsTest, OfAMergedSegmentStartFromAnEarlierOne) {
+  ASSERT_TRUE(Build().ok());
+  Add(0, 10);
+  Add(600, 100);
+  ASSERT_TRUE(MergeToOne(*index_).ok());
+  const auto segment = index_->snapshot()->segments[0];
+  ASSERT_NE(segment->earlier_graphs, nullptr);
+  const auto stored = segment->earlier_graphs->FindStored("e");
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->rows.size(), 600u);
+  ASSERT_TRUE(Build().ok());
+  EXPECT_EQ(index_->snapshot()->segments[0]->earlier_graphs, nullptr);
+  ASSERT_NE(Graph(), nullptr);
+  // Every row is found by its own vector.
+  const auto now = index_->snapshot()->segments[0];
+  const segment::EmbedderReader* embedder = now->vectors->Find("e");
+  ASSERT_EQ(embedder->row_count(), 700u);
+  std::vector<float> numbers;
+  size_t found = 0;
+  for (uint32_t row = 0; row < embedder->row_count(); ++row) {
+    ASSERT_TRUE(embedder->ReadRow(row, numbers));
+    const auto near = Graph()->Search(numbers.data(), 20, nullptr);
+    ASSERT_TRUE(near.ok());
+    for (const auto& neighbour : *near) found += neighbour.row == row ? 1 : 0;
+  }
+  EXPECT_GE(found, 690u);
+  EXPECT_EQ(Faults(), "");
+}
+
+TEST_F(GraphsTest, OfAMergedSegmentStartFromNothingAfterAStart) {
+  ASSERT_TRUE(Build().ok());
+  Add(600, 100);
+  ASSERT_TRUE(MergeToOne(*index_).ok());
+  ASSERT_NE(index_->snapshot()->segments[0]->earlier_graphs, nullptr);
+  Open();
+  ASSERT_EQ(index_->snapshot()->segments[0]->earlier_graphs, nullptr);
+  ASSERT_TRUE(Build().ok());
+  EXPECT_NE(Graph(), nullptr);
+}
+
 TEST_F(GraphsTest, LeaveNothingWhenTheyAreStopped) {
   cancelled_ = true;
   EXPECT_EQ(Build().code(), StatusCode::kCancelled);
