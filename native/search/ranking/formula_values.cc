@@ -91,9 +91,12 @@ class Machine {
       case Op::kSemanticScore: {
         const bool known = step.op == Op::kRankingScore || inputs_.by_vectors;
         return Push([&](uint32_t, DocId docid) {
-          if (!known || inputs_.scores == nullptr) return 0.0;
-          const auto found = inputs_.scores->find(docid);
-          return found == inputs_.scores->end() ? 0.0 : found->second;
+          if (!known) return 0.0;
+          const auto found =
+              std::lower_bound(inputs_.scores.begin(), inputs_.scores.end(), docid,
+                               [](const DocumentScore& a, DocId b) { return a.docid < b; });
+          const bool any = found != inputs_.scores.end() && found->docid == docid;
+          return any ? found->score : 0.0;
         });
       }
       case Op::kIf: {

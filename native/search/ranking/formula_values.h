@@ -6,7 +6,6 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "bitmap/docset.h"
@@ -20,11 +19,16 @@ struct DocumentValue {
   double value;  // NaN: none
 };
 
+struct DocumentScore {
+  DocId docid;
+  double score;
+};
+
 struct FormulaInputs {
   std::span<const DocSet> conditions;  // documents for which each condition holds
   double now = 0;                      // seconds since 1970
-  // Null: the formula uses none. A document without an entry has score 0.
-  const std::unordered_map<DocId, double>* scores = nullptr;
+  // By docid. A document without an entry has score 0.
+  std::span<const DocumentScore> scores{};
   bool by_vectors = false;  // the scores are semantic
 };
 
