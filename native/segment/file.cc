@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/checksum.h"
@@ -33,11 +35,16 @@ constexpr uint64_t kSequentialBytes = 256 << 10;
 // Some systems do not read more for one request to read ahead.
 constexpr uint64_t kAdviceBytes = 1 << 20;
 // The tail of a file, footer and sums, is at most this share of it, 1 / kTailShare, and a page.
-constexpr uint64_t kTailShare = kBlockBytes / sizeof(uint64_t), kPageBytes = 4096;
+constexpr uint64_t kTailShare = kBlockBytes / sizeof(uint64_t);
 constexpr uint64_t kBlockPages = kBlockBytes / kPageBytes;
 // Blocks per step: the memory map of the process is locked while the system looks up which of them
 // are in memory.
 constexpr uint64_t kCheckedAheadBlocks = 64;
+
+// Pages are dropped if a thread waits for as many between two calls of NoteFaults, and for a while
+// after that.
+constexpr long kFaultsMin = 32;
+constexpr std::chrono::seconds kDroppedFor(1);
 
 }  // namespace
 
@@ -313,6 +320,21 @@ void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {
   const uint32_t enough = enough_.load(std::memory_order_relaxed);
   if (in_memory() && enough < kEnoughMax) enough_.store(enough * 2, std::memory_order_relaxed);
   quick_.store(0, std::memory_order_relaxed);
+}
+
+void SegmentFile::NoteFaults() {
+#ifdef __linux__
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::duration> until{};
+  static thread_local constinit long before = 0;
+  struct rusage usage {};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return;
+  const long faults = usage.ru_majflt - std::exchange(before, usage.ru_majflt);
+  if (faults < kFaultsMin && !pages_are_dropped()) return;
+  const auto now = Clock::now().time_since_epoch();
+  if (faults >= kFaultsMin) until.store(now + kDroppedFor, std::memory_order_relaxed);
+  pages_are_dropped_.store(now < until.load(std::memory_order_relaxed), std::memory_order_relaxed);
+#endif
 }
 
 void SegmentFile::ExpectFrom(uint64_t block, uint64_t end) const {

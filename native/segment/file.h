@@ -15,6 +15,10 @@
 // record at once, and more where a part of the file is read from front to back. Once reads
 // repeatedly find their blocks in memory it stops requesting, until a block is missing again.
 //
+// Where there is less memory than data, the system drops pages that were read and checked. Each
+// page of a list would then be a read of its own that the thread waits for. So while threads wait
+// for dropped pages, everything that is read is requested again, whole (NoteFaults).
+//
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
 
@@ -37,6 +41,7 @@ inline constexpr size_t kBlockBytes = 16 << 10;
 // addition to its sources, and its time would grow with the index. Batches end a segment at half of
 // it, merges join no more than this.
 inline constexpr uint64_t kSegmentBytesMax = uint64_t{4} << 30;
+inline constexpr size_t kPageBytes = 4096;
 // Readers may load this many bytes past the end of a section: whole words of bit-packed data.
 inline constexpr size_t kSectionPadding = 8;
 
@@ -113,6 +118,7 @@ class SegmentFile {
       return {};
     }
     const uint64_t begin = section->begin + offset;
+    if (size > kPageBytes && pages_are_dropped()) Advise(begin, begin + size);
     // The padding counts as read: word loads may reach into it.
     if (!CheckBlocks(begin, std::min(begin + size + kSectionPadding, body_bytes_))) return {};
     return {data_ + begin, size};
@@ -128,15 +134,21 @@ class SegmentFile {
   // The same, but only once, for bytes that have not been read since the file was opened. Costs
   // almost nothing for other bytes, and while all reads find their blocks in memory.
   void Expect(const Section* section, uint64_t offset, uint64_t size) const {
-    if (in_memory()) return;
+    if (in_memory() && !pages_are_dropped()) return;
     if (section == nullptr || size == 0 || offset > section->size || size > section->size - offset)
       return;
     const uint64_t begin = section->begin + offset;
+    if (pages_are_dropped()) Advise(begin, begin + size);
     for (uint64_t block = begin / kBlockBytes; block <= (begin + size - 1) / kBlockBytes; ++block) {
       if (blocks_[block].load(std::memory_order_relaxed) == kUnread)
         return ExpectFrom(block, begin + size);
     }
   }
+
+  // Call it from time to time on a thread that reads. Finds out whether the thread has waited for
+  // pages that the system had dropped.
+  // cost  0.3 us
+  static void NoteFaults();
 
   // Checks about 1 MiB of the file from byte `begin`, without the parts that are not in memory.
   // Returns where to continue; size() at the end. Nothing is read from the disk. The bytes are
@@ -182,8 +194,11 @@ class SegmentFile {
   bool in_memory() const {
     return quick_.load(std::memory_order_relaxed) >= enough_.load(std::memory_order_relaxed);
   }
+  static bool pages_are_dropped() { return pages_are_dropped_.load(std::memory_order_relaxed); }
   // Notes how long it took to read a block that had not been requested before.
   void NoteRead(std::chrono::nanoseconds took) const;
+
+  static inline std::atomic<bool> pages_are_dropped_{false};  // of any file
 
   std::string path_;
   const char* data_ = nullptr;

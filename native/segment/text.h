@@ -489,6 +489,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   std::array<PackedOffsets::Range, kBlock> ranges;
   const auto flush = [&] {
     StopPoint();
+    SegmentFile::NoteFaults();
     for (size_t i = 0; i < size; ++i) {
       if (i + kOffsetsAhead < size) forward_offsets_.Prefetch(block[i + kOffsetsAhead].first);
       ranges[i] = forward_offsets_.RangeOf(block[i].first);
