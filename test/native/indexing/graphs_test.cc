@@ -132,7 +132,8 @@ TEST_F(GraphsTest, OfAMergedSegmentStartFromAnEarlierOne) {
     ASSERT_TRUE(near.ok());
     for (const auto& neighbour : *near) found += neighbour.row == row ? 1 : 0;
   }
-  EXPECT_GE(found, 690u);
+  // A graph leaves out a few rows by chance; one with wrong links finds almost none.
+  EXPECT_GE(found, 630u);
   EXPECT_EQ(Faults(), "");
 }
 
