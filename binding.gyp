@@ -13,7 +13,7 @@
     "default_configuration": "Release",
     "include_dirs": ["<(lmdb)", "<(lz4)", "<(simdjson)", "<(usearch)", "<(stemmer)/include", "<(generated)"],
     "defines": ["USEARCH_USE_NUMKONG=0", "USEARCH_USE_OPENMP=0", "NDEBUG"],
-    "cflags": ["-O3", "-fvisibility=hidden"],
+    "cflags": ["-O3", "-fvisibility=hidden", "-ffp-contract=off"],
     "cflags_cc": ["-std=c++20"],
     "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"]
   },

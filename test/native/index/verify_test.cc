@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/tuning.h"
 #include "index/index.h"
 #include "index/keys.h"
 #include "indexing/write_path_model.h"
@@ -25,7 +26,7 @@ using indexing::TestFolder;
 constexpr const char* kSettings =
     R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"],
         "substringAttributes":["title"],
-        "embedders":{"e":{"dimensions":4}},"embedderStates":{"e":{"computes":false}}})";
+        "embedders":{"e":{"dimensions":64}},"embedderStates":{"e":{"computes":false}}})";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -56,10 +57,14 @@ class VerifyTest : public ::testing::Test {
  protected:
   void SetUp() override {
     random_.seed(TestSeed() + 11);
+    Tuning tuning = tuned_;
+    tuning.signed_rows_min = 100;
+    SetTuning(tuning);
     Open();
     Run(SettingsStep(kSettings), {});
     Run(DocumentsStep(0), {Payload(0, 1500)});
   }
+  void TearDown() override { SetTuning(tuned_); }
   void Open() {
     index_.reset();
     auto opened = Index::Open(folder_.path());
@@ -72,7 +77,8 @@ class VerifyTest : public ::testing::Test {
     ASSERT_EQ(outcome->find("error"), std::string::npos) << *outcome;
   }
   std::string Payload(int first, int count) {
-    std::string out = "[";
+    std::string out = "[", zeros;
+    for (int i = 3; i < 64; ++i) zeros += ",0";
     for (int i = first; i < first + count; ++i) {
       const auto number = [&](int end) {
         return std::to_string(random_() % static_cast<unsigned>(end));
@@ -82,7 +88,7 @@ class VerifyTest : public ::testing::Test {
              number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
              "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) +
              ",\"lng\":" + number(170) + "},\"_vectors\":{\"e\":[1," + number(9) + ",-" +
-             number(9) + ".5,0]}}";
+             number(9) + ".5" + zeros + "]}}";
     }
     return out + "]";
   }
@@ -111,6 +117,7 @@ class VerifyTest : public ::testing::Test {
     ASSERT_TRUE((*writer)->Finish().ok());
   }
 
+  const Tuning tuned_ = Tuned();
   TestFolder folder_;
   std::mt19937_64 random_;
   std::shared_ptr<Index> index_;
@@ -185,7 +192,7 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   const std::string path = SegmentPath();
   std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();
   const auto snapshot = index_->snapshot();
-  EXPECT_EQ(ids.size(), 28u) << "all sections that a segment may have";
+  EXPECT_EQ(ids.size(), 29u) << "all sections that a segment may have";
   index_.reset();
   const std::string whole = ReadFile(path);
   for (const segment::SectionId id : ids) {
@@ -255,7 +262,8 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
       {VectorsSection(segment::VectorPart::kRowDocids), 8},
       {VectorsSection(segment::VectorPart::kRows), 3},
       {VectorsSection(segment::VectorPart::kBytes), 4},
-      {VectorsSection(segment::VectorPart::kScales), 2}};
+      {VectorsSection(segment::VectorPart::kScales), 2},
+      {VectorsSection(segment::VectorPart::kSigns), 8}};
   for (const auto& [id, of_eight] : sections) {
     int seen = 0;
     // Sections in which only some bits are detected get enough tries that chance cannot miss half
