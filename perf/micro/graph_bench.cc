@@ -10,14 +10,11 @@
 //   g++ -std=c++20 -O3 -DNDEBUG -DUSEARCH_USE_NUMKONG=0 -DUSEARCH_USE_OPENMP=0 -Inative \
 //       -isystem node_modules/usearch/include \
 //       perf/micro/graph_bench.cc native/vector/*.cc -o /tmp/graph_bench
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 #include <string>
@@ -26,6 +23,7 @@
 
 #include "vector/graph.h"
 #include "vector/kernels.h"
+#include "vectors.h"
 
 namespace {
 
@@ -34,31 +32,6 @@ using namespace gannet::vector;
 constexpr size_t kWanted = 10;
 // The noise of each component of a copy, as a share of the mean size of components.
 constexpr float kNoise = 0.5f;
-
-double Seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
-float FromHalf(uint16_t half) {
-  const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float size = exponent == 0
-                         ? std::ldexp(static_cast<float>(mantissa), -24)
-                         : std::ldexp(1 + static_cast<float>(mantissa) / 1024, exponent - 15);
-  return (half & 0x8000) != 0 ? -size : size;
-}
-
-std::vector<float> ReadHalves(const char* path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::vector<float> numbers(bytes.size() / 2);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = FromHalf(static_cast<uint16_t>(static_cast<uint8_t>(bytes[2 * i]) |
-                                                static_cast<uint8_t>(bytes[2 * i + 1]) << 8));
-  }
-  return numbers;
-}
 
 }  // namespace
 

@@ -11,71 +11,28 @@
 //
 //   g++ -std=c++20 -O3 -DNDEBUG -Inative perf/micro/signs_bench.cc \
 //       native/vector/{kernels,quantise,signs}.cc -o /tmp/signs_bench
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "search/vectors/greatest.h"
 #include "vector/kernels.h"
 #include "vector/quantise.h"
 #include "vector/signs.h"
+#include "vectors.h"
 
 namespace {
 
 using namespace gannet::vector;
 
-double Seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
+using gannet::search::Greatest;
 
-float FromHalf(uint16_t half) {
-  const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float size = exponent == 0
-                         ? std::ldexp(static_cast<float>(mantissa), -24)
-                         : std::ldexp(1 + static_cast<float>(mantissa) / 1024, exponent - 15);
-  return (half & 0x8000) != 0 ? -size : size;
-}
-
-std::vector<float> ReadHalves(const char* path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::vector<float> numbers(bytes.size() / 2);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = FromHalf(static_cast<uint16_t>(static_cast<uint8_t>(bytes[2 * i]) |
-                                                static_cast<uint8_t>(bytes[2 * i + 1]) << 8));
-  }
-  return numbers;
-}
-
-class Greatest {
- public:
-  explicit Greatest(size_t count) : count_(count) {}
-  void Add(float value) {
-    if (heap_.size() < count_) {
-      heap_.push_back(value);
-      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-    } else if (value > heap_.front()) {
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      heap_.back() = value;
-      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-    }
-  }
-  float smallest() const { return heap_.size() < count_ ? -1 : heap_.front(); }
-
- private:
-  size_t count_;
-  std::vector<float> heap_;
-};
+double ThreadSeconds() { return Seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 struct Data {
   size_t n = 0, count = 0;
@@ -150,7 +107,7 @@ std::vector<uint32_t> ScanBytes(const Data& data, const Target& target, size_t k
 }
 
 std::vector<uint32_t> ScanSigns(const Data& data, const Target& target, size_t k, Work& work) {
-  const double begin = Seconds();
+  const double begin = ThreadSeconds();
   const SignQuery query({target.vector, data.n});
   const size_t block_bytes = SignBlockBytes(data.n);
   ByBytes bytes{data, target, Greatest(k), -1, {}};
@@ -171,7 +128,7 @@ std::vector<uint32_t> ScanSigns(const Data& data, const Target& target, size_t k
       }
     }
   }
-  work.first_pass += Seconds() - begin;
+  work.first_pass += ThreadSeconds() - begin;
   work.bits_survivors += kept.size();
   const float* factors;
   std::erase_if(kept, [&](const auto& one) {
@@ -257,11 +214,11 @@ int main(int argc, char** argv) {
   const size_t n = data.n, asked = std::min<size_t>(static_cast<size_t>(std::atoi(argv[5])),
                                                     queries.size() / n);
   Generate(ReadHalves(argv[1]), argv[6][0] == 'm', data);
-  double from = Seconds();
+  double from = ThreadSeconds();
   Encode(data);
   const auto rows = static_cast<double>(data.count);
   std::printf("%zu rows of %zu (%s), encoded in %.2f us each; %.1f bytes of signs each\n",
-              data.count, n, argv[6], (Seconds() - from) * 1e6 / rows,
+              data.count, n, argv[6], (ThreadSeconds() - from) * 1e6 / rows,
               static_cast<double>(data.signs.size()) / rows);
   std::vector<Target> targets;
   for (size_t q = 0; q < asked; ++q) {
@@ -276,14 +233,14 @@ int main(int argc, char** argv) {
     size_t found = 0, complete = 0;
     std::vector<std::vector<uint32_t>> exact;
     for (const Target& target : targets) {
-      from = Seconds();
+      from = ThreadSeconds();
       exact.push_back(ScanBytes(data, target, k, by_bytes));
-      bytes_times.push_back(Seconds() - from);
+      bytes_times.push_back(ThreadSeconds() - from);
     }
     for (size_t q = 0; q < asked; ++q) {
-      from = Seconds();
+      from = ThreadSeconds();
       const auto given = ScanSigns(data, targets[q], k, by_signs);
-      signs_times.push_back(Seconds() - from);
+      signs_times.push_back(ThreadSeconds() - from);
       size_t here = 0;
       for (const uint32_t row : given)
         here += std::find(exact[q].begin(), exact[q].end(), row) != exact[q].end() ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "base/parallel_for.h"
 #include "base/stop_point.h"
 #include "bitmap/doc_bits.h"
+#include "search/vectors/greatest.h"
 #include "segment/local_docids.h"
 #include "vector/kernels.h"
 #include "vector/signs.h"
@@ -34,29 +35,6 @@ constexpr size_t kRowsPerSifted = 8;
 // of candidates.
 constexpr size_t kVainTimes = 3;
 constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
-
-// The `count` largest of the numbers given; only the smallest of these can be read.
-class Greatest {
- public:
-  explicit Greatest(size_t count) : count_(count) {}
-
-  void Add(float value) {
-    if (heap_.size() < count_) {
-      heap_.push_back(value);
-      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-    } else if (value > heap_.front()) {
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      heap_.back() = value;
-      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-    }
-  }
-  // -1: fewer than `count` numbers so far.
-  float smallest() const { return heap_.size() < count_ ? -1 : heap_.front(); }
-
- private:
-  size_t count_;
-  std::vector<float> heap_;
-};
 
 void RaiseTo(std::atomic<float>& floor, float value) {
   float known = floor.load(std::memory_order_relaxed);
