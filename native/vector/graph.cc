@@ -18,6 +18,7 @@
 #include <usearch/index_plugins.hpp>
 #pragma GCC diagnostic pop
 
+#include "base/bytes.h"
 #include "vector/kernels.h"
 
 namespace gannet::vector {
@@ -113,24 +114,13 @@ class Renumbered {
   // Nodes of which this share has no row are not worth it, in percent.
   static constexpr size_t kLostMax = 20;
 
-  template <typename T>
-  static T Load(const char* at) {
-    T value;
-    std::memcpy(&value, at, sizeof(value));
-    return value;
-  }
-  template <typename T>
-  void Put(T value) {
-    out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-
   size_t Capacity(int16_t level) const { return level == 0 ? base_ : upper_; }
   size_t ListBytes(int16_t level) const { return (1 + Capacity(level)) * sizeof(uint32_t); }
   // The links of a node on a level. REQUIRES: the node has the level.
   std::span<const uint32_t> Links(size_t node, int16_t level) {
     const char* at = begins_[node] + kHeadBytes;
     for (int16_t below = 0; below < level; ++below) at += ListBytes(below);
-    const auto count = std::min<size_t>(Load<uint32_t>(at), Capacity(level));
+    const auto count = std::min<size_t>(LoadFixed<uint32_t>(at), Capacity(level));
     links_.resize(count);
     std::memcpy(links_.data(), at + sizeof(uint32_t), count * sizeof(uint32_t));
     return links_;
@@ -140,12 +130,13 @@ class Renumbered {
     const std::string_view nodes = earlier.nodes;
     const size_t count = earlier.rows.size();
     if (nodes.size() < kHeaderBytes + count * sizeof(int16_t) || count == 0 ||
-        Load<uint64_t>(nodes.data()) != count || Load<uint64_t>(nodes.data() + 8) != upper_ ||
-        Load<uint64_t>(nodes.data() + 16) != base_)
+        LoadFixed<uint64_t>(nodes.data()) != count ||
+        LoadFixed<uint64_t>(nodes.data() + 8) != upper_ ||
+        LoadFixed<uint64_t>(nodes.data() + 16) != base_)
       return false;
     size_t at = kHeaderBytes + count * sizeof(int16_t);
     for (size_t node = 0; node < count; ++node) {
-      const auto level = Load<int16_t>(nodes.data() + kHeaderBytes + node * sizeof(int16_t));
+      const auto level = LoadFixed<int16_t>(nodes.data() + kHeaderBytes + node * sizeof(int16_t));
       size_t size = kHeadBytes;
       if (level < 0) return false;
       for (int16_t l = 0; l <= level; ++l) size += ListBytes(l);
@@ -180,19 +171,19 @@ class Renumbered {
         entry = node;
     }
     out_.reserve(earlier.nodes.size());
-    Put<uint64_t>(rows_.size());
-    Put<uint64_t>(upper_);
-    Put<uint64_t>(base_);
-    Put<uint64_t>(static_cast<uint64_t>(levels_[entry]));
-    Put<uint64_t>(numbers_[entry]);
+    PutFixed<uint64_t>(out_, rows_.size());
+    PutFixed<uint64_t>(out_, upper_);
+    PutFixed<uint64_t>(out_, base_);
+    PutFixed<uint64_t>(out_, static_cast<uint64_t>(levels_[entry]));
+    PutFixed<uint64_t>(out_, numbers_[entry]);
     for (size_t node = 0; node < numbers_.size(); ++node) {
-      if (numbers_[node] != kNoRow) Put(levels_[node]);
+      if (numbers_[node] != kNoRow) PutFixed(out_, levels_[node]);
     }
     for (size_t node = 0; node < numbers_.size(); ++node) {
       if (node % kRowsPerClaim == 0 && stopped()) return false;
       if (numbers_[node] == kNoRow) continue;
-      Put(rows_[numbers_[node]]);
-      Put(levels_[node]);
+      PutFixed(out_, rows_[numbers_[node]]);
+      PutFixed(out_, levels_[node]);
       for (int16_t level = 0; level <= levels_[node]; ++level) {
         if (!PutLinks(node, level)) return false;
       }
@@ -208,8 +199,8 @@ class Renumbered {
       (numbers_[link] == kNoRow ? lost_ : kept_).push_back(link);
     }
     Replace(node, level);
-    Put(static_cast<uint32_t>(kept_.size()));
-    for (const uint32_t link : kept_) Put(numbers_[link]);
+    PutFixed(out_, static_cast<uint32_t>(kept_.size()));
+    for (const uint32_t link : kept_) PutFixed(out_, numbers_[link]);
     out_.append((Capacity(level) - kept_.size()) * sizeof(uint32_t), '\0');
     return true;
   }
