@@ -6,9 +6,9 @@
  *       [--clients 1,32] [--rounds 8] [--searches 400]
  *
  * Each server has the same documents, in one segment. All get the same searches, one server after
- * the other, so that each round compares them; the ratio is the median over the rounds. `waited` is the share of
- * the wall time that threads waited for a core: where the machine has fewer cores than the server
- * has threads, helpers start late and help less.
+ * the other, so that each round compares them; the ratio is the median over the rounds. `waited` is
+ * the share of the wall time that threads waited for a core: where the machine has fewer cores than
+ * the server has threads, helpers start late and help less.
  */
 import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
