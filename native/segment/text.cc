@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <map>
 
@@ -141,9 +140,7 @@ std::vector<text::Locale> TextReader::StemLanguages() const {
 }
 
 std::shared_ptr<const segment::Occurrences> TextReader::Occurrences() const {
-  // Another search may count the words for long; meanwhile this one can be stopped.
-  std::unique_lock lock(occurrences_mutex_, std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(1))) StopPoint();
+  const std::lock_guard lock(occurrences_mutex_);
   if (!occurrences_) occurrences_ = std::make_shared<const segment::Occurrences>(*this);
   return occurrences_;
 }

@@ -24,6 +24,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/stop_point.h"
+#include "base/stoppable_mutex.h"
 #include "bitmap/docset.h"
 #include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
@@ -333,10 +334,10 @@ class TextReader {
   DocSetCache docset_cache_;
   mutable std::once_flag language_once_;
   mutable text::Locale language_ = text::Locale::kUnknown;
-  mutable std::mutex stems_mutex_;
+  mutable StoppableMutex stems_mutex_;  // one search makes a table for long
   // The one asked for last comes last.
   mutable std::vector<std::pair<text::Locale, std::shared_ptr<const StemTable>>> stems_;
-  mutable std::timed_mutex occurrences_mutex_;
+  mutable StoppableMutex occurrences_mutex_;  // one search counts for long
   mutable std::shared_ptr<const segment::Occurrences> occurrences_;
   mutable std::once_flag sampled_once_;
   mutable std::vector<FieldLength> sampled_;

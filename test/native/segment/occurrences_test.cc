@@ -100,6 +100,32 @@ TEST(Occurrences, AreThoseOfPlainLoops) {
   EXPECT_GT(occurrences->bytes(), 65'536u);
 }
 
+// What one search makes for all, while another one waits for it.
+void ExpectStoppable(const std::function<void()>& make) {
+  std::promise<void> making, stopped;
+  const std::function<void()> wait = [&, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    making.set_value();
+    stopped.get_future().wait();
+  };
+  const auto work = [&] {
+    make();
+    return Status::Ok();
+  };
+  std::thread other([&] {
+    StopConditions conditions;
+    conditions.probe = &wait;
+    EXPECT_TRUE(RunStoppable(conditions, work).ok());
+  });
+  making.get_future().wait();
+  const std::atomic<bool> cancelled{true};
+  StopConditions conditions;
+  conditions.cancelled = &cancelled;
+  EXPECT_EQ(RunStoppable(conditions, work).code(), StatusCode::kCancelled);
+  stopped.set_value();
+  other.join();
+}
+
 TEST(Occurrences, AreCountedByOneSearchWhileAnotherIsStopped) {
   IndexedDocuments index(R"({"searchableAttributes":["text"]})");
   std::map<DocId, std::string> batch;
@@ -108,29 +134,20 @@ TEST(Occurrences, AreCountedByOneSearchWhileAnotherIsStopped) {
   index.Put(batch);
   const auto snapshot = index.snapshot();
   const TextReader& text = *snapshot->segments[0]->text;
-  std::promise<void> counting, stopped;
-  const std::function<void()> wait = [&, first = true]() mutable {
-    if (!std::exchange(first, false)) return;
-    counting.set_value();
-    stopped.get_future().wait();
-  };
-  const auto count = [&] {
-    text.Occurrences();
-    return Status::Ok();
-  };
-  std::thread other([&] {
-    StopConditions conditions;
-    conditions.probe = &wait;
-    EXPECT_TRUE(RunStoppable(conditions, count).ok());
-  });
-  counting.get_future().wait();
-  const std::atomic<bool> cancelled{true};
-  StopConditions conditions;
-  conditions.cancelled = &cancelled;
-  EXPECT_EQ(RunStoppable(conditions, count).code(), StatusCode::kCancelled);
-  stopped.set_value();
-  other.join();
+  ExpectStoppable([&] { text.Occurrences(); });
   EXPECT_TRUE(text.has_occurrences());
+}
+
+TEST(StemTables, AreMadeByOneSearchWhileAnotherIsStopped) {
+  IndexedDocuments index(R"({"searchableAttributes":["text"]})");
+  std::map<DocId, std::string> batch;
+  for (DocId docid = 0; docid < 20'000; ++docid)
+    batch.emplace(docid, R"({"text":"word)" + std::to_string(docid) + R"("})");
+  index.Put(batch);
+  const auto snapshot = index.snapshot();
+  const TextReader& text = *snapshot->segments[0]->text;
+  ExpectStoppable([&] { text.Stems(text::Locale::kEng); });
+  EXPECT_EQ(text.StemLanguages(), std::vector{text::Locale::kEng});
 }
 
 }  // namespace
