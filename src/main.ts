@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, passes each its options, and stops them in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
@@ -74,6 +75,7 @@ import {
   installIfBehind,
   keepClusterId,
   markDamaged,
+  mayServeAlone,
   wasCurrent,
 } from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
@@ -221,7 +223,7 @@ async function openParts(config: Config) {
     upgrade: config.upgradeDb,
   });
   const outside = clusterOutside(config, logs.of('cluster'));
-  await prepareCluster(outside, folder);
+  await prepareCluster(config, outside, folder);
   const outbound = outboundClient(config);
   const proxy = outboundClient(config, config.network.connectMsMax);
   const { models, embedding, rerankers } = openEmbedding(config, outbound);
@@ -393,8 +395,18 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
 }
 
 /** Called before the data is opened: a node that is too far behind installs a checkpoint. */
-async function prepareCluster(outside: ClusterOutside | null, { dir }: DataFolder): Promise<void> {
-  if (outside === null) return;
+async function prepareCluster(
+  { cluster: config }: Config,
+  outside: ClusterOutside | null,
+  { dir }: DataFolder,
+): Promise<void> {
+  if (config === null || outside === null) return;
+  const { store } = config;
+  if (store.kind === 'folder' && !existsSync(store.dir)) {
+    throw new DataFolderError(
+      `--cluster-store: the folder ${store.dir} does not exist. Make it, or mount it.`,
+    );
+  }
   try {
     await checkBlobs(outside.blobs, outside.token);
   } catch (error) {
@@ -422,8 +434,9 @@ function endNode(reason: string): void {
 function endings(
   name: string,
   dir: string,
-): Pick<ClusterParts, 'onTooFarBehind' | 'onNameTaken' | 'onDatabaseDamaged'> {
+): Pick<ClusterParts, 'onTooFarBehind' | 'onNameTaken' | 'onDatabaseDamaged' | 'onRefused'> {
   return {
+    onRefused: (error) => endNode(error.message),
     // A node cannot take a checkpoint while its data is open.
     onTooFarBehind: () =>
       endNode('The log does not reach back to this node. The next start takes a checkpoint.'),
@@ -463,7 +476,8 @@ async function openCluster(
   const { log, blobs, runtime, token, client, etcdClient } = outside;
   const cluster = new ServerCluster(
     {
-      ...{ name: config.nodeName, url: config.nodeUrl, token, join: config.join },
+      ...{ cluster: config.name, name: config.nodeName, url: config.nodeUrl },
+      ...{ token, join: config.join, servesAlone: mayServeAlone(folder.dir) },
       ...{ leaseMs: config.leaseMs, retentionMs: config.retentionMs },
       keyDigest: createHash('sha256')
         .update(`gannet cluster ${masterKey ?? ''}`)

@@ -53,6 +53,8 @@ export interface CheckpointParts {
   readonly retentionMs: number;
   readonly formatMax: number;
   readonly signal: AbortSignal;
+  /** Whether the object store is that of this cluster. Throws the error of the store. */
+  readonly isOwnStore: () => Promise<boolean>;
 }
 
 export class Checkpoints {
@@ -250,7 +252,7 @@ export class Checkpoints {
    * names, then read what is pending, then the log.
    */
   async #collectGarbage(epoch: Epoch): Promise<void> {
-    const { blobs, log, transfers } = this.#parts;
+    const { blobs, log, transfers, isOwnStore } = this.#parts;
     const names = [
       ...(await blobs.list(FILES)),
       ...(await blobs.list(CHECKPOINTS)),
@@ -273,6 +275,8 @@ export class Checkpoints {
     const oldest = [...kept.values()].some(isOld)
       ? Math.min(...[...kept.values()].map(({ sequence }) => sequence))
       : 0;
+    // Another folder may have been mounted in its place.
+    if (!(await isOwnStore())) throw new DamagedError('The object store has another owner');
     for (const name of names) {
       const of = epochOf(name);
       const isPassed = !name.startsWith(ARCHIVE) || lastOf(name) <= oldest;

@@ -24,11 +24,17 @@ export interface LeadershipParts {
   readonly signal: AbortSignal;
   /** Sequence of the last record applied here. */
   applied(): Sequence;
+  /** Whether this node has what a leader needs, besides all records. */
+  isEquipped(): boolean;
+  /** Whether another node that runs is fit to lead. */
+  isOtherFit(): Promise<boolean>;
   /** Shows this node to the others. False: another process has its name. */
   announce(lease: Lease): Promise<boolean>;
   /** @param asked time before the state was read, by the clock of the runtime */
   onState(state: LogState, asked: number): void;
   onTerm(term: Term): void;
+  /** Whether the machine of the leader, which is another node, accepts connections from here. */
+  onProbe(isReachable: boolean): void;
 }
 
 /**
@@ -75,7 +81,7 @@ export class Leadership {
       } catch (error) {
         if (!(error instanceof UnavailableError))
           runtime.log(`Heartbeat: ${(error as Error).message}`);
-        if (runtime.elapsed() >= this.#validUntil) this.#endTerm();
+        if (runtime.elapsed() >= this.#validUntil) this.#giveUpLease();
       }
       await runtime.sleep(HEARTBEAT_MS * (0.8 + 0.4 * runtime.random()), signal);
     }
@@ -89,11 +95,19 @@ export class Leadership {
   async resign(term: Term, restMs = 0): Promise<void> {
     if (this.#term?.epoch !== term.epoch) return;
     this.#restsUntil = this.#parts.runtime.elapsed() + restMs;
-    const lease = this.#lease;
-    this.#lease = null;
-    this.#resigned = lease?.id ?? this.#resigned;
-    this.#endTerm();
+    this.#giveUpLease();
     await this.#endResigned();
+  }
+
+  /**
+   * Ends the term, and no longer keeps the lease alive. Where requests arrive at the log and its
+   * responses do not come back, a node that went on would hold the leadership for ever, and could
+   * do nothing with it.
+   */
+  #giveUpLease(): void {
+    this.#resigned = this.#lease?.id ?? this.#resigned;
+    this.#lease = null;
+    this.#endTerm();
   }
 
   async #endResigned(): Promise<void> {
@@ -131,7 +145,7 @@ export class Leadership {
     this.#validUntil = sent + lease.ttlMs;
     if (!(await this.#announce(lease))) return;
     let state = await this.#state();
-    if (state.leader === null && this.#mayLead(state)) {
+    if (state.leader === null && (await this.#mayLead(state))) {
       await log.campaign(node, url, lease.id);
       state = await this.#state();
     }
@@ -160,18 +174,23 @@ export class Leadership {
     return state;
   }
 
+  /** Whether this node can do the work of a leader at once. */
+  isFit(head: Sequence): boolean {
+    const { runtime, applied, isEquipped } = this.#parts;
+    return applied() >= head && runtime.elapsed() >= this.#restsUntil && isEquipped();
+  }
+
   /**
-   * A node that has to catch up, or has resigned, lets the others lead first. A node that needs a
-   * checkpoint to catch up does not lead.
+   * A node that has to catch up, that lacks the object store, or that has resigned leads only where
+   * no other node is fit. A node that needs a checkpoint to catch up does not lead.
    */
-  #mayLead({ head, settings }: LogState): boolean {
-    const { runtime, leaseMs } = this.#parts;
-    const applied = this.#parts.applied();
-    this.#leaderlessSince ??= runtime.elapsed();
-    if (applied + 1 < settings.floor) return false;
+  async #mayLead({ head, settings }: LogState): Promise<boolean> {
+    const { runtime, leaseMs, applied, isOtherFit } = this.#parts;
     const now = runtime.elapsed();
-    const isFit = applied >= head && now >= this.#restsUntil;
-    return isFit || now - this.#leaderlessSince > leaseMs;
+    this.#leaderlessSince ??= now;
+    if (applied() + 1 < settings.floor) return false;
+    if (this.isFit(head)) return true;
+    return now - this.#leaderlessSince > leaseMs && !(await isOtherFit());
   }
 
   #follow({ leader, head }: LogState, lease: Lease): void {
@@ -193,6 +212,7 @@ export class Leadership {
     const { log, runtime } = this.#parts;
     if (leader === null || leader.lease === lease.id) return;
     const found = await runtime.probe(leader.url);
+    this.#parts.onProbe(found === 'alive');
     if (found === 'alive') this.#seenAlive = leader.lease;
     if (found === 'dead' && this.#seenAlive === leader.lease) await log.revokeLease(leader.lease);
   }

@@ -17,6 +17,7 @@ import {
 } from './errors.ts';
 import { Follower } from './follower.ts';
 import { Leadership, type Term } from './leadership.ts';
+import { claimStore, demandOwner, readOwner } from './owner.ts';
 import type { Leader, Lease, Log, LogSettings, LogState, Member } from './log/log.ts';
 import {
   blobsOfEntry,
@@ -36,6 +37,7 @@ import {
 } from './record.ts';
 import type { Replica } from './replica.ts';
 import { type Runtime, Serial } from './runtime.ts';
+import { StoreWatch } from './store-watch.ts';
 import { epochOf, RECORD_BYTES_MAX, Transfers } from './transfers.ts';
 
 /**
@@ -61,8 +63,19 @@ const STOP_MS = 3000;
 const START_RETRY_MS = 500;
 /** How long a node that has resigned lets the others lead first. */
 const REST_MS = 10_000;
+/** A leader that must catch up resigns after this time without any progress. */
+const BECOME_READY_MS = 10_000;
+const LOOK_MS = 500;
+/** How long a start with data of the cluster waits for the log, before it serves what it has. */
+const ALONE_MS = 2500;
+/** A request that waits for a leader ends when that is not reachable for so long. */
+const UNREACHABLE_MS = 3000;
+/** A leader that cannot use the object store for so long lets a node lead that can. */
+const STORE_FAILS_MS = 3000;
 
 export interface NodeOptions {
+  /** Name of the cluster. */
+  readonly cluster: string;
   readonly name: string;
   readonly url: string;
   /** Differs from the token of every other process, including earlier ones of this node. */
@@ -71,6 +84,8 @@ export interface NodeOptions {
   readonly keyDigest: string;
   /** Whether the data of this node is the beginning of a new cluster. */
   readonly join: boolean;
+  /** Whether reads may be answered from the data of this node before the log responds. */
+  readonly servesAlone?: boolean;
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly inlineBytesMax?: number;
@@ -85,6 +100,8 @@ export interface NodeParts {
   readonly blobs: Blobs;
   readonly replica: Replica;
   readonly runtime: Runtime;
+  /** This node does not fit the cluster, which was found out after `start`. */
+  readonly onRefused?: (error: Error) => void;
 }
 
 /** A commit that is complete except for its sequence in the log. */
@@ -102,6 +119,15 @@ export type Route =
   /** Reported as 503 `no_leader`. */
   | { readonly kind: 'no_leader'; readonly retryAfterSeconds: number };
 
+/** What keeps a node from doing its part. */
+export type TroubleKind = 'etcd_unavailable' | 'no_leader' | 'store_unavailable';
+
+export interface Trouble {
+  readonly kind: TroubleKind;
+  /** For how long already. */
+  readonly ms: number;
+}
+
 export class ClusterNode {
   readonly #options: NodeOptions;
   readonly #parts: NodeParts;
@@ -110,21 +136,33 @@ export class ClusterNode {
   readonly #follower: Follower;
   readonly #leadership: Leadership;
   readonly #checkpoints: Checkpoints;
+  readonly #storeWatch: StoreWatch;
   readonly #commits = new Serial();
   /** The term in which this node has applied everything that earlier leaders wrote. */
   #ready: Term | null = null;
   #leader: Leader | null = null;
+  /** Aborted when the leader changes, or cannot be reached any more. */
+  #leaderEnd = new AbortController();
+  #unreachableSince: number | null = null;
+  /** When no node began to be ready to take writes, as far as this one knows. */
+  #leaderlessSince: number | null;
+  /** When the log last responded. */
+  #heardAt: number;
   #format: number;
   /** Bytes of entries in the log since the newest checkpoint. */
   #logBytes = 0;
   /** Bytes of records stored as objects since then. */
   #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
+  /** The owner that the object store must have; null: not known yet. */
+  #owner: { readonly id: string; readonly store: string } | null = null;
   /** When this node last had everything in the log, by the clock of the runtime. */
   #currentAt: number;
-  #announced = { id: '', at: 0 };
+  #announced = { id: '', state: '', at: 0 };
+  #joined: Promise<void> = Promise.resolve();
   #running: Promise<unknown> | null = null;
   #isStopping = false;
+  #waitsFor = '';
 
   constructor(options: NodeOptions, parts: NodeParts) {
     this.#options = options;
@@ -135,40 +173,131 @@ export class ClusterNode {
     setMaxListeners(0, signal);
     const { leaseMs, retentionMs, name, url, formatMax = FORMAT_MAX } = options;
     this.#format = FORMAT_MIN;
-    this.#currentAt = runtime.elapsed();
+    const now = runtime.elapsed();
+    [this.#currentAt, this.#heardAt, this.#leaderlessSince] = [now, now, now];
     const transfers = new Transfers(blobs, replica, options.token);
     this.#transfers = transfers;
     const shared = { log, blobs, replica, runtime, transfers, formatMax, signal };
-    this.#checkpoints = new Checkpoints({ ...shared, retentionMs });
+    this.#checkpoints = new Checkpoints({
+      ...shared,
+      retentionMs,
+      isOwnStore: () => this.#isOwnStore(),
+    });
+    this.#storeWatch = new StoreWatch({
+      ...{ blobs, runtime, node: name, signal },
+      expected: () => this.#owner,
+      onCheck: () => void this.#handOver().catch(() => {}),
+    });
     this.#follower = new Follower({ ...shared, install: () => this.#checkpoints.install() });
     this.#leadership = new Leadership({
       ...{ log, runtime, node: name, url, leaseMs, signal },
       applied: () => replica.applied,
+      isEquipped: () => this.#storeWatch.fault === null,
+      isOtherFit: () => this.#isOtherFit(),
       announce: (lease) => this.#announce(lease),
       onState: (state, asked) => this.#see(state, asked),
       onTerm: (term) => void this.#lead(term),
+      onProbe: (isReachable) => this.#probed(isReachable),
     });
   }
 
   // --- Life --------------------------------------------------------------------------------------
 
-  /** Joins the cluster, or founds it. Throws `RefusedError` when this node does not fit. */
+  /**
+   * Joins the cluster, or founds it. Throws `RefusedError` when this node does not fit. A node that
+   * may serve alone waits for the log only briefly; it joins when the log responds.
+   */
   async start(): Promise<void> {
+    this.#joined = this.#join();
+    if (this.#options.servesAlone !== true) return this.#joined;
+    const end = new AbortController();
+    await Promise.race([this.#joined, this.#parts.runtime.sleep(ALONE_MS, end.signal)]);
+    end.abort();
+    this.#joined.catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#parts.onRefused?.(error as Error);
+    });
+  }
+
+  async #join(): Promise<void> {
     const { log, replica } = this.#parts;
     let state = await this.#patiently(() => log.state());
-    if (state.identity === null) await this.#found();
-    // Must precede the read of the state: see `#raiseFormat`.
-    const { name, formatMax = FORMAT_MAX } = this.#options;
-    await this.#patiently(() => log.register(name, formatMax));
-    state = await this.#patiently(() => log.state());
+    if (state.identity === null) {
+      await this.#found();
+      state = await this.#patiently(() => log.state());
+    }
+    // A node that does not belong to the cluster leaves no trace in it.
     this.#check(state);
+    await this.#proveStore(state);
+    state = await this.#register();
     if (replica.cluster === null) await replica.adopt(state.identity!.id, 0);
     this.#see(state, this.#parts.runtime.elapsed());
-    this.#running = Promise.all([this.#follower.follow(), this.#leadership.run()]);
+    this.#running = Promise.all([
+      this.#follower.follow(),
+      this.#leadership.run(),
+      this.#storeWatch.run(),
+    ]);
+  }
+
+  /** Makes this node a member. Throws `RefusedError` if the cluster needs a newer version. */
+  async #register(): Promise<LogState> {
+    const { log } = this.#parts;
+    const { name, formatMax = FORMAT_MAX } = this.#options;
+    // Must precede the read of the state: see `#raiseFormat`.
+    await this.#patiently(() => log.register(name, formatMax));
+    const state = await this.#patiently(() => log.state());
+    try {
+      this.#check(state);
+    } catch (error) {
+      // The format was raised a moment ago, without this node. The next upgrade must not wait for it.
+      await log.forget(name).catch(() => {});
+      throw error;
+    }
+    return state;
+  }
+
+  /**
+   * Compares the object store with the one that the cluster has, and claims it for a new cluster.
+   * Throws `RefusedError`. A store that cannot be reached is compared later, see `StoreWatch`.
+   */
+  async #proveStore({ identity, store }: LogState): Promise<void> {
+    const { log, blobs } = this.#parts;
+    const { id } = identity!;
+    const { cluster, token } = this.#options;
+    if (store === null) {
+      const owner = await this.#patiently(() => claimStore(blobs, { cluster, id, store: token }));
+      demandOwner(owner, { id, store: owner.store });
+      await this.#patiently(() => log.useStore(owner.store));
+      const state = await this.#patiently(() => log.state());
+      this.#owner = { id, store: state.store! };
+      demandOwner(owner, this.#owner);
+      return;
+    }
+    this.#owner = { id, store };
+    try {
+      demandOwner(await readOwner(blobs), this.#owner);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      this.#parts.runtime.log(`The object store could not be checked: ${error.message}`);
+    }
+  }
+
+  /** Whether the object store is still that of this cluster. Throws the error of the store. */
+  async #isOwnStore(): Promise<boolean> {
+    const owner = await readOwner(this.#parts.blobs);
+    return owner?.id === this.#owner?.id && owner?.store === this.#owner?.store;
   }
 
   async #found(): Promise<void> {
-    const { log, replica } = this.#parts;
+    const { log, blobs, replica } = this.#parts;
+    const owner = await this.#patiently(() => readOwner(blobs));
+    if (owner !== null) {
+      // Another node may have founded the cluster meanwhile.
+      if ((await this.#patiently(() => log.state())).identity !== null) return;
+      throw new RefusedError(
+        `The object store belongs to the cluster ${owner.cluster}, and etcd holds no cluster of this ` +
+          'name: it has lost its data, or --cluster-name or --cluster-store is another one',
+      );
+    }
     if (replica.cluster === null && !replica.isEmpty && !this.#options.join) {
       throw new RefusedError(
         'The data folder has data of its own. Start with an empty folder, or make this data the ' +
@@ -211,6 +340,12 @@ export class ClusterNode {
     }
   }
 
+  /** Logs why the start waits. */
+  #wait(reason: string): void {
+    if (reason !== this.#waitsFor) this.#parts.runtime.log(`The node waits: ${reason}`);
+    this.#waitsFor = reason;
+  }
+
   /** Retries an operation that is safe to repeat. */
   async #patiently<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -218,6 +353,7 @@ export class ClusterNode {
         return await task();
       } catch (error) {
         if (!(error instanceof UnavailableError) || this.#stop.signal.aborted) throw error;
+        this.#wait(error.message);
         await this.#parts.runtime.sleep(START_RETRY_MS, this.#stop.signal);
       }
     }
@@ -233,6 +369,7 @@ export class ClusterNode {
     await Promise.race([drained, this.#parts.runtime.sleep(STOP_MS, this.#stop.signal)]);
     await this.#leadership.leave().catch(() => {});
     this.#stop.abort();
+    await this.#joined.catch(() => {});
     await this.#running;
   }
 
@@ -248,6 +385,28 @@ export class ClusterNode {
       return { kind: 'forward', url: leader.url };
     }
     return { kind: 'no_leader', retryAfterSeconds: 1 };
+  }
+
+  /** Ends requests that wait for the present leader, which is another node. */
+  get leaderSignal(): AbortSignal {
+    return this.#leaderEnd.signal;
+  }
+
+  #endLeader(): void {
+    this.#leaderEnd.abort();
+    this.#leaderEnd = new AbortController();
+    // Each waiting request adds a listener.
+    setMaxListeners(0, this.#leaderEnd.signal);
+    this.#unreachableSince = null;
+  }
+
+  #probed(isReachable: boolean): void {
+    const now = this.#parts.runtime.elapsed();
+    if (isReachable) this.#unreachableSince = null;
+    else this.#unreachableSince ??= now;
+    if (this.#unreachableSince !== null && now - this.#unreachableSince > UNREACHABLE_MS) {
+      this.#endLeader();
+    }
   }
 
   /** Lets another node lead, because this one cannot do the work of a leader for now. */
@@ -276,6 +435,7 @@ export class ClusterNode {
     const refs = stored.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const failed = stored.find((one) => one.status === 'rejected');
     if (failed === undefined) return refs;
+    this.#storeWatch.suspect();
     this.release(refs);
     throw failed.reason;
   }
@@ -400,6 +560,27 @@ export class ClusterNode {
     return Math.max(0, this.#parts.runtime.elapsed() - this.#currentAt);
   }
 
+  /** How long ago the log last responded, ms. */
+  get silentMs(): number {
+    return this.#parts.runtime.elapsed() - this.#heardAt;
+  }
+
+  /** What keeps this node, or the cluster, from doing all of its work; null: nothing. */
+  get trouble(): Trouble | null {
+    const now = this.#parts.runtime.elapsed();
+    if (this.silentMs > this.#options.leaseMs || this.#running === null) {
+      return { kind: 'etcd_unavailable', ms: this.silentMs };
+    }
+    const isLed = this.#leader !== null && this.#leader.node !== this.#options.name;
+    if (isLed || this.#readyTerm() !== null) this.#leaderlessSince = null;
+    else this.#leaderlessSince ??= now;
+    if (this.#leaderlessSince !== null) {
+      return { kind: 'no_leader', ms: now - this.#leaderlessSince };
+    }
+    const { fault, failingMs } = this.#storeWatch;
+    return fault === null ? null : { kind: 'store_unavailable', ms: failingMs };
+  }
+
   /** The state that `GET /cluster` shows. If the log cannot be reached, it lists only this node. */
   async status(): Promise<ClusterStatus> {
     const { running, formats } = await this.#parts.log.members().catch(() => ({
@@ -411,7 +592,7 @@ export class ClusterNode {
       head: this.#known.head,
       nodes: running.map((member) => (member.name === this.#options.name ? this.#self() : member)),
       registered: formats === null ? null : [...formats.keys()],
-      fault: this.#follower.fault,
+      fault: this.#follower.fault ?? this.storeFault,
     };
   }
 
@@ -421,6 +602,8 @@ export class ClusterNode {
   }
 
   #see({ head, leader, settings }: LogState, asked: number): void {
+    this.#heardAt = Math.max(this.#heardAt, asked);
+    if (leader?.epoch !== this.#leader?.epoch) this.#endLeader();
     this.#leader = leader;
     this.#format = settings.format;
     this.#known = { head, asked };
@@ -437,17 +620,45 @@ export class ClusterNode {
   #self(): Member {
     const { name, url, formatMax = FORMAT_MAX } = this.#options;
     const { bytesToFetch } = this.#transfers;
-    return { name, url, formatMax, applied: this.applied, lagMs: this.lagMs, bytesToFetch };
+    return {
+      name,
+      url,
+      formatMax,
+      applied: this.applied,
+      lagMs: this.lagMs,
+      bytesToFetch,
+      isFit: this.#leadership.isFit(this.#known.head),
+      storeFault: this.storeFault,
+    };
+  }
+
+  /** Why this node cannot use the object store; null: it can. */
+  get storeFault(): string | null {
+    return this.#storeWatch.fault;
+  }
+
+  async #isOtherFit(): Promise<boolean> {
+    const { running } = await this.#parts.log.members();
+    return running.some(({ name, isFit }) => isFit && name !== this.#options.name);
+  }
+
+  /** A leader that cannot use the object store lets a node lead that can. */
+  async #handOver(): Promise<void> {
+    const term = this.#leadership.term;
+    if (term === null || this.#storeWatch.failingMs < STORE_FAILS_MS) return;
+    if (await this.#isOtherFit()) await this.#leadership.resign(term, REST_MS);
   }
 
   /** Not with each heartbeat, because the log keeps every announcement. */
   async #announce(lease: Lease): Promise<boolean> {
     const now = this.#parts.runtime.elapsed();
-    const { id, at } = this.#announced;
-    if (id === lease.id && now - at < ANNOUNCE_MS) return true;
+    const { id, state, at } = this.#announced;
     this.#updateLag();
-    if (!(await this.#parts.log.announce(this.#self(), lease.id))) return false;
-    this.#announced = { id: lease.id, at: now };
+    const member = this.#self();
+    const changed = `${member.isFit} ${member.storeFault}`;
+    if (id === lease.id && state === changed && now - at < ANNOUNCE_MS) return true;
+    if (!(await this.#parts.log.announce(member, lease.id))) return false;
+    this.#announced = { id: lease.id, state: changed, at: now };
     return true;
   }
 
@@ -474,8 +685,7 @@ export class ClusterNode {
   // --- Leading -----------------------------------------------------------------------------------
 
   async #lead(term: Term): Promise<void> {
-    await this.#follower.reached(term.head, term.signal);
-    if (term.signal.aborted) return;
+    if (!(await this.#catchUp(term))) return;
     this.#ready = term;
     this.#parts.runtime.log(`This node leads, epoch ${term.epoch}`);
     const { maintenanceMs = MAINTENANCE_MS } = this.#options;
@@ -491,6 +701,33 @@ export class ClusterNode {
       await this.#parts.runtime.sleep(maintenanceMs, term.signal);
     }
     if (this.#ready === term) this.#ready = null;
+  }
+
+  /**
+   * Applies what earlier leaders wrote. False: the term has ended, also because nothing was applied
+   * or fetched for long: another node may be able to.
+   */
+  async #catchUp(term: Term): Promise<boolean> {
+    const { runtime } = this.#parts;
+    const progress = (): string => `${this.applied} ${this.#transfers.bytesFetched}`;
+    let seen = progress();
+    let since = runtime.elapsed();
+    while (!term.signal.aborted && this.applied < term.head) {
+      const end = new AbortController();
+      const stop = (): void => end.abort();
+      term.signal.addEventListener('abort', stop);
+      await Promise.race([
+        this.#follower.reached(term.head, end.signal),
+        runtime.sleep(LOOK_MS, end.signal),
+      ]);
+      term.signal.removeEventListener('abort', stop);
+      end.abort();
+      if (progress() !== seen) [seen, since] = [progress(), runtime.elapsed()];
+      if (runtime.elapsed() - since < BECOME_READY_MS) continue;
+      runtime.log('This node leads and cannot catch up: another one may lead');
+      await this.#leadership.resign(term, REST_MS).catch(() => {});
+    }
+    return !term.signal.aborted;
   }
 
   async #measureLog(): Promise<void> {

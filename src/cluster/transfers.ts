@@ -26,6 +26,7 @@ export class Transfers {
   readonly token: string;
   #named = 0;
   #bytesToFetch = 0;
+  #bytesFetched = 0;
 
   /**
    * @param token differs from the token of every other process, including earlier ones of this node
@@ -38,6 +39,11 @@ export class Transfers {
 
   get bytesToFetch(): number {
     return this.#bytesToFetch;
+  }
+
+  /** Grows while anything arrives from the object store. */
+  get bytesFetched(): number {
+    return this.#bytesFetched;
   }
 
   /** Objects of this leader that a commit may still name. */
@@ -79,7 +85,7 @@ export class Transfers {
     if (size > RECORD_BYTES_MAX) throw new DamagedError(`The record ${blob} is too large`);
     const bytes = Buffer.allocUnsafe(size);
     let at = 0;
-    for await (const piece of checked(this.#blobs.get(blob), blob, size, sum)) {
+    for await (const piece of this.#checked(blob, size, sum)) {
       bytes.set(piece, at);
       at += piece.length;
     }
@@ -99,7 +105,7 @@ export class Transfers {
     const fetched = this.#fetches
       .run(async () => {
         if (await this.#replica.hasFile(database, file)) return;
-        const content = checked(this.#blobs.get(file.blob), file.blob, file.size, file.sha256);
+        const content = this.#checked(file.blob, file.size, file.sha256);
         await this.#replica.writeFile(database, file, content);
       })
       .finally(() => {
@@ -108,6 +114,29 @@ export class Transfers {
       });
     this.#fetching.set(key, fetched);
     return fetched;
+  }
+
+  /**
+   * Passes on the content of an object. Throws `DamagedError`, at its end at the latest, if it is
+   * not what was stored.
+   */
+  async *#checked(
+    blob: BlobName,
+    size: number,
+    sum: Buffer,
+  ): AsyncGenerator<Uint8Array, undefined> {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const piece of this.#blobs.get(blob)) {
+      bytes += piece.length;
+      this.#bytesFetched += piece.length;
+      if (bytes > size) break;
+      hash.update(piece);
+      yield piece;
+    }
+    if (bytes !== size || !hash.digest().equals(sum)) {
+      throw new DamagedError(`The object ${blob} is damaged`);
+    }
   }
 }
 
@@ -123,27 +152,4 @@ export function epochOf(blob: BlobName): Epoch | null {
 /** Formats numbers in names of objects such that names sort as the numbers do. */
 export function hex(value: number): string {
   return value.toString(16).padStart(16, '0');
-}
-
-/**
- * Passes on the content of an object. Throws `DamagedError`, at its end at the latest, if it is not
- * what was stored.
- */
-async function* checked(
-  content: AsyncIterable<Uint8Array>,
-  blob: BlobName,
-  size: number,
-  sum: Buffer,
-): AsyncGenerator<Uint8Array, undefined> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const piece of content) {
-    bytes += piece.length;
-    if (bytes > size) break;
-    hash.update(piece);
-    yield piece;
-  }
-  if (bytes !== size || !hash.digest().equals(sum)) {
-    throw new DamagedError(`The object ${blob} is damaged`);
-  }
 }

@@ -293,6 +293,7 @@ export const CLUSTER = object({
   nodes: listOf(
     object({
       ...{ name: TEXT, url: TEXT, role: TEXT, applied: COUNT, bytesToFetch: COUNT },
+      storeFault: orNull(TEXT),
       lagSeconds: NUMBER,
     }),
   ),

@@ -49,6 +49,7 @@ export interface InstallParts {
  * for the log and for a checkpoint without a limit: the node cannot serve anything before.
  */
 export async function installIfBehind(dir: string, parts: InstallParts): Promise<void> {
+  if (mayServeAlone(dir) && !(await responds(parts.log))) return;
   let reported = '';
   for (;;) {
     try {
@@ -86,8 +87,35 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
     ...{ log, blobs, runtime, replica, retentionMs: 0, formatMax: FORMAT_MAX },
     transfers: new Transfers(blobs, replica, token),
     signal: new AbortController().signal,
+    // Nothing is removed from the store here.
+    isOwnStore: async () => false,
   }).install();
   return true;
+}
+
+/** How long a node with data of its own waits for the log. */
+const ALONE_MS = 2500;
+
+async function responds(log: Log): Promise<boolean> {
+  for (const begun = performance.now(); performance.now() - begun < ALONE_MS;) {
+    try {
+      await log.state();
+      return true;
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+  return false;
+}
+
+/**
+ * Whether reads may be answered from the folder while the log does not respond: it has been current
+ * once, and is complete.
+ */
+export function mayServeAlone(dir: string): boolean {
+  const isWhole = !existsSync(join(dir, DAMAGED)) && !existsSync(join(dir, 'checkpoint'));
+  return isWhole && existsSync(join(dir, CLUSTER_ID)) && isUsed(join(dir, 'store'));
 }
 
 /** Records that the folder has data of the cluster, and has been current. */

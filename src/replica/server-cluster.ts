@@ -68,6 +68,8 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly etcdClient: OutboundClient;
   /** A node further behind is not healthy. */
   readonly lagMsMax: number;
+  /** This node does not fit the cluster, as the log has said after the start. */
+  readonly onRefused?: (error: Error) => void;
   /** Another process is the node of this name. */
   readonly onNameTaken: () => void;
   /** The database of an index is damaged. */
@@ -106,8 +108,11 @@ export class ServerCluster {
     this.lagMsMax = parts.lagMsMax;
     this.#nameTakenMsMax = NAME_TAKEN_LEASES * options.leaseMs;
     this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
-    const { log, blobs, runtime } = parts;
-    this.node = new ClusterNode(options, { log, blobs, runtime, replica: this.#replica });
+    const { log, blobs, runtime, onRefused } = parts;
+    this.node = new ClusterNode(options, {
+      ...{ log, blobs, runtime, replica: this.#replica },
+      ...(onRefused === undefined ? {} : { onRefused }),
+    });
     const { registry, onDatabaseDamaged, comparePauseMs } = parts;
     this.#repair = new FileRepair({
       ...{ node: this.node, replica: this.#replica, registry, runtime, onDatabaseDamaged },

@@ -4,7 +4,7 @@
  * end.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -53,6 +53,7 @@ export async function showCluster(program: string, books: string): Promise<void>
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupted);
   try {
+    mkdirSync(join(dir, 'store'));
     console.log(`etcd answers at ${etcd.url}; the store is the folder ${join(dir, 'store')}.`);
     for (let n = 1; n <= NODES; n++) nodes.push(await startNode(program, dir, etcd.url, n));
     await run(nodes, readFileSync(books, 'utf8').trimEnd().split('\n'));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,6 +42,7 @@ describe('The work of the leader of a cluster', function () {
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     etcd = await Etcd.start();
+    mkdirSync(join(dir, 'store'));
     servers = await Promise.all(
       Array.from({ length: NODES }, (_, n) =>
         startBuiltServer((url) => [

@@ -1,7 +1,7 @@
 /** What a cluster needs besides its nodes, as in production: etcd with client certificates, and an S3 service. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,6 +30,7 @@ describe('A cluster over etcd with client certificates', function () {
       this.skip();
     }
     etcd = await Etcd.startWithTls(certificate, key);
+    mkdirSync(join(dir, 'store'));
     if (VERSITY_GATEWAY === null) console.log('    a folder is the store: there is no versitygw');
     else gateway = await VersityGateway.start();
     log = [

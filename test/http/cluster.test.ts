@@ -20,7 +20,7 @@ describe('A cluster of servers', function () {
     stage = await ClusterStage.open(this, {
       leaseSeconds: LEASE_SECONDS,
       // Not so often that a node which starts is left behind by two of them.
-      env: { GANNET_CHECKPOINT_BYTES: '200000' },
+      env: { GANNET_CHECKPOINT_BYTES: '300000' },
     });
     snapshots = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
     servers = await Promise.all(Array.from({ length: NODES }, (_, n) => startNode(n)));

@@ -65,6 +65,8 @@ export class Host {
   elapsedOffset = 0;
   /** Until then no request reaches what is outside. */
   logCutUntil = 0;
+  /** Until then requests reach the log, and its responses do not come back. */
+  logDeafUntil = 0;
   logFullUntil = 0;
   blobsCutUntil = 0;
   peersCutUntil = 0;
@@ -86,7 +88,7 @@ export class Host {
   }
 
   /** Operations over a network that loses, delays and repeats. */
-  io(typicalMs: number, isCut: () => boolean): Io {
+  io(typicalMs: number, isCut: () => boolean, isDeaf = (): boolean => false): Io {
     const { incarnation } = this;
     return (operation, run) =>
       new Promise((resolve, reject) => {
@@ -112,7 +114,7 @@ export class Host {
         const delay = scheduler.latency(typicalMs);
         const fate = scheduler.random();
         if (isCut() || fate < lost / 2) fail();
-        else if (fate < lost) {
+        else if (isDeaf() || fate < lost) {
           execute(delay, null);
           fail();
         } else if (fate < lost + late) {

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { MUTANTS } from './mutants.ts';
 
-const SEEDS = '1000';
+const SEEDS = '4000';
 /** What a simulation is made of. */
 const PARTS = ['src/cluster', 'test/simulation', 'test/support/random.ts'];
 

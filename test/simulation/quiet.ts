@@ -34,7 +34,11 @@ export class QuietCluster {
     const replica = new SimulatedReplica(host, () => {});
     const log = new SimulatedLog(
       this.log,
-      host.io(5, () => this.scheduler.now < host.logCutUntil),
+      host.io(
+        5,
+        () => this.scheduler.now < host.logCutUntil,
+        () => this.scheduler.now < host.logDeafUntil,
+      ),
       host,
       this.scheduler,
       () => {},
@@ -45,7 +49,8 @@ export class QuietCluster {
       this.host(url).isRunning ? 'alive' : 'dead';
     const node = new ClusterNode(
       {
-        ...{ name, url: name, token: `${name}${incarnation}`, keyDigest: 'key', join: false },
+        ...{ cluster: 'quiet', name, url: name, token: `${name}${incarnation}` },
+        ...{ keyDigest: 'key', join: false },
         ...{ leaseMs: 1500, retentionMs: 1000, ...options },
       },
       { log, blobs, replica, runtime: host.runtime(probe, () => {}) },

@@ -103,6 +103,7 @@ class Simulation {
       'pause',
       'jump',
       'log',
+      'deaf',
       'blobs',
       'peers',
       'full',
@@ -203,7 +204,11 @@ class Simulation {
     const replica = new SimulatedReplica(host, (record, before) =>
       this.#checkApplied(host, record, before),
     );
-    const logIo = host.io(5, () => scheduler.now < host.logCutUntil);
+    const logIo = host.io(
+      5,
+      () => scheduler.now < host.logCutUntil,
+      () => scheduler.now < host.logDeafUntil,
+    );
     const blobsIo = host.io(10, () => scheduler.now < host.blobsCutUntil);
     const log = new SimulatedLog(this.#log, logIo, host, scheduler, (...who) =>
       this.#checkLeader(...who),
@@ -219,7 +224,8 @@ class Simulation {
     );
     const node = new ClusterNode(
       {
-        ...{ name: host.name, url: host.name, token: `${host.name}${incarnation}` },
+        ...{ cluster: 'simulated', name: host.name, url: host.name },
+        token: `${host.name}${incarnation}`,
         ...{ keyDigest: 'k', join: isFounder, leaseMs: LEASE_MS, retentionMs: 500 },
         ...{ inlineBytesMax: 400, checkpointLogBytes: 1500, maintenanceMs: 400 },
         formatMax: this.#formats.get(host.name)!,
@@ -288,6 +294,7 @@ class Simulation {
         else host.elapsedOffset += until - scheduler.now;
       },
       log: (host, until) => (host.logCutUntil = until),
+      deaf: (host, until) => (host.logDeafUntil = until),
       blobs: (host, until) => {
         const cut = scheduler.chance(0.3) ? this.#hosts : [host];
         for (const one of cut) one.blobsCutUntil = until;
@@ -319,6 +326,7 @@ class Simulation {
       Object.assign(host, {
         logFullUntil: 0,
         logCutUntil: 0,
+        logDeafUntil: 0,
         blobsCutUntil: 0,
         peersCutUntil: 0,
         pausedUntil: 0,

@@ -48,7 +48,8 @@ export class ClusterMember {
     const notifier = { resume: () => {}, stop: async () => {} };
     this.cluster = new ServerCluster(
       {
-        ...{ name: 'here', url: 'http://127.0.0.1:1', token: 'here', keyDigest: 'key' },
+        ...{ cluster: 'test', name: 'here', url: 'http://127.0.0.1:1', token: 'here' },
+        keyDigest: 'key',
         ...{ join: false, leaseMs: 60_000, retentionMs: 0 },
       },
       {

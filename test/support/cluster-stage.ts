@@ -37,12 +37,16 @@ export class ClusterStage {
   }
 
   /** Starts a node. */
-  async start(node: string, more: readonly string[] = []): Promise<BuiltServer> {
+  async start(
+    node: string,
+    more: readonly string[] = [],
+    store: string = this.store,
+  ): Promise<BuiltServer> {
     const { leaseSeconds, env } = this.#options;
     const server = await startBuiltServer(
       (url) => [
         ...clusterOptions({
-          ...{ cluster: CLUSTER, etcd: [this.etcd.url], store: this.store, node, url },
+          ...{ cluster: CLUSTER, etcd: [this.etcd.url], store, node, url },
           ...(leaseSeconds !== undefined && { leaseSeconds }),
         }),
         ...more,

@@ -12,6 +12,8 @@ export interface S3Faults {
   /** An object is not listed at first. */
   listsLate: boolean;
   keepsRemoved: boolean;
+  /** A condition of an upload has no effect. */
+  ignoresConditions: boolean;
   /** Requests that fail with status 503. */
   fails: number;
   /** The response to a completed multipart upload is an error with status 200. */
@@ -20,7 +22,7 @@ export interface S3Faults {
 
 const NO_FAULTS: S3Faults = {
   ...{ keepsTorn: false, ignoresSums: false, readsLate: false, listsLate: false },
-  ...{ keepsRemoved: false, fails: 0, completesWrongly: false },
+  ...{ keepsRemoved: false, ignoresConditions: false, fails: 0, completesWrongly: false },
 };
 
 const PAGE_KEYS = 3;
@@ -71,6 +73,8 @@ export class S3Server {
     const sum = createHash('sha256').update(body).digest('hex');
     const isSame = request.headers['x-amz-content-sha256'] === sum || this.faults.ignoresSums;
     if (!isSame) send(400, '<Error><Code>XAmzContentSHA256Mismatch</Code></Error>');
+    else if (this.#exists(request, key))
+      send(412, '<Error><Code>PreconditionFailed</Code></Error>');
     else if (request.method === 'POST') this.#post(key, query, body, send);
     else if (request.method === 'PUT') this.#put(key, query, body, send);
     else if (request.method === 'DELETE') {
@@ -83,6 +87,12 @@ export class S3Server {
       if (found === undefined || isLate) send(404, '<Error><Code>NoSuchKey</Code></Error>');
       else send(200, found);
     }
+  }
+
+  /** Whether an object exists although the request demands that it does not. */
+  #exists({ headers }: IncomingMessage, key: string): boolean {
+    const isConditional = headers['if-none-match'] === '*' && !this.faults.ignoresConditions;
+    return isConditional && this.objects.has(key);
   }
 
   /** Null: the request was aborted. */

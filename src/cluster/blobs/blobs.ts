@@ -19,6 +19,11 @@ export interface Blobs {
    * with the same content.
    */
   put(name: BlobName, source: BlobSource): Promise<void>;
+  /**
+   * Like `put`, for a small object, but only if it does not exist. Of several attempts, one
+   * succeeds. False: the object exists.
+   */
+  putNew(name: BlobName, source: BlobSource): Promise<boolean>;
   /** Throws `BlobMissingError`. The reader checks size and checksum. */
   get(name: BlobName): AsyncIterable<Uint8Array>;
   /** All names that begin with `prefix`, ascending. */

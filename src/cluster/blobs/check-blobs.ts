@@ -27,6 +27,13 @@ export async function checkBlobs(blobs: Blobs, token: string): Promise<void> {
     await blobs.put(`${prefix}torn`, torn(whole, sum)).catch(() => {});
     const half = await read(blobs, `${prefix}torn`);
     demand(half === null, 'an upload that was broken off becomes an object');
+    const [isAgain, isNew] = await Promise.all(
+      ['whole', 'new'].map((name) => blobs.putNew(prefix + name, bufferSource(whole, sum))),
+    );
+    demand(
+      isNew === true && isAgain === false,
+      'an object cannot be stored under the condition that it is absent',
+    );
     const damaged = Buffer.from(whole);
     damaged[BYTES / 2]! ^= 1;
     await blobs.put(`${prefix}damaged`, bufferSource(damaged, sum)).catch(() => {});
@@ -36,7 +43,7 @@ export async function checkBlobs(blobs: Blobs, token: string): Promise<void> {
     demand((await read(blobs, `${prefix}whole`)) === null, 'a removed object can still be read');
     await blobs.delete(`${prefix}whole`);
   } finally {
-    for (const name of ['whole', 'torn', 'damaged']) {
+    for (const name of ['whole', 'torn', 'damaged', 'new']) {
       await blobs.delete(prefix + name).catch(() => {});
     }
   }

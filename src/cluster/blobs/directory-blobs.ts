@@ -1,41 +1,78 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, link, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { syncFolder } from '../../base/sync-folder.ts';
 import { BlobMissingError, UnavailableError } from '../errors.ts';
+import { OWNER } from '../owner.ts';
 import type { BlobName, Blobs, BlobSource } from './blobs.ts';
 
 const UPLOADS = '.uploads';
+/** What may be stored in a folder that has no owner yet. */
+const WITHOUT_OWNER = new RegExp(`^(?:${OWNER}$|checks/)`);
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 
 /**
  * Objects as files of a folder that all nodes see: on one machine, or a network file system with
- * atomic renames.
+ * atomic renames. The folder must exist. It is never created: where a file system is not mounted,
+ * the objects would be on one machine only. For the same reason, a folder without an owner takes
+ * no object.
  */
 export class DirectoryBlobs implements Blobs {
   readonly #dir: string;
 
   constructor(dir: string) {
-    this.#dir = dir;
+    this.#dir = resolve(dir);
   }
 
-  async put(name: BlobName, source: BlobSource): Promise<void> {
+  put(name: BlobName, source: BlobSource): Promise<void> {
+    return this.#store(name, source, rename);
+  }
+
+  async putNew(name: BlobName, source: BlobSource): Promise<boolean> {
+    let isNew = true;
+    await this.#store(name, source, async (upload, path) => {
+      try {
+        await link(upload, path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        isNew = false;
+      }
+      await unlink(upload);
+    });
+    return isNew;
+  }
+
+  /** @param publish gives a complete file its name */
+  async #store(
+    name: BlobName,
+    source: BlobSource,
+    publish: (upload: string, path: string) => Promise<void>,
+  ): Promise<void> {
     const path = this.#path(name);
     const upload = join(this.#dir, UPLOADS, randomUUID());
     try {
+      if (!WITHOUT_OWNER.test(name)) await this.#demandOwner();
       for (const folder of [dirname(path), dirname(upload)]) {
-        await mkdir(folder, { recursive: true });
+        if (folder !== this.#dir) await ensureFolder(folder);
       }
       await write(upload, source);
-      await rename(upload, path);
+      await publish(upload, path);
       syncFolder(dirname(path));
     } catch (error) {
       await unlink(upload).catch(() => {});
       throw new UnavailableError(
         `The object ${name} cannot be stored: ${(error as Error).message}`,
       );
+    }
+  }
+
+  async #demandOwner(): Promise<void> {
+    try {
+      await access(this.#path(OWNER));
+    } catch {
+      throw new Error(`the folder ${this.#dir} has no owner: it may not be mounted`);
     }
   }
 
@@ -78,6 +115,15 @@ export class DirectoryBlobs implements Blobs {
   #path(name: BlobName): string {
     if (!NAME.test(name)) throw new BlobMissingError(name);
     return join(this.#dir, name);
+  }
+}
+
+/** Makes a folder below one that exists. */
+async function ensureFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -22,6 +22,16 @@ export class MemoryBlobs implements Blobs {
     await this.#io(`put ${name}`, () => this.#objects.set(name, bytes));
   }
 
+  async putNew(name: BlobName, source: BlobSource): Promise<boolean> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of source.open()) pieces.push(piece);
+    return this.#io(`put new ${name}`, () => {
+      if (this.#objects.has(name)) return false;
+      this.#objects.set(name, Buffer.concat(pieces));
+      return true;
+    });
+  }
+
   async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
     const bytes = await this.#io(`get ${name}`, () => this.#objects.get(name));
     if (bytes === undefined) throw new BlobMissingError(name);

@@ -41,6 +41,7 @@ interface Request {
   readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
   readonly size?: number;
   readonly sum?: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export class S3Blobs implements Blobs {
@@ -57,6 +58,17 @@ export class S3Blobs implements Blobs {
     if (source.size > PART_BYTES) return this.#putParts(name, source);
     const { size, sha256: sum } = source;
     await this.#fetch({ method: 'PUT', name, body: source.open(), size, sum });
+  }
+
+  async putNew(name: BlobName, source: BlobSource): Promise<boolean> {
+    const { size, sha256: sum } = source;
+    const stream = await this.#send({
+      ...{ method: 'PUT', name, body: source.open(), size, sum },
+      headers: { 'if-none-match': '*' },
+    });
+    if (stream.status !== 200 && stream.status !== 412) throw await refusal(stream, name);
+    stream.discard();
+    return stream.status === 200;
   }
 
   async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
@@ -159,7 +171,8 @@ export class S3Blobs implements Blobs {
     return textOf(stream);
   }
 
-  async #send({ method, name, query = {}, body, size = 0, sum }: Request): Promise<OutboundStream> {
+  async #send(request: Request): Promise<OutboundStream> {
+    const { method, name, query = {}, body, size = 0, sum } = request;
     if (name !== '' && !NAME.test(name)) throw new BlobMissingError(name);
     const { endpoint, bucket, prefix, accessKeyId, secretAccessKey, sessionToken, region } =
       this.#options;
@@ -170,7 +183,10 @@ export class S3Blobs implements Blobs {
     const signed = await new Signer({
       ...{ method, url: url.href, service: 's3', region, accessKeyId, secretAccessKey },
       ...(sessionToken === undefined ? {} : { sessionToken }),
-      headers: { 'x-amz-content-sha256': (sum ?? EMPTY_SUM).toString('hex') },
+      headers: {
+        ...request.headers,
+        'x-amz-content-sha256': (sum ?? EMPTY_SUM).toString('hex'),
+      },
     }).sign();
     const headers = Object.fromEntries(signed.headers as unknown as Iterable<[string, string]>);
     if (method === 'PUT' || method === 'POST') headers['content-length'] = String(size);

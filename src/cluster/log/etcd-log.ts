@@ -2,6 +2,7 @@
  * The log in etcd. All keys begin with `gannet/<cluster>/`:
  *
  *   identity           JSON of `Identity`; written once
+ *   store              random name of the object store; written once
  *   head               the last sequence, decimal
  *   settings           JSON of `LogSettings`
  *   leader             JSON: node, url, lease. Bound to the lease; its create revision is the epoch
@@ -66,14 +67,15 @@ export class EtcdLog implements Log {
   }
 
   async state(): Promise<LogState> {
-    const names = ['identity', 'head', 'settings', 'leader'];
+    const names = ['identity', 'store', 'head', 'settings', 'leader'];
     const { ranges } = await this.#transaction(
       [],
       names.map((name) => this.#range(name)),
     );
-    const [identity, head, settings, leader] = ranges.map(([found]) => found);
+    const [identity, store, head, settings, leader] = ranges.map(([found]) => found);
     return {
       identity: identity === undefined ? null : json<Identity>(identity),
+      store: store === undefined ? null : store.value.toString(),
       head: head === undefined ? 0 : Number(head.value),
       settings: settings === undefined ? NO_SETTINGS : json<LogSettings>(settings),
       leader: leader === undefined ? null : { ...json<Leader>(leader), epoch: leader.created },
@@ -89,6 +91,10 @@ export class EtcdLog implements Log {
         this.#put('settings', settingsText({ ...NO_SETTINGS, floor: head + 1 })),
       ],
     );
+  }
+
+  async useStore(store: string): Promise<void> {
+    await this.#transaction([this.#isAbsent('store')], [this.#put('store', store)]);
   }
 
   async read(from: Sequence, count: number): Promise<Entry[]> {

@@ -49,6 +49,8 @@ export const NO_SETTINGS: LogSettings = {
 export interface LogState {
   /** Null: the cluster does not exist yet. */
   readonly identity: Identity | null;
+  /** Random name of the object store of the cluster; null: no node has claimed one yet. */
+  readonly store: string | null;
   /** Sequence of the last entry; 0: there is none. */
   readonly head: Sequence;
   readonly settings: LogSettings;
@@ -75,6 +77,10 @@ export interface Member {
   readonly applied: Sequence;
   readonly lagMs: number;
   readonly bytesToFetch: number;
+  /** Whether the node has everything that a leader needs. */
+  readonly isFit: boolean;
+  /** Why the node cannot use the object store; null: it can. */
+  readonly storeFault: string | null;
 }
 
 export interface Lease {
@@ -94,6 +100,8 @@ export interface Log {
    *   a folder of data, which its first checkpoint holds
    */
   found(identity: Identity, head: 0 | 1): Promise<void>;
+  /** Records the name of the object store unless one is recorded; `state` says which. */
+  useStore(store: string): Promise<void>;
   /** Returns at most `count` entries, beginning with `from`. Throws `TrimmedError`. */
   read(from: Sequence, count: number): Promise<Entry[]>;
   /**

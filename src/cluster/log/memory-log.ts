@@ -27,6 +27,7 @@ export class MemoryLogState {
   readonly #now: () => number;
   #state: LogState = {
     identity: null,
+    store: null,
     head: 0,
     settings: NO_SETTINGS,
     leader: null,
@@ -154,6 +155,12 @@ export class MemoryLog implements Log {
 
   found(identity: Identity, head: 0 | 1): Promise<void> {
     return this.#io('found', () => this.#shared.found(identity, head));
+  }
+
+  useStore(store: string): Promise<void> {
+    return this.#io('use store', () => {
+      if (this.#shared.state.store === null) this.#shared.change({ store });
+    });
   }
 
   read(from: Sequence, count: number): Promise<Entry[]> {

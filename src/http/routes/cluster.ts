@@ -116,8 +116,8 @@ async function showCluster(_: RequestContext, { cluster }: Dependencies): Promis
     head,
     applied: cluster.node.applied,
     fault,
-    nodes: nodes.map(({ name, url, applied, lagMs, bytesToFetch }) => ({
-      ...{ name, url, applied, bytesToFetch },
+    nodes: nodes.map(({ name, url, applied, lagMs, bytesToFetch, storeFault }) => ({
+      ...{ name, url, applied, bytesToFetch, storeFault },
       role: name === leader?.node ? 'leader' : 'follower',
       lagSeconds: Math.round(lagMs) / 1000,
     })),

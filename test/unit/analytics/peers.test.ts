@@ -41,7 +41,7 @@ function peersOf(nodes: Record<string, Node | null>): Peers {
         ...{ leader: null, head: 0, fault: null, registered },
         nodes: running.map((name) => ({
           ...{ name, url: `http://${name}.test`, formatMax: 1 },
-          ...{ applied: 0, lagMs: 0, bytesToFetch: 0 },
+          ...{ applied: 0, lagMs: 0, bytesToFetch: 0, isFit: true, storeFault: null },
         })),
       }),
     },

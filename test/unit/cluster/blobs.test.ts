@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
@@ -65,6 +65,18 @@ function contract(open: () => Blobs): void {
     await assert.rejects(get(blobs, 'files/same'), BlobMissingError);
   });
 
+  it('stores an object that does not exist, once', async () => {
+    const blobs = open();
+    const attempts = ['one', 'two', 'three', 'four'].map((text) =>
+      blobs.putNew('files/new', bufferSource(Buffer.from(text), sha256(Buffer.from(text)))),
+    );
+    const added = await Promise.all(attempts);
+    assert.equal(added.filter(Boolean).length, 1);
+    const expected = ['one', 'two', 'three', 'four'][added.indexOf(true)];
+    assert.equal((await get(blobs, 'files/new')).toString(), expected);
+    await blobs.delete('files/new');
+  });
+
   it('has the properties that the cluster relies on', async () => {
     const blobs = open();
     await checkBlobs(blobs, 'token');
@@ -89,7 +101,10 @@ describe('Objects in memory', () => {
 
 describe('Objects in a folder', () => {
   let dir = '';
-  before(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-blobs-'))));
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-blobs-'));
+    await put(new DirectoryBlobs(dir), 'owner', Buffer.from('{}'));
+  });
   after(() => rmSync(dir, { recursive: true }));
   contract(() => new DirectoryBlobs(dir));
 
@@ -99,6 +114,21 @@ describe('Objects in a folder', () => {
     await assert.rejects(blobs.put('files/wrong', source), UnavailableError);
     assert.deepEqual(readdirSync(join(dir, '.uploads')), []);
     await assert.rejects(get(blobs, 'files/wrong'), BlobMissingError);
+  });
+
+  it('are neither stored in a folder that does not exist, nor in one without an owner', async () => {
+    const missing = join(dir, 'missing');
+    await assert.rejects(put(new DirectoryBlobs(missing), 'owner', Buffer.from('x')), /ENOENT/);
+    assert.ok(!existsSync(missing));
+    const unmounted = mkdtempSync(join(tmpdir(), 'gannet-blobs-'));
+    const blobs = new DirectoryBlobs(unmounted);
+    await assert.rejects(put(blobs, 'files/x', Buffer.from('x')), /has no owner/);
+    await assert.rejects(
+      blobs.putNew('files/x', bufferSource(Buffer.from('x'), sha256(Buffer.from('x')))),
+      /has no owner/,
+    );
+    assert.deepEqual(readdirSync(unmounted), []);
+    rmSync(unmounted, { recursive: true });
   });
 
   it('have no names that lead out of it', async () => {
@@ -172,6 +202,7 @@ describe('Objects of a server with the S3 API', () => {
     readsLate: /cannot be read at once/,
     listsLate: /is not listed at once/,
     keepsRemoved: /a removed object can still be read/,
+    ignoresConditions: /under the condition that it is absent/,
   };
   for (const [fault, message] of Object.entries(unfit)) {
     it(`are refused when the store ${fault}`, async () => {

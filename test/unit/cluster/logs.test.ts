@@ -18,7 +18,10 @@ function entry(sequence: number, text = `entry ${sequence}`): Entry {
 }
 
 function member(name: string, formatMax = 1): Parameters<Log['announce']>[0] {
-  return { name, url: `http://${name}`, formatMax, applied: 0, lagMs: 0, bytesToFetch: 0 };
+  return {
+    ...{ name, url: `http://${name}`, formatMax, applied: 0, lagMs: 0, bytesToFetch: 0 },
+    ...{ isFit: true, storeFault: null },
+  };
 }
 
 /** @param open opens the log of a cluster as another node sees it */

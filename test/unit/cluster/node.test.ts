@@ -138,6 +138,139 @@ describe('A node of a cluster', () => {
     assert.equal(emptied.log.state.identity, null);
   });
 
+  it('is refused by the object store of another cluster, which stays as it is', async () => {
+    const first = await cluster.start('a', { cluster: 'first', maintenanceMs: 100 });
+    await cluster.leader([first]);
+    await cluster.commit(first, 'one');
+    const objects = new Map(cluster.objects);
+    for (const founded of [false, true]) {
+      const other = new QuietCluster();
+      // It was founded with a store of its own, and is started with this one.
+      if (founded) other.kill(await other.start('b'));
+      Object.assign(other, { objects: cluster.objects });
+      await assert.rejects(other.start('c'), /belongs to .*cluster.* first/);
+    }
+    assert.deepEqual(new Map(cluster.objects), objects);
+  });
+
+  it('claims a store only once, when two clusters are founded with it at a time', async () => {
+    const other = new QuietCluster();
+    Object.assign(other, { objects: cluster.objects, scheduler: cluster.scheduler });
+    const started = await Promise.allSettled([
+      cluster.run(Promise.allSettled([cluster.start('a'), other.start('b')])),
+    ]);
+    const outcomes = (started[0] as PromiseFulfilledResult<PromiseSettledResult<Member>[]>).value;
+    assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  });
+
+  it('is refused with another store than that of the other nodes', async () => {
+    await cluster.start('a');
+    const unmounted = new QuietCluster();
+    Object.assign(unmounted, { log: cluster.log, scheduler: cluster.scheduler });
+    await assert.rejects(unmounted.start('b'), /may not be mounted/);
+    assert.equal(unmounted.objects.size, 0);
+  });
+
+  it('founds no cluster where etcd has lost one, although it is empty itself', async () => {
+    const before = await cluster.start('a');
+    await cluster.leader([before]);
+    await cluster.commit(before, 'one');
+    const emptied = new QuietCluster();
+    Object.assign(emptied, { objects: cluster.objects });
+    await assert.rejects(emptied.start('c'), /etcd holds no cluster of this name/);
+    assert.equal(emptied.log.state.identity, null);
+  });
+
+  it('leaves no trace when it is refused', async () => {
+    await cluster.start('a');
+    await assert.rejects(cluster.start('b', { keyDigest: 'other', formatMax: 1 }), /master key/);
+    cluster.host('c').disk.cluster = 'another';
+    await assert.rejects(cluster.start('c', { formatMax: 1 }), RefusedError);
+    assert.deepEqual([...cluster.log.formats.keys()], ['a']);
+  });
+
+  it('does not lead without the object store while another node has it', async () => {
+    const { leader, followers } = await three();
+    const [blind, seeing] = followers;
+    await cluster.wait(6000);
+    blind.host.blobsCutUntil = Infinity;
+    await cluster.wait(10_000);
+    cluster.kill(leader);
+    // It is fit but for a while it cannot reach the log, so the blind one has every chance.
+    seeing.host.logCutUntil = cluster.scheduler.now + 1000;
+    assert.equal(await cluster.leader([blind, seeing]), seeing);
+    await cluster.commit(seeing, 'after');
+    await cluster.wait(2000);
+    assert.equal(blind.node.route(false).kind, 'forward');
+  });
+
+  it('leads without the object store where no other node has it', async () => {
+    const { leader, followers } = await three();
+    await cluster.wait(6000);
+    for (const { host } of [leader, ...followers]) host.blobsCutUntil = Infinity;
+    await cluster.wait(10_000);
+    await cluster.commit(leader, 'small');
+    cluster.kill(leader);
+    await cluster.commit(await cluster.leader(followers), 'after');
+    for (const { node } of followers) assert.match(String(node.storeFault), /timed out/);
+  });
+
+  it('hands the leadership over when it loses the object store', async () => {
+    const { leader, followers } = await three();
+    await cluster.wait(6000);
+    leader.host.blobsCutUntil = Infinity;
+    const since = cluster.scheduler.now;
+    const next = await cluster.leader(followers);
+    assert.ok(cluster.scheduler.now - since < 15_000, String(cluster.scheduler.now - since));
+    const files = await cluster.run(next.node.upload([localFile('f')]));
+    await cluster.run(next.node.commit(() => proposal('with a file', files)));
+    leader.host.blobsCutUntil = 0;
+    await caughtUp([leader, ...followers]);
+  });
+
+  it('uses no other store that comes back in the place of its own', async () => {
+    const { leader, followers } = await three();
+    const own = new Map(cluster.objects);
+    cluster.objects.clear();
+    const other = new QuietCluster();
+    await other.start('other');
+    cluster.objects.set('owner', other.objects.get('owner')!);
+    await cluster.wait(10_000);
+    for (const { node } of [leader, ...followers]) {
+      assert.match(String(node.storeFault), /belongs to another cluster/);
+    }
+    cluster.objects.clear();
+    for (const [name, bytes] of own) cluster.objects.set(name, bytes);
+    await cluster.wait(5000);
+    assert.equal(leader.node.storeFault, null);
+  });
+
+  it('resigns when it cannot become ready', async () => {
+    const { leader, followers } = await three();
+    const [stuck, able] = followers;
+    await cluster.wait(6000);
+    // A record with a file that one of them cannot store.
+    stuck.host.faults.diskFails = 1;
+    const files = await cluster.run(leader.node.upload([localFile('f')]));
+    await cluster.run(leader.node.commit(() => proposal('with a file', files)));
+    await cluster.until(() => able.node.applied === 1);
+    able.host.logCutUntil = cluster.scheduler.now + 12_000;
+    cluster.kill(leader);
+    await cluster.until(() => cluster.log.state.leader?.node === stuck.host.name);
+    await cluster.commit(await cluster.leader([able]), 'after');
+  });
+
+  it('does not lead for ever when the responses of the log do not come back', async () => {
+    const { leader, followers } = await three();
+    leader.host.logDeafUntil = Infinity;
+    const since = cluster.scheduler.now;
+    const next = await cluster.leader(followers);
+    assert.ok(cluster.scheduler.now - since < 10_000, String(cluster.scheduler.now - since));
+    await cluster.commit(next, 'after');
+    leader.host.logDeafUntil = 0;
+    await caughtUp([leader, ...followers]);
+  });
+
   it('whose name another process has neither leads nor counts', async () => {
     const first = await cluster.start('a');
     await cluster.leader([first]);

@@ -34,7 +34,8 @@ class RealNode {
     const runtime = systemRuntime(() => {});
     this.node = new ClusterNode(
       {
-        ...{ name, url, token: `${name}-${Math.random()}`.replace('.', ''), keyDigest: 'key' },
+        ...{ cluster: 'real', name, url, token: `${name}-${Math.random()}`.replace('.', '') },
+        keyDigest: 'key',
         ...{ join: false, leaseMs: 30_000, retentionMs: 0 },
         ...{ inlineBytesMax: 1000, checkpointLogBytes: 5000, maintenanceMs: 200 },
       },
