@@ -47,7 +47,18 @@ export interface Analytics {
 
 /** This server as a node of a cluster. */
 export interface ClusterMember {
-  readonly node: Pick<ClusterNode, 'route' | 'applied' | 'lagMs' | 'status' | 'waitFor'>;
+  readonly node: Pick<
+    ClusterNode,
+    | 'route'
+    | 'applied'
+    | 'lagMs'
+    | 'status'
+    | 'waitFor'
+    | 'leaderSignal'
+    | 'silentMs'
+    | 'trouble'
+    | 'storeFault'
+  >;
   readonly client: OutboundClient;
   readonly lagMsMax: number;
 }

@@ -1,6 +1,6 @@
 /** Writes that a node of a cluster sends on to its leader, and the leader's responses. */
 import { Readable } from 'node:stream';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, noLeader } from '../contract/errors.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type Connection, HEADER_FIELDS, type RequestHeaders } from './connection.ts';
@@ -11,7 +11,11 @@ export const FORWARDED = 'gannet-forwarded';
 /** A header of a response: the commit after which the write can be read. */
 export const COMMIT = 'gannet-commit';
 
-/** A large payload is sent before there is a response. */
+/** Longest time without any progress: the leader takes no more of the body, or does not respond. */
+const SILENT_MS = 8000;
+/** The leader stores a payload before it responds, at this rate at least. */
+const BYTES_PER_MS_MIN = 256;
+/** No request takes longer. */
 const ANSWER_MS = 600_000;
 
 const PASSED = new Set<keyof RequestHeaders>([
@@ -19,20 +23,30 @@ const PASSED = new Set<keyof RequestHeaders>([
   ...(['requestId', 'userId', 'originRemote', 'originTaskUid', 'writeId'] as const),
 ]);
 
-/** REQUIRES: called while the connection is being handled, whose body is read from here on. */
+/**
+ * REQUIRES: called while the connection is being handled, whose body is read from here on.
+ * @param leads aborted when the leader has changed, or cannot be reached
+ */
 export async function forward(
   connection: Connection,
   url: string,
   client: OutboundClient,
+  leads: AbortSignal,
 ): Promise<RouteResponse> {
   const headers: Record<string, string> = { [FORWARDED]: 'true' };
   for (const [header, field] of Object.entries(HEADER_FIELDS)) {
     const value = connection.headers[field];
     if (value !== undefined && PASSED.has(field)) headers[header] = value;
   }
-  const body = bodyOf(connection);
   const ending = new AbortController();
-  connection.onAbort(() => ending.abort());
+  const end = (): void => ending.abort();
+  connection.onAbort(end);
+  leads.addEventListener('abort', end, { once: true });
+  let silence = setTimeout(end, SILENT_MS);
+  const body = bodyOf(connection, (bytes) => {
+    clearTimeout(silence);
+    silence = setTimeout(end, SILENT_MS + bytes / BYTES_PER_MS_MIN);
+  });
   const query = connection.query === '' ? '' : `?${connection.query}`;
   try {
     const response = await client.fetch({
@@ -56,19 +70,34 @@ export async function forward(
     };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    // It may have been done.
-    throw new ApiError('cluster_unavailable', `The leader could not be asked: ${error.message}`);
+    // No process listens there: nothing was sent.
+    if (error.failure === 'unreachable') throw noLeader();
+    const reason = error.failure === 'canceled' ? 'the leader does not respond' : error.message;
+    throw new ApiError('cluster_unavailable', `The write may have happened: ${reason}.`);
+  } finally {
+    clearTimeout(silence);
+    leads.removeEventListener('abort', end);
   }
 }
 
-/** null: there is none. */
-function bodyOf(connection: Connection): Readable | null {
+/**
+ * null: there is none.
+ * @param onProgress called with the number of bytes that the leader has taken so far
+ */
+function bodyOf(connection: Connection, onProgress: (bytes: number) => void): Readable | null {
   const { contentLength, contentType } = connection.headers;
   if (connection.method === 'DELETE' && contentType === undefined && !Number(contentLength ?? 0)) {
     return null;
   }
-  const body = new Readable({ read: () => connection.resume() });
+  let bytes = 0;
+  const body = new Readable({
+    read: () => {
+      onProgress(bytes);
+      connection.resume();
+    },
+  });
   connection.receive((chunk, last) => {
+    bytes += chunk.length;
     const hasSpace = chunk.length === 0 || body.push(Buffer.from(chunk));
     if (last) body.push(null);
     else if (!hasSpace) connection.pause();

@@ -110,6 +110,10 @@ const OWN_WRITE_MS = 2000;
 const WAIT_FOR_MS = 10_000;
 /** Longest time between two looks at a task that a request waits for. */
 const LOOK_MS = 100;
+/** A write gets an error when the log of the cluster has not responded for so long. */
+const LOG_SILENT_MS = 7000;
+/** How often that is checked while a write is under way. */
+const CHECK_LOG_MS = 500;
 
 /** One request in progress. */
 interface Pending<S> {
@@ -299,7 +303,7 @@ export class Lifecycle<S = Dependencies> {
     url: string,
     cluster: ClusterMember,
   ): Promise<RouteResponse> {
-    const response = await forward(connection, url, cluster.client);
+    const response = await forward(connection, url, cluster.client, cluster.node.leaderSignal);
     const commit = response.headers?.find(([name]) => name === COMMIT)?.[1];
     if (commit !== undefined) {
       await cluster.node.waitFor(Number(commit), OWN_WRITE_MS, new AbortController().signal);
@@ -350,6 +354,22 @@ export class Lifecycle<S = Dependencies> {
       await node.waitFor(applied + 1, LOOK_MS, signal);
     }
     return false;
+  }
+
+  /**
+   * Ends a write with an error while the log does not respond: its outcome is known only once the
+   * log is back.
+   */
+  #watchLog(pending: Pending<S>, { node }: ClusterMember): void {
+    const begun = performance.now();
+    const timer = setInterval(() => {
+      if (!pending.open) clearInterval(timer);
+      else if (Math.min(node.silentMs, performance.now() - begun) >= LOG_SILENT_MS) {
+        clearInterval(timer);
+        const reason = 'The write may have happened: etcd does not respond.';
+        this.#fail(pending, new ApiError('cluster_unavailable', reason));
+      }
+    }, CHECK_LOG_MS);
   }
 
   /** A request of several searches counts as several. */
@@ -444,9 +464,12 @@ export class Lifecycle<S = Dependencies> {
     this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
     let response: RouteResponse | Promise<RouteResponse>;
     const { waitFor } = pending.connection.headers;
+    if (cluster !== null && isClusterWrite(pending.route)) this.#watchLog(pending, cluster.member);
+    // Without a key, nobody may hold a request.
+    const waits = waitFor !== undefined && pending.route.action !== null;
     try {
       response =
-        waitFor === undefined || cluster === null
+        !waits || cluster === null
           ? pending.route.handle(context, server)
           : this.#applied(pending, cluster, waitFor).then(() =>
               pending.route.handle(context, server),

@@ -121,6 +121,9 @@ export const SYSTEM_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** A change of leader, or a lost request to the object store, is over by then. */
+const TROUBLE_MS = 10_000;
+
 function tellHealth(_: RequestContext, { services, phase, cluster }: Dependencies): RouteResponse {
   const { current } = phase;
   if (current !== 'ready') {
@@ -129,6 +132,10 @@ function tellHealth(_: RequestContext, { services, phase, cluster }: Dependencie
   checkParts(services);
   if (cluster !== null && cluster.node.lagMs > cluster.lagMsMax) {
     return { ...json(503, { status: 'behind' }), headers: [['retry-after', '10']] };
+  }
+  const trouble = cluster?.node.trouble ?? null;
+  if (trouble !== null && trouble.ms > TROUBLE_MS) {
+    return { ...json(503, { status: trouble.kind }), headers: [['retry-after', '10']] };
   }
   return json(200, { status: 'available' });
 }
