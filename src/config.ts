@@ -32,7 +32,7 @@ import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
-import type { S3Options } from './cluster/blobs/s3-blobs.ts';
+import { hasDots, type S3Options } from './cluster/blobs/s3-blobs.ts';
 import type { EtcdOptions } from './cluster/log/etcd-client.ts';
 import { type EngineTuning, parseTuning } from './engine/tuning.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
@@ -1033,7 +1033,7 @@ type StoreOption =
 /** The bucket and the prefix of `s3://bucket/prefix`; null: the text is something else. */
 export function bucketOf(text: string): { bucket: string; prefix: string } | null {
   const match = /^s3:\/\/([\w.-]+)(?:\/(.*))?$/.exec(text);
-  if (match === null) return null;
+  if (match === null || hasDots(match[1]!) || hasDots(match[2] ?? '')) return null;
   const prefix = (match[2] ?? '').replace(/\/*$/, '/').replace(/^\/$/, '');
   return { bucket: match[1]!, prefix };
 }

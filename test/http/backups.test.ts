@@ -176,6 +176,19 @@ describe('Backups', () => {
       }
     });
 
+    it('have any characters in their prefix', async () => {
+      const server = await start('--dump-dir', 's3://shop/backup+daily & (100%)', ...keys());
+      const uid = await dump(server);
+      const { results } = await listed(server);
+      assert.deepEqual(
+        results.map((one: any) => one.uid),
+        [uid],
+      );
+      const bytes = s3.objects.get(`backup+daily & (100%)/${uid}.dump`)!;
+      const response = await download(server, uid);
+      assert.deepEqual(Buffer.from(await response.arrayBuffer()), bytes);
+    });
+
     it('fail their task when they cannot be sent, and leave nothing here', async () => {
       const server = await start('--dump-dir', 's3://shop/none', ...keys());
       s3.faults.fails = 1000;
@@ -191,6 +204,11 @@ describe('Backups', () => {
       const without = await runProgram([...db, '--dump-dir', 's3://shop/x']);
       assert.notEqual(without.status, 0);
       assert.match(without.complaints + without.output, /dump-dir needs s3-bucket-url/);
+      for (const place of ['s3://../x', 's3://shop/a/../x', 's3://shop/./x', 's3://shop/..']) {
+        const outside = await runProgram([...db, '--dump-dir', place, ...keys()]);
+        assert.notEqual(outside.status, 0, place);
+        assert.match(outside.complaints + outside.output, /a path, or `s3:/, place);
+      }
       const missing = await runProgram([...db, '--import-dump', 's3://shop/x.dump', ...keys()]);
       assert.notEqual(missing.status, 0);
       assert.match(missing.complaints + missing.output, /There is no dump s3:\/\/shop\/x\.dump/);

@@ -1,5 +1,5 @@
-/** A small server with the S3 API, with configurable misbehaviour. Signatures are not checked. */
-import { createHash } from 'node:crypto';
+/** A small server with the S3 API, with configurable misbehaviour. Each request must be signed. */
+import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -26,6 +26,34 @@ const NO_FAULTS: S3Faults = {
 };
 
 const PAGE_KEYS = 3;
+
+/** Secret keys by access key. */
+const SECRETS: Readonly<Record<string, string>> = { access: 'secret', a: 's' };
+
+/** Whether a request is signed (AWS Signature Version 4) exactly as it was received. */
+export function isSigned({ method, url, headers }: IncomingMessage): boolean {
+  const given =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/([^,]+), SignedHeaders=([^,]+), Signature=(\w+)$/.exec(
+      headers.authorization ?? '',
+    );
+  if (given === null) return false;
+  const [, accessKey, scope, signed, signature] = given;
+  const [path, query = ''] = url!.split('?');
+  const lines = signed!.split(';').map((name) => `${name}:${String(headers[name]).trim()}\n`);
+  const canonical = [
+    ...[method, path, query.split('&').toSorted().join('&'), lines.join(''), signed],
+    headers['x-amz-content-sha256'],
+  ].join('\n');
+  const text = [
+    ...['AWS4-HMAC-SHA256', headers['x-amz-date'], scope],
+    createHash('sha256').update(canonical).digest('hex'),
+  ].join('\n');
+  let key: string | Buffer = `AWS4${SECRETS[accessKey!]}`;
+  for (const part of [...scope!.split('/'), text]) {
+    key = createHmac('sha256', key).update(part).digest();
+  }
+  return (key as Buffer).toString('hex') === signature;
+}
 
 export class S3Server {
   readonly objects = new Map<string, Buffer>();
@@ -65,6 +93,10 @@ export class S3Server {
     const send = (status: number, text: string | Buffer = ''): void => {
       response.writeHead(status, { etag: '"tag"' }).end(text);
     };
+    if (!isSigned(request)) {
+      send(403, '<Error><Code>SignatureDoesNotMatch</Code></Error>');
+      return;
+    }
     if (this.faults.fails > 0) {
       this.faults.fails--;
       send(503, '<Error><Code>SlowDown</Code><Message>secret text</Message></Error>');

@@ -18,6 +18,11 @@ const PART_BYTES = 16 * 1024 * 1024;
 const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 
+/** Whether a path has a segment that a URL would resolve, even if it is escaped. */
+export function hasDots(path: string): boolean {
+  return /(?:^|\/)\.\.?(?:\/|$)/.test(path);
+}
+
 export interface S3Options {
   /**
    * URL of the service, such as `https://s3.eu-central-1.amazonaws.com`. The bucket is part of the
@@ -103,17 +108,20 @@ export class S3Blobs implements Blobs {
 
   async #objects(prefix: string): Promise<{ name: BlobName; bytes: number }[]> {
     const found: { name: BlobName; bytes: number }[] = [];
+    const base = this.#options.prefix;
     let token: string | undefined;
     do {
       const query: Record<string, string> = {
-        ...{ 'list-type': '2', 'encoding-type': 'url', prefix: this.#options.prefix + prefix },
+        ...{ 'list-type': '2', 'encoding-type': 'url', prefix: base + prefix },
         ...(token === undefined ? {} : { 'continuation-token': token }),
       };
       const page = await this.#fetch({ method: 'GET', name: '', query });
       const sizes = elements(page, 'Size');
       for (const [n, key] of elements(page, 'Key').entries()) {
-        const name = decodeURIComponent(key.replaceAll('+', ' '));
-        found.push({ name: name.slice(this.#options.prefix.length), bytes: Number(sizes[n] ?? 0) });
+        // Some stores ignore `encoding-type`.
+        const name = [decoded(key), key].find((form) => form.startsWith(base + prefix));
+        if (name === undefined) continue;
+        found.push({ name: name.slice(base.length), bytes: Number(sizes[n] ?? 0) });
       }
       const [next] = elements(page, 'NextContinuationToken');
       token = elements(page, 'IsTruncated')[0] === 'true' ? next : undefined;
@@ -173,11 +181,14 @@ export class S3Blobs implements Blobs {
 
   async #send(request: Request): Promise<OutboundStream> {
     const { method, name, query = {}, body, size = 0, sum } = request;
-    if (name !== '' && !NAME.test(name)) throw new BlobMissingError(name);
+    if (name !== '' && (!NAME.test(name) || hasDots(name))) throw new BlobMissingError(name);
     const { endpoint, bucket, prefix, accessKeyId, secretAccessKey, sessionToken, region } =
       this.#options;
-    const url = new URL(`/${bucket}${name === '' ? '' : `/${prefix}${name}`}`, endpoint);
-    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    const path = `/${bucket}${name === '' ? '' : `/${prefix}${name}`}`;
+    const url = new URL(path.split('/').map(encoded).join('/'), endpoint);
+    url.search = Object.entries(query)
+      .map((pair) => pair.map(encoded).join('='))
+      .join('&');
     this.#signer ??= import('aws4fetch').then((library) => library.AwsV4Signer);
     const Signer = await this.#signer;
     const signed = await new Signer({
@@ -204,6 +215,17 @@ export class S3Blobs implements Blobs {
 
 const EMPTY_SUM = sha256();
 
+/**
+ * The only form of a text that a signature covers: all characters but the unreserved ones of RFC
+ * 3986 are escaped. A URL keeps it as it is.
+ */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
 /** Pieces of equal size, except the last one. */
 async function* parts(source: BlobSource): AsyncGenerator<Buffer, undefined> {
   let pieces: Uint8Array[] = [];
@@ -221,6 +243,14 @@ async function* parts(source: BlobSource): AsyncGenerator<Buffer, undefined> {
     bytes += rest.length;
   }
   if (bytes > 0) yield Buffer.concat(pieces);
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch {
+    return key;
+  }
 }
 
 async function textOf(stream: OutboundStream): Promise<string> {

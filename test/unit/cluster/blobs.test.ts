@@ -143,10 +143,10 @@ describe('Objects in a folder', () => {
 describe('Objects of a server with the S3 API', () => {
   let server: S3Server;
   let client: OutboundClient;
-  const open = (): S3Blobs =>
+  const open = (prefix = 'shop/'): S3Blobs =>
     new S3Blobs(
       {
-        ...{ endpoint: server.url, bucket: 'bucket', prefix: 'shop/', region: 'us-east-1' },
+        ...{ endpoint: server.url, bucket: 'bucket', prefix, region: 'us-east-1' },
         ...{ accessKeyId: 'access', secretAccessKey: 'secret' },
       },
       client,
@@ -166,6 +166,22 @@ describe('Objects of a server with the S3 API', () => {
   it('are kept below the prefix', async () => {
     await put(open(), 'files/one', Buffer.from('1'));
     assert.deepEqual([...server.objects.keys()], ['shop/files/one']);
+  });
+
+  it('are signed as they are sent, whatever characters the prefix has', async () => {
+    const printable = Array.from({ length: 95 }, (_, n) => String.fromCharCode(32 + n));
+    const each = printable.filter((one) => one !== '/').map((one) => `a${one}b`);
+    for (const text of [...each, printable.join(''), 'a//b', '100%', '%41', 'ü/日本 +']) {
+      const blobs = open(`${text}/`);
+      await put(blobs, 'files/one', Buffer.from(text));
+      assert.deepEqual([...server.objects.keys()], [`${text}/files/one`]);
+      assert.equal((await get(blobs, 'files/one')).toString(), text);
+      assert.deepEqual(await blobs.list('files/'), ['files/one'], text);
+      await blobs.copy('files/one', 'files/two');
+      await blobs.delete('files/one');
+      assert.deepEqual(await blobs.list(''), ['files/two'], text);
+      await blobs.delete('files/two');
+    }
   });
 
   it('report a failure without the message of the store', async () => {
