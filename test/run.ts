@@ -10,7 +10,7 @@
  * Exit status: 0 when nothing failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { HAS_ETCD } from './support/etcd.ts';
@@ -53,6 +53,7 @@ const LONG: readonly string[] = [
   'test/oracle/',
   'test/release/node-versions.test.ts',
   NPM,
+  RELEASE,
 ];
 /** C++ tests of the same kind. */
 const LONG_NATIVE =
@@ -61,11 +62,11 @@ const LONG_NATIVE =
 const begins = (file: string, starts: readonly string[]): boolean =>
   starts.some((start) => file.startsWith(start));
 
-/** Files of tests, but for those that have a step of their own. */
+/** Files of tests, but for the recorded answers, which have a step of their own. */
 function testFiles(wanted: (file: string) => boolean): string[] {
   return readdirSync('test', { recursive: true, encoding: 'utf8' })
     .map((file) => `test/${file}`)
-    .filter((file) => file.endsWith('.test.ts') && !begins(file, [GOLDEN, RELEASE]))
+    .filter((file) => file.endsWith('.test.ts') && !begins(file, [GOLDEN]))
     .filter(wanted)
     .toSorted();
 }
@@ -100,8 +101,12 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE, NPM]),
   long: () => mocha(testFiles((file) => begins(file, LONG))),
-  alone: () => compiledAlone(),
-  cluster: () => cluster(),
+  alone: () => (compiled ??= compiledAlone()),
+  cluster: () => {
+    // A cluster mostly waits; what compiles meanwhile yields to it.
+    if (stepsOfRun.includes('alone')) compiled ??= compiledAlone();
+    return cluster();
+  },
   'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
   // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
@@ -327,6 +332,24 @@ interface CompileCommand {
 /** The end of a command that compiles files of a target together. */
 const TOGETHER = /-o CMakeFiles\/(engine|gannet)\.dir\/Unity\/\S+ -c \S+/;
 
+/** Of the step `alone`, from when it begins. */
+let compiled: Promise<Outcome> | undefined;
+
+/**
+ * Compiles a file of the engine without its neighbours. ccache, where it is installed, remembers
+ * those that have not changed, but only if there is an object.
+ */
+function compileAlone(file: string, { directory, command }: CompileCommand): Promise<Ended> {
+  const object = resolve(ALONE, `${file.replaceAll('/', '-')}.o`);
+  const how = HAS_CCACHE ? `-c -g0 -o '${object}'` : '-fsyntax-only';
+  const compile = command.replace(TOGETHER, `${how} -O0 -w '${resolve(file)}'`);
+  const launched = `cd '${directory}' && ${HAS_CCACHE ? 'ccache ' : ''}${compile}`;
+  return run('nice', ['-n', '19', 'sh', '-c', launched], process.env, false);
+}
+
+const ALONE = `${NATIVE_BUILD}/alone`;
+const HAS_CCACHE = spawnSync('ccache', ['--version'], { stdio: 'ignore' }).status === 0;
+
 /** Whether each file of the engine includes what it uses: the build compiles several as one, node-gyp each by itself. */
 async function compiledAlone(): Promise<Outcome> {
   const what = 'the files of the engine, each by itself';
@@ -340,14 +363,13 @@ async function compiledAlone(): Promise<Outcome> {
     }),
   );
   if (together.size < 2) return skipped(what, 'the build has compiled them so');
+  mkdirSync(ALONE, { recursive: true });
   const files = readFileSync('native/sources.txt', 'utf8').match(/^native\/\S+\.cc$/gm) ?? [];
   const faults: string[] = [];
   const work = async (): Promise<void> => {
     for (let file = files.pop(); file !== undefined; file = files.pop()) {
       const target = file.startsWith('native/addon/') ? 'gannet' : 'engine';
-      const { directory, command } = together.get(target)!;
-      const alone = command.replace(TOGETHER, `-fsyntax-only -O0 -w '${resolve(file)}'`);
-      const ended = await run('sh', ['-c', `cd '${directory}' && ${alone}`], process.env, false);
+      const ended = await compileAlone(file, together.get(target)!);
       if (!ended.ok) faults.push(ended.text);
     }
   };

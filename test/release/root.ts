@@ -15,6 +15,34 @@ export interface Ended {
   complaints: string;
 }
 
+/** Where a program runs. */
+export interface Place {
+  /** Starts a program; the signals that it gets are those of the process. */
+  start(argv: readonly string[], env?: Record<string, string>, user?: string): ChildProcess;
+}
+
+/** This machine, where a program finds no other one. */
+export const NOTHING_ON_PATH: Place = {
+  start: ([program, ...argv], env = {}) =>
+    spawn(program!, argv, { env: { PATH: '/nonexistent', ...env } }),
+};
+
+/** Runs a program to its end. */
+export async function ran(
+  place: Place,
+  argv: readonly string[],
+  env: Record<string, string> = {},
+  user = '',
+): Promise<Ended> {
+  const child = place.start(argv, env, user);
+  let output = '';
+  let complaints = '';
+  child.stdout!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr!.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  const status = await new Promise<number | null>((done) => child.once('close', done));
+  return { status, output, complaints };
+}
+
 /** Why programs cannot be run in another root here; null when they can. */
 export function whyNoRoot(): string | null {
   if (process.getuid?.() !== 0) return 'only root may change the root';
@@ -23,7 +51,7 @@ export function whyNoRoot(): string | null {
 }
 
 /** A folder that programs see as the root, apart from /dev and /proc. */
-export class Root {
+export class Root implements Place {
   readonly path: string;
 
   /** @param path one that is there already; it is not erased */
@@ -49,25 +77,12 @@ export class Root {
     copyFileSync(join(own, loader), join(this.path, 'lib64', loader));
   }
 
-  /**
-   * Starts a program in it; the signals that it gets are those of the process.
-   * @param user `name:group`, else root
-   */
+  /** @param user `name:group`, else root */
   start(argv: readonly string[], env: Record<string, string> = {}, user = ''): ChildProcess {
     const userspec = user === '' ? '' : `--userspec=${user}`;
     return spawn('unshare', ['--mount', 'sh', '-c', MOUNT, this.path, ...argv], {
       env: { PATH: process.env.PATH!, USERSPEC: userspec, ...env },
     });
-  }
-
-  async run(argv: readonly string[], env: Record<string, string> = {}, user = ''): Promise<Ended> {
-    const child = this.start(argv, env, user);
-    let output = '';
-    let complaints = '';
-    child.stdout!.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr!.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
-    const status = await new Promise<number | null>((done) => child.once('close', done));
-    return { status, output, complaints };
   }
 
   erase(): void {

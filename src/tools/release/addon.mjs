@@ -9,8 +9,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { GLIBC } from './portable.mjs';
+import { dirname, join, resolve } from 'node:path';
+import { GLIBC, portableLink, tooYoung } from './portable.mjs';
 import { run } from './run.mjs';
 
 /**
@@ -32,17 +32,28 @@ const ZIG = {
 };
 
 /**
- * Links the addon that is built in a folder again.
- * @param flags arguments for the compiler, of `portableLink`
+ * Links the addon that is built in a folder again, for an older glibc. Throws if it needs more than
+ * is promised all the same.
  * @returns `out`
  */
-export function portableAddon(buildDir, out, flags) {
+export function portableAddon(buildDir, out) {
   const [command, folder] = linkCommand(buildDir);
   const output = /\s-o (\S*gannet\.node)\s/;
   if (!output.test(command)) throw new Error('the command that links the addon has no output');
-  const again = command.replace(output, ` -o ${out} `);
-  run('sh', ['-c', `${again} ${flags.join(' ')}`], { cwd: folder });
+  const part = `${out}.part`;
+  const again = command.replace(output, ` -o ${part} `);
+  run('sh', ['-c', `${again} ${portableLink(dirname(out)).join(' ')}`], { cwd: folder });
+  run('strip', ['--strip-unneeded', part]);
+  checkVersions(part);
+  renameSync(part, out);
   return out;
+}
+
+/** Throws if a shared object or program needs younger libraries than promised. */
+export function checkVersions(file) {
+  const faults = tooYoung(file);
+  if (faults.length === 0) return;
+  throw new Error(`${file} needs ${faults.join(', ')}; glibc ${GLIBC} is promised`);
 }
 
 /** The command that links the addon in the build, and its folder. */

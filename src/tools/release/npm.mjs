@@ -14,9 +14,8 @@ import {
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { crossAddon, PLATFORMS, portableAddon } from './addon.mjs';
+import { checkVersions, crossAddon, PLATFORMS, portableAddon } from './addon.mjs';
 import { notices } from './notices.mjs';
-import { portableLink } from './portable.mjs';
 import { run } from './run.mjs';
 
 const { values: GIVEN, positionals: NAMED } = parseArgs({
@@ -103,11 +102,11 @@ function addonFor(platform) {
       throw new Error(`The addon for ${platform} is built on that platform.`);
     }
     cpSync(crossAddon(CACHE, platform), out);
+    if (PLATFORMS[platform].libc === 'glibc') checkVersions(out);
     return out;
   }
   if (process.platform === 'linux') {
-    portableAddon(GIVEN['build-dir'], out, portableLink(resolve(OUT)));
-    run('strip', ['--strip-unneeded', out]);
+    portableAddon(GIVEN['build-dir'], out);
   } else {
     cpSync(join(GIVEN['build-dir'], 'Release/gannet.node'), out);
     run('strip', ['-x', out]);

@@ -13,6 +13,12 @@ import { fileURLToPath } from 'node:url';
 /** The minimum glibc of a release, which is that of Node. */
 export const GLIBC = '2.28';
 
+/**
+ * The newest versions of symbols that a release may need: of glibc, and of the C++ library of GCC 5,
+ * which only Node needs from the machine.
+ */
+export const PROMISED = { GLIBC, GLIBCXX: '3.4.21', CXXABI: '1.3.9', GCC: '4.8.0' };
+
 const HERE = dirname(fileURLToPath(import.meta.url));
 /** Libraries of glibc whose symbols are bound to old versions. */
 const LIBRARIES = ['libc.so.6', 'libm.so.6'];
@@ -34,29 +40,36 @@ export function compareVersions(a, b) {
   return 0;
 }
 
-/** Yields the symbols of a shared object with their glibc versions. */
+/** Yields the versioned symbols of a shared object: `family` is the library, such as `GLIBC`. */
 function* symbolsOf(file) {
-  for (const line of run('objdump', ['-T', file]).split('\n')) {
+  for (const line of run('readelf', ['--dyn-syms', '--wide', file]).split('\n')) {
     const match =
-      /^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+\(?GLIBC_([\d.]+)\)?\s+(?:\.\w+ )?(\S+)$/.exec(line);
+      /^ *\d+: [0-9a-f]+ +\S+ (\S+) +\S+ +\S+ +(\S+) (\S+?)@@?([A-Z]+)_([\w.]+)(?: \(\d+\))?$/.exec(
+        line,
+      );
     if (match === null) continue;
-    const [, flags, section, version, name] = match;
-    yield {
-      name,
-      version,
-      isNeeded: section === '*UND*',
-      isFunction: flags.endsWith('F') || flags.includes('i'),
-    };
+    const [, type, section, name, family, version] = match;
+    const isFunction = type === 'FUNC' || type === 'IFUNC';
+    yield { name, family, version, isFunction, isNeeded: section === 'UND' };
   }
 }
 
-/** The newest glibc version that a shared object or program needs, and the symbol that needs it. */
-export function glibcOf(file) {
-  let newest = { version: '0', name: '' };
-  for (const { name, version, isNeeded } of symbolsOf(file)) {
-    if (isNeeded && compareVersions(version, newest.version) > 0) newest = { version, name };
-  }
-  return newest;
+/** What a shared object or program needs beyond the promised versions: `GLIBC_2.34 for stat`. */
+export function tooYoung(file, promised = PROMISED) {
+  // Some have names, such as `GLIBC_PRIVATE`: nobody promises those.
+  const isPromised = ({ family, version }) =>
+    /^\d/.test(version) && compareVersions(version, promised[family] ?? '0') <= 0;
+  return [...symbolsOf(file)]
+    .filter((symbol) => symbol.isNeeded && !isPromised(symbol))
+    .map(({ name, family, version }) => `${family}_${version} for ${name}`)
+    .toSorted();
+}
+
+/** The libraries that a shared object or program names. */
+export function librariesOf(file) {
+  return [...run('readelf', ['--dynamic', '--wide', file]).matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(
+    (match) => match[1],
+  );
 }
 
 /** Functions whose newest version is too new, each with its newest version that is not. */
@@ -65,8 +78,8 @@ function oldVersions() {
   const isTooYoung = new Set();
   for (const library of LIBRARIES) {
     const file = run('gcc', [`-print-file-name=${library}`]).trim();
-    for (const { name, version, isNeeded, isFunction } of symbolsOf(file)) {
-      if (isNeeded || !isFunction) continue;
+    for (const { name, family, version, isNeeded, isFunction } of symbolsOf(file)) {
+      if (isNeeded || !isFunction || family !== 'GLIBC') continue;
       if (compareVersions(version, GLIBC) > 0) isTooYoung.add(name);
       else if (compareVersions(version, old.get(name) ?? '0') > 0) old.set(name, version);
     }

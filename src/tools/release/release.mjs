@@ -16,11 +16,11 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { portableAddon } from './addon.mjs';
+import { checkVersions, portableAddon } from './addon.mjs';
 import { debianPackage } from './debian.mjs';
 import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
 import { notices } from './notices.mjs';
-import { compareVersions, GLIBC, glibcOf, portableLink } from './portable.mjs';
+import { librariesOf, portableLink } from './portable.mjs';
 import { run } from './run.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -186,13 +186,8 @@ function checkLibraries(root) {
     /^(?:lib(?:c|m|dl|pthread|rt)\.so\.\d|ld-linux-x86-64\.so\.2|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$/;
   for (const file of filesBelow(root)) {
     if (!/\.node$|\.so\.\d+$|\/node$/.test(file)) continue;
-    const { version, name } = glibcOf(file);
-    if (compareVersions(version, GLIBC) > 0) {
-      throw new Error(`${file} needs glibc ${version} for ${name}; ${GLIBC} is promised`);
-    }
-    const needed = [...run('objdump', ['-p', file]).matchAll(/NEEDED\s+(\S+)/g)].map(
-      (match) => match[1],
-    );
+    checkVersions(file);
+    const needed = librariesOf(file);
     const strange = needed.find((library) => !known.test(library));
     if (strange !== undefined) throw new Error(`${file} needs ${strange}`);
     if (file.endsWith('.node') && needed.includes('libstdc++.so.6')) {
@@ -221,7 +216,7 @@ function main() {
   const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
   const parts = {
     ...{ node, uws, uwsName, libraries, packages },
-    addon: portableAddon(GIVEN['build-dir'], resolve(OUT, 'gannet.node'), flags),
+    addon: portableAddon(GIVEN['build-dir'], resolve(OUT, 'gannet.node')),
     lmdb: portableLmdb('node_modules/lmdb', flags, resolve(node, 'include/node')),
     notices: notices([...bundled, ...packages], {
       [`Node.js (${basename(node)})`]: readFileSync(join(node, 'LICENSE'), 'utf8'),
