@@ -127,21 +127,24 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   return list;
 }
 
-bool EnoughWords(const SearchRequest& request, const RankedList& words, Window window) {
+bool EnoughWords(const SearchRequest& request, const RankedList& words) {
   const Hybrid& hybrid = *request.hybrid;
+  const uint64_t first_page = request.FirstPage(words.snapshot->settings->max_total_hits);
   return !hybrid.min_score && hybrid.fusion == Fusion::kScore &&
-         WordsAreEnough(words.hits(), hybrid.ratio, request.FirstPage(window));
+         WordsAreEnough(words.hits(), hybrid.ratio, first_page);
 }
 
 // Runs a search by words and by vectors. Words come first: if no other thread is idle, vectors are
 // searched only if they are needed.
+// depth  number of hits of each half; grows until the merged list reaches its end
 RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
-                     const KeptHits& kept, Window window, const Deadline& deadline) {
+                     const KeptHits& kept, Window window, const Deadline& deadline,
+                     uint64_t depth) {
   GANNET_RETURN_IF_ERROR(
       EmbedderOf(*snapshot->settings, request.hybrid->embedder, "invalid_search_embedder")
           .status());
   const HybridHalves halves = HalvesOf(request, *snapshot->settings);
-  const KeptHits all{{0, DepthOf(request, window.end)}, true};
+  const KeptHits all{{0, depth}, true};
   std::atomic<bool> enough{false};
   ListResult words(nullptr), semantic(nullptr);
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
@@ -150,7 +153,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
       return;
     }
     words = Rank(snapshot, halves.words, all, deadline);
-    enough = words.ok() && EnoughWords(request, **words, window);
+    enough = words.ok() && EnoughWords(request, **words);
   });
   GANNET_RETURN_IF_ERROR(words.status());
   GANNET_RETURN_IF_ERROR(semantic.status());
@@ -159,7 +162,9 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
                                        std::nullopt);
   }
   HybridResult merged =
-      MergeHalves(request, kept.positions, **words, semantic->get(), enough.load());
+      MergeHalves(request, kept.positions, **words, semantic->get(), depth, enough.load());
+  if (merged.cut)
+    return RankHalves(std::move(snapshot), std::move(request), kept, window, deadline, 8 * depth);
   return std::make_unique<SearchRun>(std::move(request), window, std::move(*words),
                                      std::move(*semantic), std::move(merged));
 }
@@ -217,15 +222,17 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
   const Window window = request.PageWindow(snapshot->settings->max_total_hits);
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
   if (request.kind() == SearchKind::kHybrid) {
-    GANNET_ASSIGN_OR_RETURN(auto run,
-                            RankHalves(snapshot, std::move(request), kept, window, deadline));
+    const uint64_t depth = DepthOf(request, *snapshot, window.end);
+    GANNET_ASSIGN_OR_RETURN(
+        auto run, RankHalves(snapshot, std::move(request), kept, window, deadline, depth));
     const SearchRequest& ranked = run->request();
     // Documents that are dropped on the way lower the totals, so later pages repeat the first one.
-    const Window first{0, ranked.FirstPage(window)};
+    const Window first{0, ranked.FirstPage(snapshot->settings->max_total_hits)};
     const bool drops = ranked.threshold || run->list().distinct != nullptr;
     if (drops && first.end < window.end && !CountsBothHalves(ranked)) {
-      GANNET_ASSIGN_OR_RETURN(
-          auto counted, RankHalves(std::move(snapshot), ranked, {first, true}, first, deadline));
+      const uint64_t counted_depth = DepthOf(ranked, *snapshot, first.end);
+      GANNET_ASSIGN_OR_RETURN(auto counted, RankHalves(std::move(snapshot), ranked, {first, true},
+                                                       first, deadline, counted_depth));
       run->CountAs(std::move(counted));
     }
     return run;
@@ -240,16 +247,25 @@ Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool 
   request.vector = vector;
   request.cancelled = cancelled;
   const Window window = run.window();
+  const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
+  const uint64_t depth = DepthOf(request, run.snapshot(), window.end);
+  const Deadline deadline = DeadlineOf(run.snapshot(), request);
   ListResult semantic(nullptr);
   if (vector) {
     semantic = Rank(run.list().snapshot, HalvesOf(request, *run.snapshot().settings).semantic,
-                    {{0, DepthOf(request, window.end)}, true}, DeadlineOf(run.snapshot(), request));
+                    {{0, depth}, true}, deadline);
     GANNET_RETURN_IF_ERROR(semantic.status());
   }
-  const bool enough = EnoughWords(request, run.list(), window);
-  HybridResult merged = MergeHalves(request, {from_start ? 0 : window.begin, window.end},
-                                    run.list(), semantic->get(), enough);
-  run.Complete(vector, std::move(*semantic), std::move(merged));
+  const bool enough = EnoughWords(request, run.list());
+  HybridResult merged =
+      MergeHalves(request, kept.positions, run.list(), semantic->get(), depth, enough);
+  if (merged.cut) {
+    GANNET_ASSIGN_OR_RETURN(auto deeper, RankHalves(run.list().snapshot, std::move(request), kept,
+                                                    window, deadline, 8 * depth));
+    run.Replace(std::move(*deeper));
+  } else {
+    run.Complete(vector, std::move(*semantic), std::move(merged));
+  }
   if (run.counted() != nullptr && run.counted()->needs_vector())
     return AddVector(*run.counted(), std::move(vector), true, cancelled);
   return Status::Ok();

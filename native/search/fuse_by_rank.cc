@@ -151,16 +151,16 @@ std::vector<Fused> Ordered(const std::vector<Hit>& words, const std::vector<Hit>
 uint64_t FusedDepth(uint64_t end) { return end == 0 ? 0 : std::max(end, kFusedHits); }
 
 FusedHits FuseByRank(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
-                     uint64_t wanted, const Distinct* distinct) {
+                     MergeEnd end, const Distinct* distinct) {
   FusedHits merged;
   StopCounter steps;
-  for (const Fused& one : Ordered(words, semantic, ratio)) {
-    if (merged.hits.size() >= wanted) break;
+  const std::vector<Fused> ordered = Ordered(words, semantic, ratio);
+  for (size_t i = 0; merged.kept.size() < end.counted; ++i) {
+    merged.cut = end.Cuts(words, i) || end.Cuts(semantic, i);
+    if (merged.cut || i == ordered.size()) break;
     steps.Step(32);
-    if (distinct != nullptr) {
-      if (merged.excluded.Contains(one.docid)) continue;
-      distinct->ValuesOfInto(one.docid, merged.excluded);
-    }
+    const Fused& one = ordered[i];
+    if (!merged.Keep(one.docid, end, distinct)) continue;
     FusedDetail detail;
     detail.rule = &FusionRule(one.by_vector());
     detail.similarity = static_cast<float>(one.score);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <vector>
 
+#include "search/merged_hits.h"
 #include "search/ranking/ranking_rule.h"
 #include "search/results/distinct.h"
 
@@ -29,16 +30,14 @@ struct FusedDetail : Detail {
   const Detail* semantic = nullptr;  // null: not in the list
 };
 
-struct FusedHits {
-  std::vector<Hit> hits;
-  std::vector<bool> by_vector;  // for each hit: whether its rank by vectors counts at least as much
-  DocSet excluded;              // by distinct
+// `by_vector`: whether the rank by vectors counts at least as much.
+struct FusedHits : MergedHits {
   std::deque<FusedDetail> details;  // the hits point into it
 };
 
 // The parameters are those of MergeHits. Sort rules that precede relevancy precede fusion.
 // Lifetime: the result borrows both lists.
 FusedHits FuseByRank(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
-                     uint64_t wanted, const Distinct* distinct);
+                     MergeEnd end, const Distinct* distinct);
 
 }  // namespace gannet::search

@@ -13,35 +13,35 @@
 namespace gannet::search {
 namespace {
 
-// The documents of both lists that count.
-// listed  hits of the merged list, from its first position
-DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool one_per_value,
-                    const std::vector<Hit>& listed, DocSet excluded) {
-  DocSet candidates = words.candidates | semantic.candidates;
-  if (one_per_value) {
-    // Keep one document per value, first those on the page and before.
-    StopCounter steps;
-    const auto keep = [&](DocId docid) {
-      steps.Step(64);
-      if (!excluded.Contains(docid)) words.distinct->ValuesOfInto(docid, excluded);
-    };
-    for (const Hit& hit : listed) keep(hit.docid);
-    candidates.ForEach([&](DocId docid) { keep(docid); });
-  }
-  if (!excluded.empty()) candidates -= excluded;
-  return candidates;
+// How many documents of the merged list are looked at for totals and facets. Which documents
+// distinct keeps depends on all that precede them, so exact totals need the whole list.
+uint64_t CountedOf(const SearchRequest& request, const RankedList& words) {
+  if (words.distinct == nullptr || !CountsBothHalves(request)) return 0;
+  return request.needs_candidates ? UINT64_MAX : words.snapshot->settings->max_total_hits;
 }
 
-// The first `end` hits of both halves. fused: storage for their details.
+// fused: storage for the details of hits
 MergedHits Merge(const SearchRequest& request, const RankedList& words, const RankedList& semantic,
-                 uint64_t end, std::deque<FusedDetail>& fused) {
+                 MergeEnd end, std::deque<FusedDetail>& fused) {
   const double ratio = request.hybrid->ratio;
   const Distinct* distinct = words.distinct.get();
   if (request.hybrid->fusion == Fusion::kScore)
     return MergeHits(words.hits(), semantic.hits(), ratio, end, distinct);
   FusedHits merged = FuseByRank(words.hits(), semantic.hits(), ratio, end, distinct);
   fused = std::move(merged.details);
-  return {std::move(merged.hits), std::move(merged.by_vector), std::move(merged.excluded)};
+  return merged;
+}
+
+// The documents of both lists that count.
+DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool whole,
+                    MergedHits& merged) {
+  if (whole) {
+    std::sort(merged.kept.begin(), merged.kept.end());
+    return DocSet::FromSorted(merged.kept);
+  }
+  DocSet candidates = words.candidates | semantic.candidates;
+  if (!merged.excluded.empty()) candidates -= merged.excluded;
+  return candidates;
 }
 
 void CutTo(Window window, std::vector<Hit>& hits) {
@@ -122,13 +122,15 @@ bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted
 }
 
 MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
-                     uint64_t wanted, const Distinct* distinct) {
+                     MergeEnd end, const Distinct* distinct) {
   MergedHits merged;
   std::unordered_set<DocId> seen;
   size_t w = 0, s = 0;
   std::optional<ScoreKey> word_key, semantic_key;  // key of the next hit of each list
   StopCounter steps;
-  while (merged.hits.size() < wanted && (w < words.size() || s < semantic.size())) {
+  while (merged.kept.size() < end.counted) {
+    merged.cut = end.Cuts(words, w) || end.Cuts(semantic, s);
+    if (merged.cut || (w == words.size() && s == semantic.size())) break;
     steps.Step(32);
     if (w < words.size() && !word_key) word_key = ScoreKey::Of(words[w].detail, 1 - ratio);
     if (s < semantic.size() && !semantic_key)
@@ -138,23 +140,24 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
         (s < semantic.size() && CompareHybridScores(*semantic_key, *word_key) <= 0);
     const Hit& hit = by_vector ? semantic[s++] : words[w++];
     (by_vector ? semantic_key : word_key).reset();
-    if (!seen.insert(hit.docid).second) continue;
-    if (distinct != nullptr) {
-      if (merged.excluded.Contains(hit.docid)) continue;
-      distinct->ValuesOfInto(hit.docid, merged.excluded);
-    }
+    if (!seen.insert(hit.docid).second || !merged.Keep(hit.docid, end, distinct)) continue;
     merged.hits.push_back(hit);
     merged.by_vector.push_back(by_vector);
   }
   return merged;
 }
 
-uint64_t DepthOf(const SearchRequest& request, uint64_t end) {
+uint64_t DepthOf(const SearchRequest& request, const index::Snapshot& snapshot, uint64_t end) {
+  if (CountsBothHalves(request)) {
+    const auto distinct = DistinctOf(snapshot, request.distinct);
+    if (distinct.ok() && *distinct != nullptr) return snapshot.documents.size();
+  }
+  end = std::max(end, request.FirstPage(snapshot.settings->max_total_hits));
   return request.hybrid->fusion == Fusion::kRrf ? FusedDepth(end) : end;
 }
 
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
-                         const RankedList* semantic, bool enough) {
+                         const RankedList* semantic, uint64_t depth, bool enough) {
   HybridResult result;
   if (semantic == nullptr || enough) {
     const index::EmbedderSettings* embedder =
@@ -164,13 +167,16 @@ HybridResult MergeHalves(const SearchRequest& request, Window window, const Rank
     result.candidates = words.candidates;
     result.total = words.total;
   } else {
-    MergedHits merged = Merge(request, words, *semantic, window.end, result.fused);
+    const uint64_t counted = CountedOf(request, words);
+    const bool whole = depth >= words.snapshot->documents.size();
+    MergedHits merged = Merge(request, words, *semantic,
+                              {window.end, counted, whole ? UINT64_MAX : depth}, result.fused);
+    result.cut = merged.cut;
     result.uses_vector = true;
     const auto shown = static_cast<ptrdiff_t>(std::min(window.begin, merged.by_vector.size()));
     result.semantic_hit_count = static_cast<uint64_t>(
         std::count(merged.by_vector.begin() + shown, merged.by_vector.end(), true));
-    result.candidates = CandidatesOf(words, *semantic, words.distinct && CountsBothHalves(request),
-                                     merged.hits, std::move(merged.excluded));
+    result.candidates = CandidatesOf(words, *semantic, counted > 0, merged);
     result.total =
         std::min<uint64_t>(result.candidates.size(), words.snapshot->settings->max_total_hits);
     result.hits = std::move(merged.hits);

@@ -13,6 +13,7 @@
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "search/fuse_by_rank.h"
+#include "search/merged_hits.h"
 #include "search/ranked_list.h"
 #include "search/ranking/rank.h"
 #include "search/request.h"
@@ -49,21 +50,15 @@ HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& setti
 // vectors. The first page decides for all pages, so that each hit is on exactly one.
 bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted);
 
-// The first hits of two lists merged into one, each document once.
-struct MergedHits {
-  std::vector<Hit> hits;
-  std::vector<bool> by_vector;  // for each hit: whether it comes from the list by vectors
-  DocSet excluded;              // by distinct
-};
 // words, semantic  hits in ranked order, with details
 // ratio            weight of vectors, 0 to 1; words weigh 1 - ratio
-// wanted           maximum number of hits
 // distinct         null: none
 MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
-                     uint64_t wanted, const Distinct* distinct);
+                     MergeEnd end, const Distinct* distinct);
 
-// The number of hits of each half that the first `end` merged hits depend on.
-uint64_t DepthOf(const SearchRequest& request, uint64_t end);
+// The number of hits of each half that the first `end` merged hits depend on, unless distinct drops
+// several of a half because of one (`MergedHits::cut`). All hits if every document is counted.
+uint64_t DepthOf(const SearchRequest& request, const index::Snapshot& snapshot, uint64_t end);
 
 // The result of a hybrid search.
 struct HybridResult {
@@ -74,12 +69,14 @@ struct HybridResult {
   DocSet candidates;
   uint64_t total = 0;
   std::deque<FusedDetail> fused;  // details of hits, with Fusion::kRrf
+  bool cut = false;               // the halves must be ranked deeper
 };
 // window      the wanted part of the merged list
 // semantic    null: vectors were not searched
+// depth       number of hits to which the halves were ranked
 // enough      words are enough, vectors add no hits
 // Lifetime: hits borrow from both lists.
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
-                         const RankedList* semantic, bool enough);
+                         const RankedList* semantic, uint64_t depth, bool enough);
 
 }  // namespace gannet::search

@@ -156,8 +156,8 @@ Window SearchRequest::PageWindow(uint64_t total_max) const {
   return {begin, number == 0 ? begin : begin + std::min(per_page(), total_max - begin)};
 }
 
-uint64_t SearchRequest::FirstPage(Window window) const {
-  return std::min(first_page.value_or(paged() ? per_page() : limit), window.end);
+uint64_t SearchRequest::FirstPage(uint64_t total_max) const {
+  return std::min(first_page.value_or(paged() ? per_page() : limit), total_max);
 }
 
 MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) const {

@@ -107,8 +107,8 @@ struct SearchRequest {
   MatchingStrategy StrategyOf(const index::Settings& settings) const;
   // The positions that the page shows. total_max: no position after this many hits can be reached.
   Window PageWindow(uint64_t total_max) const;
-  // The number of hits on the first page of the list that `window` is a part of.
-  uint64_t FirstPage(Window window) const;
+  // The number of hits on the first page, whichever page is wanted. total_max: as for PageWindow.
+  uint64_t FirstPage(uint64_t total_max) const;
 };
 
 // The time limit of a search in milliseconds.

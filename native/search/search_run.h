@@ -41,6 +41,12 @@ class SearchRun {
     needs_vector_ = false;
   }
 
+  // The same, with a run of the same search that has its vector.
+  void Replace(SearchRun run) {
+    run.counted_ = std::move(counted_);
+    *this = std::move(run);
+  }
+
   // Totals and facets count what this run counts: that of the first page.
   void CountAs(std::unique_ptr<SearchRun> run) { counted_ = std::move(run); }
   SearchRun* counted() { return counted_.get(); }

@@ -2,12 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "index/indexed_documents.h"
 #include "search/ranking/rules.h"
+#include "search/ranking/score_details.h"
+#include "test_seed.h"
 
 namespace gannet::search {
 namespace {
@@ -15,12 +24,12 @@ namespace {
 // Ranked lists written by hand.
 class Lists {
  public:
-  // Hits by words: a rank out of ten for each.
-  void Word(DocId docid, uint32_t rank) {
+  // Hits by words: a rank for each.
+  void Word(DocId docid, uint32_t rank, uint32_t max = 10) {
     Detail detail{};
     detail.rule = &NoRule();
     detail.rank = rank;
-    detail.max = 10;
+    detail.max = max;
     Add(std::move(detail), docid, words);
   }
   // Hits by vectors: a similarity for each; negative: no embedding.
@@ -53,6 +62,10 @@ Docids DocidsOf(const std::vector<Hit>& hits) {
   Docids docids;
   for (const Hit& hit : hits) docids.push_back(hit.docid);
   return docids;
+}
+
+std::vector<Hit> FirstOf(const std::vector<Hit>& hits, size_t count) {
+  return {hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(count, hits.size()))};
 }
 
 TEST(MergeHits, OrdersByWeightedScores) {
@@ -114,6 +127,90 @@ TEST(MergeHits, KeepsOneDocumentPerValueOfBothLists) {
   EXPECT_EQ(DocidsOf(merged.hits), (Docids{1, 4, 2}));
   EXPECT_TRUE(merged.excluded.Contains(3));
   EXPECT_FALSE(merged.excluded.Contains(1));
+}
+
+// Merges lists as the definition says: by weighted score, one document per value.
+Docids MergedByDefinition(const Lists& lists, double ratio,
+                          const std::vector<std::set<int>>& values) {
+  struct Entry {
+    double score;
+    bool by_words;
+    size_t rank;
+    DocId docid;
+  };
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < lists.words.size(); ++i)
+    entries.push_back(
+        {ScoreOf(lists.words[i].detail) * (1 - ratio), true, i, lists.words[i].docid});
+  for (size_t i = 0; i < lists.semantic.size(); ++i) {
+    const double similarity = static_cast<double>(lists.semantic[i].detail->similarity);
+    entries.push_back({similarity * ratio, false, i, lists.semantic[i].docid});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tuple(-a.score, a.by_words, a.rank) < std::tuple(-b.score, b.by_words, b.rank);
+  });
+  Docids kept;
+  std::set<DocId> seen;
+  std::set<int> taken;
+  for (const Entry& entry : entries) {
+    if (!seen.insert(entry.docid).second) continue;
+    const auto& own = values[entry.docid - 1];
+    if (std::any_of(own.begin(), own.end(), [&](int value) { return taken.contains(value); }))
+      continue;
+    taken.insert(own.begin(), own.end());
+    kept.push_back(entry.docid);
+  }
+  return kept;
+}
+
+TEST(MergeHits, IsPrefixOfTheWholeListAtEveryDepth) {
+  std::mt19937 random(TestSeed());
+  const auto number = [&](size_t end) { return static_cast<int>(random() % end); };
+  constexpr DocId kDocuments = 24;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::set<int>> values(kDocuments);
+    std::map<DocId, std::string> documents;
+    for (DocId docid = 1; docid <= kDocuments; ++docid) {
+      std::set<int>& own = values[docid - 1];
+      for (int n = number(4); n > 0; --n) own.insert(number(20));
+      std::string list;
+      for (const int value : own) list += (list.empty() ? "" : ",") + std::to_string(value);
+      documents.emplace(docid, R"({"n":[)" + list + "]}");
+    }
+    IndexedDocuments index(R"({"filterableAttributes":["n"]})");
+    index.Put(documents);
+    const auto snapshot = index.snapshot();
+    const Distinct distinct(*snapshot, "n");
+    Lists lists;
+    for (const bool by_words : {true, false}) {
+      Docids docids(kDocuments);
+      std::iota(docids.begin(), docids.end(), 1);
+      std::shuffle(docids.begin(), docids.end(), random);
+      docids.resize(random() % (kDocuments + 1));
+      for (size_t i = 0; i < docids.size(); ++i) {
+        // A rank for each hit: the sort of equal ones is not what is tested.
+        if (by_words) {
+          lists.Word(docids[i], 10 * kDocuments - static_cast<uint32_t>(10 * i), 10 * kDocuments);
+        } else {
+          lists.Vector(docids[i], 0.99f - 0.03f * static_cast<float>(i));
+        }
+      }
+    }
+    const double ratio = 0.1 + 0.2 * number(5);
+    const Docids whole = MergedByDefinition(lists, ratio, values);
+    for (size_t depth = 1; depth <= kDocuments + 1; ++depth) {
+      const std::vector<Hit> words = FirstOf(lists.words, depth);
+      const std::vector<Hit> semantic = FirstOf(lists.semantic, depth);
+      const MergedHits merged =
+          MergeHits(words, semantic, ratio, {depth, kDocuments, depth}, &distinct);
+      ASSERT_LE(merged.kept.size(), whole.size());
+      EXPECT_EQ(merged.kept,
+                Docids(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(merged.kept.size())));
+      if (!merged.cut) EXPECT_EQ(merged.kept, whole) << "depth " << depth;
+      if (depth > kDocuments) EXPECT_FALSE(merged.cut);
+      EXPECT_EQ(merged.hits.size(), std::min(depth, merged.kept.size()));
+    }
+  }
 }
 
 TEST(WordsAreEnough, IfAllHitsOfAFullPageAreGood) {
