@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "search/query/query.h"
 #include "search/ranking/rules.h"
 #include "search/ranking/score_key.h"
 #include "search/ranking/sort.h"
+#include "text/normalize.h"
 
 namespace gannet::search {
 namespace {
@@ -22,9 +22,8 @@ std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot
   std::vector<Classes> lists;
   if (request.kind() != SearchKind::kSemantic) {
     const MatchingStrategy strategy = request.StrategyOf(settings);
-    const size_t terms = ParseQuery(request.q, *snapshot.analyzer, request.locales,
-                                    request.word_starts, settings.prefix_search, strategy)
-                             .terms.size();
+    // A text of which no term is left, as while it is typed, is ordered like one that has terms.
+    const size_t terms = text::TrimWhiteSpace(request.q).empty() ? 0 : 1;
     lists.push_back(ClassesOf(
         RulesFor({.settings = settings, .sort = sort, .terms = terms, .strategy = strategy})));
   }
