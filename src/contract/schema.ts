@@ -80,6 +80,13 @@ export interface Schema {
     'comma-list' | 'star-list' | 'sort-list' | 'json-or-text' | 'date-after' | 'date-before';
   /** Enum values of a query parameter are compared case-insensitively. */
   'x-ignore-case'?: boolean;
+  /** For a setting: where a form shows it. For the object of settings: all groups, in order. */
+  'x-group'?: string;
+  'x-groups'?: readonly string[];
+  /** For a setting that `GET /settings` shows only where it differs: its default. */
+  'x-initial'?: unknown;
+  /** For a list of names: what each does, in words. */
+  'x-words'?: Readonly<Record<string, string>>;
   /** On a setting: what a change of it regenerates from all documents. */
   'x-makes-anew'?: readonly string[];
 }

@@ -14,7 +14,7 @@ import { floatsOf, type FloatMarker } from './floats.ts';
 import { tooManyValues } from './schema-faults.ts';
 import type { Schema } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
-import { isGiven, type Setting } from './settings/setting.ts';
+import { SETTING_GROUPS, isGiven, type Setting } from './settings/setting.ts';
 import { validator, type Validator } from './validator.ts';
 
 export type SettingName = (typeof SETTINGS)[number]['name'];
@@ -39,11 +39,17 @@ export const SETTING_VALUES_MAX = 20_000;
 /**
  * The schema of one setting: its meaning, what changing it costs, its code for every fault inside.
  */
-function described(schema: Schema, { code, explanation, touches, mayBeLong }: Setting): Schema {
+function described(
+  schema: Schema,
+  { code, group, explanation, touches, mayBeLong, addition, feature, initial }: Setting,
+): Schema {
   return {
     ...schema,
     ...(mayBeLong === true ? {} : { 'x-values-max': SETTING_VALUES_MAX }),
     description: explanation,
+    'x-group': group,
+    // `GET /settings` shows it only where it differs.
+    ...(addition === true && feature === undefined ? { 'x-initial': initial() } : {}),
     'x-makes-anew': touches,
     'x-code': code,
     'x-key-code': code,
@@ -56,6 +62,7 @@ export const SETTINGS_SCHEMA: Schema = {
   properties: Object.fromEntries(
     SETTING_ENTRIES.map((entry) => [entry.name, described(entry.schema, entry)]),
   ),
+  'x-groups': SETTING_GROUPS,
   additionalProperties: false,
 };
 

@@ -1,6 +1,6 @@
 /** Query parameters of the task and batch routes. */
 import type { Schema } from './schema.ts';
-import { TASK_STATUSES, TASK_TYPES, TASK_UID_MAX, type TaskFilter } from './tasks.ts';
+import { TASK_STATUSES, TASK_TYPES, TASK_UID_MAX, TASK_WORDS, type TaskFilter } from './tasks.ts';
 
 type Code = NonNullable<Schema['x-code']>;
 
@@ -26,7 +26,7 @@ const FILTERS: Record<string, Schema> = {
   canceledBy: uidList('invalid_task_canceled_by'),
   types: {
     type: 'array',
-    items: { type: 'string', enum: TYPE_NAMES, 'x-ignore-case': true },
+    items: { type: 'string', enum: TYPE_NAMES, 'x-ignore-case': true, 'x-words': TASK_WORDS },
     'x-query': 'star-list',
     'x-code': 'invalid_task_types',
   },

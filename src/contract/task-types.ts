@@ -11,6 +11,11 @@ export type TaskType = Entries['name'];
 /** In the order in which a message lists them. */
 export const TASK_TYPES: readonly TaskType[] = TASK_TYPE_ENTRIES.map(({ name }) => name);
 
+/** What a task of each type does, for people. */
+export const TASK_WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  TASK_TYPE_ENTRIES.map(({ name, words }) => [name, words]),
+);
+
 type Known<T> = T extends { type: TaskType } ? T : never;
 type RequestOfEntry<E> = E extends { draft(request: infer Request): unknown } ? Request : never;
 type RowOfEntry<E> = E extends { draft(request: never): { row(context: never): infer Row } }

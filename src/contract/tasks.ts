@@ -12,7 +12,7 @@ export {
   type TaskNetwork,
   type TaskStatus,
 } from './task-types/fields.ts';
-export { TASK_TYPES, type TaskRequest, type TaskType } from './task-types.ts';
+export { TASK_TYPES, TASK_WORDS, type TaskRequest, type TaskType } from './task-types.ts';
 export type { DocumentMethod, TaskPayload } from './task-types/documents.ts';
 export type { IndexSwapPair } from './task-types/indexes.ts';
 export type { ExportRequest } from './task-types/server.ts';

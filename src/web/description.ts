@@ -32,6 +32,11 @@ export function settingSchemas({ paths }: Description): Readonly<Record<string, 
   return bodySchema(paths, '/indexes/{index_uid}/settings', 'patch').properties ?? {};
 }
 
+/** The names of the groups of settings, in order. */
+export function settingGroups({ paths }: Description): readonly string[] {
+  return bodySchema(paths, '/indexes/{index_uid}/settings', 'patch')['x-groups'] ?? [];
+}
+
 export function workspaceSchema({ paths }: Description): Schema {
   return bodySchema(paths, '/chats/{workspace}/settings', 'patch');
 }
@@ -41,11 +46,20 @@ export function keyActions({ paths }: Description): readonly string[] {
 }
 
 /** The values that the query parameter `name` of `GET /tasks` accepts. */
-export function taskFilterValues({ paths }: Description, name: string): readonly string[] {
+export function taskFilterValues(known: Description, name: string): readonly string[] {
+  return choices(taskFilter(known, name)) ?? [];
+}
+
+/** What tasks do, by their type. */
+export function taskTypeWords(known: Description): Readonly<Record<string, string>> {
+  return taskFilter(known, 'types')?.['x-words'] ?? {};
+}
+
+function taskFilter({ paths }: Description, name: string): Schema | undefined {
   const parameter = paths['/tasks']?.get?.parameters.find((one) => one.name === name);
   const { items } = parameter?.schema ?? {};
   // The schema of a list element is `*` or one of the values.
-  return choices(items?.anyOf?.[0] ?? items) ?? choices(parameter?.schema) ?? [];
+  return items?.anyOf?.[0] ?? items ?? parameter?.schema;
 }
 
 function bodySchema(paths: Description['paths'], path: string, method: string): Schema {

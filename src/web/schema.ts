@@ -11,6 +11,13 @@ export interface Schema {
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
+  /** For a setting: where the form shows it. For the object of settings: all groups, in order. */
+  readonly 'x-group'?: string;
+  readonly 'x-groups'?: readonly string[];
+  /** For a setting that `GET /settings` shows only where it differs: its default. */
+  readonly 'x-initial'?: unknown;
+  /** For a list of names: what each does, in words. */
+  readonly 'x-words'?: Readonly<Record<string, string>>;
   /** For a setting: the parts of the index that a change rebuilds for all documents. */
   readonly 'x-makes-anew'?: readonly string[];
 }

@@ -2,29 +2,6 @@
 import { count, counted } from './format.ts';
 import type { Task } from './task.ts';
 
-const TYPES: Readonly<Record<string, string>> = {
-  documentAdditionOrUpdate: 'Add or update documents',
-  documentEdition: 'Edit documents by a function',
-  documentDeletion: 'Delete documents',
-  settingsUpdate: 'Change settings',
-  indexCreation: 'Create an index',
-  indexDeletion: 'Delete an index',
-  indexUpdate: 'Change an index',
-  indexSwap: 'Swap indexes',
-  indexCompaction: 'Compact an index',
-  taskCancelation: 'Cancel tasks',
-  taskDeletion: 'Delete task records',
-  dumpCreation: 'Create a dump',
-  snapshotCreation: 'Create a snapshot',
-  export: 'Export to another server',
-  networkTopologyChange: 'Move documents',
-};
-
-/** `documentDeletion` to `Delete documents`. A type without words is shown as it is. */
-export function typeWords(type: string): string {
-  return TYPES[type] ?? type;
-}
-
 /** What a task has done, such as `431 documents`; empty: nothing that can be counted. */
 export function effectWords({ details, status }: Task): string {
   if (details === null) return '';

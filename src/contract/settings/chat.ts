@@ -63,6 +63,7 @@ function initial(): ChatSettings {
 
 export const chat = setting({
   name: 'chat',
+  group: 'Meaning',
   explanation: 'What chat models know about this index, and how they search it.',
   methods: ['PATCH'],
   code: CODE,

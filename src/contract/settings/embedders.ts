@@ -11,6 +11,7 @@ import { setting, sortedKeys } from './setting.ts';
 
 export const embedders = setting({
   name: 'embedders',
+  group: 'Meaning',
   explanation:
     'Models that turn documents and queries into vectors, so that a search finds texts with a similar meaning. Embeddings come from a provider, a local model, or the documents.',
   methods: ['PATCH'],

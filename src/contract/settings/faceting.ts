@@ -25,6 +25,7 @@ function initial(): Faceting {
 
 export const faceting = setting({
   name: 'faceting',
+  group: 'Limits',
   explanation: 'How many values of a facet are returned, and in which order.',
   methods: ['PATCH'],
   code: 'invalid_settings_faceting',

@@ -67,6 +67,7 @@ function completeRule(rule: string | Partial<FilterableRule>): string | Filterab
 
 export const filterableAttributes = setting({
   name: 'filterableAttributes',
+  group: 'Fields',
   explanation:
     'Fields that filters and facets may use: names, or rules with patterns and what each may be used for.',
   methods: ['PUT'],

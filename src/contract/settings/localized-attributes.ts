@@ -23,6 +23,7 @@ const SCHEMA: Schema = {
 
 export const localizedAttributes = setting({
   name: 'localizedAttributes',
+  group: 'Words',
   explanation: 'The languages of fields, if their characters alone do not identify them.',
   methods: ['PUT'],
   code: 'invalid_settings_localized_attributes',

@@ -28,6 +28,7 @@ function check(rules: readonly string[]): ApiError | null {
 
 export const rankingRules = setting({
   name: 'rankingRules',
+  group: 'Ranking',
   explanation:
     'The order of results: each rule orders the documents that the rules before it rank equal. `field:asc` and `field:desc` are rules too, and so are formulas in place of the field.',
   methods: ['PUT'],

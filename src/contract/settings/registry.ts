@@ -34,6 +34,7 @@ type SemanticCutoff = 'auto' | 'off' | number;
 export const SETTINGS = [
   setting({
     name: 'displayedAttributes',
+    group: 'Fields',
     explanation:
       'The only fields that a search returns. `*` means all. The routes of documents return whole documents.',
     methods: ['PUT'],
@@ -48,6 +49,7 @@ export const SETTINGS = [
   filterableAttributes,
   setting({
     name: 'sortableAttributes',
+    group: 'Fields',
     explanation: 'Fields that a search can sort by. `_geo` allows sorting by distance.',
     methods: ['PUT'],
     code: 'invalid_settings_sortable_attributes',
@@ -58,6 +60,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'foreignKeys',
+    group: 'Fields',
     explanation:
       'Fields with ids of documents in another index. A search can return those documents instead of the ids, and filter by them.',
     methods: ['PUT'],
@@ -79,6 +82,7 @@ export const SETTINGS = [
   rankingRules,
   setting({
     name: 'stopWords',
+    group: 'Words',
     explanation: 'Words that a search ignores because almost every document contains them.',
     methods: ['PUT'],
     code: 'invalid_settings_stop_words',
@@ -92,6 +96,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'nonSeparatorTokens',
+    group: 'Characters',
     explanation:
       'Characters that become part of words instead of separating them, such as `@` or `#`.',
     methods: ['PUT'],
@@ -104,6 +109,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'separatorTokens',
+    group: 'Characters',
     explanation: 'Additional characters or texts that separate words, such as `&`.',
     methods: ['PUT'],
     code: 'invalid_settings_separator_tokens',
@@ -115,6 +121,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'dictionary',
+    group: 'Words',
     explanation: 'Words that stay whole although they contain a separator, such as `J. R. R.`.',
     methods: ['PUT'],
     code: 'invalid_settings_dictionary',
@@ -126,6 +133,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'synonyms',
+    group: 'Words',
     explanation:
       'For one or several words, the words that a search for them also finds. Synonyms work in one direction: list both for both directions.',
     methods: ['PUT'],
@@ -141,6 +149,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'distinctAttribute',
+    group: 'Fields',
     explanation:
       'Show only the best document for each value of this field: for example a product once instead of in each colour.',
     methods: ['PUT'],
@@ -151,6 +160,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'expiresAtAttribute',
+    group: 'Fields',
     explanation:
       'A field with a date in RFC 3339 or in seconds since 1970. From that second on the document is not found, and it is deleted soon after.',
     methods: ['PUT'],
@@ -162,6 +172,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'substringAttributes',
+    group: 'Fields',
     explanation:
       'Fields, such as `sku` or `phone`, in whose words a word of the query with at least three characters also matches: `4711` in `AB4711X`.',
     methods: ['PUT'],
@@ -174,6 +185,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'proximityPrecision',
+    group: 'Ranking',
     explanation:
       'How precisely the distance between words is measured: `byWord`, or `byAttribute`, which only checks whether they are in the same field.',
     methods: ['PUT'],
@@ -186,6 +198,7 @@ export const SETTINGS = [
   faceting,
   setting({
     name: 'pagination',
+    group: 'Limits',
     explanation:
       'How many results paging can reach. Far more than ten thousand make deep pages slow.',
     methods: ['PATCH'],
@@ -204,6 +217,7 @@ export const SETTINGS = [
   rerankers,
   setting({
     name: 'semanticCutoff',
+    group: 'Meaning',
     explanation:
       'Hits that only vectors find count from this score on: `off` for all, `auto` for a score that is measured on the embeddings of the index, or a number from 0 to 1.',
     methods: ['PUT'],
@@ -220,6 +234,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'searchCutoffMs',
+    group: 'Limits',
     explanation: `Milliseconds after which a search returns what it has ranked by then. ${SEARCH_CUTOFF_MS} by default.`,
     methods: ['PUT'],
     code: 'invalid_settings_search_cutoff_ms',
@@ -231,6 +246,7 @@ export const SETTINGS = [
   localizedAttributes,
   setting({
     name: 'facetSearch',
+    group: 'Limits',
     explanation: 'Whether facet values can be searched.',
     methods: ['PUT'],
     code: 'invalid_settings_facet_search',
@@ -240,6 +256,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'prefixSearch',
+    group: 'Ranking',
     explanation:
       'Whether the last word of a query also finds words that begin with it, for search as you type: `indexingTime`, or `disabled`.',
     methods: ['PUT'],
@@ -250,6 +267,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'defaultMatchingStrategy',
+    group: 'Ranking',
     explanation:
       'The `matchingStrategy` of searches that name none: `last`, `all`, `frequency`, or `natural`, which answers whole questions.',
     methods: ['PUT'],
@@ -263,6 +281,7 @@ export const SETTINGS = [
   chat,
   setting({
     name: 'vectorStore',
+    group: 'Meaning',
     explanation: 'How vectors are stored.',
     methods: ['PATCH', 'PUT'],
     code: 'invalid_settings_vector_store',

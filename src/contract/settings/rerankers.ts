@@ -66,6 +66,7 @@ const NAMES: readonly (keyof Fields)[] = [
 
 export const rerankers = setting({
   name: 'rerankers',
+  group: 'Ranking',
   explanation:
     'Models that order the first documents of a search again, for searches with `rerank`. Each is a service that a request and a response describe, or a model that runs on this machine.',
   methods: ['PATCH'],

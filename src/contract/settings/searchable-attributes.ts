@@ -31,6 +31,7 @@ export function attributeNames(setting: readonly SearchableAttribute[]): string[
 
 export const searchableAttributes = setting({
   name: 'searchableAttributes',
+  group: 'Fields',
   explanation:
     'Fields whose text is searched, the most important first. `*` means all, in the order in which they first appeared. An entry may have a weight, which `matchingStrategy: "natural"` uses.',
   methods: ['PUT'],

@@ -15,12 +15,24 @@ import type { Schema } from '../schema.ts';
  */
 type Derived = 'text' | 'columns' | 'vectors';
 
+/** Where the form of the page shows a setting; in this order. */
+export const SETTING_GROUPS = [
+  'Fields',
+  'Ranking',
+  'Words',
+  'Characters',
+  'Meaning',
+  'Limits',
+] as const;
+
 /**
  * @typeParam Name key in the object of settings
  * @typeParam Value the stored value: complete, secrets in clear
  */
 export interface Setting<Name extends string = string, Value = unknown> {
   readonly name: Name;
+  /** Published. */
+  readonly group: (typeof SETTING_GROUPS)[number];
   /** What it does, for users. Published. */
   readonly explanation: string;
   /**

@@ -35,6 +35,7 @@ function initial(): Suggestions {
 
 export const suggestions = setting({
   name: 'suggestions',
+  group: 'Words',
   explanation:
     'What completes a query in the route `suggest`: values of facet-searchable `attributes`, and recorded searches that `minUsers` different users have sent.',
   methods: ['PATCH'],

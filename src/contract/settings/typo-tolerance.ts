@@ -63,6 +63,7 @@ function normalizedWord(word: string): string {
 
 export const typoTolerance = setting({
   name: 'typoTolerance',
+  group: 'Words',
   explanation: 'Which words may have typos, and how long a word must be for one or two of them.',
   methods: ['PATCH'],
   code: CODE,

@@ -21,6 +21,7 @@ interface AliasUpdateRow {
 /** Belongs to the index and to the alias, so it runs after all earlier tasks on either. */
 export const aliasUpdate = taskType({
   name: 'aliasUpdate',
+  words: 'Change an alias',
   code: 19,
   batching: ALONE,
   refusesAlias: () => true,
@@ -58,6 +59,7 @@ interface AliasDeletionRequest {
 
 export const aliasDeletion = taskType({
   name: 'aliasDeletion',
+  words: 'Delete an alias',
   code: 20,
   batching: ALONE,
   draft: (row: AliasDeletionRequest): TaskDraft<AliasDeletionRequest> => ({

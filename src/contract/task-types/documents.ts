@@ -34,6 +34,7 @@ interface AdditionRow {
 
 export const documentAdditionOrUpdate = taskType({
   name: 'documentAdditionOrUpdate',
+  words: 'Add or update documents',
   code: 1,
   batching: { kind: () => 'add' },
   counts: true,
@@ -100,6 +101,7 @@ type EditionRow = Omit<EditionRequest, 'indexUid'>;
 
 export const documentEdition = taskType({
   name: 'documentEdition',
+  words: 'Edit documents by a function',
   code: 2,
   batching: ALONE,
   counts: true,
@@ -168,6 +170,7 @@ type DeletionRow =
 
 export const documentDeletion = taskType({
   name: 'documentDeletion',
+  words: 'Delete documents',
   code: 3,
   batching: {
     kind(flags) {

@@ -13,6 +13,7 @@ type IndexCreationRow = Omit<IndexCreationRequest, 'indexUid'>;
 
 export const indexCreation = taskType({
   name: 'indexCreation',
+  words: 'Create an index',
   code: 5,
   batching: ALONE,
   inBatch: { primaryKey: 'first' },
@@ -45,6 +46,7 @@ interface IndexDeletionRow {
 
 export const indexDeletion = taskType({
   name: 'indexDeletion',
+  words: 'Delete an index',
   code: 6,
   batching: { kind: () => 'indexDeletion' },
   counts: true,
@@ -85,6 +87,7 @@ interface IndexUpdateRow {
 
 export const indexUpdate = taskType({
   name: 'indexUpdate',
+  words: 'Change an index',
   code: 7,
   batching: ALONE,
   inBatch: { primaryKey: 'first' },
@@ -163,6 +166,7 @@ interface IndexSwapRow {
 
 export const indexSwap = taskType({
   name: 'indexSwap',
+  words: 'Swap indexes',
   code: 8,
   batching: ALONE,
   inBatch: { swaps: 'concatenated' },
@@ -217,6 +221,7 @@ interface CompactionRequest {
 
 export const indexCompaction = taskType({
   name: 'indexCompaction',
+  words: 'Compact an index',
   code: 15,
   batching: { priority: 4, take: 'lowest' },
   draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),

@@ -60,6 +60,7 @@ function readMatches<Name>(
 
 export const taskCancelation = taskType({
   name: 'taskCancelation',
+  words: 'Cancel tasks',
   code: 9,
   batching: { priority: 0, take: 'highest' },
   counts: true,
@@ -91,6 +92,7 @@ export const taskCancelation = taskType({
 
 export const taskDeletion = taskType({
   name: 'taskDeletion',
+  words: 'Delete task records',
   code: 10,
   batching: { priority: 3, take: 'all' },
   counts: true,

@@ -28,7 +28,7 @@ export const TASK_TYPE_ENTRIES = [
   dumpCreation,
   snapshotCreation,
   exportType,
-  reservedType('databaseUpgrade', 14, { priority: 1, take: 'all' }),
+  reservedType('databaseUpgrade', 'Upgrade the database', 14, { priority: 1, take: 'all' }),
   indexCompaction,
   networkTopologyChange,
   dsrUpdate,

@@ -16,6 +16,7 @@ interface RuleUpdateRequest {
 
 export const dsrUpdate = taskType({
   name: 'dsrUpdate',
+  words: 'Change a search rule',
   code: 17,
   batching: ALONE,
   inBatch: { updatedRules: 'sum', rule: 'first' },
@@ -44,6 +45,7 @@ interface RuleClearRequest {
 
 export const dsrClear = taskType({
   name: 'dsrClear',
+  words: 'Delete all search rules',
   code: 18,
   batching: ALONE,
   counts: true,

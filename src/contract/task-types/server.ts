@@ -11,6 +11,7 @@ interface DumpCreation {
 
 export const dumpCreation = taskType({
   name: 'dumpCreation',
+  words: 'Create a dump',
   code: 11,
   batching: { priority: 7, take: 'lowest' },
   inBatch: { dumpUid: 'first' },
@@ -40,6 +41,7 @@ interface SnapshotCreation {
 
 export const snapshotCreation = taskType({
   name: 'snapshotCreation',
+  words: 'Create a snapshot',
   code: 12,
   batching: { priority: 6, take: 'all' },
   draft: ({ type }: SnapshotCreation): TaskDraft<SnapshotCreation> => ({
@@ -63,6 +65,7 @@ interface NetworkTopologyChange {
 
 export const networkTopologyChange = taskType({
   name: 'networkTopologyChange',
+  words: 'Move documents',
   code: 16,
   batching: { priority: 2, take: 'lowest' },
   counts: true,
@@ -98,6 +101,7 @@ export interface ExportRequest {
 
 export const exportType = taskType({
   name: 'export',
+  words: 'Export to another server',
   code: 13,
   batching: { priority: 5, take: 'lowest' },
   detachedMax: 4,

@@ -27,6 +27,7 @@ interface SettingsRow {
 
 export const settingsUpdate = taskType({
   name: 'settingsUpdate',
+  words: 'Change settings',
   code: 4,
   batching: { kind: () => 'settings' },
   draft(request: SettingsRequest): TaskDraft<SettingsRow> {

@@ -82,6 +82,8 @@ export interface Progressed {
  */
 export interface TaskTypeEntry<Name extends string = string, Request = unknown, Row = unknown> {
   readonly name: Name;
+  /** What a task of the type does, for people. Published. */
+  readonly words: string;
   /** Stored number, from 1 to 31: never changed, never given to another type. */
   readonly code: number;
   readonly batching: Batching;
@@ -126,6 +128,7 @@ export function taskType<const Name extends string, Request, Row>(
 /** A type of the interface that this server neither creates nor runs. Filters accept it. */
 export function reservedType<const Name extends string>(
   name: Name,
+  words: string,
   code: number,
   batching: Batching,
 ): TaskTypeEntry<Name, never, never> {
@@ -133,7 +136,7 @@ export function reservedType<const Name extends string>(
     throw new Error(`tasks of type ${name} are not made here`);
   };
   const dump = { write: unused, read: {} };
-  return { name, code, batching, draft: unused, details: () => null, dump };
+  return { name, words, code, batching, draft: unused, details: () => null, dump };
 }
 
 export const ALONE: Batching = { kind: () => 'alone' };

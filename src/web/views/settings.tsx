@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAddress } from '../address.ts';
 import { pathOf, type Client } from '../client.ts';
-import { description, settingSchemas } from '../description.ts';
+import { description, settingGroups, settingSchemas } from '../description.ts';
 import { counted, durationMs, milliseconds } from '../format.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
@@ -59,6 +59,15 @@ const COST_WORDS: Readonly<Record<Cost, readonly [string, string]>> = {
 interface Loading {
   readonly values: Values;
   readonly schemas: Schemas;
+  readonly groups: readonly string[];
+}
+
+/** The settings, also those that the server leaves out because they have their defaults. */
+function complete(shown: Values, schemas: Schemas): Values {
+  const defaults = Object.entries(schemas).flatMap(([name, schema]) =>
+    'x-initial' in schema ? [[name, schema['x-initial']] as const] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...shown };
 }
 
 interface Drafted {
@@ -83,20 +92,22 @@ function useDraft(uid: string): Drafted {
   const [reverse, setReverse] = useState<Values | null>(null);
   const action = useAction();
   const loaded = useLoaded(
-    async (signal): Promise<Loading> => ({
-      values: await settingsOf(client, uid, signal),
-      schemas: settingSchemas(await description(client)),
-    }),
+    async (signal): Promise<Loading> => {
+      const shown = await settingsOf(client, uid, signal);
+      const known = await description(client);
+      const schemas = settingSchemas(known);
+      return { values: complete(shown, schemas), schemas, groups: settingGroups(known) };
+    },
     [client, uid],
   );
   const { schemas = {} } = loaded.value ?? {};
   const values = saved ?? loaded.value?.values ?? {};
   const changes = changesOf(values, draft);
-  useUnsaved(changes.length > 0);
+  useUnsaved(changes.length > 0, true);
   const send = (body: Values, next: Values | null): void =>
     action.run(async () => {
       const outcome = await finish(client, 'PATCH', pathOf(['indexes', uid, 'settings']), body);
-      setSaved(await settingsOf(client, uid));
+      setSaved(complete(await settingsOf(client, uid), schemas));
       setDraft({});
       setReverse(next);
       return outcome;
@@ -125,12 +136,13 @@ function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   const [sought, setSought] = useState(query.synonym === undefined ? '' : 'synonyms');
   const drafted = useDraft(uid);
   const { loaded, values, schemas, draft, changes } = drafted;
+  const { groups = [] } = loaded.value ?? {};
   return (
     <>
       <Problem error={loaded.error} />
       <TextField label="Find a setting" type="search" value={sought} onInput={setSought} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={8} /> : null}
-      {groupsOf(Object.keys(values), schemas, sought).map(([group, names]) => (
+      {groupsOf(groups, Object.keys(values), schemas, sought).map(([group, names]) => (
         <section key={group} class="settings" aria-label={group}>
           <h2>{group}</h2>
           {names.map((name) => (
@@ -152,28 +164,9 @@ function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   );
 }
 
-const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  [
-    'Fields',
-    [
-      'searchableAttributes',
-      'filterableAttributes',
-      'sortableAttributes',
-      'displayedAttributes',
-      'distinctAttribute',
-      'expiresAtAttribute',
-      'substringAttributes',
-      'foreignKeys',
-    ],
-  ],
-  ['Ranking', ['rankingRules', 'proximityPrecision', 'defaultMatchingStrategy', 'prefixSearch']],
-  ['Words', ['synonyms', 'stopWords', 'typoTolerance', 'dictionary', 'localizedAttributes']],
-  ['Characters', ['separatorTokens', 'nonSeparatorTokens']],
-  ['Meaning', ['embedders', 'vectorStore', 'chat']],
-];
-
 /** The settings that contain the sought text, by group. */
 function groupsOf(
+  groups: readonly string[],
   names: readonly string[],
   schemas: Schemas,
   sought: string,
@@ -183,13 +176,9 @@ function groupsOf(
       .toLowerCase()
       .includes(sought.toLowerCase()),
   );
-  const grouped = GROUPS.flatMap(([, members]) => members);
-  return [
-    ...GROUPS.map(
-      ([group, members]) => [group, members.filter((one) => found.includes(one))] as const,
-    ),
-    ['Limits', found.filter((name) => !grouped.includes(name))] as const,
-  ].filter(([, members]) => members.length > 0);
+  return groups
+    .map((group) => [group, found.filter((name) => schemas[name]?.['x-group'] === group)] as const)
+    .filter(([, members]) => members.length > 0);
 }
 
 interface SettingProps {

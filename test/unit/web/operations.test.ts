@@ -5,7 +5,7 @@ import { ERROR_CATALOGUE } from '../../../src/contract/errors.ts';
 import { ago } from '../../../src/web/format.ts';
 import { PRESETS, purposeOf } from '../../../src/web/key-presets.ts';
 import { retryOf } from '../../../src/web/retry.ts';
-import { ADVICE, adviceFor, effectWords, typeWords } from '../../../src/web/task-words.ts';
+import { ADVICE, adviceFor, effectWords } from '../../../src/web/task-words.ts';
 import type { Task } from '../../../src/web/task.ts';
 
 const NOW = Date.parse('2026-05-04T12:00:00Z');
@@ -57,8 +57,6 @@ describe('Tasks on the page', () => {
   });
 
   it('are described by what they did', () => {
-    assert.equal(typeWords('indexSwap'), 'Swap indexes');
-    assert.equal(typeWords('unheardOf'), 'unheardOf');
     const added = { receivedDocuments: 3, indexedDocuments: 2 };
     assert.equal(effectWords(task({ status: 'succeeded', details: added })), '2 of 3 documents');
     const deleted = { deletedDocuments: 0 };

@@ -5,9 +5,9 @@ import { ago, counted, durationMs, indentJson, milliseconds, moment } from '../.
 import { useLoaded } from '../../hooks.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { useSession } from '../../session.ts';
-import { typeWords } from '../../task-words.ts';
 import type { Batch, TaskPage } from '../../task.ts';
 import { REFRESH_MS } from './running.tsx';
+import { useTypeWords } from './type-words.ts';
 
 const BATCHES_SHOWN = 20;
 
@@ -24,6 +24,7 @@ export function Batches(): JSX.Element {
 
 function BatchList(): JSX.Element {
   const { client } = useSession();
+  const typeWords = useTypeWords();
   const batches = useLoaded(
     (signal) =>
       client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { limit: BATCHES_SHOWN }), {

@@ -4,9 +4,9 @@ import { useLoaded } from '../../hooks.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { useSession } from '../../session.ts';
-import { typeWords } from '../../task-words.ts';
 import { TASK_STATUSES } from '../../task.ts';
 import { useIndexUids } from '../index-picker.tsx';
+import { useTypeWords } from './type-words.ts';
 
 /** In the address. Empty texts do not filter. */
 export interface Filter {
@@ -39,6 +39,7 @@ interface Props {
 export function TaskFilters({ filter, change }: Props): JSX.Element {
   const { client } = useSession();
   const uids = useIndexUids();
+  const typeWords = useTypeWords();
   const known = useLoaded(() => description(client), [client]);
   const types = known.value === undefined ? [] : taskFilterValues(known.value, 'types');
   return (

@@ -4,9 +4,10 @@ import { Figure } from '../../chart.tsx';
 import { ago, durationMs, indentJson, milliseconds, moment } from '../../format.ts';
 import { Coded } from '../../parts/coded.tsx';
 import type { Retry } from '../../retry.ts';
-import { effectWords, typeWords } from '../../task-words.ts';
+import { effectWords } from '../../task-words.ts';
 import type { Task } from '../../task.ts';
 import { Failure } from './failure.tsx';
+import { useTypeWords } from './type-words.ts';
 
 interface Props {
   task: Task;
@@ -19,6 +20,7 @@ interface Props {
 export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Element {
   const { uid, type, status, indexUid, duration, enqueuedAt, error } = task;
   const [open, setOpen] = useState(false);
+  const typeWords = useTypeWords();
   const waits = status === 'enqueued' || status === 'processing';
   const effect = effectWords(task);
   return (
@@ -28,7 +30,7 @@ export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Eleme
           <span class={`state ${status}`}>{status}</span>
           <span class="what">
             <strong>{typeWords(type)}</strong>
-            {indexUid === null ? '' : ` in ${indexUid}`}
+            {indexUid === null || isInternal(indexUid) ? '' : ` in ${indexUid}`}
             {effect === '' ? '' : ` · ${effect}`}
             {error === null || open ? null : (
               <small class="bad">
@@ -62,6 +64,11 @@ export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Eleme
       ) : null}
     </li>
   );
+}
+
+/** Whether the uid stands for data of the server, such as search rules. */
+function isInternal(indexUid: string): boolean {
+  return indexUid.startsWith('.');
 }
 
 function Moments({ task }: { task: Task }): JSX.Element {
