@@ -38,7 +38,7 @@ export function viewHref(
 }
 
 export function goTo(href: string): void {
-  if (mayLeave()) location.hash = href;
+  if (mayLeave(location.hash, href)) location.hash = href;
 }
 
 /** Replaces the address without adding an entry to the browser history. */
@@ -55,7 +55,7 @@ const listeners = new Set<(fragment: string) => void>();
 function follow(event: HashChangeEvent): void {
   if (location.hash === followed) return;
   // The page's own replacements are not trusted events: they follow a choice in the view.
-  if (event.isTrusted && !mayLeave()) {
+  if (event.isTrusted && !mayLeave(followed ?? '', location.hash)) {
     history.pushState(null, '', followed === '' ? '#/' : followed);
     return;
   }

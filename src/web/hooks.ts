@@ -3,7 +3,10 @@ import { Fault } from './client.ts';
 import { announceChange, notify } from './notices.ts';
 
 export interface Loaded<T> {
-  /** The last value; it stays while the next one is loading. */
+  /**
+   * The last value. It stays while the next one is loading, and while a reload fails; it goes when
+   * the load for other inputs fails.
+   */
   readonly value: T | undefined;
   readonly error: Error | null;
   readonly loading: boolean;
@@ -29,6 +32,7 @@ export function useLoaded<T>(
   });
   const [round, setRound] = useState(0);
   useEffect(() => {
+    let hasLoaded = false;
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const again = (waitMs: number): void => {
@@ -42,14 +46,20 @@ export function useLoaded<T>(
       load(ended.signal).then(
         (value) => {
           if (ended.signal.aborted) return;
+          hasLoaded = true;
           setState({ value, error: null, loading: false });
           again(everyMs);
         },
         (error: unknown) => {
           if (ended.signal.aborted) return;
           const fault = error instanceof Error ? error : new Error(String(error));
-          setState((old) => ({ ...old, error: fault, loading: false }));
           const isAway = error instanceof Fault && error.status === 0;
+          // What was loaded for other inputs is no result of these.
+          setState(({ value, ...old }) => ({
+            ...(hasLoaded || isAway ? { ...old, value } : {}),
+            error: fault,
+            loading: false,
+          }));
           again(isAway ? Math.max(everyMs, AWAY_MS) : everyMs);
         },
       );

@@ -10,6 +10,7 @@ const RIGHTS = {
   search: 'search',
   indexes: 'indexes.get',
   stats: 'stats.get',
+  settings: 'settings.update',
   tasks: 'tasks.get',
   keys: 'keys.get',
   webhooks: 'webhooks.get',

@@ -17,6 +17,8 @@ export interface Column {
   readonly seen: string;
   /** Values of the first records, as text. */
   readonly samples: readonly string[];
+  /** Whether each record that was read has another value, and each value can be an id. */
+  readonly identifies: boolean;
 }
 
 /** How the records of a file become documents. */
@@ -37,6 +39,8 @@ export interface BadRow {
 }
 
 const SAMPLES = 3;
+/** Texts that can be ids. */
+const ID = /^[\w-]{1,511}$/;
 
 /** The columns of the first records. For CSV the first record is the header. */
 export function detectColumns(
@@ -52,18 +56,41 @@ export function detectColumns(
     const source = declared === null ? cell : declared[1]!;
     const cells = others.map((row) => row[at] ?? '');
     const given = declared?.[2] === 'string' ? 'text' : (declared?.[2] as ColumnType | undefined);
-    const cellType = given ?? typeOf(cells);
+    const cellType = given ?? typeOf(source, cells);
     const samples = cells.slice(0, SAMPLES);
-    return { source, name: source, kept: true, type: cellType, seen: cellType, samples };
+    const identifies = areIds(cells);
+    return {
+      source,
+      name: source,
+      kept: true,
+      type: cellType,
+      seen: cellType,
+      samples,
+      identifies,
+    };
   });
 }
 
-/** The type of all cells that are not empty. Zeros before a number make it a text. */
-function typeOf(cells: readonly string[]): ColumnType {
+/** Names of fields whose digits are no numbers to calculate with. */
+const CODES = /(?:id|sku|key|code|isbn|ean|asin|slug|zip|phone)$/i;
+
+/**
+ * The type of most cells that are not empty: a few that do not fit are mistakes, which the form
+ * shows. Zeros before a number, and names of codes, make a text.
+ */
+function typeOf(name: string, cells: readonly string[]): ColumnType {
   const given = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
   if (given.length === 0) return 'text';
-  if (given.every((cell) => /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(cell))) return 'number';
-  return given.every((cell) => cell === 'true' || cell === 'false') ? 'boolean' : 'text';
+  const numbers = given.filter((cell) => /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(cell));
+  if (numbers.length === given.length) return 'number';
+  if (given.every((cell) => cell === 'true' || cell === 'false')) return 'boolean';
+  const isCode = CODES.test(name) || given.some((cell) => /^0\d/.test(cell));
+  return !isCode && numbers.length >= 2 && numbers.length > given.length / 2 ? 'number' : 'text';
+}
+
+function areIds(values: readonly unknown[]): boolean {
+  const areValid = values.every((value) => ID.test(String(value)) && typeof value !== 'object');
+  return values.length > 0 && areValid && new Set(values).size === values.length;
 }
 
 function jsonColumns(records: readonly FileRecord[]): Column[] {
@@ -83,6 +110,7 @@ function jsonColumns(records: readonly FileRecord[]): Column[] {
     ...{ source, name: source, kept: true, type: 'text' as const },
     seen: [...kinds].sort().join(' or ') || 'null',
     samples: Array.from(samples, (sample) => sample ?? ''),
+    identifies: areIds(objects.map((value) => value[source] ?? null)),
   }));
 }
 
@@ -101,12 +129,54 @@ function objectIn(text: string): Record<string, unknown> | null {
   }
 }
 
-/** The only name that ends in `id`, as the server chooses it; empty: none, or several. */
+/**
+ * The field that identifies a document: the only name that ends in `id`, as the server chooses it,
+ * or else the first field whose values all differ, one with the name of a code first; empty: none.
+ */
 export function detectPrimaryKey(columns: readonly Column[]): string {
-  const names = columns.filter(({ kept }) => kept).map(({ name }) => name);
-  const ending = names.filter((name) => name.toLowerCase().endsWith('id'));
-  return ending.length === 1 ? ending[0]! : (names.find((name) => name === 'id') ?? '');
+  const kept = columns.filter((column) => column.kept);
+  const ending = kept.filter(({ name }) => name.toLowerCase().endsWith('id'));
+  const byName = ending.length === 1 ? ending[0] : kept.find(({ name }) => name === 'id');
+  const unique = kept.filter(({ identifies }) => identifies);
+  const found = byName ?? unique.find(({ name }) => CODES.test(name)) ?? unique[0];
+  return found?.name ?? '';
 }
+
+/** An index that documents may be added to. */
+export interface Target {
+  readonly uid: string;
+  readonly primaryKey: string | null;
+  readonly fields: readonly string[];
+}
+
+/** Share of the fields of a file that an index must have to be proposed. */
+const FIELDS_SHARED = 0.5;
+
+/**
+ * The index that a file belongs to: the selected one if it is empty or has these fields, or else
+ * the one that has most of them, or else a new one with the name of the file.
+ */
+export function proposedIndex(
+  fileName: string,
+  columns: readonly Column[],
+  targets: readonly Target[],
+  selected: string | null,
+): string {
+  const names = columns.map(({ name }) => name);
+  const shared = ({ primaryKey, fields }: Target): number => {
+    if (primaryKey !== null && !names.includes(primaryKey)) return 0;
+    return names.filter((name) => fields.includes(name)).length / names.length;
+  };
+  const isFit = (target: Target): boolean => shared(target) >= FIELDS_SHARED;
+  const own = targets.find(({ uid }) => uid === selected);
+  if (own !== undefined && (isFit(own) || own.primaryKey === null)) return own.uid;
+  const best = targets.toSorted((a, b) => shared(b) - shared(a)).find(isFit);
+  if (best !== undefined) return best.uid;
+  const name = fileName.replace(/\.[^.]*$/, '').replaceAll(/[^\w-]+/g, '-');
+  return name.replaceAll(/^-+|-+$/g, '').slice(0, UID_CHARACTERS_MAX) || 'documents';
+}
+
+const UID_CHARACTERS_MAX = 100;
 
 /** The document of a record as JSON, or why there is none. */
 export function convert(
@@ -160,8 +230,6 @@ function fromJson(text: string, { columns }: Mapping): Member[] | string {
     return column === undefined ? part : column.kept ? { ...part, name: column.name } : [];
   });
 }
-
-const ID = /^[\w-]{1,511}$/;
 
 function refusedId(parts: readonly Member[], primaryKey: string): string | null {
   if (primaryKey === '' || primaryKey.includes('.')) return null;

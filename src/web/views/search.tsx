@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../address.ts';
 import { Fault } from '../client.ts';
 import { comparisonFrom, comparisonText, type Comparison } from '../compared-search.ts';
-import { count, counted, milliseconds } from '../format.ts';
+import { count, milliseconds } from '../format.ts';
 import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
@@ -24,7 +24,7 @@ import { useIndexes } from '../shell/indexes-context.tsx';
 import { OfIndex } from './index-picker.tsx';
 import { ActiveFilters } from './search/active-filters.tsx';
 import { Compare } from './search/compare.tsx';
-import { controlsOf, type Controls } from './search/controls.ts';
+import { controlsOf, totalWords, type Controls } from './search/controls.ts';
 import { useDisplay } from './search/display.ts';
 import { Hits } from './search/hits.tsx';
 import { PointMap } from './search/map.tsx';
@@ -44,17 +44,26 @@ interface Results {
   readonly results: readonly SearchResult[];
 }
 
-/** @param explain hits say why they were found */
+interface SearchOptions {
+  readonly marks: Marks;
+  /** Hits say why they were found. */
+  readonly explain: boolean;
+  /** Whether there are facets to ask for; null: not known. */
+  readonly isFilterable: boolean | null;
+  /** The settings are not loaded yet, and the search waits for them. */
+  readonly waits: boolean;
+}
+
 function useResults(
   uid: string,
   state: SearchState,
-  marks: Marks,
-  explain: boolean,
+  { marks, explain, isFilterable, waits }: SearchOptions,
 ): Loaded<readonly SearchResult[]> {
   const { client, testsSearches } = useSession();
   const facets = useRef(true);
-  return useLoaded(
+  const found = useLoaded(
     async (signal) => {
+      if (waits) return [];
       const send = async (
         queries: readonly object[],
         isTest: boolean,
@@ -64,7 +73,7 @@ function useResults(
         return (await client.send<Results>('POST', '/multi-search', options)).results;
       };
       const ask = async (): Promise<readonly SearchResult[]> => {
-        const options = { marks, explain, facets: facets.current };
+        const options = { marks, explain, facets: isFilterable ?? facets.current };
         const [search, ...counts] = searchQueries(uid, state, options);
         // A visitor's search counts once in analytics; the queries for facet counts are tests.
         const lists = await Promise.all([send([search!], testsSearches), send(counts, true)]);
@@ -77,8 +86,9 @@ function useResults(
         return ask();
       });
     },
-    [client, uid, JSON.stringify(state), explain],
+    [client, uid, JSON.stringify(state), explain, isFilterable, waits],
   );
+  return { ...found, loading: found.loading || waits };
 }
 
 function Preview({ index }: { index: IndexEntry }): JSX.Element {
@@ -94,7 +104,9 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
     [client, uid],
   );
   const controls = controlsOf(settings.value);
-  const results = useResults(uid, state, marks, explain);
+  const { isFilterable } = controls;
+  const waits = settings.value === undefined && settings.loading;
+  const results = useResults(uid, state, { marks, explain, isFilterable, waits });
   const show = (next: SearchState, compared: Comparison | null): void => {
     const compare = compared === null ? '' : comparisonText(compared, next);
     replaceAddress(viewHref('search', uid, { ...queryFrom(next), compare }));
@@ -115,6 +127,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
             controls={controls}
             results={results.value ?? []}
             onChange={change}
+            onFilterable={settings.reload}
           />
         </aside>
         <Found
@@ -200,21 +213,13 @@ interface TotalsProps {
   result: SearchResult | undefined;
 }
 
-/** The total of a search for a key that may not read the setting. */
-const TOTAL_MAX = 1000;
-
 /** How many results there are: as many as the server counts, and whether there are more. */
 function Totals({ uid, state, controls, result }: TotalsProps): JSX.Element {
   const { stats } = useIndexes();
   const all = stats?.indexes[uid]?.numberOfDocuments;
   const isWhole = state.q === '' && state.circle === null && narrowedFacets(state).length === 0;
-  const total = (hits: number): string => {
-    if (hits < (controls.totalMax ?? TOTAL_MAX)) return counted(hits, 'result');
-    if (isWhole && all !== undefined && all >= hits) return counted(all, 'result');
-    return `more than ${count(hits)} results`;
-  };
   const text = (found: SearchResult): string => {
-    const first = `${total(found.totalHits)} in ${milliseconds(found.processingTimeMs)}`;
+    const first = `${totalWords(found.totalHits, controls, isWhole ? all : undefined)} in ${milliseconds(found.processingTimeMs)}`;
     return found.semanticHitCount === undefined
       ? first
       : `${first}, ${count(found.semanticHitCount)} on this page found by meaning`;

@@ -5,6 +5,7 @@ import {
   convert,
   detectColumns,
   detectPrimaryKey,
+  proposedIndex,
   type Mapping,
 } from '../../../src/web/import/columns.ts';
 import { cellsOf, detectDelimiter, numberOf } from '../../../src/web/import/csv-cells.ts';
@@ -125,7 +126,51 @@ describe('Columns of a file', () => {
       json.columns.map(({ name, seen }) => `${name}: ${seen}`),
       ['a: number or text', 'b: list', 'c: null', 'd: object'],
     );
-    assert.equal(json.primaryKey, '');
+    // All its values differ.
+    assert.equal(json.primaryKey, 'a');
+  });
+
+  it('have the type of most of their values, unless their names or zeros say that they are codes', () => {
+    const rows = [
+      'sku,price,stock,zip,note',
+      's1,89.90,12,01234,7',
+      's2,"89,90",ten,45678,x',
+      's3,9,3,99999,y',
+      's4,ten,4,10000,',
+    ];
+    const { columns } = mappingOf('csv', rows);
+    assert.deepEqual(
+      columns.map(({ name, type }) => `${name} ${type}`),
+      ['sku text', 'price text', 'stock number', 'zip text', 'note text'],
+    );
+    const more = mappingOf('csv', [...rows, 's5,10,5,10001,']);
+    assert.equal(more.columns[1]!.type, 'number');
+    assert.match((convert({ line: 3, text: rows[2]! }, more) as any).reason, /89,90 of price/);
+  });
+
+  it('propose the field that identifies a document', () => {
+    const key = (...lines: string[]): string => mappingOf('csv', lines).primaryKey;
+    assert.equal(key('name,sku', 'a,1', 'b,2'), 'sku');
+    assert.equal(key('name,sku', 'a,1', 'b,1'), 'name');
+    assert.equal(key('name,sku', 'a b,1', 'a b,1'), '');
+    assert.equal(key('name,sku', 'a,', 'b,2'), 'name');
+    assert.equal(key('id,sku', '1,1', '1,2'), 'id');
+    assert.equal(key('aid,bid,title', 'x y,2,3'), 'bid');
+  });
+
+  it('propose an index that has them, or a new one', () => {
+    const { columns } = mappingOf('csv', ['sku,name,price', 's1,a,1']);
+    const books = { uid: 'books', primaryKey: 'id', fields: ['id', 'title', 'name'] };
+    const shop = { uid: 'shop', primaryKey: 'sku', fields: ['sku', 'name', 'price', 'stock'] };
+    const empty = { uid: 'empty', primaryKey: null, fields: [] };
+    const propose = (targets: (typeof books | typeof empty)[], selected: string | null) =>
+      proposedIndex('Summer shoes (2).csv', columns, targets, selected);
+    assert.equal(propose([books, shop], 'books'), 'shop');
+    assert.equal(propose([books, shop], 'shop'), 'shop');
+    assert.equal(propose([books, empty], 'empty'), 'empty');
+    assert.equal(propose([books], 'books'), 'Summer-shoes-2');
+    assert.equal(propose([], null), 'Summer-shoes-2');
+    assert.equal(proposedIndex('€.csv', columns, [], null), 'documents');
   });
 
   it('become fields of documents, with other names or not at all, and keep every digit', () => {

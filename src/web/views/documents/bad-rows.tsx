@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { download } from '../../download.ts';
 import { counted } from '../../format.ts';
 import { badRowsFile, type BadRow, type Mapping } from '../../import/columns.ts';
@@ -12,10 +12,11 @@ interface Props {
   all?: number;
   /** Given: the rows can be downloaded. */
   mapping?: Mapping;
+  children?: ComponentChildren;
 }
 
 /** Rows that cannot become documents, and why. */
-export function BadRows({ title, rows, all, mapping }: Props): JSX.Element | null {
+export function BadRows({ title, rows, all, mapping, children }: Props): JSX.Element | null {
   if (rows.length === 0) return null;
   const more = (all ?? rows.length) - SHOWN;
   return (
@@ -28,6 +29,7 @@ export function BadRows({ title, rows, all, mapping }: Props): JSX.Element | nul
           </li>
         ))}
       </ul>
+      {children}
       {more > 0 ? <p>And {counted(more, 'further row')}.</p> : null}
       {mapping === undefined ? null : (
         <p class="buttons">

@@ -35,7 +35,7 @@ export function DeleteDialog({ uid, filter, onClose, onWrite }: Props): JSX.Elem
       warning={
         <>
           <Problem error={found.error} />
-          <p>
+          <p hidden={found.error !== null}>
             This deletes <strong>{documents}</strong> of {uid}
             {filter === '' ? '' : ', all that match this filter when the task runs:'}
           </p>

@@ -4,7 +4,14 @@ import { parseDelimiter } from '../../../records/csv-records.ts';
 import { viewHref } from '../../address.ts';
 import { counted, size } from '../../format.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../../hooks.ts';
-import { badRows, detectPrimaryKey, type Column, type Mapping } from '../../import/columns.ts';
+import {
+  badRows,
+  detectPrimaryKey,
+  proposedIndex,
+  type Column,
+  type Mapping,
+  type Target,
+} from '../../import/columns.ts';
 import {
   FileSender,
   NOT_BEGUN,
@@ -56,10 +63,11 @@ function useImport(onDone: () => void): ImportState {
     action.run(async () => {
       const sender = new FileSender(client, { into, method, mapping }, signal, setProgress);
       const { pieces, badCount } = await sender.send(file);
-      onDone();
       const refused = pieces.filter(({ outcome }) => outcome?.ok === false);
       if (refused.length > 0) throw new Error(refused[0]!.outcome!.text);
       if (pieces.length === 0) throw new Error('No row of the file can become a document.');
+      // After a failure, the file and what was chosen stay, to be corrected and sent again.
+      onDone();
       const bad = badCount === 0 ? '' : ` ${counted(badCount, 'row')} left out.`;
       const cut =
         pieces.length > 1 ? ` The file was sent in ${counted(pieces.length, 'piece')}.` : '';
@@ -86,16 +94,20 @@ function useSample(file: File | null, delimiter: string | undefined): Loaded<Sam
 
 /** Adds documents from a file, after a look at its first rows. */
 export function Import({ uid }: { uid: string | null }): JSX.Element {
-  const { list } = useIndexes();
+  const { list, stats } = useIndexes();
+  const targets = list.map((index) => ({
+    uid: index.uid,
+    primaryKey: index.primaryKey,
+    fields: Object.keys(stats?.indexes[index.uid]?.fieldDistribution ?? {}),
+  }));
+  const proposedFor = ({ name }: File, { columns }: Sample): string =>
+    proposedIndex(name, columns, targets, uid);
   const [file, setFile] = useState<File | null>(null);
   const [typed, setTyped] = useState<Typed>({});
   const input = useRef<HTMLInputElement>(null);
   const choose = (next: File | null): void => {
     setFile(next);
-    setTyped(({ into, method }) => ({
-      ...(into !== undefined && { into }),
-      ...(method !== undefined && { method }),
-    }));
+    setTyped(({ method }) => (method === undefined ? {} : { method }));
   };
   const state = useImport(() => {
     choose(null);
@@ -103,9 +115,10 @@ export function Import({ uid }: { uid: string | null }): JSX.Element {
   });
   const loaded = useSample(file, typed.delimiter);
   const sample = file === null || loaded.error !== null ? null : (loaded.value ?? null);
-  const into = typed.into ?? uid ?? '';
+  const proposed = file === null || sample === null ? '' : proposedFor(file, sample);
+  const into = typed.into ?? proposed;
   const known = list.find((index) => index.uid === into)?.primaryKey ?? null;
-  useUnsaved(state.action.running);
+  useUnsaved(file !== null || state.action.running, true);
   return (
     <section class="panel" aria-label="Add documents">
       <h2>Add documents</h2>
@@ -126,6 +139,7 @@ export function Import({ uid }: { uid: string | null }): JSX.Element {
           into={into}
           known={known}
           state={state}
+          targets={targets}
           onType={(part) => setTyped({ ...typed, ...part })}
         />
       )}
@@ -142,6 +156,7 @@ interface PlanProps {
   /** The primary key that the index has. */
   known: string | null;
   state: ImportState;
+  targets: readonly Target[];
   onType(part: Typed): void;
 }
 
@@ -170,7 +185,12 @@ function Plan(props: PlanProps): JSX.Element {
       <BadRows
         title={`${bad.length} of the first ${counted(sample.records.length, 'row')} cannot be used`}
         rows={bad}
-      />
+      >
+        <p>
+          These rows are left out, and you can download them afterwards. Values that do not fit the
+          type of their field are kept if you choose the type text.
+        </p>
+      </BadRows>
       {repeated === null ? null : <p class="warning">Two fields have the name {repeated}.</p>}
       <p class="buttons">
         <button type="submit" disabled={into === '' || repeated !== null || action.running}>
@@ -188,12 +208,16 @@ function Plan(props: PlanProps): JSX.Element {
 }
 
 function PlanFields(props: PlanProps & { mapping: Mapping }): JSX.Element {
-  const { sample, typed, into, known, mapping, onType } = props;
+  const { sample, typed, into, known, mapping, targets, onType } = props;
   return (
     <div class="row">
       <TextField
         label="Index to add to"
-        hint="A new name creates an index."
+        hint={
+          targets.some((target) => target.uid === into)
+            ? 'An index that exists.'
+            : 'A new name creates an index.'
+        }
         required
         value={into}
         onInput={(next) => onType({ into: next })}

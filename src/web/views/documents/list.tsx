@@ -40,11 +40,19 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
   const fields = useFields(index, loaded.value);
   const table = useColumns(uid, fields);
   const { results = [], total = 0 } = loaded.value ?? {};
+  // What was found for another filter, or nothing, must not be taken for the documents to delete.
+  const isKnown = loaded.value !== undefined && !loaded.loading;
   return (
     <section aria-label="Documents">
-      <h2>{filter === '' ? counted(total, 'document') : `${count(total)} match the filter`}</h2>
+      <h2>
+        {loaded.value === undefined
+          ? 'Documents'
+          : filter === ''
+            ? counted(total, 'document')
+            : `${count(total)} match the filter`}
+      </h2>
       <FilterBar filter={filter} onFilter={(value) => show({ filter: value })} />
-      <Tools index={index} filter={filter} onAdd={() => show({ add: 'yes' })}>
+      <Tools index={index} filter={filter} mayDelete={isKnown} onAdd={() => show({ add: 'yes' })}>
         <ColumnChoice fields={fields} {...table} />
       </Tools>
       <Problem error={loaded.error} />
@@ -89,11 +97,13 @@ function useFields({ uid, primaryKey }: IndexEntry, page: DocumentPage | undefin
 interface ToolsProps {
   index: IndexEntry;
   filter: string;
+  /** Whether it is known which documents match the filter. */
+  mayDelete: boolean;
   onAdd(): void;
   children: JSX.Element;
 }
 
-function Tools({ index, filter, onAdd, children }: ToolsProps): JSX.Element {
+function Tools({ index, filter, mayDelete, onAdd, children }: ToolsProps): JSX.Element {
   const action = useAction();
   const [deleting, setDeleting] = useState(false);
   return (
@@ -105,7 +115,12 @@ function Tools({ index, filter, onAdd, children }: ToolsProps): JSX.Element {
         </button>
         {children}
         <ExportMenu uid={index.uid} filter={filter} action={action} />
-        <button type="button" class="danger" onClick={() => setDeleting(true)}>
+        <button
+          type="button"
+          class="danger"
+          disabled={!mayDelete}
+          onClick={() => setDeleting(true)}
+        >
           <Icon name="trash" />
           {filter === '' ? 'Delete all' : 'Delete all that match'}
         </button>

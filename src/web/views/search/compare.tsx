@@ -21,7 +21,7 @@ import { useIndexes } from '../../shell/indexes-context.tsx';
 import { spaced } from '../../spaced.ts';
 import { Difference } from '../settings/difference.tsx';
 import { ComparedForm } from './compared-form.tsx';
-import { controlsOf } from './controls.ts';
+import { controlsOf, totalWords, type Controls } from './controls.ts';
 import { Why } from './why.tsx';
 
 interface Props {
@@ -72,24 +72,39 @@ export function Compare(props: Props): JSX.Element {
   const [a, b] = loaded.value?.results ?? [];
   const [here, there] = [idsOf(a, index), idsOf(b, other)];
   const shown = { marks, onExplain: () => setExplain(true) };
+  const [controls, otherControls] = [controlsOf(settings[0]), controlsOf(settings[1])];
   return (
     <div class="compare">
       <Problem error={loaded.error} />
       <div class="sides">
-        <Side title="This search" of={index} result={a} moved={movements(here, there)} {...shown}>
+        <Side
+          title="This search"
+          of={index}
+          controls={controls}
+          result={a}
+          moved={movements(here, there)}
+          {...shown}
+        >
           <ComparedForm
             title="Parameters of this search"
             side={left}
-            controls={controlsOf(settings[0])}
+            controls={controls}
             index={null}
             onChange={(part) => onCompare({ left: { ...left, ...part }, right })}
           />
         </Side>
-        <Side title="Other search" of={other} result={b} moved={movements(there, here)} {...shown}>
+        <Side
+          title="Other search"
+          of={other}
+          controls={otherControls}
+          result={b}
+          moved={movements(there, here)}
+          {...shown}
+        >
           <ComparedForm
             title="Parameters of the other search"
             side={right}
-            controls={controlsOf(settings[1])}
+            controls={otherControls}
             index={index.uid}
             onChange={(part: Partial<Compared>) =>
               onCompare({ left, right: { ...right, ...part } })
@@ -111,6 +126,7 @@ function idsOf(result: SearchResult | undefined, { primaryKey }: IndexEntry): st
 interface SideProps {
   title: string;
   of: IndexEntry;
+  controls: Controls;
   result: SearchResult | undefined;
   moved: readonly Movement[];
   marks: Marks;
@@ -118,11 +134,12 @@ interface SideProps {
   children: JSX.Element;
 }
 
-function Side({ title, of, result, moved, marks, onExplain, children }: SideProps): JSX.Element {
+function Side(props: SideProps): JSX.Element {
+  const { title, of, controls, result, moved, marks, onExplain, children } = props;
   return (
     <section aria-label={title} class="side-of">
       <h2>
-        {title} <small class="count">{result ? counted(result.totalHits, 'result') : ''}</small>
+        {title} <small class="count">{result ? totalWords(result.totalHits, controls) : ''}</small>
       </h2>
       {children}
       {result?.hits.length === 0 ? <p class="note">Nothing was found.</p> : null}

@@ -1,9 +1,12 @@
+import { count, counted } from '../../format.ts';
 import type { Settings } from '../../indexes.ts';
 import { FACET_VALUES } from '../../search-request.ts';
 
 /** The controls to show, derived from the settings; none for a key that may not read settings. */
 export interface Controls {
   readonly sortable: readonly string[];
+  /** Whether the index has filterable attributes; null: not known. */
+  readonly isFilterable: boolean | null;
   readonly embedders: readonly string[];
   readonly points: boolean;
   /** The greatest total that a search gives; null: not known. */
@@ -26,6 +29,7 @@ export function controlsOf(settings: Settings | undefined): Controls {
       values >= (faceting?.maxValuesPerFacet ?? FACET_VALUES) &&
       (faceting?.sortFacetValuesBy[facet] ?? faceting?.sortFacetValuesBy['*']) !== 'count',
     sortable: sortable.filter((name) => name !== '_geo'),
+    isFilterable: settings === undefined ? null : filterable.length > 0,
     embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
       // A query vector cannot be typed.
       .filter(([, { source }]) => source !== 'userProvided')
@@ -33,4 +37,18 @@ export function controlsOf(settings: Settings | undefined): Controls {
     points: sortable.includes('_geo') && filterable.includes('_geo'),
     totalMax: pagination?.maxTotalHits ?? null,
   };
+}
+
+/** The total of a search for a key that may not read the setting. */
+const TOTAL_MAX = 1000;
+
+/**
+ * How many results there are: as many as the server counts, and whether there are more.
+ * @param all the number of documents, for a search that finds all of them
+ */
+export function totalWords(hits: number, { totalMax }: Controls, all?: number): string {
+  if (hits < (totalMax ?? TOTAL_MAX)) return counted(hits, 'result');
+  return all !== undefined && all >= hits
+    ? counted(all, 'result')
+    : `more than ${count(hits)} results`;
 }

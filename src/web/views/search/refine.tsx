@@ -16,6 +16,7 @@ import {
 import { useSession } from '../../session.ts';
 import type { Controls } from './controls.ts';
 import { Facets, type FindValues } from './facets.tsx';
+import { MakeFilterable } from './make-filterable.tsx';
 import { Ranges } from './ranges.tsx';
 
 interface RefineProps {
@@ -27,6 +28,8 @@ interface AllRefineProps extends RefineProps {
   uid: string;
   controls: Controls;
   results: readonly SearchResult[];
+  /** Attributes were made filterable. */
+  onFilterable(): void;
 }
 
 interface FacetHits {
@@ -35,7 +38,7 @@ interface FacetHits {
 
 /** Everything that narrows or orders the results. */
 export function Refine(props: AllRefineProps): JSX.Element {
-  const { uid, state, controls, results, onChange } = props;
+  const { uid, state, controls, results, onChange, onFilterable } = props;
   const { client } = useSession();
   const stats = mergedStats(results);
   const counts = Object.entries(mergedCounts(results)).filter(
@@ -55,6 +58,7 @@ export function Refine(props: AllRefineProps): JSX.Element {
         <Meaning state={state} embedders={controls.embedders} onChange={onChange} />
       ) : null}
       {controls.points ? <Near state={state} onChange={onChange} /> : null}
+      {controls.isFilterable === false ? <MakeFilterable uid={uid} onDone={onFilterable} /> : null}
       <Facets
         counts={Object.fromEntries(counts)}
         chosen={state.chosen}
