@@ -2,7 +2,7 @@
 import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../../src/cluster/checkpoint.ts';
 import { RefusedError, UnavailableError } from '../../src/cluster/errors.ts';
-import type { Io } from '../../src/cluster/io.ts';
+import type { Io } from '../support/io.ts';
 import type { CommitRecord, FileRef } from '../../src/cluster/record.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from '../../src/cluster/replica.ts';
 import type { Runtime } from '../../src/cluster/runtime.ts';

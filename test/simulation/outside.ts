@@ -1,8 +1,8 @@
 /** What all hosts share, and how it misbehaves: the log and the object store. */
-import { MemoryBlobs } from '../../src/cluster/blobs/memory-blobs.ts';
+import { MemoryBlobs } from '../support/memory-blobs.ts';
 import type { BlobName, BlobSource } from '../../src/cluster/blobs/blobs.ts';
-import type { Io } from '../../src/cluster/io.ts';
-import { MemoryLog, type MemoryLogState } from '../../src/cluster/log/memory-log.ts';
+import type { Io } from '../support/io.ts';
+import { MemoryLog, type MemoryLogState } from '../support/memory-log.ts';
 import type { AppendResult } from '../../src/cluster/log/log.ts';
 import type { Entry, Epoch, Sequence } from '../../src/cluster/record.ts';
 import type { Host } from './host.ts';

@@ -1,6 +1,6 @@
 /** A simulated cluster without faults, for tests of single behaviours. */
 import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
-import { MemoryLogState } from '../../src/cluster/log/memory-log.ts';
+import { MemoryLogState } from '../support/memory-log.ts';
 import { ClusterNode, type NodeOptions, type Proposal } from '../../src/cluster/node.ts';
 import { Host, NO_FAULTS, SimulatedReplica } from './host.ts';
 import * as model from './model.ts';

@@ -11,7 +11,7 @@ import {
   RefusedError,
   WritesRefusedError,
 } from '../../src/cluster/errors.ts';
-import { MemoryLogState } from '../../src/cluster/log/memory-log.ts';
+import { MemoryLogState } from '../support/memory-log.ts';
 import { ClusterNode } from '../../src/cluster/node.ts';
 import {
   type CommitRecord,

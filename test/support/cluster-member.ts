@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { MemoryBlobs } from '../../src/cluster/blobs/memory-blobs.ts';
-import { MemoryLog, MemoryLogState } from '../../src/cluster/log/memory-log.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
+import { MemoryLog, MemoryLogState } from './memory-log.ts';
 import {
   type CommitRecord,
   encodeBody,

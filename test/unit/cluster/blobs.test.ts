@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
 import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
-import { MemoryBlobs } from '../../../src/cluster/blobs/memory-blobs.ts';
+import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { S3Blobs } from '../../../src/cluster/blobs/s3-blobs.ts';
 import { sha256 } from '../../../src/cluster/bytes.ts';
 import { BlobMissingError, RefusedError, UnavailableError } from '../../../src/cluster/errors.ts';

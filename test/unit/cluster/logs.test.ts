@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError, TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
 import type { Log } from '../../../src/cluster/log/log.ts';
-import { MemoryLog, MemoryLogState } from '../../../src/cluster/log/memory-log.ts';
+import { MemoryLog, MemoryLogState } from '../../support/memory-log.ts';
 import type { Entry } from '../../../src/cluster/record.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { Etcd, HAS_ETCD } from '../../support/etcd.ts';

@@ -1,7 +1,7 @@
 /** A node of a cluster in single situations; test/simulation/ combines them at random. */
 import assert from 'node:assert/strict';
 import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
-import { MemoryBlobs } from '../../../src/cluster/blobs/memory-blobs.ts';
+import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { recover, type RecoveryTarget } from '../../../src/cluster/recovery.ts';
 import { hex } from '../../../src/cluster/transfers.ts';
 import { Host, NO_FAULTS, SimulatedReplica } from '../../simulation/host.ts';

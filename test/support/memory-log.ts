@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { TrimmedError } from '../errors.ts';
-import { type Io, reliableIo } from '../io.ts';
-import type { Entry, Epoch, Sequence } from '../record.ts';
+import { TrimmedError } from '../../src/cluster/errors.ts';
+import { type Io, reliableIo } from './io.ts';
+import type { Entry, Epoch, Sequence } from '../../src/cluster/record.ts';
 import {
   type AppendResult,
   type Identity,
@@ -13,7 +13,7 @@ import {
   type Member,
   type MemberList,
   NO_SETTINGS,
-} from './log.ts';
+} from '../../src/cluster/log/log.ts';
 
 /** Entries in one response. */
 const READ_ENTRIES_MAX = 64;

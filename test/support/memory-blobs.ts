@@ -1,6 +1,6 @@
-import { type Io, reliableIo } from '../io.ts';
-import { BlobMissingError } from '../errors.ts';
-import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+import { type Io, reliableIo } from './io.ts';
+import { BlobMissingError } from '../../src/cluster/errors.ts';
+import type { BlobName, Blobs, BlobSource } from '../../src/cluster/blobs/blobs.ts';
 
 /**
  * Objects in memory. Nodes of one process share `objects`, and each has an `io` that may inject
