@@ -67,7 +67,7 @@ export function countFolders(): Folder[] {
     folder.code += code;
     folder.lines += lines;
   };
-  for (const file of listed.split('\n').toSorted()) {
+  for (const file of new Set(listed.split('\n').toSorted())) {
     const name = CODE.test(file) && existsSync(file) ? folderOf(file) : null;
     if (name === null) continue;
     const text = readFileSync(file, 'utf8');
