@@ -1,4 +1,7 @@
-/** Runs autocannon with the load in the file named first and prints the outcome as JSON. See throughput.ts. */
+/**
+ * Runs autocannon with the load in the file named first and prints the outcome as JSON. See
+ * throughput.ts.
+ */
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 

@@ -4,11 +4,11 @@
  *     node --import=tsx perf/cluster.ts --data PACKAGES --catalog 1000000 [--only NAME,...]
  *     node --import=tsx perf/cluster.ts --catalog-file FILE
  *
- * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node), `search` (searches
- * on a follower that absorbs), `join` (a new node), `failover` (writes after the leader is killed or
- * cut off), `latency` (of a small write). Nodes, etcd (Debian package `etcd-server`), the object store (a folder, or
- * `versitygw` with its path in `GANNET_VERSITYGW`) and the client share one machine. Linux only.
- * `absorb` counts bytes only with `versitygw`.
+ * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node), `search`
+ * (searches on a follower that absorbs), `join` (a new node), `failover` (writes after the leader
+ * is killed or cut off), `latency` (of a small write). Nodes, etcd (Debian package `etcd-server`),
+ * the object store (a folder, or `versitygw` with its path in `GANNET_VERSITYGW`) and the client
+ * share one machine. Linux only. `absorb` counts bytes only with `versitygw`.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,7 +106,9 @@ function writtenBytes(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1]);
 }
 
-/** Bytes that a node has received from etcd and from the object store; null: it has no link there. */
+/**
+ * Bytes that a node has received from etcd and from the object store; null: it has no link there.
+ */
 function fetchedBytes({ etcd, store }: Node): number | null {
   if (store.link === null) return null;
   return [...etcd, store.link].reduce((sum, { bytes }) => sum + bytes.received, 0);

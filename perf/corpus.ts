@@ -76,7 +76,9 @@ const REQUEST_BYTES = 30_000_000;
 /** Documents whose texts queries are made of. */
 const SAMPLE = 5000;
 
-/** Adds the documents of an NDJSON file to an index, each line changed, and waits until it is done. */
+/**
+ * Adds the documents of an NDJSON file to an index, each line changed, and waits until it is done.
+ */
 export async function addDocuments(
   server: Pick<BuiltServer, 'finish'>,
   uid: string,

@@ -5,13 +5,15 @@
  *   node --import=tsx perf/model.ts [--data FILE.ndjson] [--fields title,author] [--settings JSON]
  *       [--seconds 5] [--rounds 5] [--load 0.7] [--loops 1 | --cores-per-loop 4]
  *
- * It measures a server on one core, on two cores, and on two cores with two HTTP threads, alternately:
- * CPU per search with many clients, and the CPU of each search of one client for the distribution.
- * Then it simulates (`queueing.ts`) the measured machines and prints both results, and larger ones.
+ * It measures a server on one core, on two cores, and on two cores with two HTTP threads,
+ * alternately: CPU per search with many clients, and the CPU of each search of one client for the
+ * distribution. Then it simulates (`queueing.ts`) the measured machines and prints both results,
+ * and larger ones.
  *
  * A search needs more CPU in the engine when there are more cores (locks, shared caches): what each
- * doubling adds is taken from the first. It also needs more in an event loop that is one of several,
- * because each wakes up for fewer searches at once; that is the same for two loops as for more.
+ * doubling adds is taken from the first. It also needs more in an event loop that is one of
+ * several, because each wakes up for fewer searches at once; that is the same for two loops as for
+ * more.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Launch options: flags, environment variables, a TOML file, defaults, in this order of priority. The
- * outcome is one frozen object; nothing else reads flags or the environment.
+ * Launch options: flags, environment variables, a TOML file, defaults, in this order of priority.
+ * The outcome is one frozen object; nothing else reads flags or the environment.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, homedir, tmpdir, totalmem } from 'node:os';
@@ -62,7 +62,10 @@ export interface Config {
   /** Searches that take at least this long are logged; null: none. */
   slowSearchMs: number | null;
   shutdownSeconds: number;
-  /** For the log: options that change nothing here or have another name, and variables that nobody reads. */
+  /**
+   * For the log: options that change nothing here or have another name, and variables that nobody
+   * reads.
+   */
   notices: string[];
   /** For the log: variables of the reference that were taken for ours. */
   takenVariables: string[];
@@ -578,7 +581,10 @@ export interface CommandLine {
 
 const MISSPELT_MASTER_KEY = /did you mean [A-Z]+_MASTER_KEY\?$/;
 
-/** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
+/**
+ * @param argv without the program
+ * @returns the message for the person who starts it, when something is wrong
+ */
 export function readConfig(
   argv: readonly string[],
   env: Environment,
@@ -608,7 +614,10 @@ export function readConfig(
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }
 
-/** Values of options that have a new name, under that; one that is given under both names is taken from the new one. */
+/**
+ * Values of options that have a new name, under that; one that is given under both names is taken
+ * from the new one.
+ */
 function underNewNames(values: ServerValues): ServerValues {
   const settled: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(values)) {

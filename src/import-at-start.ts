@@ -9,8 +9,8 @@ export interface Source {
 }
 
 /**
- * What is to be imported; null: nothing, and the start goes on. Throws `DataFolderError` when there is a database already,
- * or no such file, and that is not to be ignored.
+ * What is to be imported; null: nothing, and the start goes on. Throws `DataFolderError` when there
+ * is a database already, or no such file, and that is not to be ignored.
  */
 export function sourceOf(config: Config): Source | null {
   const { dbPath } = config;

@@ -1,8 +1,10 @@
 /**
- * `gannet verify`: reads everything of a data folder that no server has open, and tells what is damaged.
+ * `gannet verify`: reads everything of a data folder that no server has open, and tells what is
+ * damaged.
  *
- * The parts, the task store and every index, are read in another process: LMDB has no checksums, and a damaged page
- * may end the process that follows it. A process that has met damage reads no further part.
+ * The parts, the task store and every index, are read in another process: LMDB has no checksums,
+ * and a damaged page may end the process that follows it. A process that has met damage reads no
+ * further part.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
@@ -231,7 +233,10 @@ async function readAnalytics(dir: string): Promise<AnalyticsReport> {
   return { faults, rows };
 }
 
-/** What the process that reads parts does: it answers each name of one with a report, until the connection ends. */
+/**
+ * What the process that reads parts does: it answers each name of one with a report, until the
+ * connection ends.
+ */
 export async function verifyParts(dir: string): Promise<void> {
   const names: AsyncIterable<unknown[]> = on(process, 'message', { close: ['disconnect'] });
   for await (const [name] of names) {

@@ -42,8 +42,9 @@ const WORDS = (
 ).split(' ');
 
 /**
- * Resolves to the number of searches that were answered; rejects where it cannot be done. Leaves nothing behind, unless
- * the process is killed before the first answer: then the folder, to the next start.
+ * Resolves to the number of searches that were answered; rejects where it cannot be done. Leaves
+ * nothing behind, unless the process is killed before the first answer: then the folder, to the
+ * next start.
  */
 export async function warmUp(options: WarmUpOptions): Promise<number> {
   const { http, registry, folder, now, masterKey, signal, searches = SEARCHES } = options;
@@ -90,7 +91,10 @@ async function createIndex(registry: IndexRegistry, now: string): Promise<IndexE
   return entry;
 }
 
-/** Words that people type: one or two, the last one half of the time not yet to its end, now and then mistyped. */
+/**
+ * Words that people type: one or two, the last one half of the time not yet to its end, now and
+ * then mistyped.
+ */
 function typed(n: number): string {
   const word = (k: number): string => WORDS[k % WORDS.length]!;
   const last = n % 2 === 0 ? word(n * 5) : word(n * 5).slice(0, 3);

@@ -7,7 +7,10 @@
 import { writeFileSync } from 'node:fs';
 import { BUDGETS_FILE, countFolders, overBudget, readBudgets } from './support/lines.ts';
 
-/** A budget is a multiple of `STEP` and leaves `ROOM`, so that a correction of a few lines does not touch it. */
+/**
+ * A budget is a multiple of `STEP` and leaves `ROOM`, so that a correction of a few lines does not
+ * touch it.
+ */
 const STEP = 100;
 const ROOM = 50;
 

@@ -4,10 +4,10 @@
  *   node --import=tsx test/run.ts              everything, in the order of STEPS
  *   node --import=tsx test/run.ts unit golden  these steps only, or those of ON_REQUEST
  *
- * A step that needs what this machine does not have (GoogleTest, the recorded answers) says so and counts as skipped.
- * A few failing tests get a second attempt alone, since some measure time: the totals count that one, and both are shown.
- * What failed is printed again before the totals, where the end of a long log still shows it.
- * Exit status: 0 when nothing failed.
+ * A step that needs what this machine does not have (GoogleTest, the recorded answers) says so and
+ * counts as skipped. A few failing tests get a second attempt alone, since some measure time: the
+ * totals count that one, and both are shown. What failed is printed again before the totals, where
+ * the end of a long log still shows it. Exit status: 0 when nothing failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -41,7 +41,10 @@ const RELEASE = 'test/release/release.test.ts';
 const NPM = 'test/release/npm.test.ts';
 const CLIENTS = 'test/clients/clients.test.ts';
 
-/** Files and folders that `npm run test:more` runs: servers killed again and again, random histories, browsers, clients. */
+/**
+ * Files and folders that `npm run test:more` runs: servers killed again and again, random
+ * histories, browsers, clients.
+ */
 const LONG: readonly string[] = [
   'test/browser/',
   CLIENTS,
@@ -91,7 +94,9 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
 const COMPARISONS = '1000000';
 
-/** Levels of `native/base/cpu.h` below the best, and the tests of functions with a variant for each. */
+/**
+ * Levels of `native/base/cpu.h` below the best, and the tests of functions with a variant for each.
+ */
 const CPU_LEVELS = ['portable', 'avx2'];
 const CPU_FILTER =
   '--gtest_filter=TuningTest.*:DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
@@ -108,7 +113,8 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
     return cluster();
   },
   'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
-  // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
+  // Before a release as well: what the tests of the engine do under the sanitizers of g++, and
+  // random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
   // With those that take long.
   clients: () => mocha([CLIENTS], { ...process.env, GANNET_CLIENTS: 'all' }),
@@ -147,7 +153,10 @@ function run(
 /** The lines at the end of what a program printed that are repeated when it failed. */
 const REPORT_LINES = 60;
 
-/** What a failed program said of its failures: from where `begin` matches for the last time, or its last lines. */
+/**
+ * What a failed program said of its failures: from where `begin` matches for the last time, or its
+ * last lines.
+ */
 function reportOf({ text }: Ended, begin?: RegExp): string {
   const found = begin === undefined ? undefined : [...text.matchAll(begin)].at(-1);
   return found === undefined
@@ -236,7 +245,10 @@ async function buildNativeTests(): Promise<Outcome | null> {
   return built.ok ? null : failure(built);
 }
 
-/** With the recorded answers, when these are asked for as well: they take longest, so they begin first. */
+/**
+ * With the recorded answers, when these are asked for as well: they take longest, so they begin
+ * first.
+ */
 async function unitTests(): Promise<Outcome> {
   const golden = stepsOfRun.includes('golden') ? goldenFiles() : [];
   const runs = await runMocha(
@@ -350,7 +362,10 @@ function compileAlone(file: string, { directory, command }: CompileCommand): Pro
 const ALONE = `${NATIVE_BUILD}/alone`;
 const HAS_CCACHE = spawnSync('ccache', ['--version'], { stdio: 'ignore' }).status === 0;
 
-/** Whether each file of the engine includes what it uses: the build compiles several as one, node-gyp each by itself. */
+/**
+ * Whether each file of the engine includes what it uses: the build compiles several as one,
+ * node-gyp each by itself.
+ */
 async function compiledAlone(): Promise<Outcome> {
   const what = 'the files of the engine, each by itself';
   if (!existsSync(COMPILE_COMMANDS)) return skipped(what, 'there is no build by cmake');
@@ -409,8 +424,8 @@ function nativeTimes(file: string): TestTime[] {
 const FUZZ_MINUTES = '1';
 
 /**
- * The C++ tests in a build with sanitizers (`type`: one of CMakeLists.txt), in a folder of its own, and random requests.
- * A finding ends the program, and so the test.
+ * The C++ tests in a build with sanitizers (`type`: one of CMakeLists.txt), in a folder of its own,
+ * and random requests. A finding ends the program, and so the test.
  */
 async function sanitized(type: 'ASAN' | 'TSAN'): Promise<Outcome> {
   const folder = `${NATIVE_BUILD}/${type.toLowerCase()}`;

@@ -57,7 +57,9 @@ export class Peers {
   readonly #parts: PeersParts;
   /** As of the last time that the log could be reached. */
   #known: readonly Peer[] = [];
-  /** Names of nodes that did not say in time whether they know a search, and until when they rest. */
+  /**
+   * Names of nodes that did not say in time whether they know a search, and until when they rest.
+   */
   readonly #resting = new Map<string, number>();
   #events = 0;
 

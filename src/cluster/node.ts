@@ -248,7 +248,8 @@ export class ClusterNode {
     try {
       this.#check(state);
     } catch (error) {
-      // The format was raised a moment ago, without this node. The next upgrade must not wait for it.
+      // The format was raised a moment ago, without this node. The next upgrade must not wait for
+      // it.
       await log.forget(name).catch(() => {});
       throw error;
     }

@@ -1,7 +1,7 @@
 /**
  * Recovery to a point in time: installs the newest checkpoint before that point, or begins with
- * nothing, then applies the entries up to it, from the object store and, if it is still there, from the log. Only the log
- * holds the entries after the newest checkpoint.
+ * nothing, then applies the entries up to it, from the object store and, if it is still there, from
+ * the log. Only the log holds the entries after the newest checkpoint.
  */
 import type { Blobs } from './blobs/blobs.ts';
 import type { Checkpoint } from './checkpoint.ts';
@@ -20,9 +20,9 @@ const NOTHING: Checkpoint = { sequence: 0, epoch: 0, at: 0, databases: [], passe
 export type RecoveryTarget = { readonly sequence: Sequence } | { readonly at: number };
 
 /**
- * Brings an empty replica to a point in time. Throws `RefusedError` when nothing that old
- * is kept, or when the sequence is beyond the newest entry; `DamagedError` or `BlobMissingError` when
- * an object is damaged or missing.
+ * Brings an empty replica to a point in time. Throws `RefusedError` when nothing that old is kept,
+ * or when the sequence is beyond the newest entry; `DamagedError` or `BlobMissingError` when an
+ * object is damaged or missing.
  * @param log null: it is lost, or not to be used
  * @returns the last record that the replica holds
  */

@@ -97,7 +97,10 @@ const READ_ACTIONS: readonly Action[] = [
   'aliases.get',
 ];
 
-/** Actions of requests that any node of a cluster answers: nothing is stored by them that the nodes share. */
+/**
+ * Actions of requests that any node of a cluster answers: nothing is stored by them that the nodes
+ * share.
+ */
 const ANSWERED_ANYWHERE = new Set<Action>([
   ...READ_ACTIONS.filter((action) => action !== 'export'),
   'keys.get',

@@ -182,21 +182,25 @@ export interface NativeAddon {
   /** Merges all segments as far as possible; can be stopped like a batch. */
   compactIndex(handle: number): Promise<void>;
   /**
-   * From now on every commit of an index is a record first. `onCommit` gets the number of a call, the folder of the index and
-   * the names of its new files, which are durable; `prepareCommit` and `endCommit` follow. null: commits are applied at once.
+   * From now on every commit of an index is a record first. `onCommit` gets the number of a call,
+   * the folder of the index and the names of its new files, which are durable; `prepareCommit` and
+   * `endCommit` follow. null: commits are applied at once.
    */
   setCommitLog(onCommit: ((call: number, dir: string, files: string[]) => void) | null): void;
   /**
-   * Whether this process may commit from now on: segments are merged, and files that it makes have no smaller numbers than
-   * `firstNumber`. null: it may not.
+   * Whether this process may commit from now on: segments are merged, and files that it makes have
+   * no smaller numbers than `firstNumber`. null: it may not.
    */
   lead(firstNumber: bigint | null): void;
   /**
-   * Makes the record of a commit, once all records before it are applied. Rejects when the commit cannot happen any more;
-   * it has ended then.
+   * Makes the record of a commit, once all records before it are applied. Rejects when the commit
+   * cannot happen any more; it has ended then.
    */
   prepareCommit(call: number): Promise<Buffer>;
-  /** What became of a commit. Unless it was applied, its batch ends with this error, or as canceled with `canceled`. */
+  /**
+   * What became of a commit. Unless it was applied, its batch ends with this error, or as canceled
+   * with `canceled`.
+   */
   endCommit(
     call: number,
     end: 'applied' | 'notWritten' | 'unknown',
@@ -204,7 +208,8 @@ export interface NativeAddon {
     message: string,
   ): void;
   /**
-   * Applies a record, whose files are in the folder of the index. `delta` must not change until then.
+   * Applies a record, whose files are in the folder of the index. `delta` must not change until
+   * then.
    * @returns false: it was applied before
    */
   applyRecord(handle: number, logId: string, sequence: number, delta: Buffer): Promise<boolean>;

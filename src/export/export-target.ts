@@ -36,7 +36,9 @@ export class ExportTarget {
     }
   }
 
-  /** Points an alias at an index, unless the target has no aliases or the key may not change them. */
+  /**
+   * Points an alias at an index, unless the target has no aliases or the key may not change them.
+   */
   async putAlias(alias: string, indexUid: string): Promise<void> {
     try {
       const body = jsonBody({ indexUid });

@@ -1,8 +1,8 @@
 /**
  * What happens to every request, in this order: length of the head, preflight, route, phase of the
  * server, authorization, limits of the key, forwarding of a write to the leader of a cluster, query
- * parameters, body (content type, size, syntax, fields), form of the index uid, handler. HEAD is a GET whose body is not sent. Each step may respond; all errors are sent by
- * `fail`.
+ * parameters, body (content type, size, syntax, fields), form of the index uid, handler. HEAD is a
+ * GET whose body is not sent. Each step may respond; all errors are sent by `fail`.
  */
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
@@ -297,7 +297,10 @@ export class Lifecycle<S = Dependencies> {
     return true;
   }
 
-  /** The response of the leader, once this node has applied it: its client finds here what it has written here. */
+  /**
+   * The response of the leader, once this node has applied it: its client finds here what it has
+   * written here.
+   */
   async #forwarded(
     connection: Connection,
     url: string,

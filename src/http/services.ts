@@ -77,7 +77,9 @@ export interface TaskService {
   register(request: TaskRequest): Promise<TaskSummary>;
   /** Records in a task its outcome on other servers; durable once resolved. */
   setNetwork(uid: number, network: TaskNetwork): Promise<void>;
-  /** Calls `watcher` after each change of the status of tasks. Returns a function that ends this. */
+  /**
+   * Calls `watcher` after each change of the status of tasks. Returns a function that ends this.
+   */
   watch(watcher: (change: TaskChange) => void): () => void;
   /** The uids that the next task and the next batch will have. */
   readonly nextUids: { readonly task: number; readonly batch: number };

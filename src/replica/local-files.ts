@@ -22,7 +22,9 @@ export async function digestOf(path: string): Promise<{ size: number; sum: Buffe
   return { size: (await stat(path)).size, sum: hash.digest() };
 }
 
-/** Bytes written at a time. Pieces from a network are smaller, and each write costs a thread's work. */
+/**
+ * Bytes written at a time. Pieces from a network are smaller, and each write costs a thread's work.
+ */
 const WRITE_BYTES = 1024 * 1024;
 
 /** Writes a file durably, except for its name. It appears under its name once it is complete. */

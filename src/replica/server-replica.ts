@@ -108,8 +108,8 @@ export class ServerReplica implements Replica {
   }
 
   /**
-   * Whether an index has a uid or may get one. If it was deleted, other nodes have erased its files,
-   * and a commit of a merge that was under way could be applied nowhere.
+   * Whether an index has a uid or may get one. If it was deleted, other nodes have erased its
+   * files, and a commit of a merge that was under way could be applied nowhere.
    */
   isLive(uuid: string): boolean {
     const { store, registry } = this.#parts;

@@ -101,8 +101,8 @@ export class TaskStore {
   }
 
   /**
-   * Calls `watcher` after each change of the status of tasks, once it is visible. Returns a function
-   * that ends this.
+   * Calls `watcher` after each change of the status of tasks, once it is visible. Returns a
+   * function that ends this.
    */
   watch(watcher: TaskWatcher): () => void {
     this.#watchers.add(watcher);

@@ -1,6 +1,6 @@
 /**
- * Every view, in light on a desk and a tablet, and in dark on a telephone: axe-core finds nothing serious,
- * nothing is wider than the screen, and everything can be reached by keys.
+ * Every view, in light on a desk and a tablet, and in dark on a telephone: axe-core finds nothing
+ * serious, nothing is wider than the screen, and everything can be reached by keys.
  *
  * GANNET_PICTURES=docs/page: pictures of the views are written there.
  */

@@ -54,7 +54,10 @@ function accepted<Write extends TaskWrite | KeyWrite>(writes: readonly Write[]):
   return writes.filter((write): write is Accepted<Write> => write.outcome.kind === 'accepted');
 }
 
-/** Calls `visit` for each item with the greatest `value` of the earlier ones that had ended before the item began. */
+/**
+ * Calls `visit` for each item with the greatest `value` of the earlier ones that had ended before
+ * the item began.
+ */
 function withForerunners<Item extends { readonly begin: number }, Earlier>(
   items: readonly Item[],
   earlier: readonly (Earlier & { readonly end: number })[],

@@ -1,4 +1,6 @@
-/** Three nodes, three members of etcd and one object store, with links between them that can break. */
+/**
+ * Three nodes, three members of etcd and one object store, with links between them that can break.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

@@ -1,4 +1,6 @@
-/** What the pages of the guide say: the commands of a page, and what it shows of their responses. */
+/**
+ * What the pages of the guide say: the commands of a page, and what it shows of their responses.
+ */
 import { readFileSync } from 'node:fs';
 
 export interface Block {

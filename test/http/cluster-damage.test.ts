@@ -1,4 +1,7 @@
-/** Damaged bytes on one node of a cluster, or in its object store: found, fetched again, never served. */
+/**
+ * Damaged bytes on one node of a cluster, or in its object store: found, fetched again, never
+ * served.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

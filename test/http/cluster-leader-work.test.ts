@@ -1,4 +1,7 @@
-/** What only a leader does goes on when another node leads: webhooks, and snapshots that are scheduled. */
+/**
+ * What only a leader does goes on when another node leads: webhooks, and snapshots that are
+ * scheduled.
+ */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** What clients and operators see of a cluster whose leader, etcd or object store does not respond, or is not its own. */
+/**
+ * What clients and operators see of a cluster whose leader, etcd or object store does not respond,
+ * or is not its own.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** What a cluster needs besides its nodes, as in production: etcd with client certificates, and an S3 service. */
+/**
+ * What a cluster needs besides its nodes, as in production: etcd with client certificates, and an
+ * S3 service.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** What the leader of a cluster registers by itself, of documents: another leader goes on with it. */
+/**
+ * What the leader of a cluster registers by itself, of documents: another leader goes on with it.
+ */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BuiltServer } from '../support/built-server.ts';

@@ -1,4 +1,7 @@
-/** Three servers that are one cluster, over a real etcd and a folder: what one takes, all have; any of them may die. */
+/**
+ * Three servers that are one cluster, over a real etcd and a folder: what one takes, all have; any
+ * of them may die.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -30,7 +30,10 @@ interface Description {
   components: object;
 }
 
-/** Routes that call other servers, never end, speak another protocol, or would end what the others need. */
+/**
+ * Routes that call other servers, never end, speak another protocol, or would end what the others
+ * need.
+ */
 const LEFT_OUT = [
   ...[
     '/logs/stream',

@@ -94,7 +94,10 @@ describe('A release', function () {
     return hits[0]!.title;
   }
 
-  /** Starts the unpacked archive, fills it, searches and verifies. @param base what `place` calls the folder */
+  /**
+   * Starts the unpacked archive, fills it, searches and verifies. @param base what `place` calls
+   * the folder
+   */
   async function works(place: Place, base: string): Promise<void> {
     const program = join(base, NAME, 'bin/gannet');
     const data = join(base, 'data');

@@ -254,8 +254,8 @@ export class SimulatedReplica implements Replica {
   }
 
   /**
-   * Runs a commit of this process. As in the server, records of others are not applied before it has
-   * ended.
+   * Runs a commit of this process. As in the server, records of others are not applied before it
+   * has ended.
    * @param run is given what to call with the record that the commit becomes
    */
   async commit<T>(run: (becomes: (delta: Buffer) => void) => Promise<T>): Promise<T> {

@@ -1,4 +1,7 @@
-/** The naive model of a server: maps of values, and files by name. A single server is this, and so is each node. */
+/**
+ * The naive model of a server: maps of values, and files by name. A single server is this, and so
+ * is each node.
+ */
 import { createHash } from 'node:crypto';
 import { decodeDelta, encodeDelta, type Write } from '../../src/cluster/delta.ts';
 import type { CommitRecord } from '../../src/cluster/record.ts';

@@ -52,7 +52,10 @@ export class SimulatedBlobs extends MemoryBlobs {
   }
 }
 
-/** A watch that leaves out entries, repeats them, falls silent, and ends. Appends are observed where they happen. */
+/**
+ * A watch that leaves out entries, repeats them, falls silent, and ends. Appends are observed where
+ * they happen.
+ */
 export class SimulatedLog extends MemoryLog {
   readonly #host: Host;
   readonly #scheduler: Scheduler;

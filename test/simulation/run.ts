@@ -5,7 +5,8 @@
  *   npm run test:simulation -- --seed 42         one seed, with its history
  *   --from N                                     the first seed, 1 by default
  *
- * Exit status: 0 when all invariants hold. The first seed that fails is run again, and its history is printed.
+ * Exit status: 0 when all invariants hold. The first seed that fails is run again, and its history
+ * is printed.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * Three nodes in one process, over a log and an object store that lose, delay, repeat and tear, on machines that are
- * killed, paused and cut off. One seed decides everything. After every event the invariants of docs/design/cluster.md
- * are checked; the first one that does not hold ends the run.
+ * Three nodes in one process, over a log and an object store that lose, delay, repeat and tear, on
+ * machines that are killed, paused and cut off. One seed decides everything. After every event the
+ * invariants of docs/design/cluster.md are checked; the first one that does not hold ends the run.
  */
 import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
 import { blobsOf, decodeCheckpoint } from '../../src/cluster/checkpoint.ts';
@@ -176,7 +176,7 @@ class Simulation {
     return new Promise((resolve) => this.#scheduler.after(ms, resolve));
   }
 
-  // --- Machines ---------------------------------------------------------------------------------------
+  // --- Machines ----------------------------------------------------------------------------------
 
   #giveData(host: Host): void {
     const bytes = Buffer.from('a file from before');
@@ -254,7 +254,8 @@ class Simulation {
     host.pausedUntil = 0;
     this.#processes.delete(host.name);
     if (this.#scheduler.chance(0.3)) this.#formats.set(host.name, FORMAT_NEWEST);
-    // Nobody but the founder has the data until the first checkpoint, so a wiped disk would end the cluster.
+    // Nobody but the founder has the data until the first checkpoint, so a wiped disk would end the
+    // cluster.
     const isCopied = !this.#isFounded || this.#log.state.settings.checkpoint !== null;
     if (isCopied && this.#scheduler.chance(0.1)) this.#wipe(host);
     this.#scheduler.after(100 + this.#scheduler.latency(500), () => this.#start(host));
@@ -335,7 +336,7 @@ class Simulation {
     }
   }
 
-  // --- Clients ----------------------------------------------------------------------------------------
+  // --- Clients -----------------------------------------------------------------------------------
 
   async #writer(): Promise<void> {
     while (this.#isChaotic) {
@@ -406,7 +407,10 @@ class Simulation {
     return result;
   }
 
-  /** A task: small, with a file for its payload, with a large record, or a batch of an index with a new segment. */
+  /**
+   * A task: small, with a file for its payload, with a large record, or a batch of an index with a
+   * new segment.
+   */
   async #commit({ node, replica }: Process, token: string): Promise<WriteResult> {
     const kind = this.#scheduler.pick(['small', 'small', 'small', 'large', 'payload', 'index']);
     const database = kind === 'index' ? model.INDEX : model.STORE;
@@ -468,7 +472,7 @@ class Simulation {
     }
   }
 
-  // --- Invariants -------------------------------------------------------------------------------------
+  // --- Invariants --------------------------------------------------------------------------------
 
   #viewOf(host: Host): model.State | undefined {
     return this.#processes.get(host.name)?.replica.view;

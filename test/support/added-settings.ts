@@ -1,4 +1,6 @@
-/** Settings that the API has in addition, none at its default: copies of an index must have them. */
+/**
+ * Settings that the API has in addition, none at its default: copies of an index must have them.
+ */
 import assert from 'node:assert/strict';
 import { SETTING_ENTRIES } from '../../src/contract/settings.ts';
 

@@ -24,8 +24,8 @@ const WHOLE = ['test', 'perf'];
 const CODE = /\.(?:[cm]?js|tsx?|cc?|h|css|py|sh)$/;
 
 /**
- * Lines that are neither blank nor only a comment. Formatters put every comment at the start of a line or after code, so
- * it is enough to look at how each line starts.
+ * Lines that are neither blank nor only a comment. Formatters put every comment at the start of a
+ * line or after code, so it is enough to look at how each line starts.
  */
 export function codeLines(text: string, hashes = false): number {
   let count = 0;

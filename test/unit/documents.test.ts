@@ -1,6 +1,7 @@
 /**
- * What README.md and docs/ name in backticks exists: files, folders, identifiers, options, npm scripts; so do the targets
- * of links, and the tests that docs/faults.md cites. A renamed thing is found by the page that still has its old name.
+ * What README.md and docs/ name in backticks exists: files, folders, identifiers, options, npm
+ * scripts; so do the targets of links, and the tests that docs/faults.md cites. A renamed thing is
+ * found by the page that still has its old name.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -164,7 +165,10 @@ const declared = new Set([
   ...['help', 'version'],
 ]);
 
-/** Options of the programs of test/, perf/ and src/tools/, which they read with `parseArgs` or by hand. */
+/**
+ * Options of the programs of test/, perf/ and src/tools/, which they read with `parseArgs` or by
+ * hand.
+ */
 const toolOptions = new Set(
   [...sources]
     .filter(([file]) => /^(?:test|perf|src\/tools)\//.test(file))

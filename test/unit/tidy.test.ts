@@ -1,6 +1,7 @@
 /**
- * What the documents say of the tree, held to be true by reading the tree: who may include whom, which library has which
- * door, that both builds know every source, and that the lists in docs/ are complete.
+ * What the documents say of the tree, held to be true by reading the tree: who may include whom,
+ * which library has which door, that both builds know every source, and that the lists in docs/ are
+ * complete.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -8,7 +9,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { ERROR_CATALOGUE, isErrorCode } from '../../src/contract/errors.ts';
 
-/** Below `native/`: a folder may include those before it, but siblings in one row see none of each other. */
+/**
+ * Below `native/`: a folder may include those before it, but siblings in one row see none of each
+ * other.
+ */
 const NATIVE_LAYERS: readonly (readonly string[])[] = [
   ['base'],
   ['text', 'fst', 'bitmap', 'store', 'vector', 'filter'],
@@ -18,7 +22,9 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
   ['addon'],
 ];
 
-/** Below `native/search/`: a folder may include those before it; what lies in no folder (''), any. */
+/**
+ * Below `native/search/`: a folder may include those before it; what lies in no folder (''), any.
+ */
 const SEARCH_LAYERS = [
   ...['matching', 'query', 'vectors', 'results', 'natural', 'ranking'],
   '',
@@ -342,6 +348,21 @@ describe('The files of the project', () => {
       ...['.clang-format', '.oxlintrc.json', '.prettierrc', '.prettierignore'],
     ];
     assertNone([...roots].filter((name) => !known.includes(name)));
+  });
+
+  it('have no comment wider than 100 columns, except commands to copy', () => {
+    const sources = filesBelow('src', '.ts', '.tsx').concat(
+      filesBelow('native', '.h', '.cc'),
+      filesBelow('test', '.ts', '.h', '.cc'),
+      filesBelow('perf', '.ts'),
+    );
+    const faults = sources.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line.length > 100 && /^ *(?:\/\/|\/?\*)(?! {2})/.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    assertNone(faults);
   });
 
   it('that the documents name exist', () => {

@@ -27,7 +27,9 @@ export interface EtcdOptions {
   /** URL of each member, such as `http://10.0.0.1:2379`. */
   readonly endpoints: readonly string[];
   readonly user?: { readonly name: string; readonly password: string } | undefined;
-  /** For `https` (PEM). Absent: the authorities of Node are trusted, and no certificate is shown. */
+  /**
+   * For `https` (PEM). Absent: the authorities of Node are trusted, and no certificate is shown.
+   */
   readonly tls?: Pick<OutboundOptions, 'authorities' | 'identity'>;
 }
 

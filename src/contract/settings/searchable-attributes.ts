@@ -2,7 +2,10 @@ import { ok } from '../../base/result.ts';
 import type { Schema } from '../schema.ts';
 import { setting } from './setting.ts';
 
-/** An attribute and what an occurrence of a word in it counts in a question (docs/behaviour/relevance.md). */
+/**
+ * An attribute and what an occurrence of a word in it counts in a question
+ * (docs/behaviour/relevance.md).
+ */
 export interface WeightedAttribute {
   attribute: string;
   weight: number;

@@ -3,8 +3,9 @@
  * indexes, the phase.
  *
  * A copy is never older than what a client may know. The main thread sends a change to all threads
- * and counts it in shared memory before it goes on, so before anybody can learn of the change. A thread compares the count with the changes that it has taken before it handles a
- * request, and takes those that are missing first: they are in its port already.
+ * and counts it in shared memory before it goes on, so before anybody can learn of the change. A
+ * thread compares the count with the changes that it has taken before it handles a request, and
+ * takes those that are missing first: they are in its port already.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Logs } from '../../base/logger.ts';

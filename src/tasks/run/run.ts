@@ -224,8 +224,8 @@ function errorBody({ code, message }: { code: string; message: string }): ErrorB
 }
 
 /**
- * Whether a batch that failed with this error waits, on this node or on the next leader: the cluster
- * took no writes, or the disk of this node is full or damaged.
+ * Whether a batch that failed with this error waits, on this node or on the next leader: the
+ * cluster took no writes, or the disk of this node is full or damaged.
  */
 export function isLeftToCluster(error: unknown, isOfCluster: boolean): boolean {
   if (isOfCluster && isFaultOfNode(error)) return true;

@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url';
 export const GLIBC = '2.28';
 
 /**
- * The newest versions of symbols that a release may need: of glibc, and of the C++ library of GCC 5,
- * which only Node needs from the machine.
+ * The newest versions of symbols that a release may need: of glibc, and of the C++ library of GCC
+ * 5, which only Node needs from the machine.
  */
 export const PROMISED = { GLIBC, GLIBCXX: '3.4.21', CXXABI: '1.3.9', GCC: '4.8.0' };
 

@@ -39,8 +39,8 @@ export function detectDelimiter(header: string, expected: string): string {
 }
 
 /**
- * A number as JSON, with all its digits; null if it is not a number. Spaces around it, a plus, zeros
- * before it and a missing digit at the point are allowed.
+ * A number as JSON, with all its digits; null if it is not a number. Spaces around it, a plus,
+ * zeros before it and a missing digit at the point are allowed.
  */
 export function numberOf(cell: string): string | null {
   const match = /^(-)?(\d*)(?:\.(\d*))?(e[+-]?\d+)?$/i.exec(cell.trim().replace(/^\+(?!-)/, ''));

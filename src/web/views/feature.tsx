@@ -12,7 +12,10 @@ interface Props {
   onSwitchedOn(): void;
 }
 
-/** Shown instead of a view, or of a part of one, whose feature is off: explains the feature and offers to enable it. */
+/**
+ * Shown instead of a view, or of a part of one, whose feature is off: explains the feature and
+ * offers to enable it.
+ */
 export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();

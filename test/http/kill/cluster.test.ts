@@ -1,4 +1,7 @@
-/** Nodes of a cluster are killed again and again under a stream of writes: what was acknowledged is on every node. */
+/**
+ * Nodes of a cluster are killed again and again under a stream of writes: what was acknowledged is
+ * on every node.
+ */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BuiltServer } from '../../support/built-server.ts';

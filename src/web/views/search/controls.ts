@@ -12,7 +12,9 @@ export interface Controls {
   /** The greatest total that a search gives; null: not known. */
   readonly totalMax: number | null;
   readonly searchesFacets: boolean;
-  /** Whether a search may return the first values of a facet by name instead of the most frequent. */
+  /**
+   * Whether a search may return the first values of a facet by name instead of the most frequent.
+   */
   isCut(facet: string, values: number): boolean;
 }
 
