@@ -45,8 +45,13 @@ export const RESTORE_OPTIONS = {
 
 /** What a person can do something about. */
 const EXPECTED = [
-  ...[BlobMissingError, DamagedError, NewerFormatError, RefusedError, TrimmedError],
-  ...[UnavailableError, DataFolderError],
+  BlobMissingError,
+  DamagedError,
+  NewerFormatError,
+  RefusedError,
+  TrimmedError,
+  UnavailableError,
+  DataFolderError,
 ];
 
 /** @param version of the program */

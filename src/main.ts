@@ -208,6 +208,7 @@ function banner(
 }
 
 /** Opens the parts that serve requests and tasks, one after another. */
+// oxlint-disable-next-line max-lines-per-function -- a list of the parts, in the order of their use
 async function openParts(config: Config) {
   const version = versionInfo();
   const logs = openLogs(config);
@@ -254,7 +255,11 @@ async function openParts(config: Config) {
   const { keys } = stores;
   const { registry, queue, taskStore } = system;
   const background = new BackgroundEmbedding({
-    ...{ registry, queue, taskStore, embedding, logger: logs.of('embedding') },
+    registry,
+    queue,
+    taskStore,
+    embedding,
+    logger: logs.of('embedding'),
   });
   const clusterParts = { folder, native, system, notifier, keys, background };
   const cluster = await openCluster(config, outside, clusterParts);
@@ -262,9 +267,27 @@ async function openParts(config: Config) {
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   markUpgraded(folder, logs.of('store'));
   return {
-    ...{ version, logs, manager, responseBuffers, native, folder, outbound, proxy, models },
-    ...{ embedding, rerankers, scripts, processMark, renders, system, stores, replication },
-    ...{ notifier, analytics, cluster, background },
+    version,
+    logs,
+    manager,
+    responseBuffers,
+    native,
+    folder,
+    outbound,
+    proxy,
+    models,
+    embedding,
+    rerankers,
+    scripts,
+    processMark,
+    renders,
+    system,
+    stores,
+    replication,
+    notifier,
+    analytics,
+    cluster,
+    background,
   };
 }
 
@@ -278,6 +301,7 @@ async function openMarkingDamage(config: Config): ReturnType<typeof openParts> {
 }
 
 /** Starts the parts. A failure ends the process, so nothing is closed then. */
+// oxlint-disable-next-line max-lines-per-function -- a list of what starts, in order
 async function run(config: Config): Promise<void> {
   refuseFewFiles();
   const library = socketLibrary(config);
@@ -295,8 +319,20 @@ async function run(config: Config): Promise<void> {
     config,
     { native, scripts, embedding, rerankers, system, keys, features, memory },
     {
-      ...{ phase, version, logs, responseBuffers, webhooks, chats, outbound, replication, renders },
-      ...{ processMark, cluster, analytics: analytics.parts, dumps, background },
+      phase,
+      version,
+      logs,
+      responseBuffers,
+      webhooks,
+      chats,
+      outbound,
+      replication,
+      renders,
+      processMark,
+      cluster,
+      analytics: analytics.parts,
+      dumps,
+      background,
     },
   );
   const threads = threadsSetup(config, memory, parts, { system, embedding, rerankers });
@@ -348,7 +384,11 @@ function scheduleTasks(
 ): () => void {
   const endBackups = scheduleBackups(config, queue, log, leads);
   const expiry = new Expiry({
-    ...{ registry, queue, taskStore, clock: systemClock, leads },
+    registry,
+    queue,
+    taskStore,
+    clock: systemClock,
+    leads,
     log: (message, err) => log.error({ err }, message),
   });
   expiry.start();
@@ -476,9 +516,14 @@ async function openCluster(
   const { log, blobs, runtime, token, client, etcdClient } = outside;
   const cluster = new ServerCluster(
     {
-      ...{ cluster: config.name, name: config.nodeName, url: config.nodeUrl },
-      ...{ token, join: config.join, servesAlone: mayServeAlone(folder.dir) },
-      ...{ leaseMs: config.leaseMs, retentionMs: config.retentionMs },
+      cluster: config.name,
+      name: config.nodeName,
+      url: config.nodeUrl,
+      token,
+      join: config.join,
+      servesAlone: mayServeAlone(folder.dir),
+      leaseMs: config.leaseMs,
+      retentionMs: config.retentionMs,
       keyDigest: createHash('sha256')
         .update(`gannet cluster ${masterKey ?? ''}`)
         .digest('hex'),
@@ -487,7 +532,15 @@ async function openCluster(
         : { checkpointLogBytes: config.checkpointLogBytes }),
     },
     {
-      ...{ native, store, taskStore, registry, blobs, log, runtime, client, etcdClient },
+      native,
+      store,
+      taskStore,
+      registry,
+      blobs,
+      log,
+      runtime,
+      client,
+      etcdClient,
       lagMsMax: config.lagMsMax,
       indexDir: folder.indexDir,
       incomingDir: join(folder.dir, 'incoming'),
@@ -573,7 +626,9 @@ function addRunners(
       register: (request) => system.queue.register(request),
     }),
     export: exportRunner({
-      ...{ client: outbound, processMark, features: () => stores.features.get() },
+      client: outbound,
+      processMark,
+      features: () => stores.features.get(),
       aliases: system.aliases,
     }),
     snapshotCreation: snapshotRunner({
@@ -639,7 +694,12 @@ function threadsSetup(
   return {
     memory,
     common: {
-      ...{ masterKey, rateLimit, limits, slowSearchMs, tls, processMark },
+      masterKey,
+      rateLimit,
+      limits,
+      slowSearchMs,
+      tls,
+      processMark,
       engine: engineOptions(config),
       search: searchLimits(config),
       isRecording: analytics !== null,
@@ -800,7 +860,9 @@ function searchServices(
   });
   const networkDocuments = new NetworkDocuments({ documents, fanOut, limits });
   const foreign = new ForeignDocuments({
-    ...{ features: enabled, settings, limits },
+    features: enabled,
+    settings,
+    limits,
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
@@ -808,7 +870,8 @@ function searchServices(
   });
   const embed = queryEmbedding(registry, embedding);
   const more = {
-    ...{ ...limits, queriesAtOnce },
+    ...limits,
+    queriesAtOnce,
     ...(memory !== null && { degraded: new Int32Array(memory.degraded) }),
   };
   const rerank = reranking(registry, rerankers, logs.of('search'));
@@ -821,7 +884,8 @@ function searchServices(
     foreign,
     pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
-    ...{ settings, limits },
+    settings,
+    limits,
   });
   const indexes = new Indexes(registry, documents, () => store.size());
   return { indexes, search, networkDocuments, foreign };
@@ -905,7 +969,10 @@ async function openAnalytics(
   const clock = systemClock;
   const searches = peers === null ? null : new PeerSearches(peers, completions, { clock, logger });
   const recorder = new Recorder({
-    ...{ store, userKey, clock, logger },
+    store,
+    userKey,
+    clock,
+    logger,
     onWritten: (rows) => (searches ?? completions).add(rows),
   });
   const closing = new AbortController();

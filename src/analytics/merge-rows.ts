@@ -15,7 +15,9 @@ export class RowMerger {
 
   constructor(sources: number, add: (rows: readonly AnalyticsRow[]) => void) {
     this.#sources = Array.from({ length: sources }, () => ({
-      ...{ lists: [], taken: 0, hasEnded: false },
+      lists: [],
+      taken: 0,
+      hasEnded: false,
     }));
     this.#add = add;
   }

@@ -163,9 +163,18 @@ export class SummaryReport implements Report<SummaryRow> {
     this.columns = [
       ...(this.#byDay ? ['day'] : []),
       ...(this.#byIndex ? ['indexUid'] : []),
-      ...['searches', 'searchesWithoutResults', 'clickedSearches', 'clicks', 'conversions'],
-      ...['clickThroughRate', 'conversionRate', 'meanClickPosition'],
-      ...['latencyMs.p50', 'latencyMs.p90', 'latencyMs.p95', 'latencyMs.p99'],
+      'searches',
+      'searchesWithoutResults',
+      'clickedSearches',
+      'clicks',
+      'conversions',
+      'clickThroughRate',
+      'conversionRate',
+      'meanClickPosition',
+      'latencyMs.p50',
+      'latencyMs.p90',
+      'latencyMs.p95',
+      'latencyMs.p99',
     ];
     if (groupBy.length === 0) this.#group('', '');
   }
@@ -247,8 +256,16 @@ const SHOWN: Readonly<Record<QueryReportKind, (totals: Totals) => number>> = {
 /** Searches grouped by index and query. Case and surrounding blanks of queries are ignored. */
 export class QueryReport implements Report<QueryRow> {
   readonly columns = [
-    ...['indexUid', 'query', 'searches', 'searchesWithoutResults', 'meanHits', 'clicks'],
-    ...['conversions', 'clickThroughRate', 'conversionRate', 'meanClickPosition'],
+    'indexUid',
+    'query',
+    'searches',
+    'searchesWithoutResults',
+    'meanHits',
+    'clicks',
+    'conversions',
+    'clickThroughRate',
+    'conversionRate',
+    'meanClickPosition',
   ];
   readonly #selection: Selection;
   readonly #kind: QueryReportKind;

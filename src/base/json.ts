@@ -345,7 +345,10 @@ class LosslessReader {
       const value = this.#value();
       if (name === '__proto__') {
         Object.defineProperty(object, name, {
-          ...{ value, writable: true, enumerable: true, configurable: true },
+          value,
+          writable: true,
+          enumerable: true,
+          configurable: true,
         });
       } else object[name] = value;
       if (this.#endsWith(0x7d)) return object;

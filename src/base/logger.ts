@@ -102,7 +102,9 @@ function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? withoutSecrets(error) : error;
   const { name, message, stack = '', code, cause } = error as Error & { code?: unknown };
   return {
-    ...{ type: name, message: withoutSecrets(message), stack: withoutSecrets(stack) },
+    type: name,
+    message: withoutSecrets(message),
+    stack: withoutSecrets(stack),
     ...(['string', 'number'].includes(typeof code) ? { code } : {}),
     ...(cause instanceof Error ? { cause: errorFields(cause) } : {}),
   };

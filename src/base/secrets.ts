@@ -17,9 +17,20 @@ const SECRET_NAME =
 
 /** Headers and parameters whose values are never credentials, whatever their length. */
 const HARMLESS_NAMES = new Set([
-  ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'connection', 'host'],
-  ...['content-encoding', 'content-length', 'content-type', 'user-agent', 'origin'],
-  ...['api-version', 'version', 'model'],
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'connection',
+  'host',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'user-agent',
+  'origin',
+  'api-version',
+  'version',
+  'model',
 ]);
 
 /** The word before a credential in a header (RFC 9110, 11.1). */

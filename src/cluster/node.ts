@@ -184,13 +184,21 @@ export class ClusterNode {
       isOwnStore: () => this.#isOwnStore(),
     });
     this.#storeWatch = new StoreWatch({
-      ...{ blobs, runtime, node: name, signal },
+      blobs,
+      runtime,
+      node: name,
+      signal,
       expected: () => this.#owner,
       onCheck: () => void this.#handOver().catch(() => {}),
     });
     this.#follower = new Follower({ ...shared, install: () => this.#checkpoints.install() });
     this.#leadership = new Leadership({
-      ...{ log, runtime, node: name, url, leaseMs, signal },
+      log,
+      runtime,
+      node: name,
+      url,
+      leaseMs,
+      signal,
       applied: () => replica.applied,
       isEquipped: () => this.#storeWatch.fault === null,
       isOtherFit: () => this.#isOtherFit(),
@@ -467,7 +475,10 @@ export class ClusterNode {
         throw new NoLeaderError('The files of the commit were stored before this term');
       }
       const record = {
-        ...{ format: this.#format, sequence, epoch: term.epoch, at: this.#parts.runtime.now() },
+        format: this.#format,
+        sequence,
+        epoch: term.epoch,
+        at: this.#parts.runtime.now(),
         ...proposal,
       };
       const body = await this.#bodyOf(record);

@@ -58,7 +58,9 @@ export function algolia(connect: Connect, app: string, key: string): ForeignSour
           orders.push(...ordersOf(its));
         }
         found.push({
-          ...{ name, documents: entries, primaryKey: 'objectID' },
+          name,
+          documents: entries,
+          primaryKey: 'objectID',
           settings: {
             ...settingsOf(settings, orders),
             synonyms: await synonymsOf(connection, name),

@@ -140,7 +140,10 @@ function planOf(given: Given): ImportPlan {
     throw new BadOption('skip-bad waits for each request, so it cannot be combined with no-wait.');
   }
   return {
-    ...{ index, format, delimiter, skipBad },
+    index,
+    format,
+    delimiter,
+    skipBad,
     primaryKey: given.text('primary-key'),
     update: given.flag('update'),
     batchBytes: given.count('batch-mb', BATCH_MB, 1, BATCH_MB_MAX) * 1e6,

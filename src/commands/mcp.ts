@@ -56,7 +56,10 @@ function peerOf(connection: Connection): Peer {
       const sent = body === undefined ? {} : { body: { bytes: content, headers } };
       try {
         const bytes = await connection.send({
-          ...{ method, path, ...sent, responseBytesMax: ANSWER_BYTES_MAX },
+          method,
+          path,
+          ...sent,
+          responseBytesMax: ANSWER_BYTES_MAX,
         });
         return { status: 200, json: JSON.parse(bytes.toString()) as unknown };
       } catch (error) {

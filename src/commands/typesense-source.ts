@@ -48,7 +48,9 @@ export function typesense(connect: Connect, key: string): ForeignSource {
         const synonyms = await synonymsOf(connection, name);
         const settings = settingsOf(collection, fields);
         found.push({
-          ...{ name, documents, primaryKey: 'id' },
+          name,
+          documents,
+          primaryKey: 'id',
           settings: synonyms === null ? settings : { ...settings, synonyms },
           notCopied: [
             ...(synonyms === null ? ['its synonyms are in a form that is not copied'] : []),
@@ -75,7 +77,8 @@ function fieldOf(field: Record<string, unknown>): Field {
     throw notUnderstood('a field without name or type');
   }
   return {
-    ...{ name, type },
+    name,
+    type,
     index: index !== false,
     sort: typeof sort === 'boolean' ? sort : null,
     dimensions: typeof dimensions === 'number' && dimensions > 0 ? dimensions : null,

@@ -99,7 +99,10 @@ const GROUPS: Record<string, Schema> = {
 export const SEARCH_RESPONSE = object(
   { hits: listOf(HIT), query: TEXT, processingTimeMs: COUNT },
   {
-    ...{ indexUid: TEXT, queryVector: QUERY_VECTOR, ...PAGE_OF_HITS, ...OTHER_MEMBERS },
+    indexUid: TEXT,
+    queryVector: QUERY_VECTOR,
+    ...PAGE_OF_HITS,
+    ...OTHER_MEMBERS,
     ...GROUPS,
   },
 );
@@ -292,7 +295,11 @@ export const CLUSTER = object({
   fault: orNull(TEXT),
   nodes: listOf(
     object({
-      ...{ name: TEXT, url: TEXT, role: TEXT, applied: COUNT, bytesToFetch: COUNT },
+      name: TEXT,
+      url: TEXT,
+      role: TEXT,
+      applied: COUNT,
+      bytesToFetch: COUNT,
       storeFault: orNull(TEXT),
       lagSeconds: NUMBER,
     }),

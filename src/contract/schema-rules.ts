@@ -205,8 +205,16 @@ const ajv = new Ajv({
   logger: false,
 });
 for (const name of [
-  ...['minimum', 'maximum', 'enum', 'oneOf', 'not'],
-  ...['properties', 'additionalProperties', 'propertyNames', 'required', 'maxProperties'],
+  'minimum',
+  'maximum',
+  'enum',
+  'oneOf',
+  'not',
+  'properties',
+  'additionalProperties',
+  'propertyNames',
+  'required',
+  'maxProperties',
 ]) {
   ajv.removeKeyword(name);
 }

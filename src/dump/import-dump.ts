@@ -180,7 +180,9 @@ class Import {
     const entry = registry.create(createdAt);
     const settings = settingsOf(index, this.#contents.samples.get(folder) ?? {});
     const job = {
-      ...{ batchUid: 0, taskUids: [], now },
+      batchUid: 0,
+      taskUids: [],
+      now,
       steps: [
         ...(primaryKey === null ? [] : [{ task: 0, kind: 'primaryKey' as const, primaryKey }]),
         { task: 0, kind: 'settings' as const, settings },

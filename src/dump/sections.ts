@@ -94,12 +94,14 @@ function keySection(keys: KeyStore): DumpSection {
           .map((key) => {
             const { description, name, uid, actions, indexes, rateLimit } = key;
             const line = {
-              ...{ description, name, uid, actions, indexes },
-              ...{
-                expires_at: key.expiresAt,
-                created_at: key.createdAt,
-                updated_at: key.updatedAt,
-              },
+              description,
+              name,
+              uid,
+              actions,
+              indexes,
+              expires_at: key.expiresAt,
+              created_at: key.createdAt,
+              updated_at: key.updatedAt,
               ...(rateLimit !== undefined && { rate_limit: rateLimit }),
             };
             return `${JSON.stringify(line)}\n`;
@@ -213,7 +215,9 @@ function networkSection(network: NetworkStore): DumpSection {
         const { url, searchApiKey, writeApiKey } = (remote ?? {}) as Json;
         if (typeof url !== 'string' || FORMATS['http-url'](url) !== null) return [];
         const read: Remote = {
-          ...{ url, searchApiKey: textOf(searchApiKey), writeApiKey: textOf(writeApiKey) },
+          url,
+          searchApiKey: textOf(searchApiKey),
+          writeApiKey: textOf(writeApiKey),
         };
         return [[name, read] as const];
       });

@@ -152,7 +152,11 @@ class TaskLoader {
       payloadFileBytes,
       ...dates,
       end: {
-        ...{ status, result, canceledBy, startedAt: startedAt!, finishedAt: finishedAt! },
+        status,
+        result,
+        canceledBy,
+        startedAt: startedAt!,
+        finishedAt: finishedAt!,
         batchUid: this.#batchOf(dumped),
         ...(error === undefined ? {} : { error }),
         ...(details === undefined ? {} : { details }),
@@ -175,9 +179,13 @@ class TaskLoader {
       let batch = this.#made.get(uid);
       if (batch === undefined) {
         batch = {
-          ...{ startedAt: startedAt!, finishedAt: finishedAt!, count: 0 },
+          startedAt: startedAt!,
+          finishedAt: finishedAt!,
+          count: 0,
           exactDates: task.exactDates,
-          ...{ statuses: new Counts(), types: new Counts(), indexUids: new Counts() },
+          statuses: new Counts(),
+          types: new Counts(),
+          indexUids: new Counts(),
         };
         this.#made.set(uid, batch);
       }

@@ -173,8 +173,11 @@ class DumpWriter {
     const finishedAt = rfc3339(Math.max(Date.now(), Date.parse(this.#context.now)));
     return {
       ...view,
-      ...{ batchUid: null, status: 'succeeded', details: { dumpUid: this.#dumpUid } },
-      ...{ startedAt: this.#context.now, finishedAt },
+      batchUid: null,
+      status: 'succeeded',
+      details: { dumpUid: this.#dumpUid },
+      startedAt: this.#context.now,
+      finishedAt,
     };
   }
 

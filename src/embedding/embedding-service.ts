@@ -146,7 +146,9 @@ export class EmbeddingService {
     this.#options = options;
     this.#cache = new QueryCache(options.cacheEntries);
     this.#parts = {
-      ...{ client, options, localModel },
+      client,
+      options,
+      localModel,
       shortenText: (text, signal) => this.#shortenText(text, signal),
     };
   }

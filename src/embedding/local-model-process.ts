@@ -136,7 +136,8 @@ class Model {
     const alone = (text: string): number[] =>
       this.#tokenizer.encode(text, { add_special_tokens: false }).ids;
     const { ids, token_type_ids } = this.#tokenizer.encode(query, {
-      ...{ text_pair: document, return_token_type_ids: true },
+      text_pair: document,
+      return_token_type_ids: true,
     });
     const types = token_type_ids ?? ids.map(() => 0);
     const max = Math.min(this.#tokensMax, PAIR_TOKENS_MAX);

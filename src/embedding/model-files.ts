@@ -165,7 +165,9 @@ async function follow(
   let at = url;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
     const response = await client.stream({
-      ...{ method: 'GET', url: at, signal },
+      method: 'GET',
+      url: at,
+      signal,
       timeoutMs: HEAD_TIMEOUT_MS,
     });
     const { location } = response.headers;

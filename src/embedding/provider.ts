@@ -221,7 +221,11 @@ export class RequestProvider implements Provider {
     try {
       response = await this.#client.fetch(
         {
-          ...{ method: 'POST', url, headers, signal, bodySecrets },
+          method: 'POST',
+          url,
+          headers,
+          signal,
+          bodySecrets,
           body: this.#protocol.body(group),
           timeoutMs: Math.min(this.#limits.timeoutMs, deadline - Date.now()),
         },

@@ -56,7 +56,10 @@ export class RenderPool {
     return {
       render: (chunk) =>
         this.#run(requester, (job) => ({
-          ...{ kind: 'render', job, renderer, chunk },
+          kind: 'render',
+          job,
+          renderer,
+          chunk,
         })) as Promise<RenderedChunk>,
       close: () => {
         this.#specs.delete(renderer);
@@ -75,14 +78,20 @@ export class RenderPool {
     scope: SearchScope,
   ): Promise<FittingFragment> {
     return this.#run(requester, (job) => ({
-      ...{ kind: 'fit', job, fragments, scope },
+      kind: 'fit',
+      job,
+      fragments,
+      scope,
     })) as Promise<FittingFragment>;
   }
 
   /** The first `tokensMax` tokens of a text (cl100k_base), or null if it has fewer. */
   firstTokens(requester: string, text: string, tokensMax: number): Promise<number[] | null> {
     return this.#run(requester, (job) => ({
-      ...{ kind: 'tokens', job, text, tokensMax },
+      kind: 'tokens',
+      job,
+      text,
+      tokensMax,
     })) as Promise<number[] | null>;
   }
 
@@ -107,7 +116,10 @@ export class RenderPool {
   /** Reads the hits of an engine result. Rejects with `RenderStopped`. */
   hits(requester: string, result: Uint8Array, primaryKey: string | null): Promise<Hits> {
     return this.#run(requester, (job) => ({
-      ...{ kind: 'hits', job, result, primaryKey },
+      kind: 'hits',
+      job,
+      result,
+      primaryKey,
     })) as Promise<Hits>;
   }
 

@@ -76,7 +76,11 @@ export class RerankerService {
       this.#limits,
     );
     const scores = await provider.embed(texts, {
-      ...{ deadline, signal, limit: this.#requests, once: true, whole: true },
+      deadline,
+      signal,
+      limit: this.#requests,
+      once: true,
+      whole: true,
     });
     return scores.map(([score]) => score!);
   }

@@ -100,7 +100,11 @@ async function openIndex({
   const request = JSON.stringify({ filter, containsFilter, multimodal, foreignKeys });
   const { settings, summary } = entry;
   return {
-    ...{ indexUid, given, primaryKey: summary.primaryKey, settings, features },
+    indexUid,
+    given,
+    primaryKey: summary.primaryKey,
+    settings,
+    features,
     documents: await entry.handle.openDocuments(request, signal),
   };
 }

@@ -146,7 +146,10 @@ class Assembler {
       const name = this.#names.pop()!;
       if (name === '__proto__') {
         Object.defineProperty(container, name, {
-          ...{ value, writable: true, enumerable: true, configurable: true },
+          value,
+          writable: true,
+          enumerable: true,
+          configurable: true,
         });
       } else container[name] = value;
     }

@@ -38,8 +38,12 @@ export class InnerRequests {
       ...outer.headers,
       contentType: text === null ? undefined : 'application/json',
       contentLength: text === null ? undefined : String(text.length),
-      ...{ contentEncoding: undefined, acceptEncoding: undefined, origin: undefined },
-      ...{ accept: undefined, ifNoneMatch: undefined, lastEventId: undefined },
+      contentEncoding: undefined,
+      acceptEncoding: undefined,
+      origin: undefined,
+      accept: undefined,
+      ifNoneMatch: undefined,
+      lastEventId: undefined,
     };
     const { status, bytes } = await new Promise<{ status: number; bytes: Buffer }>(
       (resolve, reject) => {

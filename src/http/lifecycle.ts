@@ -209,8 +209,15 @@ export class Lifecycle<S = Dependencies> {
     const id = logged ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
     const pending: Pending<S> = {
-      ...{ connection, route, id, startedAt, logged },
-      ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
+      connection,
+      route,
+      id,
+      startedAt,
+      logged,
+      open: true,
+      limitHeaders: [],
+      throttle: null,
+      searches: 0,
     };
     this.#underWay++;
     connection.onAbort(() => this.#cancelled(pending));

@@ -131,7 +131,9 @@ export class MetricsText {
     labelNames: readonly string[],
   ): MetricWriter {
     const settings = {
-      ...{ name: PREFIX + name, help, labelNames: [...labelNames] },
+      name: PREFIX + name,
+      help,
+      labelNames: [...labelNames],
       registers: [this.#registry],
     };
     if (kind === 'counter') {

@@ -110,8 +110,15 @@ export async function startHttp(
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
-      ...{ routes, server: dependencies, authorizer, metrics, limits, responseBuffers },
-      ...{ logger, logs, phase },
+      routes,
+      server: dependencies,
+      authorizer,
+      metrics,
+      limits,
+      responseBuffers,
+      logger,
+      logs,
+      phase,
       processMark,
       cluster: member === null ? null : { member, tasks: services.tasks },
     });
@@ -164,7 +171,9 @@ async function startThreads(
 ): Promise<HttpThreads | null> {
   if (setup === undefined || library === null) return null;
   const threads = await HttpThreads.start(setup, {
-    ...{ routes, metrics, logs },
+    routes,
+    metrics,
+    logs,
     handle: (connection) => lifecycle.handle(connection, true),
   });
   metrics.collect = () => threads.flush();

@@ -84,7 +84,12 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   const replica = new FetchedCheckpoint(dir, fetched, applied, identity.id);
   const { blobs, log, runtime, token } = parts;
   await new Checkpoints({
-    ...{ log, blobs, runtime, replica, retentionMs: 0, formatMax: FORMAT_MAX },
+    log,
+    blobs,
+    runtime,
+    replica,
+    retentionMs: 0,
+    formatMax: FORMAT_MAX,
     transfers: new Transfers(blobs, replica, token),
     signal: new AbortController().signal,
     // Nothing is removed from the store here.

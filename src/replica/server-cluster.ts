@@ -110,12 +110,19 @@ export class ServerCluster {
     this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
     const { log, blobs, runtime, onRefused } = parts;
     this.node = new ClusterNode(options, {
-      ...{ log, blobs, runtime, replica: this.#replica },
+      log,
+      blobs,
+      runtime,
+      replica: this.#replica,
       ...(onRefused === undefined ? {} : { onRefused }),
     });
     const { registry, onDatabaseDamaged, comparePauseMs } = parts;
     this.#repair = new FileRepair({
-      ...{ node: this.node, replica: this.#replica, registry, runtime, onDatabaseDamaged },
+      node: this.node,
+      replica: this.#replica,
+      registry,
+      runtime,
+      onDatabaseDamaged,
       ...(comparePauseMs === undefined ? {} : { pauseMs: comparePauseMs }),
       follow: async () => {
         this.node.resign();

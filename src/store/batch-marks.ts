@@ -4,7 +4,11 @@ import type { KindConditions } from './task-kinds.ts';
 import { meetsIndexes } from './task-selection.ts';
 
 const ANY: KindConditions = {
-  ...{ index: null, canceledBy: null, batchUid: null, started: null, finished: null },
+  index: null,
+  canceledBy: null,
+  batchUid: null,
+  started: null,
+  finished: null,
 };
 
 /**

@@ -99,7 +99,9 @@ export class BackgroundEmbedding implements MadeEmbeddings {
     const lane = this.#lanes.get(keyOf(indexUid, name));
     const failed = lane === undefined ? [] : [...lane.failed];
     return {
-      ...{ indexUid, name, source: embedder.source },
+      indexUid,
+      name,
+      source: embedder.source,
       mode: computes(embedder) ? (embedder.mode ?? 'batch') : null,
       done,
       // A document that was deleted meanwhile may still count as failed.
@@ -329,8 +331,13 @@ class Lane {
       const { taskUid } = await queue.register({
         type: 'documentAdditionOrUpdate',
         indexUid: this.#indexUid,
-        ...{ method: 'update', payload: { bytes }, format: 'json', documents: documents.length },
-        ...{ primaryKey: null, skipCreation: true, allowIndexCreation: false },
+        method: 'update',
+        payload: { bytes },
+        format: 'json',
+        documents: documents.length,
+        primaryKey: null,
+        skipCreation: true,
+        allowIndexCreation: false,
         customMetadata: `embeddings of ${this.#name}`,
       });
       sent.uid = taskUid;

@@ -354,7 +354,10 @@ function indexBatch(
     if (growing === null) {
       if (task.kind === 'alone') return single(task.type, indexUid, task);
       growing = {
-        ...{ state: START[task.kind], uids: [], bytes: 0, mayCreateIndex: false },
+        state: START[task.kind],
+        uids: [],
+        bytes: 0,
+        mayCreateIndex: false,
         key: { any: false, key: null },
       };
     } else {

@@ -403,8 +403,16 @@ export class Scheduler {
       const { store, registry } = { store: this.#store, registry: this.#registry };
       const { embedding } = this.#options;
       const result = await this.#resultOf(recovered, {
-        ...{ store, registry, batch, batchUid, now, progress, cancel },
-        ...{ embedding, embedderRequests, shard: this.#options.shard() },
+        store,
+        registry,
+        batch,
+        batchUid,
+        now,
+        progress,
+        cancel,
+        embedding,
+        embedderRequests,
+        shard: this.#options.shard(),
         isOfCluster: this.resign !== null,
         allowConcurrent: () => {
           // If the process crashes later, tasks that run concurrently are more likely the cause.

@@ -70,7 +70,8 @@ export function comparedQuery(
     ...(matchingStrategy !== '' && { matchingStrategy }),
     ...(embedder !== '' && {
       hybrid: {
-        ...{ embedder, semanticRatio },
+        embedder,
+        semanticRatio,
         ...(fusion !== '' && { fusion }),
         ...(isBound && { minScore: bound }),
       },

@@ -293,7 +293,7 @@ describe('The tree of src/', () => {
     assert.deepEqual(loaders, ['src/engine/addon.ts']);
   });
 
-  it('has no exception to the length of functions', () => {
+  it('has no exception to the length of functions, except lists that say so', () => {
     const rule = 'max-lines-per-function';
     const { overrides } = JSON.parse(readFileSync('.oxlintrc.json', 'utf8')) as {
       overrides: { files: string[]; rules: Record<string, unknown> }[];
@@ -302,7 +302,7 @@ describe('The tree of src/', () => {
       .filter((override) => override.rules[rule] !== undefined)
       .flatMap((override) => override.files.filter((file) => file.startsWith('src/')));
     const disabled = files.filter((file) =>
-      new RegExp(`oxlint-disable.*${rule}`).test(readFileSync(file, 'utf8')),
+      new RegExp(`oxlint-disable.*${rule}(?! -- a list of )`).test(readFileSync(file, 'utf8')),
     );
     assertNone([...excepted, ...disabled]);
   });

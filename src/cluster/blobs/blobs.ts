@@ -46,7 +46,8 @@ export function piecesSource({
   sha256: Buffer;
 }): BlobSource {
   return {
-    ...{ size, sha256 },
+    size,
+    sha256,
     async *open() {
       yield* pieces;
     },

@@ -68,7 +68,11 @@ export class S3Blobs implements Blobs {
   async putNew(name: BlobName, source: BlobSource): Promise<boolean> {
     const { size, sha256: sum } = source;
     const stream = await this.#send({
-      ...{ method: 'PUT', name, body: source.open(), size, sum },
+      method: 'PUT',
+      name,
+      body: source.open(),
+      size,
+      sum,
       headers: { 'if-none-match': '*' },
     });
     if (stream.status !== 200 && stream.status !== 412) throw await refusal(stream, name);
@@ -112,7 +116,9 @@ export class S3Blobs implements Blobs {
     let token: string | undefined;
     do {
       const query: Record<string, string> = {
-        ...{ 'list-type': '2', 'encoding-type': 'url', prefix: base + prefix },
+        'list-type': '2',
+        'encoding-type': 'url',
+        prefix: base + prefix,
         ...(token === undefined ? {} : { 'continuation-token': token }),
       };
       const page = await this.#fetch({ method: 'GET', name: '', query });
@@ -143,8 +149,12 @@ export class S3Blobs implements Blobs {
       for await (const part of parts(source)) {
         const partNumber = String(tags.length + 1);
         const stream = await this.#send({
-          ...{ method: 'PUT', name, query: { partNumber, uploadId }, body: part },
-          ...{ size: part.length, sum: sha256(part) },
+          method: 'PUT',
+          name,
+          query: { partNumber, uploadId },
+          body: part,
+          size: part.length,
+          sum: sha256(part),
         });
         if (stream.status !== 200) throw await refusal(stream, name);
         tags.push(String(stream.headers.etag));
@@ -156,8 +166,12 @@ export class S3Blobs implements Blobs {
       const xml = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`;
       const body = Buffer.from(xml);
       const done = await this.#fetch({
-        ...{ method: 'POST', name, query: { uploadId }, body },
-        ...{ size: body.length, sum: sha256(body) },
+        method: 'POST',
+        name,
+        query: { uploadId },
+        body,
+        size: body.length,
+        sum: sha256(body),
       });
       // The request may fail after the store has sent its status.
       const [code] = elements(done, 'Code');
@@ -192,7 +206,12 @@ export class S3Blobs implements Blobs {
     this.#signer ??= import('aws4fetch').then((library) => library.AwsV4Signer);
     const Signer = await this.#signer;
     const signed = await new Signer({
-      ...{ method, url: url.href, service: 's3', region, accessKeyId, secretAccessKey },
+      method,
+      url: url.href,
+      service: 's3',
+      region,
+      accessKeyId,
+      secretAccessKey,
       ...(sessionToken === undefined ? {} : { sessionToken }),
       headers: {
         ...request.headers,
@@ -203,7 +222,9 @@ export class S3Blobs implements Blobs {
     if (method === 'PUT' || method === 'POST') headers['content-length'] = String(size);
     try {
       return await this.#client.stream({
-        ...{ method, url: signed.url, headers },
+        method,
+        url: signed.url,
+        headers,
         ...(body === undefined ? {} : { body }),
         timeoutMs: TIMEOUT_MS + size / BYTES_PER_MS_MIN,
       });
@@ -292,7 +313,12 @@ function elements(xml: string, name: string): string[] {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#34;': '"', '&#39;': "'" },
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&apos;': "'",
+  '&#34;': '"',
+  '&#39;': "'",
   '&amp;': '&',
 };
 

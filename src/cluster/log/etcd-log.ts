@@ -113,8 +113,11 @@ export class EtcdLog implements Log {
     }
     const request = {
       create_request: {
-        ...{ key: this.#key('log/'), range_end: this.#key('log0') },
-        ...{ start_revision: String(revision + 1), filters: ['NODELETE'], fragment: true },
+        key: this.#key('log/'),
+        range_end: this.#key('log0'),
+        start_revision: String(revision + 1),
+        filters: ['NODELETE'],
+        fragment: true,
       },
     };
     for await (const { canceled, events = [] } of this.#client.stream<WireWatch>(
@@ -158,7 +161,8 @@ export class EtcdLog implements Log {
         this.#put('settings', settingsText(after)),
         {
           request_delete_range: {
-            ...{ key: this.#key('log/'), range_end: this.#key(`log/${hex(after.floor)}`) },
+            key: this.#key('log/'),
+            range_end: this.#key(`log/${hex(after.floor)}`),
           },
         },
       ],

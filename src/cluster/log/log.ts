@@ -42,7 +42,10 @@ export interface LogSettings {
 }
 
 export const NO_SETTINGS: LogSettings = {
-  ...{ format: FORMAT_MIN, formatRequired: FORMAT_MIN, checkpoint: null, floor: 1 },
+  format: FORMAT_MIN,
+  formatRequired: FORMAT_MIN,
+  checkpoint: null,
+  floor: 1,
 };
 
 /** The state of the log at one moment. */

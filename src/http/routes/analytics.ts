@@ -109,7 +109,9 @@ function sumUp(
   server: Dependencies,
 ): Promise<RouteResponse> {
   return report(context, server, {
-    ...{ kind: 'summary', finalQueries: false, page: null },
+    kind: 'summary',
+    finalQueries: false,
+    page: null,
     groupBy: context.query.groupBy ?? [],
   });
 }
@@ -122,7 +124,10 @@ async function report(
   const { from = 0, to = Infinity, indexUids, format = 'json' } = query;
   const { reporter } = switchedOn(analytics, 'Reading analytics');
   const spec: ReportSpec = {
-    ...{ from, to, format, ...more },
+    from,
+    to,
+    format,
+    ...more,
     indexUids: indexUids ?? null,
     patterns: access.indexPatterns,
   };

@@ -284,7 +284,10 @@ function chatServicesOf(server: Dependencies): ChatServices {
           tenantFilter: (other) => access.tenantFilter(other),
           refusal: (other) => access.refusal(other),
         },
-        ...{ requestId, signal, includeMetadata: false, proxied: false },
+        requestId,
+        signal,
+        includeMetadata: false,
+        proxied: false,
       };
       return (await services.search.search(uid, request, caller, true)).bytes;
     },
@@ -307,7 +310,8 @@ function callerOf(
   const { requestId, access, connection } = context;
   const { authorization, legacyKey } = connection.headers;
   return {
-    ...{ requestId, requester: requesterOf(context) },
+    requestId,
+    requester: requesterOf(context),
     accessible: () =>
       services.indexes.list().flatMap(({ uid }) => {
         const name = [uid, ...aliases.of(uid)].find((one) => access.mayAccess(one));

@@ -117,7 +117,11 @@ async function showCluster(_: RequestContext, { cluster }: Dependencies): Promis
     applied: cluster.node.applied,
     fault,
     nodes: nodes.map(({ name, url, applied, lagMs, bytesToFetch, storeFault }) => ({
-      ...{ name, url, applied, bytesToFetch, storeFault },
+      name,
+      url,
+      applied,
+      bytesToFetch,
+      storeFault,
       role: name === leader?.node ? 'leader' : 'follower',
       lagSeconds: Math.round(lagMs) / 1000,
     })),

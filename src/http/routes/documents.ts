@@ -407,8 +407,11 @@ async function enqueue(
   const { method, path, query } = connection;
   const sent = await replication.send(
     {
-      ...{ method: method as ReplicatedWrite['method'], path, query: withoutDelimiter(query) },
-      ...{ contentType: body?.type ?? null, body: body?.open ?? null },
+      method: method as ReplicatedWrite['method'],
+      path,
+      query: withoutDelimiter(query),
+      contentType: body?.type ?? null,
+      body: body?.open ?? null,
     },
     summary.taskUid,
   );

@@ -76,7 +76,10 @@ async function downloadDump(
     throw new ApiError('dump_not_found', `There is no dump \`${params.dump_uid!}\`.`);
   }
   return {
-    ...{ status: 200, body: pieces, type: 'application/gzip', isCompressed: true },
+    status: 200,
+    body: pieces,
+    type: 'application/gzip',
+    isCompressed: true,
     headers: [['content-disposition', `attachment; filename="${name}"`]],
   };
 }

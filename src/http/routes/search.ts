@@ -49,7 +49,9 @@ export function callerOf({
   connection,
 }: Pick<RequestContext, 'requestId' | 'access' | 'connection'>): SearchCaller {
   return {
-    ...{ access, requestId, signal: connection },
+    access,
+    requestId,
+    signal: connection,
     includeMetadata: asks(connection.headers.includeMetadata),
     proxied: asks(connection.headers.proxySearch),
     firstPage: countOf(connection.headers.firstPage),

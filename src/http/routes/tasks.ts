@@ -151,7 +151,10 @@ function streamOf(kind: 'task' | 'batch', what: string): Route<TaskFilterQuery>[
     }
     const { authorization, legacyKey } = connection.headers;
     server.taskStreams.open({
-      ...{ kind, connection, requestId, filter: taskFilter(query, server.aliases) },
+      kind,
+      connection,
+      requestId,
+      filter: taskFilter(query, server.aliases),
       authorize: () => server.authorizer.authorize({ authorization, legacyKey }, 'tasks.get', null),
     });
     return STREAMED;

@@ -59,7 +59,12 @@ export class Forwarder {
     const { method, path, query, headers, headBytes, framingFault } = connection;
     const id = ++this.#last;
     const forwarded: Forwarded = {
-      ...{ id, connection, unused: 0, isPaused: false, stream: null, unsent: 0 },
+      id,
+      connection,
+      unused: 0,
+      isPaused: false,
+      stream: null,
+      unsent: 0,
     };
     this.#open.set(id, forwarded);
     const address = connection.remoteAddress();

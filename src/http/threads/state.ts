@@ -105,7 +105,9 @@ function searchedSettings(settings: SettingsObject): SearchedSettings {
     'dimensions' in embedder ? { dimensions: embedder.dimensions } : {},
   ]);
   return {
-    ...{ displayedAttributes, searchCutoffMs, semanticCutoff },
+    displayedAttributes,
+    searchCutoffMs,
+    semanticCutoff,
     embedders: Object.fromEntries(shown) as Record<string, object>,
     // Only their names: they have credentials.
     rerankers: Object.fromEntries(Object.keys(rerankers).map((name) => [name, {}])),

@@ -226,7 +226,12 @@ class Thread {
         },
         forward: (connection) => this.#forwarder.forward(connection),
       },
-      ...{ server, limits, processMark, phase: this.#phase, logs: this.#logs, cluster: null },
+      server,
+      limits,
+      processMark,
+      phase: this.#phase,
+      logs: this.#logs,
+      cluster: null,
       authorizer: new Authorizer(masterKey, keys, systemClock, rateLimit, aliases),
       logger: this.#logs.of('http'),
       metrics: {
@@ -272,7 +277,8 @@ class Thread {
     const settings = (uid: string) => indexes.get(uid)?.settings;
     const queue = new SearchQueue({
       permits: new SharedPermits(memory.permits, { count: permits, queue: number }),
-      ...{ waitingMax, waitMsMax },
+      waitingMax,
+      waitMsMax,
     });
     const documents = new Documents(indexes, queue, enabled);
     const local = new LocalSearch(
@@ -295,15 +301,20 @@ class Thread {
       foreign,
       pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
       report: new SlowSearches(slowSearchMs, this.#logs.of('search')),
-      ...{ settings, limits },
+      settings,
+      limits,
     });
     return {
       services: {
-        ...{ search, foreign, features: this.#features },
+        search,
+        foreign,
+        features: this.#features,
         indexes: { get: (uid) => indexes.get(uid), settings, documents },
         networkDocuments: { fetch: elsewhere, getDocument: elsewhere },
       },
-      ...{ limits, responseBuffers, analytics: null },
+      limits,
+      responseBuffers,
+      analytics: null,
       network: { get: () => NO_NETWORK },
       checkFilter: native.checkFilter,
       checkLargeFilter: native.checkLargeFilter,

@@ -107,7 +107,10 @@ function jsonColumns(records: readonly FileRecord[]): Column[] {
     }
   }
   return [...found].map(([source, { kinds, samples }]) => ({
-    ...{ source, name: source, kept: true, type: 'text' as const },
+    source,
+    name: source,
+    kept: true,
+    type: 'text' as const,
     seen: [...kinds].sort().join(' or ') || 'null',
     samples: Array.from(samples, (sample) => sample ?? ''),
     identifies: areIds(objects.map((value) => value[source] ?? null)),

@@ -97,7 +97,12 @@ export interface SentPiece {
 }
 
 export const NOT_BEGUN: Progress = {
-  ...{ read: 0, sent: 0, bad: [], badCount: 0, pieces: [], indexed: 0 },
+  read: 0,
+  sent: 0,
+  bad: [],
+  badCount: 0,
+  pieces: [],
+  indexed: 0,
 };
 
 /** Sends a file. Resolves when all its tasks have ended, also if some have failed. */
@@ -188,7 +193,10 @@ export class FileSender {
     const body = new Blob(this.#parts);
     const { taskUid } = await this.#client.upload<TaskReceipt>(method, path, body, options);
     const piece = {
-      ...{ taskUid, first: this.#first, last: this.#last, documents: this.#documents },
+      taskUid,
+      first: this.#first,
+      last: this.#last,
+      documents: this.#documents,
       outcome: null,
     };
     const { sent, pieces } = this.#progress;

@@ -75,7 +75,10 @@ function useImport(onDone: () => void): ImportState {
     });
   };
   return {
-    ...{ action, progress, sent, start },
+    action,
+    progress,
+    sent,
+    start,
     stop: () => stopping.current?.abort(),
     forget: () => setSent(null),
   };
