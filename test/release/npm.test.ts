@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../support/free-port.ts';
 import { FOREIGN, foreignRoot, whyNoForeign } from './foreign-root.ts';
+import { IN_SOCKET_LIBRARY } from './socket-library.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const PLATFORM = `${process.platform}-${process.arch}`;
@@ -189,7 +190,7 @@ describe('The packages of npm', function () {
   it('have the licences of everything in them', () => {
     const read = (name: string): string =>
       readFileSync(join(dirname(packed('gannet')), name, 'THIRD-PARTY-NOTICES'), 'utf8');
-    for (const name of ['pino', 'undici', 'preact']) {
+    for (const name of ['pino', 'undici', 'preact', ...Object.keys(IN_SOCKET_LIBRARY)]) {
       assert.match(read('gannet'), new RegExp(`^${name} `, 'm'), name);
     }
     for (const name of ['simdjson', 'roaring', 'usearch', 'lmdb']) {

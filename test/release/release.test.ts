@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
 import { NOTHING_ON_PATH, type Place, ran, Root, whyNoRoot } from './root.ts';
+import { IN_SOCKET_LIBRARY } from './socket-library.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const OUT = 'build/release';
@@ -156,7 +157,7 @@ describe('A release', function () {
     if (missing !== null) return this.skip();
     const notices = readFileSync(`${OUT}/${NAME}/share/doc/THIRD-PARTY-NOTICES`, 'utf8');
     const names = ['lmdb', 'pino', 'undici', 'preact', 'simdjson', 'roaring', 'usearch', 'Node.js'];
-    for (const name of [...names, 'uWebSockets.js', 'libstdc\\+\\+']) {
+    for (const name of [...names, ...Object.keys(IN_SOCKET_LIBRARY), 'libstdc\\+\\+']) {
       assert.match(notices, new RegExp(`^${name}(?: |$)`, 'm'), name);
     }
     assert.match(notices, /OpenLDAP Public License/);

@@ -1,6 +1,7 @@
 // Collects the licences of all third-party parts of a release in one text.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** Libraries compiled into the addon (CMakeLists.txt), with the libraries they contain. */
 const NATIVE = [
@@ -21,6 +22,36 @@ const INNER = {
   ],
   'node_modules/node-snowball': ['src/libstemmer'],
 };
+/**
+ * What the binary of uWebSockets.js contains, whose package holds no licences: texts in `licences/`.
+ * zlib and libuv are Node's. `test/unit/notices.test.ts` looks into the binary.
+ */
+const SOCKET_LIBRARY = {
+  BoringSSL: 'boringssl',
+  lsquic: 'lsquic',
+  'ls-qpack': 'ls-qpack',
+  'ls-hpack': 'ls-hpack',
+  xxHash: 'xxhash',
+  any_invocable: 'any-invocable',
+};
+const TEXTS = join(dirname(fileURLToPath(import.meta.url)), 'licences');
+
+/** Licences of the socket library and of what is in it, for `notices`. */
+export function socketNotices() {
+  const whole = 'uWebSockets.js with uWebSockets and uSockets (Apache-2.0)';
+  // The package of usearch has the text of the same licence.
+  const apache = readFileSync('node_modules/usearch/LICENSE', 'utf8');
+  return {
+    [whole]: apache.slice(0, apache.indexOf('APPENDIX:')).trimEnd(),
+    ...Object.fromEntries(
+      Object.entries(SOCKET_LIBRARY).map(([name, file]) => [
+        `${name} (in uWebSockets.js)`,
+        readFileSync(join(TEXTS, `${file}.txt`), 'utf8'),
+      ]),
+    ),
+  };
+}
+
 const LICENCE_FILE = /^(?:licen[cs]e|copying|copyright|notice)(?:[.-].*)?$/i;
 
 /**

@@ -15,7 +15,7 @@ import {
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkVersions, crossAddon, PLATFORMS, portableAddon } from './addon.mjs';
-import { notices } from './notices.mjs';
+import { notices, socketNotices } from './notices.mjs';
 import { run } from './run.mjs';
 
 const { values: GIVEN, positionals: NAMED } = parseArgs({
@@ -75,7 +75,7 @@ function serverPackage() {
     cpSync(file, join(folder, basename(file)));
   }
   const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
-  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES'), notices(bundled, {}));
+  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES'), notices(bundled, socketNotices()));
   pack(folder);
 }
 

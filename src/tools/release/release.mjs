@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { checkVersions, portableAddon } from './addon.mjs';
 import { debianPackage } from './debian.mjs';
 import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
-import { notices } from './notices.mjs';
+import { notices, socketNotices } from './notices.mjs';
 import { librariesOf, portableLink } from './portable.mjs';
 import { run } from './run.mjs';
 
@@ -220,7 +220,7 @@ function main() {
     lmdb: portableLmdb('node_modules/lmdb', flags, resolve(node, 'include/node')),
     notices: notices([...bundled, ...packages], {
       [`Node.js (${basename(node)})`]: readFileSync(join(node, 'LICENSE'), 'utf8'),
-      'uWebSockets.js': licenceOf(uws),
+      ...socketNotices(),
       'libstdc++ and libgcc': readFileSync(
         join(old, 'usr/share/doc/gcc-10-base/copyright'),
         'utf8',
@@ -249,12 +249,6 @@ function momentOf() {
   } catch {
     return Math.floor(Date.now() / 1000);
   }
-}
-
-function licenceOf(folder) {
-  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  return file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), 'utf8');
 }
 
 try {
