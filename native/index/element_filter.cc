@@ -97,23 +97,22 @@ void Sort(std::vector<T>& values) {
 
 }  // namespace
 
-Result<ElementFilter> ElementFilter::Make(const Node& node, const Snapshot& snapshot, double now) {
-  ElementFilter made(snapshot);
-  GANNET_RETURN_IF_ERROR(made.Prepare(node, "", now, made.root_));
-  return made;
+ElementFilter::ElementFilter(const Node& node, const Snapshot& snapshot, double now)
+    : snapshot_(snapshot) {
+  Prepare(node, "", now, root_);
 }
 
-Status ElementFilter::Prepare(const Node& node, const std::string& parent, double now,
-                              Test& out) const {
+void ElementFilter::Prepare(const Node& node, const std::string& parent, double now,
+                            Test& out) const {
   StopPoint();
   out.node = &node;
   const std::string path = parent + node.field;
   for (const auto& child : node.children) {
     const std::string& inner = node.kind == Node::Kind::kElements ? path + "." : parent;
-    GANNET_RETURN_IF_ERROR(Prepare(*child, inner, now, out.children.emplace_back()));
+    Prepare(*child, inner, now, out.children.emplace_back());
   }
   switch (node.kind) {
-    case Node::Kind::kCondition: return PrepareCondition(path, now, out);
+    case Node::Kind::kCondition: PrepareCondition(path, now, out); break;
     case Node::Kind::kGeoRadius:
       out.area = filter::CircleShape(node.points[0], node.metres, node.resolution);
       break;
@@ -123,10 +122,9 @@ Status ElementFilter::Prepare(const Node& node, const std::string& parent, doubl
     case Node::Kind::kGeoPolygon: out.area = filter::PolygonShape(node.points); break;
     default: break;
   }
-  return Status::Ok();
 }
 
-Status ElementFilter::PrepareCondition(const std::string& path, double now, Test& test) const {
+void ElementFilter::PrepareCondition(const std::string& path, double now, Test& test) const {
   const Node& node = *test.node;
   test.known = snapshot_.fields->Find(path).has_value();
   for (const filter::Value& value : node.values) {
@@ -138,15 +136,12 @@ Status ElementFilter::PrepareCondition(const std::string& path, double now, Test
   }
   const auto rule = snapshot_.settings->Filterable(path);
   test.dates = rule && rule->first.date && node.op <= Operator::kIn;
-  if (test.dates) {
-    GANNET_ASSIGN_OR_RETURN(test.moments, MomentsOf(node, now));
-  }
+  if (test.dates) test.moments = MomentsOf(node, now);
   if (IsEquality(node.op)) {
     Sort(test.strings);
     Sort(test.equal_numbers);
     Sort(test.moments);
   }
-  return Status::Ok();
 }
 
 bool ElementFilter::Passes(const std::vector<segment::RowField>& row) const {

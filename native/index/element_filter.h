@@ -17,10 +17,9 @@ namespace gannet::index {
 
 class ElementFilter {
  public:
-  // node: a kElements; must outlive this object, as must the snapshot.
+  // node: a kElements, checked; must outlive this object, as must the snapshot.
   // now: the moment that `now` means
-  // Invalid: an operand is not a date.
-  static Result<ElementFilter> Make(const filter::Node& node, const Snapshot& snapshot, double now);
+  ElementFilter(const filter::Node& node, const Snapshot& snapshot, double now);
 
   // Whether an element of the document passes. row: its fields
   bool Passes(const std::vector<segment::RowField>& row) const;
@@ -39,9 +38,8 @@ class ElementFilter {
     std::vector<double> moments;  // operands, in the same order
     filter::Shape area;           // of a geo function
   };
-  explicit ElementFilter(const Snapshot& snapshot) : snapshot_(snapshot) {}
-  Status Prepare(const filter::Node& node, const std::string& parent, double now, Test& out) const;
-  Status PrepareCondition(const std::string& path, double now, Test& test) const;
+  void Prepare(const filter::Node& node, const std::string& parent, double now, Test& out) const;
+  void PrepareCondition(const std::string& path, double now, Test& test) const;
 
   // Whether an object among the value and, if it is an array, its elements passes.
   static bool AnyElement(const Test& test, std::string_view value);

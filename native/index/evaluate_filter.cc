@@ -138,14 +138,11 @@ class ValueTest {
 // A condition on moments: selects the values of a column whose dates satisfy it.
 class DateTest {
  public:
-  // Invalid: as MomentsOf.
-  static Result<DateTest> Make(const Node& node, double now) {
-    DateTest test;
-    GANNET_ASSIGN_OR_RETURN(std::vector<double> moments, MomentsOf(node, now));
-    test.SetRanges(node.op, moments);
+  DateTest(const Node& node, double now) {
+    std::vector<double> moments = MomentsOf(node, now);
+    SetRanges(node.op, moments);
     // Equal values pass as well.
-    if (IsEquality(node.op)) test.values_.emplace(node);
-    return test;
+    if (IsEquality(node.op)) values_.emplace(node);
   }
 
   // Ascending and disjoint.  dates: of the column
@@ -302,7 +299,7 @@ class Evaluator {
     if (node.op == Operator::kIsEmpty) return Flagged(*field, &ColumnReader::empty_bytes, within);
     DocSet passing;
     if (ComparesDates(node)) {
-      GANNET_ASSIGN_OR_RETURN(const DateTest test, DateTest::Make(node, context_.now));
+      const DateTest test(node, context_.now);
       passing = WithValues(*field, within, [&](const SegmentView& segment, const auto& column) {
         return test.Ranges(column, segment.columns->Dates(*field));
       });
@@ -318,8 +315,7 @@ class Evaluator {
   Result<DocSet> Elements(const Node& node, const DocSet& within) {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
-    GANNET_ASSIGN_OR_RETURN(const ElementFilter filter,
-                            ElementFilter::Make(node, snapshot_, context_.now));
+    const ElementFilter filter(node, snapshot_, context_.now);
     const DocSet having = Flagged(*field, &ColumnReader::exists_bytes, within);
     GANNET_ASSIGN_OR_RETURN(const DocSet candidates,
                             Candidates(*node.children[0], node.field + ".", having));
@@ -591,9 +587,9 @@ class Evaluator {
 
 namespace {
 
-// Whether now+7d stands only where dates are compared.
+// Checks the operands where dates are compared. Elsewhere none may be now+7d.
 Status CheckDates(const Node& node, const FilterFeatures& features) {
-  if (features.date && node.op <= Operator::kIn) return Status::Ok();
+  if (features.date && node.op <= Operator::kIn) return CheckDateOperands(node);
   for (const filter::Value& value : node.values) {
     if (!value.is_date) continue;
     return FilterError(

@@ -27,11 +27,11 @@ struct FilterContext {
 };
 
 // Documents that pass; live ones only. The whole expression is checked first for fields that are
-// not filterable. Whether a field's rule allows an operator is checked when the condition is
-// evaluated: not after an AND that is empty already, nor on a field that no document ever had.
-// within: only documents of this set are wanted; null: all.
-// Once the deadline has passed, evaluation stops; the result then has only documents known to pass
-// by that time.
+// not filterable and for operands that are not dates. Whether a field's rule allows an operator is
+// checked when the condition is evaluated: not after an AND that is empty already, nor on a field
+// that no document ever had. within: only documents of this set are wanted; null: all. Once the
+// deadline has passed, evaluation stops; the result then has only documents known to pass by that
+// time.
 Result<DocSet> EvaluateFilter(const FilterContext& context, const filter::Node& node,
                               const DocSet* within = nullptr);
 
@@ -40,7 +40,8 @@ Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view fil
                                   const filter::FilterFeatures& features,
                                   Deadline* deadline = nullptr);
 
-// Checks that all fields and geo functions of the expression may be used in filters.
+// Checks that all fields and geo functions of the expression may be used in filters, and that dates
+// are compared with dates.
 Status CheckFilterable(const Snapshot& snapshot, const filter::Node& node);
 
 }  // namespace gannet::index

@@ -22,9 +22,12 @@ inline bool IsEquality(filter::Operator op) {
          op == filter::Operator::kIn;
 }
 
+// Invalid: an operand of a condition on dates is not a date. An equality takes any value, except
+// what begins like `now-7d` and is not a time.
+Status CheckDateOperands(const filter::Node& condition);
+
 // The operands of a condition on dates as moments; those that are not dates are left out.
 // now: the moment that `now` means
-// Invalid: an operand of a comparison is not a date. Those of an equality may be any values.
-Result<std::vector<double>> MomentsOf(const filter::Node& condition, double now);
+std::vector<double> MomentsOf(const filter::Node& condition, double now);
 
 }  // namespace gannet::index

@@ -1,5 +1,6 @@
 /** Filters that compare dates, and what the same filters mean without the feature. */
 import assert from 'node:assert/strict';
+import jwt from 'jsonwebtoken';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { foundIds, searchBy } from '../support/found-ids.ts';
 
@@ -64,6 +65,52 @@ describe('dates in filters', function () {
       assert.deepEqual([status, json.code], [400, 'invalid_search_filter'], filter);
       assert.ok(json.message.includes(reason), json.message);
     }
+  });
+
+  it('refuse other units than `s`, `m`, `h`, `d` and `w`, wherever a filter may be', async () => {
+    for (const time of ['now-1M', 'NOW', 'now-1D', 'Now+1h']) {
+      const filter = `releasedAt > "${time}"`;
+      const isNamed = ({ message }: { message: string }): void => {
+        assert.ok(message.includes(`\`${time}\` is not a date`), message);
+        assert.ok(message.includes('`s`, `m`, `h`, `d` and `w`'), message);
+      };
+      const federated = { federation: {}, queries: [{ indexUid: 'a', filter }] };
+      for (const [path, body, code] of [
+        ['/indexes/a/search', { filter }, 'invalid_search_filter'],
+        ['/indexes/a/search', { filter: [['plain = 1', filter]] }, 'invalid_search_filter'],
+        ['/indexes/a/documents/fetch', { filter }, 'invalid_document_filter'],
+        ['/multi-search', federated, 'invalid_search_filter'],
+      ] as const) {
+        const { status, json } = await server.call('POST', path, { body });
+        assert.deepEqual([status, json.code], [400, code], path);
+        isNamed(json);
+      }
+      const task = await server.finish('POST', '/indexes/a/documents/delete', { body: { filter } });
+      assert.deepEqual([task.status, task.error.code], ['failed', 'invalid_document_filter']);
+      isNamed(task.error);
+    }
+  });
+
+  it('refuse them in the rules of tenant tokens', async () => {
+    const { json: key } = await server.call('POST', '/keys', {
+      body: { actions: ['search'], indexes: ['*'], expiresAt: null },
+    });
+    const search = async (filter: string): Promise<any> => {
+      const rules = { searchRules: { a: { filter } }, apiKeyUid: key.uid };
+      const response = await fetch(`${server.url}/indexes/a/search`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${jwt.sign(rules, key.key, { expiresIn: 600 })}`,
+          'content-type': 'application/json',
+        },
+        body: '{}',
+      });
+      return response.json();
+    };
+    const refused = await search('releasedAt > now-1M');
+    assert.equal(refused.code, 'invalid_search_filter', JSON.stringify(refused));
+    assert.ok(refused.message.includes('`s`, `m`, `h`, `d` and `w`'), refused.message);
+    assert.equal((await search('releasedAt > now-1m')).hits.length, 1);
   });
 
   it('change nothing for other attributes', async () => {

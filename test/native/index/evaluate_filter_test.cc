@@ -1060,5 +1060,38 @@ TEST_F(FilterRules, RefuseOperandsThatAreNotDates) {
   EXPECT_TRUE(fault("at = 1").starts_with("The operator `=` is not enabled"));
 }
 
+TEST_F(FilterRules, RefuseTimesWithOtherUnits) {
+  IndexedDocuments index(
+      R"({"filterableAttributes":[{"attributePatterns":["at","never","items.at"],)"
+      R"("features":{"filter":{"equality":true,"date":true}}},)"
+      R"({"attributePatterns":["items"],"features":{"filter":{"elements":true}}}]})");
+  index.Put({{1, R"({"at":"now-playing","items":[{"at":5}]})"}});
+  const auto fault = [&](const std::string& filter) {
+    std::string json;
+    AppendJsonString(json, filter);
+    const auto passing = EvaluateFilterJson(*index.snapshot(), json, {});
+    return passing.ok() ? std::to_string(passing->size()) : passing.status().message();
+  };
+  for (const std::string time :
+       {"NOW", "Now", "nOw-1d", "now-1M", "now-1D", "now-1H", "now-1S", "now-1W", "now-1y",
+        "now-1mo", "now-1", "now-1.5h", "now-1234567890s", "now -1d", "now- 1d", " now", "now-",
+        "now+1M", "ｎｏｗ"}) {
+    for (const std::string where :
+         {"at > X", "at <= X", "at = X", "at != X", "at IN [1, X]", "at X TO now", "at 5 TO X",
+          "never > X", "never = X", "items[at > X]", "items[at = X]", "items.at X TO now",
+          "at = 7 AND at > X", "NOT at = X", "at = 5 OR never < X"}) {
+      std::string filter = where;
+      filter.replace(filter.find('X'), 1, "\"" + time + "\"");
+      const std::string found = fault(filter);
+      EXPECT_TRUE(found.starts_with("`" + time + "` is not a date") &&
+                  found.find("`s`, `m`, `h`, `d` and `w`, in lower case") != std::string::npos)
+          << filter << ": " << found;
+    }
+  }
+  EXPECT_EQ(fault("at = \"now-playing\""), "1");
+  EXPECT_EQ(fault("at = nowhere"), "0");
+  EXPECT_EQ(fault("items[at < now-999999999s]"), "1");
+}
+
 }  // namespace
 }  // namespace gannet::index
