@@ -79,6 +79,38 @@ describe('documents that expire', function () {
     assert.deepEqual(await found('a'), living);
   });
 
+  it('expire at the earliest of several dates, whatever its form and place', async () => {
+    await server.finish('PATCH', '/indexes/several/settings', { body: settings });
+    const text = (hours: number): string => new Date(hour(hours) * 1000).toISOString();
+    const later = [hour(2), hour(2) + 0.5, text(3), text(72).slice(0, 10)];
+    const past = [
+      ...[1_500_000_000, 1_500_000_000.25, 0, -5, '2020-01-01', '2020-01-01T10:00:00Z'],
+      ...['2020-01-01t10:00:00z', '2020-01-01 10:00:00.123456+02:00', '1969-12-31T23:59:59-01:00'],
+    ];
+    const noDates = ['never', '', null, true, '2020-13-01', '1500000000x'];
+    const expiring: unknown[] = [];
+    const living: unknown[] = [];
+    for (const date of past) {
+      for (const other of [...later, ...noDates]) expiring.push([date, other], [other, date]);
+      expiring.push([...later, ...noDates, date], [date, ...noDates, ...later], [[date], later]);
+    }
+    for (const date of later) {
+      for (const other of [...later, ...noDates]) living.push([date, other], [other, date]);
+    }
+    living.push(noDates, []);
+    const documents = [
+      ...expiring.map((until, n) => ({ id: n, until })),
+      ...living.map((until, n) => ({ id: 10_000 + n, until })),
+    ];
+    await server.finish('POST', '/indexes/several/documents', { body: documents });
+    const listed = await server.call('GET', '/indexes/several/documents?limit=1000&fields=id');
+    assert.deepEqual(
+      idsOf(listed.json.results),
+      living.map((_, n) => 10_000 + n),
+    );
+    assert.equal((await deleted('several')).details.deletedDocuments, expiring.length);
+  });
+
   it('disappear at their second, not before', async () => {
     await server.finish('PATCH', '/indexes/b/settings', { body: settings });
     const at = Math.floor(Date.now() / 1000) + 3;

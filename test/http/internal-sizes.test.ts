@@ -22,6 +22,11 @@ describe('The sizes of internal databases', function () {
     const { body: batch } = await send('GET', `/batches/${task.batchUid}`);
     assert.match(batch.stats.internalDatabaseSizes.segments, / \(\+[\d.]+ (B|KiB)\)$/);
     for (const [method, path, body] of [
+      // Nothing is written for these.
+      ['POST', '/indexes/i/documents', [{ id: 7, text: 'more words' }]],
+      ['PUT', '/indexes/i/documents', [{ id: 7 }]],
+      ['DELETE', '/indexes/i/documents/unknown', undefined],
+      ['POST', '/indexes/i/documents', [{ text: 'without an id' }]],
       ['PATCH', '/indexes/i/settings', { filterableAttributes: ['text'] }],
       ['POST', '/indexes', { uid: 'another' }],
       ['DELETE', '/indexes/another', undefined],

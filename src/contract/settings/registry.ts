@@ -162,7 +162,7 @@ export const SETTINGS = [
     name: 'expiresAtAttribute',
     group: 'Fields',
     explanation:
-      'A field with a date in RFC 3339 or in seconds since 1970. From that second on the document is not found, and it is deleted soon after.',
+      'A field with a date in RFC 3339 or in seconds since 1970. From that second on the document is not found, and it is deleted soon after. Of several dates the earliest counts.',
     methods: ['PUT'],
     code: 'invalid_settings_expires_at_attribute',
     schema: { type: ['string', 'null'] },
