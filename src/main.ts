@@ -82,6 +82,7 @@ import { leaderWork } from './replica/leader-work.ts';
 import { removeNodeCommand, restoreCommand } from './cluster-commands.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
+import { LocalPermits, type PermitLimits } from './search/permits.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { NetworkDocuments } from './search/network-documents.ts';
 import { NetworkSearch } from './search/run/network.ts';
@@ -668,11 +669,21 @@ function engineOptions(config: Config): Omit<EngineOptions, 'takeBuffer'> {
 /** The limits of the queues of searches. */
 function searchLimits(config: Config): ThreadOptions['search'] {
   return {
-    permits: availableParallelism() * config.searchesPerCore,
+    permits: permitsOf(config),
     waitingMax: config.searchQueueSize,
     waitMsMax: config.dropSearchAfterSeconds * 1000,
     queriesAtOnce: availableParallelism(),
   };
+}
+
+/**
+ * More searches of one requester than two for each search thread would wait in the engine, ahead of
+ * those of others. Without a queue they may hold all permits: what waits for its turn is refused.
+ */
+function permitsOf({ searchesPerCore, searchQueueSize }: Config): PermitLimits {
+  const threads = availableParallelism();
+  const count = threads * searchesPerCore;
+  return { count, each: searchQueueSize === 0 ? count : Math.min(count, 2 * threads) };
 }
 
 /** null: the main thread serves everything. */
@@ -847,8 +858,11 @@ function searchServices(
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { store, registry, searchRules, aliases, network } = system;
   const { limits } = config;
-  const { permits: count, queriesAtOnce, ...waiting } = searchLimits(config);
-  const queue = new SearchQueue({ ...waiting, permits: memory?.mainPermits(count) ?? count });
+  const { permits, queriesAtOnce, ...waiting } = searchLimits(config);
+  const queue = new SearchQueue({
+    ...waiting,
+    permits: memory?.mainPermits(permits) ?? new LocalPermits(permits),
+  });
   const enabled = (): FeatureSet => features.get();
   const settings = (uid: string): SettingsObject | undefined => registry.get(uid)?.settings;
   const documents = new Documents(registry, queue, enabled);
@@ -866,7 +880,7 @@ function searchServices(
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
-    fetch: (uid, request, signal) => documents.fetch(uid, request, signal),
+    fetch: (uid, request, reader) => documents.fetch(uid, request, reader),
   });
   const embed = queryEmbedding(registry, embedding);
   const more = {

@@ -4,7 +4,7 @@
  * Order: header, master key, tenant token, key, index in the path, action and expiry. The meaning
  * of a token is cached until its key changes; expiry is checked on every request.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { rfc3339, type Clock } from '../base/clock.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { expandAction, isGlobalAction, type Action } from '../contract/actions.ts';
@@ -48,7 +48,10 @@ export interface Credentials {
 
 /** What an authorized caller may access. */
 export interface Access {
-  /** The caller, for fair sharing of resources among callers: the uid of a key. */
+  /**
+   * The caller, for fair sharing of resources among callers: the uid of a key, with a digest of the
+   * claims if it is a tenant token.
+   */
   readonly holder: string;
   /**
    * Whose tasks the caller sees; null: those of every index. A caller that may access an alias sees
@@ -106,7 +109,7 @@ class Principal implements Access {
   ) {
     this.#aliases = aliases;
     this.record = record;
-    this.holder = record.uid;
+    this.holder = token === null ? record.uid : `${record.uid} ${digestOf(token)}`;
     this.token = token;
     this.throttle = throttle;
     this.#patterns = new IndexPatterns(record.indexes);
@@ -180,6 +183,12 @@ function shownPatterns(patterns: Iterable<string>): string {
   const shown = JSON.stringify(sorted.slice(0, PATTERNS_SHOWN));
   const more = sorted.length - PATTERNS_SHOWN;
   return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+/** The signature is left out: the same token may be written with several. */
+function digestOf({ text }: TenantToken): string {
+  const signed = text.slice(0, text.lastIndexOf('.'));
+  return createHash('sha256').update(signed).digest('base64url');
 }
 
 const GENERIC = 'The provided API key is invalid.';

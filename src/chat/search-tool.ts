@@ -30,6 +30,8 @@ export interface ChatCaller {
   requestId: string;
   /** The requester in whose name render threads are used. */
   requester: string;
+  /** Whose permits its searches take. */
+  holder: string;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. */
@@ -53,7 +55,7 @@ export interface ChatServices {
     caller: ChatCaller,
   ): Promise<Buffer>;
   /** Complete documents by id, in any order, as JSON `{results: [...]}`. */
-  documents(uid: string, ids: string[], signal: CancelSignal): Promise<Buffer>;
+  documents(uid: string, ids: string[], caller: ChatCaller): Promise<Buffer>;
   /** Reads the hits of a result on a thread. */
   hits(caller: ChatCaller, result: Uint8Array, primaryKey: string | null): Promise<Hits>;
   /** Renders documents on a thread. */
@@ -261,7 +263,7 @@ async function wholeDocuments(
   if (complete || primaryKey === null || ids === null) {
     return { result, member: 'hits', order: null };
   }
-  const documents = await services.documents(uid, ids, caller.signal);
+  const documents = await services.documents(uid, ids, caller);
   return { result: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
 }
 

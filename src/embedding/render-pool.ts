@@ -63,7 +63,7 @@ export class RenderPool {
         })) as Promise<RenderedChunk>,
       close: () => {
         this.#specs.delete(renderer);
-        for (const { reject } of this.#waiting.remove(requester)) {
+        for (const { reject } of this.#waiting.removeAll(requester)) {
           reject(new RenderStopped('nobody waits for it'));
         }
         for (const thread of this.#threads.keys()) thread.forget(renderer);
@@ -155,9 +155,11 @@ export class RenderPool {
     while (this.#waiting.size > 0) {
       const thread = this.#freeThread();
       if (thread === null) return;
-      const job = this.#waiting.take((requester) => this.#mayHaveThread(requester));
-      if (job === undefined) return;
-      void this.#give(thread === 'new' ? this.#newThread() : thread, job);
+      const next = this.#waiting.next((requester) =>
+        this.#mayHaveThread(requester) ? 0 : Infinity,
+      );
+      if (next === undefined) return;
+      void this.#give(thread === 'new' ? this.#newThread() : thread, this.#waiting.take(next));
     }
   }
 

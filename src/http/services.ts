@@ -27,6 +27,7 @@ import type {
   TaskView,
 } from '../contract/tasks.ts';
 import type { SearchedSettings } from '../engine/searched-index.ts';
+import type { Reader } from '../search/index-service.ts';
 import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
@@ -153,16 +154,12 @@ export interface DocumentService {
     params: { fields: string[] | null; retrieveVectors: boolean },
   ): Promise<Buffer | null> | Buffer | null;
   /** The response body, in parts when it is long. */
-  fetch(
-    uid: string,
-    params: FetchRequest,
-    signal: CancelSignal,
-  ): Promise<Buffer | AsyncIterable<Buffer>>;
+  fetch(uid: string, params: FetchRequest, reader: Reader): Promise<Buffer | AsyncIterable<Buffer>>;
 }
 
 export interface NetworkDocumentService {
   /** The response body. */
-  fetch(uid: string, params: FetchRequest, signal: CancelSignal): Promise<Buffer>;
+  fetch(uid: string, params: FetchRequest, reader: Reader): Promise<Buffer>;
   /** JSON text of one document, null when no reachable server has it. */
   getDocument(
     uid: string,

@@ -12,6 +12,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Access } from '../auth/authorize.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { jsonString } from '../base/json.ts';
 import type { Result } from '../base/result.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -38,6 +39,8 @@ const HEADERS = [
 ] as const;
 
 export interface StreamRequest {
+  /** The streams are shared among holders. */
+  holder: string;
   kind: 'task' | 'batch';
   filter: TaskFilter;
   connection: Connection;
@@ -48,7 +51,7 @@ export interface StreamRequest {
 
 export class TaskStreams {
   readonly #tasks: TaskService;
-  readonly #open = new Set<TaskStream>();
+  readonly #open = new FairQueue<TaskStream>();
   #heartbeat: NodeJS.Timeout | null = null;
   #unwatch: (() => void) | null = null;
 
@@ -60,16 +63,25 @@ export class TaskStreams {
     return this.#open.size;
   }
 
-  /** Throws `ApiError`. */
+  /**
+   * If all streams are in use, the holder with the most loses its latest, unless this one would
+   * have as many. Throws `ApiError`.
+   */
   open(request: StreamRequest): void {
+    const { holder } = request;
     const since = positionOf(request.connection.headers.lastEventId);
     if (this.#open.size >= STREAMS_MAX) {
-      throw new ApiError('too_many_search_requests', `${STREAMS_MAX} streams are open already.`);
+      const largest = this.#open.next((_, streams) => -streams.length)!;
+      const streams = this.#open.of(largest);
+      if (streams.length <= this.#open.of(holder).length + 1) {
+        throw new ApiError('too_many_search_requests', `${STREAMS_MAX} streams are open already.`);
+      }
+      streams.at(-1)!.end();
     }
-    const stream = new TaskStream(request, this.#tasks, since, () => this.#closed(stream));
-    this.#open.add(stream);
+    const stream = new TaskStream(request, this.#tasks, since, () => this.#closed(holder, stream));
+    this.#open.push(holder, stream);
     this.#unwatch ??= this.#tasks.watch((change) => {
-      for (const one of this.#open) one.push(change);
+      for (const one of [...this.#open]) one.push(change);
     });
     this.#heartbeat ??= setInterval(() => this.beat(), HEARTBEAT_MS).unref();
     stream.start();
@@ -77,15 +89,15 @@ export class TaskStreams {
 
   /** Sends every client a heartbeat, and drops those that have taken nothing since the last. */
   beat(): void {
-    for (const stream of this.#open) stream.beat();
+    for (const stream of [...this.#open]) stream.beat();
   }
 
   closeAll(): void {
-    for (const stream of this.#open) stream.end();
+    for (const stream of [...this.#open]) stream.end();
   }
 
-  #closed(stream: TaskStream): void {
-    this.#open.delete(stream);
+  #closed(holder: string, stream: TaskStream): void {
+    this.#open.remove(holder, stream);
     if (this.#open.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = null;

@@ -5,7 +5,7 @@ import type { Federation } from '../contract/search.ts';
 import { ofQuery } from './of-query.ts';
 
 /** What a caller may search. */
-export type SearchAccess = Pick<Access, 'mayAccess' | 'tenantFilter' | 'refusal'>;
+export type SearchAccess = Pick<Access, 'holder' | 'mayAccess' | 'tenantFilter' | 'refusal'>;
 
 /** The caller of a search. */
 export interface SearchCaller {

@@ -10,7 +10,6 @@ import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { ResultHead } from '../engine/native.ts';
 import {
   checkForeignSyntax,
@@ -22,7 +21,7 @@ import {
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type LocatedHit } from './hydration.ts';
-import { wholeListing } from './index-service.ts';
+import { type Reader, wholeListing } from './index-service.ts';
 
 /** The caller, as far as other indexes are concerned. */
 export type ForeignCaller = Pick<SearchCaller, 'access' | 'signal'>;
@@ -37,7 +36,7 @@ export interface ForeignServices {
   fetch(
     uid: string,
     request: FetchRequest,
-    signal: CancelSignal,
+    reader: Reader,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
   limits: RequestLimits;
 }
@@ -142,7 +141,7 @@ export class ForeignDocuments {
     const all = { offset: 0, fields: null, sort: null, ids: null, retrieveVectors: false };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
-    const response = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.signal);
+    const response = await this.#services.fetch(uid, { ...all, ...request, filter }, caller);
     const text = (await wholeListing(response, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {

@@ -8,10 +8,9 @@ import type { SettingsObject } from '../contract/settings.ts';
 import { resultFrom } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import type { SearchedIndex, SearchedIndexes } from '../engine/searched-index.ts';
-import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { ListingPart, NativeAddon } from '../engine/native.ts';
 import { withEngineText } from './plan.ts';
-import type { SearchQueue } from './search-queue.ts';
+import type { Requester, SearchQueue } from './search-queue.ts';
 
 /** Reads indexes: their records, statistics and settings, and their documents. */
 export class Indexes {
@@ -79,6 +78,9 @@ export class Indexes {
   }
 }
 
+/** Who reads documents. */
+export type Reader = Required<Pick<Requester, 'access' | 'signal'>>;
+
 export class Documents {
   readonly #registry: SearchedIndexes;
   readonly #queue: SearchQueue;
@@ -106,17 +108,17 @@ export class Documents {
   async fetch(
     uid: string,
     params: FetchRequest,
-    signal: CancelSignal,
+    reader: Reader,
   ): Promise<Buffer | AsyncIterable<Buffer>> {
     const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
     const begin = async (): Promise<ListingPart> => {
       const features = { containsFilter, multimodal };
       const listing = withEngineText({ ...params, ...features }, (text) =>
-        this.#entry(uid).handle.fetchDocuments(text, signal),
+        this.#entry(uid).handle.fetchDocuments(text, reader.signal),
       );
       return resultFrom(uid, listing);
     };
-    const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, signal));
+    const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, reader));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }
 

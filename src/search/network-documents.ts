@@ -17,7 +17,7 @@ import {
   withoutPaths,
 } from '../network/listing.ts';
 import { joined } from './response.ts';
-import { type Documents, wholeListing } from './index-service.ts';
+import { type Documents, type Reader, wholeListing } from './index-service.ts';
 
 export interface NetworkDocumentServices {
   documents: Documents;
@@ -34,6 +34,8 @@ function readKey({ searchApiKey, writeApiKey }: Remote): string | null {
   return writeApiKey ?? searchApiKey;
 }
 
+type ReadingAsker = Asker & Reader;
+
 export class NetworkDocuments {
   readonly #services: NetworkDocumentServices;
 
@@ -46,11 +48,11 @@ export class NetworkDocuments {
    * their names. The filter is checked. Rejects with `ApiError` for faults of the request; failures
    * of remotes are part of the response.
    */
-  fetch(uid: string, request: FetchRequest, signal: CancelSignal): Promise<Buffer> {
-    return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { signal, held }));
+  fetch(uid: string, request: FetchRequest, reader: Reader): Promise<Buffer> {
+    return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { ...reader, held }));
   }
 
-  async #fetch(uid: string, request: FetchRequest, asker: Asker): Promise<Buffer> {
+  async #fetch(uid: string, request: FetchRequest, asker: ReadingAsker): Promise<Buffer> {
     const { sort } = request;
     const sorted = sort !== null && sort.length > 0;
     const { documents, total, errors } = sorted
@@ -69,7 +71,7 @@ export class NetworkDocuments {
     uid: string,
     request: FetchRequest,
     sort: readonly string[],
-    asker: Asker,
+    asker: ReadingAsker,
   ): Promise<ListingResponse & { errors: Record<string, ApiError> }> {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
@@ -113,7 +115,7 @@ export class NetworkDocuments {
   async #byWindows(
     uid: string,
     request: FetchRequest,
-    asker: Asker,
+    asker: ReadingAsker,
   ): Promise<ListingResponse & { errors: Record<string, ApiError> }> {
     const servers = this.#servers();
     const counting = { ...request, offset: 0, limit: 0 };
@@ -151,7 +153,7 @@ export class NetworkDocuments {
     uid: string,
     requests: ReadonlyMap<Server, FetchRequest>,
     read: (body: Buffer) => Promise<T>,
-    asker: Asker,
+    asker: ReadingAsker,
   ): Promise<{ responses: Map<Server, T>; errors: Record<string, ApiError> }> {
     const questions = new Map<string, RemoteQuestion>();
     for (const [server, request] of requests) {
@@ -162,8 +164,7 @@ export class NetworkDocuments {
     const here =
       own === undefined
         ? null
-        : async () =>
-            read(await wholeListing(await documents.fetch(uid, own, asker.signal), limits));
+        : async () => read(await wholeListing(await documents.fetch(uid, own, asker), limits));
     const asked = await fanOut.askConcurrently(here, questions, read, asker);
     const responses = new Map<Server, T>(asked.responses);
     if (asked.here !== null) responses.set(HERE, asked.here);
@@ -204,7 +205,7 @@ export class NetworkDocuments {
     id: string,
     embedder: string,
     filter: unknown,
-    asker: Asker,
+    asker: ReadingAsker,
   ): Promise<number[][] | undefined> {
     const request: FetchRequest = {
       ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },

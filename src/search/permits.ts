@@ -1,7 +1,26 @@
 /** The permits of searches, of one queue or shared by the queues of several threads. */
 
-export interface Permits {
+/** What waits in a queue. */
+export interface WaitingSearches {
+  /** Searches that could start if there were a permit. */
+  startable: number;
+  /** The requester whose search starts next; undefined: none can start. */
+  next: string | undefined;
+  /** Requests that wait for their first permit. */
+  requests: number;
+}
+
+/** Counts kept for each requester, over all queues. */
+export type Counted = 'held' | 'waiting' | 'away';
+
+export interface PermitLimits {
+  /** Permits of all queues together. */
   readonly count: number;
+  /** Permits that one requester may hold. */
+  readonly each: number;
+}
+
+export interface Permits extends PermitLimits {
   /** Permits that are taken, by all queues. */
   readonly taken: number;
   /** Requests that wait in other queues for their first permit. */
@@ -10,13 +29,16 @@ export interface Permits {
   take(): boolean;
   /** Returns a permit. It may go to another queue at once. */
   giveBack(): void;
+  /** How many permits a requester holds, requests of it wait, or searches of it are away. */
+  of(requester: string, what: Counted): number;
+  add(requester: string, what: Counted, change: 1 | -1): void;
+  /** The requests that wait or are away of the requester that has the most. */
+  waitingMax(): number;
   /**
    * Tells other queues what waits here.
-   * @param startable searches that could start if there were a permit
-   * @param requests requests that wait for their first permit
    * @returns whether another queue may have returned a permit meanwhile: look again
    */
-  noteWaiting(startable: number, requests: number): boolean;
+  noteWaiting(look: () => WaitingSearches): boolean;
   /** `listener` is called with a permit that another queue has handed over. */
   onGranted(listener: () => void): void;
 }
@@ -24,11 +46,19 @@ export interface Permits {
 /** The permits of the only queue. */
 export class LocalPermits implements Permits {
   readonly count: number;
+  readonly each: number;
   readonly waitingElsewhere = 0;
   taken = 0;
+  /** Requesters with none are absent. */
+  readonly #counts: Record<Counted, Map<string, number>> = {
+    held: new Map(),
+    waiting: new Map(),
+    away: new Map(),
+  };
 
-  constructor(count: number) {
+  constructor({ count, each }: PermitLimits) {
     this.count = count;
+    this.each = each;
   }
 
   take(): boolean {
@@ -41,6 +71,24 @@ export class LocalPermits implements Permits {
     this.taken--;
   }
 
+  of(requester: string, what: Counted): number {
+    return this.#counts[what].get(requester) ?? 0;
+  }
+
+  add(requester: string, what: Counted, change: 1 | -1): void {
+    const count = this.of(requester, what) + change;
+    if (count === 0) this.#counts[what].delete(requester);
+    else this.#counts[what].set(requester, count);
+  }
+
+  waitingMax(): number {
+    let max = 0;
+    for (const holder of [...this.#counts.waiting.keys(), ...this.#counts.away.keys()]) {
+      max = Math.max(max, this.of(holder, 'waiting') + this.of(holder, 'away'));
+    }
+    return max;
+  }
+
   noteWaiting(): boolean {
     return false;
   }
@@ -48,13 +96,20 @@ export class LocalPermits implements Permits {
   onGranted(): void {}
 }
 
-/** Cells for all queues, then cells of each queue. */
+/**
+ * A cell for all queues, three for each group of requesters, then cells of each queue. Requesters are
+ * grouped by a hash, because the memory has no names; those of one group count as one.
+ */
 const TAKEN = 0;
-const COMMON_CELLS = 1;
+const GROUPS = 4096;
+const COUNTS = { held: 1, waiting: 1 + GROUPS, away: 1 + 2 * GROUPS };
+const COMMON_CELLS = 1 + 3 * GROUPS;
 const STARTABLE = 0;
 const REQUESTS = 1;
 const GRANTED = 2;
-const QUEUE_CELLS = 3;
+/** The group of the requester whose search starts next. */
+const NEXT = 3;
+const QUEUE_CELLS = 4;
 
 /** The memory of permits that `queues` queues share. */
 export function sharedPermitMemory(queues: number): SharedArrayBuffer {
@@ -67,15 +122,18 @@ const { waitAsync } = Atomics as unknown as {
 };
 
 /**
- * Permits that the queues of several threads share. A returned permit goes to a random waiting
- * search, wherever it waits: each queue is chosen in proportion to what waits there.
+ * Permits that the queues of several threads share. A returned permit goes to a waiting search of
+ * the requester that holds the fewest, wherever it waits; where several hold as few, each of their
+ * queues is chosen in proportion to what waits there.
  *
  * Invariant: while a search waits, some permit is taken, and whoever returns it sees the search: a
  * queue notes what waits before it looks for a free permit once more, and a permit is returned
- * before its owner looks for searches once more.
+ * before its owner looks for searches once more. A search that waits because its requester holds
+ * all it may is seen by the requester's next return.
  */
 export class SharedPermits implements Permits {
   readonly count: number;
+  readonly each: number;
   readonly #cells: Int32Array;
   readonly #queues: number;
   readonly #queue: number;
@@ -84,10 +142,11 @@ export class SharedPermits implements Permits {
   /** @param queue number of the queue that uses this object */
   constructor(
     memory: SharedArrayBuffer,
-    { count, queue }: { count: number; queue: number },
+    { count, each, queue }: PermitLimits & { queue: number },
     random: () => number = Math.random,
   ) {
     this.count = count;
+    this.each = each;
     this.#cells = new Int32Array(memory);
     this.#queues = (this.#cells.length - COMMON_CELLS) / QUEUE_CELLS;
     this.#queue = queue;
@@ -127,7 +186,27 @@ export class SharedPermits implements Permits {
     if (late !== null && late !== this.#queue && this.take()) this.#grant(late);
   }
 
-  noteWaiting(startable: number, requests: number): boolean {
+  of(requester: string, what: Counted): number {
+    return Atomics.load(this.#cells, countCell(requester, what));
+  }
+
+  add(requester: string, what: Counted, change: 1 | -1): void {
+    Atomics.add(this.#cells, countCell(requester, what), change);
+  }
+
+  waitingMax(): number {
+    let max = 0;
+    for (let group = 0; group < GROUPS; group++) {
+      const waiting = Atomics.load(this.#cells, COUNTS.waiting + group);
+      max = Math.max(max, waiting + Atomics.load(this.#cells, COUNTS.away + group));
+    }
+    return max;
+  }
+
+  noteWaiting(look: () => WaitingSearches): boolean {
+    const { startable, next, requests } = look();
+    const group = next === undefined ? 0 : groupOf(next);
+    Atomics.store(this.#cells, cellOf(this.#queue, NEXT), group);
     Atomics.store(this.#cells, cellOf(this.#queue, STARTABLE), startable);
     Atomics.store(this.#cells, cellOf(this.#queue, REQUESTS), requests);
     return startable > 0;
@@ -143,14 +222,23 @@ export class SharedPermits implements Permits {
     takeGranted();
   }
 
-  /** A queue by the number of its searches that could start; null: none. */
+  /** The queue that gets a returned permit; null: none. */
   #choose(): number | null {
-    const counts: number[] = [];
+    let fewest = this.each;
     let all = 0;
+    const counts: number[] = [];
     for (let queue = 0; queue < this.#queues; queue++) {
-      const count = Atomics.load(this.#cells, cellOf(queue, STARTABLE));
-      counts.push(count);
-      all += count;
+      const startable = Atomics.load(this.#cells, cellOf(queue, STARTABLE));
+      const group = Atomics.load(this.#cells, cellOf(queue, NEXT));
+      const held = startable === 0 ? this.each : Atomics.load(this.#cells, COUNTS.held + group);
+      counts.push(0);
+      if (held >= this.each || held > fewest) continue;
+      if (held < fewest) {
+        counts.fill(0);
+        [fewest, all] = [held, 0];
+      }
+      counts[queue] = startable;
+      all += startable;
     }
     if (all === 0) return null;
     let at = Math.floor(this.#random() * all);
@@ -166,4 +254,17 @@ export class SharedPermits implements Permits {
 
 function cellOf(queue: number, which: number): number {
   return COMMON_CELLS + queue * QUEUE_CELLS + which;
+}
+
+function countCell(requester: string, what: Counted): number {
+  return COUNTS[what] + groupOf(requester);
+}
+
+/** FNV-1a. */
+function groupOf(requester: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < requester.length; at++) {
+    hash = Math.imul(hash ^ requester.charCodeAt(at), 0x01000193);
+  }
+  return (hash ^ (hash >>> 16)) & (GROUPS - 1);
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { LocalPermits, type Permits } from './permits.ts';
 
@@ -37,6 +38,14 @@ export interface Permit {
   away<T>(work: () => Promise<T>): Promise<T>;
 }
 
+/** Who asks for a search. */
+export interface Requester {
+  /** The searches of each holder share the permits with those of the others. */
+  access: { readonly holder: string };
+  /** Removes the search from the queue when canceled. */
+  signal?: CancelSignal;
+}
+
 type OneSearch<T> = (permit: Permit) => Promise<T>;
 
 /** Informs a request about one of its searches. */
@@ -47,52 +56,67 @@ interface Watcher {
   away?(change: 1 | -1): void;
 }
 
-/** A request that has not had a permit yet. */
+/** A request that has not had a permit yet, or a further search of one that has. */
 interface Waiting {
-  since: number;
-  /** It has several searches. */
-  several: boolean;
+  /** null: a further search. */
+  request: {
+    since: number;
+    /** It has several searches. */
+    several: boolean;
+    refuse: (error: ApiError) => void;
+  } | null;
   start: () => void;
-  refuse: (error: ApiError) => void;
+}
+
+/** What the queue knows of a requester whose requests wait or have several searches. */
+interface Lane {
+  /** Requests of several searches that have begun, except those whose searches are all away. */
+  several: number;
+  /** The next permit goes to a request that has not had one yet. */
+  nextIsRequest: boolean;
+  /** Requests that ended while others waited: their number, and their average time in ms. */
+  ended: number;
+  averageMs: number;
 }
 
 /** Runs one search of a request of several when it gets a permit. */
 export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
 
 /**
- * Limits the number of concurrent searches. A freed permit goes to a random waiting request, and a
- * random one is refused when too many wait: under overload every client has the same chance.
+ * Limits the number of concurrent searches, and shares them among requesters. A freed permit goes
+ * to the waiting requester that holds the fewest; of those that hold as few, to each in turn; of its
+ * requests, to the oldest. So a requester gets the same number of permits as any other that could
+ * use more, and none holds more than `Permits.each`.
  *
  * A request of several searches is refused before its first search or never, and each of its
- * searches takes a permit. Requests that have begun get every second permit, and no more of them
- * begin than there are permits: so they finish, and requests of one search get through between
- * them.
+ * searches takes a permit. Those that have begun get every second permit of their requester, and no
+ * more of them begin than there are permits, unless the requester has none: so they finish, and
+ * requests of one search get through between them.
  *
- * Too many wait if there are more than `waitingMax`, or more than can be run in `DRAIN_MS_MAX`:
- * with a request taking `ms` on average, a permit is freed every `ms / permits`. The average covers
- * the requests that ended while others waited; it has no effect before a round of all permits has
- * ended, nor on as many waiting requests as there are permits. So slow searches of the past do not
- * count, nor does a first slow one, and a server that is not busy never refuses.
+ * Too many wait if there are more than `waitingMax`; then a random request of the requester with
+ * the most is refused, so that all its clients have the same chance. Too many of one requester wait
+ * if they cannot be run in `DRAIN_MS_MAX`: with a request taking `ms` on average, and a share of `n`
+ * permits, one is freed every `ms / n`. The average covers the requests that ended while others of
+ * the requester waited; it has no effect before a round of all permits has ended, nor on as many
+ * waiting requests as there are permits. So slow searches of the past do not count, nor does a first
+ * slow one, and a server that is not busy never refuses.
  */
 export class SearchQueue {
   readonly #options: Required<Omit<SearchQueueOptions, 'permits'>>;
   readonly #permits: Permits;
-  readonly #waiting: Waiting[] = [];
-  /** Further searches of requests that have begun, oldest first. */
-  readonly #further: (() => void)[] = [];
+  readonly #waiting = new FairQueue<Waiting>();
+  readonly #lanes = new Map<string, Lane>();
+  /** Requests among those that wait. */
+  #requests = 0;
   /** Searches that have given their permit back for a while; they count as waiting. */
   #away = 0;
-  /** Requests of several searches that have begun, except those whose searches are all away. */
+  /** The sum over all requesters. */
   #several = 0;
-  /** The next permit goes to a request that has not had one yet. */
-  #nextIsWaiting = false;
-  /** Requests that ended while others waited: their number, and their average time in ms. */
-  #ended = 0;
-  #averageMs = 0;
 
   constructor(options: SearchQueueOptions) {
     const { permits, ...rest } = options;
-    this.#permits = typeof permits === 'number' ? new LocalPermits(permits) : permits;
+    this.#permits =
+      typeof permits === 'number' ? new LocalPermits({ count: permits, each: permits }) : permits;
     this.#options = { random: Math.random, now: () => performance.now(), ...rest };
     this.#permits.onGranted(() => this.#startNext(true));
   }
@@ -104,7 +128,7 @@ export class SearchQueue {
 
   /** Requests that have not had a permit yet, of all these queues. */
   get waiting(): number {
-    return this.#waiting.length + this.#permits.waitingElsewhere;
+    return this.#requests + this.#permits.waitingElsewhere;
   }
 
   get permits(): number {
@@ -115,18 +139,26 @@ export class SearchQueue {
     return this.#options.waitingMax;
   }
 
-  /**
-   * Rejects with `too_many_search_requests` when overloaded.
-   * @param signal removes the search from the queue when canceled
-   */
-  run<T>(search: OneSearch<T>, signal?: CancelSignal): Promise<T> {
-    const start = () => this.#hold(search, { ended: (ms) => this.#learn(ms) });
-    return this.#begins() ? start() : this.#wait(start, false, signal);
+  /** Rejects with `too_many_search_requests` when overloaded. */
+  run<T>(search: OneSearch<T>, requester: Requester): Promise<T> {
+    const { holder } = requester.access;
+    const start = () => this.#hold(search, holder, { ended: (ms) => this.#learn(holder, ms) });
+    return this.#begins(holder) ? start() : this.#wait(start, false, requester);
   }
 
   /** Takes a permit for a new request, unless it has to wait. */
-  #begins(): boolean {
-    return this.#away < Math.max(this.permits, this.waitingMax) && this.#permits.take();
+  #begins(holder: string): boolean {
+    const away = this.#away < Math.max(this.permits, this.waitingMax);
+    return (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
+  }
+
+  /** Requests of a requester that wait, or whose searches are away. */
+  #waitingOf(holder: string): number {
+    return this.#permits.of(holder, 'waiting') + this.#permits.of(holder, 'away');
+  }
+
+  #takes(holder: string): boolean {
+    return this.#permits.of(holder, 'held') < this.#permits.each && this.#permits.take();
   }
 
   /**
@@ -134,7 +166,8 @@ export class SearchQueue {
    * @param request passes its searches to its argument, at least one of them before it waits for
    *   anything
    */
-  runSeveral<T>(request: (run: RunSearch) => Promise<T>, signal?: CancelSignal): Promise<T> {
+  runSeveral<T>(request: (run: RunSearch) => Promise<T>, requester: Requester): Promise<T> {
+    const { holder } = requester.access;
     const start = async (): Promise<T> => {
       // The request has a permit for its first search.
       let isHeld = true;
@@ -150,6 +183,7 @@ export class SearchQueue {
         const counts = !isOver && (open === 0 || away < open);
         if (counts === isCounted) return;
         isCounted = counts;
+        this.#lane(holder).several += counts ? 1 : -1;
         this.#several += counts ? 1 : -1;
         this.#noteWaiting();
       };
@@ -168,40 +202,51 @@ export class SearchQueue {
       try {
         return await request((search) => {
           open++;
-          return takeHeld() ? this.#hold(search, watcher) : this.#runFurther(search, watcher);
+          return takeHeld()
+            ? this.#hold(search, holder, watcher)
+            : this.#runFurther(search, holder, watcher);
         });
       } finally {
         if (takeHeld()) this.#permits.giveBack();
         isOver = true;
         count();
-        this.#learn(used);
+        this.#learn(holder, used);
         this.#startNext();
       }
     };
-    return this.#several < this.permits && this.#begins()
+    return this.#maySeveral(holder) && this.#begins(holder)
       ? start()
-      : this.#wait(start, true, signal);
+      : this.#wait(start, true, requester);
   }
 
-  #runFurther<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
-    if (this.#permits.take()) return this.#hold(search, watcher);
+  /** Whether a request of several searches may begin. */
+  #maySeveral(holder: string): boolean {
+    return this.#several < this.permits || (this.#lanes.get(holder)?.several ?? 0) === 0;
+  }
+
+  #runFurther<T>(search: OneSearch<T>, holder: string, watcher: Watcher): Promise<T> {
+    if (this.#takes(holder)) return this.#hold(search, holder, watcher);
     return new Promise((resolve, reject) => {
-      this.#further.push(() => void this.#hold(search, watcher).then(resolve, reject));
+      const start = (): void => void this.#hold(search, holder, watcher).then(resolve, reject);
+      this.#waiting.push(holder, { request: null, start });
       this.#lookAgain();
     });
   }
 
   /** Holds a permit until the search ends or is away. REQUIRES: the permit is taken */
-  async #hold<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
+  async #hold<T>(search: OneSearch<T>, holder: string, watcher: Watcher): Promise<T> {
     const { now } = this.#options;
     let since = now();
     let ms = 0;
+    this.#permits.add(holder, 'held', 1);
     const giveBack = (): void => {
+      this.#permits.add(holder, 'held', -1);
       this.#permits.giveBack();
       ms += now() - since;
     };
     const leave = (change: 1 | -1): void => {
       this.#away += change;
+      this.#permits.add(holder, 'away', change);
       watcher.away?.(change);
     };
     const permit: Permit = {
@@ -213,7 +258,7 @@ export class SearchQueue {
           return await work();
         } finally {
           leave(-1);
-          await this.#takeAgain();
+          await this.#takeAgain(holder);
           since = now();
         }
       },
@@ -227,41 +272,78 @@ export class SearchQueue {
     }
   }
 
-  async #takeAgain(): Promise<void> {
-    if (this.#permits.take()) return;
+  /** Resolves with a permit. */
+  async #takeAgain(holder: string): Promise<void> {
+    const take = (): void => this.#permits.add(holder, 'held', 1);
+    if (this.#takes(holder)) {
+      take();
+      return;
+    }
     await new Promise<void>((resolve) => {
-      this.#further.push(resolve);
+      const start = (): void => {
+        take();
+        resolve();
+      };
+      this.#waiting.push(holder, { request: null, start });
       this.#lookAgain();
     });
   }
 
-  #wait<T>(start: () => Promise<T>, several: boolean, signal?: CancelSignal): Promise<T> {
-    const { now, waitingMax } = this.#options;
-    if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    const limit = this.#limit();
-    const elsewhere = this.#permits.waitingElsewhere;
-    if (this.#waiting.length + elsewhere + this.#away >= limit) {
-      const refused = this.#takeRandom();
-      const isFull = this.#away + elsewhere >= limit;
-      if (refused === undefined && isFull) return Promise.reject(this.#tooMany());
-      refused?.refuse(this.#tooMany());
-    }
+  #wait<T>(start: () => Promise<T>, several: boolean, requester: Requester): Promise<T> {
+    const { signal } = requester;
+    const { holder } = requester.access;
+    if (!this.#mayWait(holder)) return Promise.reject(this.#tooMany(holder));
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
-        since: now(),
-        several,
+        request: { since: this.#options.now(), several, refuse: reject },
         start: () => void start().then(resolve, reject),
-        refuse: reject,
       };
-      this.#waiting.push(waiting);
+      this.#waiting.push(holder, waiting);
+      this.#countRequest(holder, 1);
       signal?.onAbort(() => {
-        const at = this.#waiting.indexOf(waiting);
-        if (at < 0) return;
-        this.#take(at).refuse(this.#tooMany());
+        if (!this.#waiting.remove(holder, waiting)) return;
+        this.#countRequest(holder, -1);
+        reject(this.#tooMany(holder));
         this.#noteWaiting();
       });
       this.#lookAgain();
     });
+  }
+
+  #countRequest(holder: string, change: 1 | -1): void {
+    this.#requests += change;
+    this.#permits.add(holder, 'waiting', change);
+  }
+
+  /** Whether a request may wait, if need be after another one has been refused. */
+  #mayWait(holder: string): boolean {
+    const { waitingMax } = this;
+    const own = this.#waitingOf(holder);
+    if (own >= this.#limit(holder)) return this.#refuseOne(holder);
+    const all = this.waiting + this.#away;
+    if (all < waitingMax) return true;
+    // The requester with the most gives way; if it cannot, this request may exceed the limit.
+    const largest = this.#waiting.next((other, items) =>
+      items.some(isRequest) ? -this.#waitingOf(other) : Infinity,
+    );
+    if (largest !== undefined && this.#waitingOf(largest) > own + 1) {
+      return this.#refuseOne(largest);
+    }
+    if (all < 2 * waitingMax && this.#permits.waitingMax() > own + 1) return true;
+    return this.#refuseOne(holder);
+  }
+
+  /** Refuses a random waiting request of a requester. @returns false: it has none */
+  #refuseOne(holder: string): boolean {
+    const items = this.#waiting.of(holder);
+    const requests = [...items.keys()].filter((at) => isRequest(items[at]!));
+    const chosen = requests[Math.floor(this.#options.random() * requests.length)];
+    if (chosen === undefined) return false;
+    const { request } = this.#waiting.removeAt(holder, chosen);
+    this.#countRequest(holder, -1);
+    request!.refuse(this.#tooMany(holder));
+    this.#noteWaiting();
+    return true;
   }
 
   /** Called after something has begun to wait: another queue may have returned a permit. */
@@ -270,20 +352,38 @@ export class SearchQueue {
   }
 
   #noteWaiting(): boolean {
-    const waiting = this.#several < this.permits ? this.#waiting.length : this.#ofOne();
-    return this.#permits.noteWaiting(this.#further.length + waiting, this.#waiting.length);
+    return this.#permits.noteWaiting(() => {
+      let startable = 0;
+      const next = this.#waiting.next((holder, items) => {
+        const count = items.filter((one) => this.#mayStart(holder, one)).length;
+        startable += count;
+        return count === 0 ? Infinity : this.#permits.of(holder, 'held');
+      });
+      return { startable, next, requests: this.#requests };
+    });
   }
 
-  /** Waiting requests of one search. */
-  #ofOne(): number {
-    return this.#waiting.filter(({ several }) => !several).length;
+  #mayStart(holder: string, { request }: Waiting): boolean {
+    return request?.several !== true || this.#maySeveral(holder);
   }
 
-  /** Maximum number of waiting requests. */
-  #limit(): number {
+  #lane(holder: string): Lane {
+    let lane = this.#lanes.get(holder);
+    if (lane === undefined) {
+      lane = { several: 0, nextIsRequest: false, ended: 0, averageMs: 0 };
+      this.#lanes.set(holder, lane);
+    }
+    return lane;
+  }
+
+  /** Maximum number of waiting requests of a requester. */
+  #limit(holder: string): number {
     const { permits, waitingMax } = this;
-    if (this.#ended < permits) return waitingMax;
-    const inTime = Math.floor((DRAIN_MS_MAX * permits) / Math.max(this.#averageMs, 1e-3));
+    const lane = this.#lanes.get(holder);
+    if (lane === undefined || lane.ended < this.#permits.each) return waitingMax;
+    const share = Math.max(1, permits / Math.max(1, this.#waiting.requesters));
+    const held = Math.min(share, this.#permits.each);
+    const inTime = Math.floor((DRAIN_MS_MAX * held) / Math.max(lane.averageMs, 1e-3));
     return Math.min(waitingMax, Math.max(permits, inTime));
   }
 
@@ -291,68 +391,67 @@ export class SearchQueue {
    * Updates the average after a request whose searches took `ms`; refuses waiting requests that can
    * no longer be run in time.
    */
-  #learn(ms: number): void {
-    if (this.#waiting.length === 0) {
-      this.#ended = 0;
+  #learn(holder: string, ms: number): void {
+    const lane = this.#lane(holder);
+    if (!this.#waiting.of(holder).some(isRequest)) {
+      lane.ended = 0;
+      if (lane.several === 0) this.#lanes.delete(holder);
       return;
     }
-    const counted = AVERAGED_ROUNDS * this.permits;
-    this.#ended++;
-    const before = this.#ended === 1 ? 0 : this.#averageMs;
-    this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
-    const excess = this.waiting - this.#limit();
-    for (let left = excess; left > 0; left--) this.#takeRandom()?.refuse(this.#tooMany());
+    const counted = AVERAGED_ROUNDS * this.#permits.each;
+    lane.ended++;
+    const before = lane.ended === 1 ? 0 : lane.averageMs;
+    lane.averageMs = before + (ms - before) / Math.min(lane.ended, counted);
+    const excess = this.#permits.of(holder, 'waiting') - this.#limit(holder);
+    for (let left = excess; left > 0 && this.#refuseOne(holder); left--);
   }
 
   /** @param isHeld a permit is taken already */
   #startNext(isHeld = false): void {
     for (let held = isHeld; held || this.#permits.take(); held = false) {
-      const further = this.#nextIsWaiting ? undefined : this.#further.shift();
-      this.#nextIsWaiting = further !== undefined;
-      const start = further ?? this.#takeStartable()?.start ?? this.#further.shift();
+      const next = this.#takeNext();
       this.#noteWaiting();
-      if (start === undefined) {
+      if (next === undefined) {
         this.#permits.giveBack();
         return;
       }
-      start();
+      next.start();
     }
   }
 
-  /** A random request of those that may begin and have not waited too long. */
-  #takeStartable(): Waiting | undefined {
+  /** Removes what gets the next permit; refuses requests on the way that have waited too long. */
+  #takeNext(): Waiting | undefined {
     const { now, waitMsMax } = this.#options;
     for (;;) {
-      const next = this.#takeRandom(this.#several < this.permits);
-      if (next === undefined || now() - next.since <= waitMsMax) return next;
-      next.refuse(this.#tooMany());
+      const holder = this.#waiting.next((one, items) => {
+        const held = this.#permits.of(one, 'held');
+        const may = held < this.#permits.each && items.some((item) => this.#mayStart(one, item));
+        return may ? held : Infinity;
+      });
+      if (holder === undefined) return undefined;
+      const items = this.#waiting.of(holder);
+      const further = items.findIndex((item) => !isRequest(item));
+      const request = items.findIndex((item) => isRequest(item) && this.#mayStart(holder, item));
+      const isFurther = further >= 0 && (request < 0 || !this.#lane(holder).nextIsRequest);
+      if (further >= 0) this.#lane(holder).nextIsRequest = isFurther;
+      const next = this.#waiting.take(holder, isFurther ? further : request);
+      if (next.request === null) return next;
+      this.#countRequest(holder, -1);
+      if (now() - next.request.since <= waitMsMax) return next;
+      next.request.refuse(this.#tooMany(holder));
     }
   }
 
-  /** @param several whether it may be a request of several searches */
-  #takeRandom(several = true): Waiting | undefined {
-    const anyOf = (count: number): number => Math.floor(this.#options.random() * count);
-    if (several) {
-      const count = this.#waiting.length;
-      return count === 0 ? undefined : this.#take(anyOf(count));
-    }
-    const ofOne = [...this.#waiting.keys()].filter((at) => !this.#waiting[at]!.several);
-    return ofOne.length === 0 ? undefined : this.#take(ofOne[anyOf(ofOne.length)]!);
-  }
-
-  #take(at: number): Waiting {
-    const taken = this.#waiting[at]!;
-    // The order does not matter: move the last one here.
-    const last = this.#waiting.pop()!;
-    if (at < this.#waiting.length) this.#waiting[at] = last;
-    return taken;
-  }
-
-  #tooMany(): ApiError {
+  #tooMany(holder: string): ApiError {
+    const limit = this.#limit(holder);
     return new ApiError(
       'too_many_search_requests',
-      `Too many search requests are running at the same time: ${this.#limit()} are waiting already. ` +
+      `Too many search requests are running at the same time: ${limit} are waiting already. ` +
         'Retry after 10 s.',
     );
   }
+}
+
+function isRequest({ request }: Waiting): boolean {
+  return request !== null;
 }

@@ -211,4 +211,28 @@ describe('Streams of tasks', () => {
     while (next.status !== 200) next = await read('/batches/stream');
     next.close();
   });
+  it('are shared among keys', async () => {
+    await server.kill('SIGTERM');
+    await server.restart();
+    const newKey = async (): Promise<string> => {
+      const body = { actions: ['tasks.get'], indexes: ['*'], expiresAt: null };
+      return (await server.call('POST', '/keys', { body })).json.key;
+    };
+    const [greedy, modest] = [await newKey(), await newKey()];
+    const all = await Promise.all(Array.from({ length: 100 }, () => read('/tasks/stream', greedy)));
+    assert.ok(all.every(({ status }) => status === 200));
+    const others: Reader[] = [];
+    for (let n = 0; n < 60; n++) {
+      others.push(await read('/batches/stream', n % 2 === 0 ? modest : server.masterKey));
+    }
+    assert.ok(others.every(({ status }) => status === 200));
+    const isOver = (reader: Reader): boolean => reader.isOver;
+    while (all.filter(isOver).length < 60) await new Promise((resolve) => setImmediate(resolve));
+    // Each has its share, or more than the others: none gets another at their cost.
+    assert.equal((await read('/tasks/stream', greedy)).status, 503);
+    const last = [await read('/tasks/stream', modest), await read('/tasks/stream', modest)];
+    assert.ok(last.every(({ status }) => status === 200));
+    assert.ok(others.every((reader) => !reader.isOver));
+    for (const reader of [...all, ...others, ...last]) reader.close();
+  });
 });

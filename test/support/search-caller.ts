@@ -6,6 +6,7 @@ import type { SearchCaller } from '../../src/search/caller.ts';
 export function callerOf(given: Partial<SearchCaller> = {}): SearchCaller {
   return {
     access: {
+      holder: 'test',
       mayAccess: () => true,
       tenantFilter: () => null,
       refusal: (uid) =>

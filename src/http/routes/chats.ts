@@ -280,6 +280,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
       const caller: SearchCaller = {
         // Models see the ids of foreign documents, not the documents.
         access: {
+          holder: access.holder,
           mayAccess: (other) => other === uid && access.mayAccess(uid),
           tenantFilter: (other) => access.tenantFilter(other),
           refusal: (other) => access.refusal(other),
@@ -291,10 +292,11 @@ function chatServicesOf(server: Dependencies): ChatServices {
       };
       return (await services.search.search(uid, request, caller, true)).bytes;
     },
-    documents: async (uid, ids, signal) => {
+    documents: async (uid, ids, { holder, signal }) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };
-      return wholeListing(await indexes.documents.fetch(uid, request, signal), server.limits);
+      const reader = { access: { holder }, signal };
+      return wholeListing(await indexes.documents.fetch(uid, request, reader), server.limits);
     },
     hits: ({ requester }, hits, key) => server.renders.hits(requester, hits, key),
     texts: ({ requester }, request) => server.renders.texts(requester, request),
@@ -312,6 +314,7 @@ function callerOf(
   return {
     requestId,
     requester: requesterOf(context),
+    holder: access.holder,
     accessible: () =>
       services.indexes.list().flatMap(({ uid }) => {
         const name = [uid, ...aliases.of(uid)].find((one) => access.mayAccess(one));

@@ -363,15 +363,12 @@ async function fetch(
   if (indexes.get(uid) === undefined) throw indexNotFound(uid);
   const kind = filterKindFault(request.filter, 'invalid_document_filter');
   if (kind !== null) throw kind;
-  const filter = await foreign.filter(uid, request.filter, { access, signal: connection });
+  const reader = { access, signal: connection };
+  const filter = await foreign.filter(uid, request.filter, reader);
   await anyFilterCheck(server)(filter, 'invalid_document_filter');
   const { documents } = indexes;
   return bytes(
-    await (useNetwork ? networkDocuments : documents).fetch(
-      uid,
-      { ...request, filter },
-      connection,
-    ),
+    await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, reader),
   );
 }
 

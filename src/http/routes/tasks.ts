@@ -144,7 +144,7 @@ async function listTasks(
 }
 
 function streamOf(kind: 'task' | 'batch', what: string): Route<TaskFilterQuery>['handle'] {
-  return ({ connection, query, requestId }, server) => {
+  return ({ access, connection, query, requestId }, server) => {
     needFeature(server, 'tasksStreamingRoute', what);
     if (connection.method === 'HEAD') {
       return { status: 200, body: null, headers: [['content-type', 'text/event-stream']] };
@@ -155,6 +155,7 @@ function streamOf(kind: 'task' | 'batch', what: string): Route<TaskFilterQuery>[
       connection,
       requestId,
       filter: taskFilter(query, server.aliases),
+      holder: access.holder,
       authorize: () => server.authorizer.authorize({ authorization, legacyKey }, 'tasks.get', null),
     });
     return STREAMED;

@@ -9,7 +9,7 @@ import type { Logs } from '../../base/logger.ts';
 import { toApiError } from '../../contract/errors.ts';
 import type { IndexRegistry } from '../../engine/registry.ts';
 import { SharedHandles, sharedHandleMemory } from '../../engine/shared-handles.ts';
-import { SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
+import { type PermitLimits, SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
 import type { EmbedQuery, RerankHits } from '../../search/run/local.ts';
 import type { Connection } from '../connection.ts';
 import type { HttpMetrics } from '../metrics.ts';
@@ -38,8 +38,8 @@ export class SharedMemory {
   }
 
   /** The permits for the queue of the main thread. */
-  mainPermits(count: number): SharedPermits {
-    return new SharedPermits(this.permits, { count, queue: 0 });
+  mainPermits(limits: PermitLimits): SharedPermits {
+    return new SharedPermits(this.permits, { ...limits, queue: 0 });
   }
 }
 

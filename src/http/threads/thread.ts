@@ -14,7 +14,7 @@ import { SharedHandles } from '../../engine/shared-handles.ts';
 import { type SearchParts, SearchPipeline } from '../../search/execute.ts';
 import { NoForeignDocuments } from '../../search/foreign-documents.ts';
 import { Documents } from '../../search/index-service.ts';
-import { SharedPermits } from '../../search/permits.ts';
+import { type PermitLimits, SharedPermits } from '../../search/permits.ts';
 import { SlowSearches } from '../../search/report.ts';
 import { currentPins } from '../../search/rules-in-force.ts';
 import { LocalSearch } from '../../search/run/local.ts';
@@ -50,7 +50,7 @@ export interface ThreadOptions {
   masterKey: string | null;
   rateLimit: RateLimit | null;
   limits: RequestLimits;
-  search: { permits: number; waitingMax: number; waitMsMax: number; queriesAtOnce: number };
+  search: { permits: PermitLimits; waitingMax: number; waitMsMax: number; queriesAtOnce: number };
   slowSearchMs: number | null;
   processMark: string;
   tls: TlsFiles | null;
@@ -276,7 +276,7 @@ class Thread {
     const enabled = () => this.#features.get();
     const settings = (uid: string) => indexes.get(uid)?.settings;
     const queue = new SearchQueue({
-      permits: new SharedPermits(memory.permits, { count: permits, queue: number }),
+      permits: new SharedPermits(memory.permits, { ...permits, queue: number }),
       waitingMax,
       waitMsMax,
     });

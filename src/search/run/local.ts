@@ -151,7 +151,7 @@ export class LocalSearch {
       const find = (): SearchedIndex => this.#entry(uid);
       const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
       return this.#one(permit, { uid, find, params }, more, caller);
-    }, caller.signal);
+    }, caller);
   }
 
   /** A search of one index that holds a permit. */
@@ -231,7 +231,7 @@ export class LocalSearch {
       return every
         ? resultFrom(uid, ask())
         : this.#withVector(permit, { uid, find, params }, caller, ask);
-    }, caller.signal);
+    }, caller);
   }
 
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineResult> {
@@ -243,7 +243,7 @@ export class LocalSearch {
         this.#entry(uid).handle.similar(text, caller.signal),
       );
       return resultFrom(uid, response);
-    }, caller.signal);
+    }, caller);
   }
 
   /**
@@ -335,7 +335,7 @@ export class LocalSearch {
             this.#ofMany(permit, queries[position]!, position, bytesLeft, caller, options),
           ),
         ),
-      caller.signal,
+      caller,
     );
   }
 
@@ -348,7 +348,7 @@ export class LocalSearch {
   ): Promise<SearchResponse> {
     return this.#queue.run(
       (permit) => this.#federated(permit, queries, federation, caller, options),
-      caller.signal,
+      caller,
     );
   }
 

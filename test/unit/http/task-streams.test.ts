@@ -55,7 +55,7 @@ describe('A stream of tasks', () => {
     streams = new TaskStreams(tasks);
     client = new Client();
     streams.open({
-      ...{ kind: 'task', filter: {}, connection: client.connection, requestId: '' },
+      ...{ kind: 'task', holder: 'test', filter: {}, connection: client.connection, requestId: '' },
       authorize: () => ok({ visible: null }) as never,
     });
   });

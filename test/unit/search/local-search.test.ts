@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import type { NativeAddon, PendingSearch } from '../../../src/engine/native.ts';
@@ -267,10 +266,10 @@ describe('searches and reads', () => {
     const features = { ...NO_FEATURES };
     const documents = new Documents(registry, queue, () => features);
     let end = (): void => {};
-    void queue.run(() => new Promise<void>((resolve) => (end = resolve)));
+    void queue.run(() => new Promise<void>((resolve) => (end = resolve)), callerOf());
     const all = { offset: 0, limit: 20, fields: null, filter: null, sort: null, ids: null };
     const list = (): Promise<unknown> =>
-      documents.fetch('a', { ...all, retrieveVectors: false }, NEVER_CANCELED);
+      documents.fetch('a', { ...all, retrieveVectors: false }, callerOf());
     const waits = list();
     assert.equal(queue.waiting, 1);
     features.disableDocumentsFetchQueue = true;

@@ -55,6 +55,7 @@ async function iterationsOf<T>(run: () => Promise<T>): Promise<{ iterations: num
   return { iterations, value };
 }
 
+const READER = { access: { holder: 'test' }, signal: NEVER_CANCELED };
 const REQUEST: FetchRequest = {
   ...{ offset: 0, limit: 20, fields: null, filter: null, sort: ['n:asc'], ids: null },
   retrieveVectors: false,
@@ -69,7 +70,7 @@ describe('Documents of the whole network', () => {
       listing(Array.from({ length: count }, (_, n) => ({ n: 2 * n + from, text: 'x'.repeat(50) })));
     const documents = documentsOf([part(0), part(1)]);
     const request = { ...REQUEST, limit: 1, offset: 2 * count - 1 };
-    const sorted = await iterationsOf(() => documents.fetch('a', request, NEVER_CANCELED));
+    const sorted = await iterationsOf(() => documents.fetch('a', request, READER));
     const { results } = JSON.parse(sorted.value.toString()) as { results: { n: number }[] };
     assert.equal(results[0]!.n, 2 * count - 1);
     // Parsing the responses yields as well.
@@ -84,7 +85,7 @@ describe('Documents of the whole network', () => {
     const asked: Record<string, unknown>[] = [];
     const far = Number.MAX_SAFE_INTEGER;
     const request = { ...REQUEST, offset: far, limit: far };
-    await documentsOf([listing([{ n: 1 }])], asked).fetch('a', request, NEVER_CANCELED);
+    await documentsOf([listing([{ n: 1 }])], asked).fetch('a', request, READER);
     assert.deepEqual(
       asked.map(({ limit }) => limit),
       [far],
@@ -95,7 +96,7 @@ describe('Documents of the whole network', () => {
     const document = (embeddings: unknown) => listing([{ _vectors: { own: { embeddings } } }]);
     const embeddings = (...responses: string[]) =>
       documentsOf(responses).embeddings('a', '1', 'own', null, {
-        signal: NEVER_CANCELED,
+        ...READER,
         held: { take: () => true, giveBack: () => {} },
       });
     assert.deepEqual(await embeddings(document([1, 2])), [[1, 2]]);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { SearchQueue, type Permit } from '../../../src/search/search-queue.ts';
+import type { Permit } from '../../../src/search/search-queue.ts';
+import { TestQueue } from '../../support/test-queue.ts';
 
 /** Searches that end on request. */
 class Searches {
@@ -29,10 +30,10 @@ describe('the search queue', () => {
   let now = 0;
   let random = 0;
 
-  function queueOf(options: { permits?: number; waitingMax?: number } = {}): SearchQueue {
+  function queueOf(options: { permits?: number; waitingMax?: number } = {}): TestQueue {
     now = 0;
     random = 0;
-    return new SearchQueue({
+    return new TestQueue({
       permits: 1,
       waitingMax: 2,
       waitMsMax: 60_000,
@@ -56,18 +57,12 @@ describe('the search queue', () => {
     assert.equal(queue.running, 0);
   });
 
-  it('gives a freed permit to a random one', async () => {
+  it('gives a freed permit to the oldest', async () => {
     const queue = queueOf({ waitingMax: 3 });
     const searches = new Searches();
     for (const name of ['a', 'b', 'c', 'd']) void queue.run(searches.of(name));
-    random = 0.5;
-    await searches.end('a');
-    assert.deepEqual(searches.started, ['a', 'c']);
-    random = 0.99;
-    await searches.end('c');
-    assert.deepEqual(searches.started, ['a', 'c', 'd']);
-    await searches.end('d');
-    assert.deepEqual(searches.started, ['a', 'c', 'd', 'b']);
+    for (const name of ['a', 'b', 'c']) await searches.end(name);
+    assert.deepEqual(searches.started, ['a', 'b', 'c', 'd']);
   });
 
   it('refuses a random waiting one when the list is full, and takes the new one', async () => {
@@ -118,7 +113,9 @@ describe('the search queue', () => {
     const searches = new Searches();
     const leave = new Map<string, () => void>();
     const run = (name: string): Promise<string> =>
-      queue.run(searches.of(name), { onAbort: (listener) => leave.set(name, listener) });
+      queue.run(searches.of(name), 'all', {
+        onAbort: (listener) => leave.set(name, listener),
+      });
     void run('a');
     const b = assert.rejects(run('b'), tooMany);
     void run('c');
@@ -127,14 +124,13 @@ describe('the search queue', () => {
     assert.equal(queue.waiting, 1);
     void run('d');
     assert.equal(queue.waiting, 2, 'its slot is free');
-    random = 0.99;
     await searches.end('a');
-    assert.deepEqual(searches.started, ['a', 'd']);
-    leave.get('d')!();
-    assert.equal(queue.running, 1, 'what runs goes on');
+    assert.deepEqual(searches.started, ['a', 'c']);
     leave.get('c')!();
-    await searches.end('d');
-    assert.deepEqual(searches.started, ['a', 'd']);
+    assert.equal(queue.running, 1, 'what runs goes on');
+    leave.get('d')!();
+    await searches.end('c');
+    assert.deepEqual(searches.started, ['a', 'c']);
     assert.deepEqual([queue.running, queue.waiting], [0, 0]);
   });
 
@@ -256,7 +252,7 @@ describe('the search queue', () => {
      * taken `ms`.
      */
     function busy(count: number): {
-      queue: SearchQueue;
+      queue: TestQueue;
       searches: Searches;
       refused: string[];
       add: (name: string) => void;
@@ -367,7 +363,7 @@ describe('the search queue', () => {
 
   describe('with requests of several searches', () => {
     /** Two consecutive searches, then the response. */
-    function twoOf(queue: SearchQueue, searches: Searches, name: string): Promise<string> {
+    function twoOf(queue: TestQueue, searches: Searches, name: string): Promise<string> {
       return queue.runSeveral(async (run) => {
         await run(searches.of(`${name}1`));
         return run(searches.of(`${name}2`));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { SharedPermits, sharedPermitMemory } from '../../../src/search/permits.ts';
-import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { mulberry } from '../../support/random.ts';
+import { TestQueue } from '../../support/test-queue.ts';
 
 interface Options {
   queues: number;
@@ -16,8 +16,8 @@ function queuesOf({ queues, count, waitingMax = 1000, random = Math.random }: Op
   return Array.from(
     { length: queues },
     (_, queue) =>
-      new SearchQueue({
-        permits: new SharedPermits(memory, { count, queue }, random),
+      new TestQueue({
+        permits: new SharedPermits(memory, { count, each: count, queue }, random),
         waitingMax,
         waitMsMax: 600_000,
         random,
@@ -26,7 +26,7 @@ function queuesOf({ queues, count, waitingMax = 1000, random = Math.random }: Op
 }
 
 /** A search that ends when the test says so. */
-function held(queue: SearchQueue): { begun: () => boolean; end: () => void; ended: Promise<void> } {
+function held(queue: TestQueue): { begun: () => boolean; end: () => void; ended: Promise<void> } {
   let isBegun = false;
   let end = (): void => {};
   const ended = queue.run(() => {
