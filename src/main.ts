@@ -426,7 +426,7 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
     client,
     blobs:
       config.store.kind === 'folder'
-        ? new DirectoryBlobs(config.store.dir)
+        ? new DirectoryBlobs(config.store.dir, config.nodeName)
         : new S3Blobs(config.store, client),
     log: new EtcdLog(config.name, config.etcd, etcdClient),
     etcdClient,
@@ -448,6 +448,7 @@ async function prepareCluster(
       `--cluster-store: the folder ${store.dir} does not exist. Make it, or mount it.`,
     );
   }
+  if (outside.blobs instanceof DirectoryBlobs) await outside.blobs.sweep();
   try {
     await checkBlobs(outside.blobs, outside.token);
   } catch (error) {

@@ -62,8 +62,10 @@ export class ServerReplica implements Replica {
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
-    // A process that was killed may have left incomplete files.
-    rmSync(parts.incomingDir, { recursive: true, force: true });
+    // A process that was killed may have left incomplete files, and copies of a checkpoint.
+    for (const dir of [parts.incomingDir, parts.checkpointDir]) {
+      rmSync(dir, { recursive: true, force: true });
+    }
     const { store, registry } = parts;
     store.onForeign((changed) => {
       const uids = keysOf(changed, store.indexes);

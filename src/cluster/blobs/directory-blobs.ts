@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, link, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { access, link, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { syncFolder } from '../../base/sync-folder.ts';
@@ -9,6 +9,9 @@ import { OWNER } from '../owner.ts';
 import type { BlobName, Blobs, BlobSource } from './blobs.ts';
 
 const UPLOADS = '.uploads';
+const UUID_CHARACTERS = 36;
+/** An upload that has not grown for so long belongs to no process any more. */
+const LEFT_MS = 10 * 60_000;
 /** What may be stored in a folder that has no owner yet. */
 const WITHOUT_OWNER = new RegExp(`^(?:${OWNER}$|checks/)`);
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
@@ -21,9 +24,25 @@ const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
  */
 export class DirectoryBlobs implements Blobs {
   readonly #dir: string;
+  readonly #node: string;
 
-  constructor(dir: string) {
+  /** @param node whose uploads these are; no other process uploads as this node */
+  constructor(dir: string, node = 'reader') {
     this.#dir = resolve(dir);
+    this.#node = node;
+  }
+
+  /** Removes what a process of this node left when it was killed. */
+  async sweep(): Promise<void> {
+    const folder = join(this.#dir, UPLOADS);
+    const names = await readdir(folder).catch(() => []);
+    // The rest of the name is a UUID, so that no other node is meant.
+    const own = names.filter((name) => name.slice(0, -UUID_CHARACTERS) === this.#node);
+    for (const path of own.map((name) => join(folder, name))) {
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+      // A second process that was started with the name of this node by mistake spares its uploads.
+      if (Date.now() - mtimeMs > LEFT_MS) await unlink(path).catch(() => {});
+    }
   }
 
   put(name: BlobName, source: BlobSource): Promise<void> {
@@ -51,7 +70,7 @@ export class DirectoryBlobs implements Blobs {
     publish: (upload: string, path: string) => Promise<void>,
   ): Promise<void> {
     const path = this.#path(name);
-    const upload = join(this.#dir, UPLOADS, randomUUID());
+    const upload = join(this.#dir, UPLOADS, this.#node + randomUUID());
     try {
       if (!WITHOUT_OWNER.test(name)) await this.#demandOwner();
       for (const folder of [dirname(path), dirname(upload)]) {

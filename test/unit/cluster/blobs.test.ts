@@ -2,8 +2,8 @@
  * The contract of every implementation of the object store, and how unsuitable stores are detected.
  */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
@@ -129,6 +129,19 @@ describe('Objects in a folder', () => {
     );
     assert.deepEqual(readdirSync(unmounted), []);
     rmSync(unmounted, { recursive: true });
+  });
+
+  it('leave nothing of a process of this node that was killed, and spare others', async () => {
+    const [old, uuid] = [new Date(Date.now() - 3_600_000), randomUUID()];
+    for (const name of [`a${uuid}`, `ab${uuid}`, `a${randomUUID()}`]) {
+      writeFileSync(join(dir, '.uploads', name), 'half');
+    }
+    for (const name of [`a${uuid}`, `ab${uuid}`]) utimesSync(join(dir, '.uploads', name), old, old);
+    await new DirectoryBlobs(dir, 'a').sweep();
+    const left = readdirSync(join(dir, '.uploads'));
+    assert.equal(left.length, 2);
+    assert.ok(left.includes(`ab${uuid}`) && !left.includes(`a${uuid}`));
+    for (const name of left) rmSync(join(dir, '.uploads', name));
   });
 
   it('have no names that lead out of it', async () => {
