@@ -9,6 +9,7 @@ import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
 import { bucketOf, type Config } from './config.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { backupStage } from './store/data-folder.ts';
+import type { TaskFilter } from './contract/tasks.ts';
 import type { TaskQueue } from './tasks/queue.ts';
 
 /** The folder or the bucket that an option names. */
@@ -49,13 +50,17 @@ export async function localArchive(location: string, config: Config): Promise<Lo
 }
 
 /**
- * Registers a dump and a snapshot at every interval of theirs. Returns a function that stops this.
+ * Registers a dump and a snapshot at every interval of theirs, unless one of its kind has not ended
+ * yet. Returns a function that stops this.
  * @param leads whether this server is the one of its cluster that makes them
  */
 export function scheduleBackups(
-  { scheduleSnapshotSeconds, scheduleDumpSeconds }: Config,
-  queue: Pick<TaskQueue, 'register'>,
-  log: Logger,
+  {
+    scheduleSnapshotSeconds,
+    scheduleDumpSeconds,
+  }: Pick<Config, 'scheduleSnapshotSeconds' | 'scheduleDumpSeconds'>,
+  queue: Pick<TaskQueue, 'register' | 'countMatching'>,
+  log: Pick<Logger, 'error'>,
   leads: () => boolean,
 ): () => void {
   const schedules = [
@@ -64,12 +69,20 @@ export function scheduleBackups(
   ] as const;
   const timers = schedules.map(([type, seconds]) => {
     if (seconds === null) return undefined;
-    return setInterval(() => {
-      if (!leads()) return;
-      queue.register({ type }).catch((error: unknown) => {
+    let isRegistering = false;
+    const make = async (): Promise<void> => {
+      const unfinished: TaskFilter = { types: [type], statuses: ['enqueued', 'processing'] };
+      if (isRegistering || !leads() || queue.countMatching(unfinished, null) > 0) return;
+      isRegistering = true;
+      try {
+        await queue.register({ type });
+      } catch (error) {
         log.error({ err: error }, `the scheduled ${type} could not be registered`);
-      });
-    }, seconds * 1000);
+      } finally {
+        isRegistering = false;
+      }
+    };
+    return setInterval(() => void make(), seconds * 1000);
   });
   return () => timers.forEach((timer) => clearInterval(timer));
 }

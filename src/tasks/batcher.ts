@@ -1,4 +1,5 @@
 import { type TaskType, TYPES_BY_PRIORITY } from '../contract/task-types.ts';
+import { BACKUP_TYPES } from '../contract/task-types/server.ts';
 import { RULES_INDEX_UID } from '../contract/task-types/search-rules.ts';
 import type { PendingTask } from './task.ts';
 
@@ -124,6 +125,11 @@ export function withSuspectsAlone(
 export function allowsConcurrent({ kind }: Batch): 'at once' | 'later' | 'never' {
   if (kind === 'settings' || kind === 'clearAndSettings') return 'at once';
   return kind === 'snapshotCreation' || kind === 'networkTopologyChange' ? 'later' : 'never';
+}
+
+/** Backups leave a turn to tasks on indexes; see the scheduler. */
+export function isBackup({ kind }: Batch): boolean {
+  return (BACKUP_TYPES as readonly BatchKind[]).includes(kind);
 }
 
 /**

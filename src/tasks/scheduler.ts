@@ -3,6 +3,7 @@ import { Counts } from '../base/counts.ts';
 import { pauser } from '../base/pauser.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
+import { BACKUP_TYPES } from '../contract/task-types/server.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { aliasAlreadyExists } from '../contract/aliases.ts';
 import { BatchCanceled, isDamage } from '../engine/errors.ts';
@@ -19,6 +20,7 @@ import {
   type BatchLimits,
   type KnownIndexes,
   allowsConcurrent,
+  isBackup,
   needsConcurrent,
   nextBatch,
   nextConcurrentBatch,
@@ -51,6 +53,9 @@ export const PRUNED_TASKS = 100_000;
 
 /** Pause after a failure to write the store: the disk is full or broken. */
 const STORE_RETRY_MS = 10_000;
+
+/** Maximum number of other batches that a backup waits for after another one. */
+const BATCHES_BETWEEN_BACKUPS = 100;
 
 export interface SchedulerOptions {
   crashes: CrashRecord;
@@ -89,6 +94,9 @@ interface Running {
  * both have ended. So no other batches ever run at the same time, except detached ones. If a change
  * of settings is rolled back after a concurrent batch has ended, its batch uid is skipped.
  *
+ * Snapshots and dumps come before tasks on indexes, but never one right after another: the tasks on
+ * indexes that wait when one ends run before the next one (`#turn`).
+ *
  * A batch that only waits for other servers detaches (`RunContext.detach`): its tasks are set
  * aside, and the loop continues with any other batch while it runs to its end. Before the next
  * batch is chosen, the loop waits for detached batches that were asked to stop, because the next
@@ -112,6 +120,8 @@ export class Scheduler {
   readonly #detached = new Map<Batch, Promise<void>>();
   /** Indexes that could not be opened to find what a crash left. */
   readonly #unrecovered = new WeakSet<IndexEntry>();
+  /** Backups wait while a task on an index below this uid waits, for this many batches at most. */
+  #turn = { before: 0, batches: 0 };
   #recovery: Promise<void> | null = null;
   #loop: Promise<void> | null = null;
   #awake = false;
@@ -291,16 +301,20 @@ export class Scheduler {
     await Promise.all(this.#detached.values());
   }
 
-  /** Types that have reached their maximum number of detached batches. */
+  /** Types with as many detached batches as there may be, and backups that leave others a turn. */
   get #full(): ReadonlySet<TaskType> {
     const counts = new Counts<BatchKind>();
     for (const { kind } of this.#detached.keys()) counts.add(kind);
     const types = Object.entries(counts.toObject()) as [TaskType, number][];
-    return new Set(
-      types
-        .filter(([type, count]) => count >= taskTypeEntry(type).detachedMax!)
-        .map(([type]) => type),
-    );
+    const full = types
+      .filter(([type, count]) => count >= taskTypeEntry(type).detachedMax!)
+      .map(([type]) => type);
+    return new Set([...full, ...(this.#leavesTurn ? BACKUP_TYPES : [])]);
+  }
+
+  get #leavesTurn(): boolean {
+    const { before, batches } = this.#turn;
+    return batches > 0 && (this.#pending.first()?.uid ?? Infinity) < before;
   }
 
   /** Runs a batch until it has ended or has detached. */
@@ -440,6 +454,9 @@ export class Scheduler {
     } finally {
       this.#running.delete(batchUid);
       crashes.end(batchUid);
+      if (isBackup(batch)) {
+        this.#turn = { before: this.#store.table.nextTaskUid, batches: BATCHES_BETWEEN_BACKUPS };
+      } else this.#turn.batches--;
     }
   }
 

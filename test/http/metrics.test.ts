@@ -23,6 +23,7 @@ const DESCRIBED: Record<string, string> = {
   last_indexed_documents_duration_seconds: 'gauge batch_uid index',
   last_update: 'gauge',
   is_indexing: 'gauge',
+  last_backup_age_seconds: 'gauge kind',
   search_queue_size: 'gauge',
   searches_running: 'gauge',
   searches_waiting_to_be_processed: 'gauge',

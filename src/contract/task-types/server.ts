@@ -59,6 +59,9 @@ export const snapshotCreation = taskType({
   },
 });
 
+/** Types that save the whole server. */
+export const BACKUP_TYPES = [snapshotCreation.name, dumpCreation.name] as const;
+
 interface NetworkTopologyChange {
   type: 'networkTopologyChange';
 }

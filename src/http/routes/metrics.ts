@@ -6,6 +6,7 @@ import {
   type TaskFilter,
   type TaskPaging,
 } from '../../contract/tasks.ts';
+import { BACKUP_TYPES } from '../../contract/task-types/server.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { MetricsText } from '../metrics.ts';
 import { needFeature } from '../need-feature.ts';
@@ -48,6 +49,7 @@ async function showMetrics(_: RequestContext, server: Dependencies): Promise<Rou
   await writeTasks(out, writeIndexes(out, services), server);
   await setImmediate();
   writeBatches(out, server);
+  writeBackups(out, server);
   writeSearches(out, services);
   writeChats(out, server);
   writeAnalytics(out, server);
@@ -167,6 +169,18 @@ function writeDocuments(out: MetricsText, batch: BatchView | undefined, now: num
     'Time of the last batch of documents',
     duration / 1000,
   );
+}
+
+/** Nothing is written for a kind without a successful task in the store. */
+function writeBackups(out: MetricsText, { services: { tasks }, clock }: Dependencies): void {
+  const help = 'Time since the last successful backup of a kind has ended';
+  const write = out.family('last_backup_age_seconds', 'gauge', help, ['kind']);
+  for (const type of BACKUP_TYPES) {
+    const [last] = tasks.list({ statuses: ['succeeded'], types: [type] }, LAST, null).results;
+    if (last === undefined) continue;
+    const age = Math.max(0, clock.now() - Date.parse(last.finishedAt!)) / 1000;
+    write({ kind: type.replace('Creation', '') }, age);
+  }
 }
 
 function writeSearches(out: MetricsText, { search }: Services): void {
