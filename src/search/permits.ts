@@ -97,8 +97,8 @@ export class LocalPermits implements Permits {
 }
 
 /**
- * A cell for all queues, three for each group of requesters, then cells of each queue. Requesters are
- * grouped by a hash, because the memory has no names; those of one group count as one.
+ * A cell for all queues, three for each group of requesters, then cells of each queue. Requesters
+ * are grouped by a hash, because the memory has no names; those of one group count as one.
  */
 const TAKEN = 0;
 const GROUPS = 4096;

@@ -84,9 +84,9 @@ export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
 
 /**
  * Limits the number of concurrent searches, and shares them among requesters. A freed permit goes
- * to the waiting requester that holds the fewest; of those that hold as few, to each in turn; of its
- * requests, to the oldest. So a requester gets the same number of permits as any other that could
- * use more, and none holds more than `Permits.each`.
+ * to the waiting requester that holds the fewest; of those that hold as few, to each in turn; of
+ * its requests, to the oldest. So a requester gets the same number of permits as any other that
+ * could use more, and none holds more than `Permits.each`.
  *
  * A request of several searches is refused before its first search or never, and each of its
  * searches takes a permit. Those that have begun get every second permit of their requester, and no
@@ -95,11 +95,11 @@ export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
  *
  * Too many wait if there are more than `waitingMax`; then a random request of the requester with
  * the most is refused, so that all its clients have the same chance. Too many of one requester wait
- * if they cannot be run in `DRAIN_MS_MAX`: with a request taking `ms` on average, and a share of `n`
- * permits, one is freed every `ms / n`. The average covers the requests that ended while others of
- * the requester waited; it has no effect before a round of all permits has ended, nor on as many
- * waiting requests as there are permits. So slow searches of the past do not count, nor does a first
- * slow one, and a server that is not busy never refuses.
+ * if they cannot be run in `DRAIN_MS_MAX`: with a request taking `ms` on average, and a share of
+ * `n` permits, one is freed every `ms / n`. The average covers the requests that ended while others
+ * of the requester waited; it has no effect before a round of all permits has ended, nor on as many
+ * waiting requests as there are permits. So slow searches of the past do not count, nor does a
+ * first slow one, and a server that is not busy never refuses.
  */
 export class SearchQueue {
   readonly #options: Required<Omit<SearchQueueOptions, 'permits'>>;
