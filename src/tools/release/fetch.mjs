@@ -38,12 +38,26 @@ const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const run = (command, args, options = {}) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options });
 
+/** Where a process prepares a folder of the cache: several may do so at the same time. */
+const partOf = (folder) => resolve(`${folder}.part-${process.pid}`);
+
+/** Gives a folder its name, unless another process was first. */
+function completed(part, folder) {
+  try {
+    renameSync(part, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+    rmSync(part, { recursive: true });
+  }
+  return folder;
+}
+
 /** Unpacks an npm package. Throws if it cannot be fetched or its checksum differs. */
 export function npmPackage(cache, name, version, integrity = null) {
   const folder = join(cache, `${name.replace('/', '-').replace('@', '')}-${version}`);
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true });
-  const part = resolve(`${folder}.part`);
+  const part = partOf(folder);
   rmSync(part, { recursive: true, force: true });
   mkdirSync(part);
   run('npm', ['pack', '--silent', `${name}@${version}`, '--pack-destination', part]);
@@ -55,8 +69,7 @@ export function npmPackage(cache, name, version, integrity = null) {
   }
   run('tar', ['xzf', archive, '--strip-components=1'], { cwd: part });
   rmSync(join(part, archive));
-  renameSync(part, folder);
-  return folder;
+  return completed(part, folder);
 }
 
 /** The folder of the release's Node. */
@@ -95,7 +108,7 @@ function debianPackages(cache, release, architecture, packages) {
   const suffix = architecture === 'amd64' ? '' : `-${architecture}`;
   const folder = join(cache, `debian-${release}${suffix}`);
   if (existsSync(folder)) return folder;
-  const part = resolve(`${folder}.part`);
+  const part = partOf(folder);
   rmSync(part, { recursive: true, force: true });
   mkdirSync(join(part, 'lists'), { recursive: true });
   mkdirSync(join(part, 'root'));
@@ -124,7 +137,7 @@ function debianPackages(cache, release, architecture, packages) {
   for (const name of readdirSync(part).filter((file) => file.endsWith('.deb'))) {
     run('dpkg-deb', ['-x', name, 'root'], { cwd: part });
   }
-  renameSync(join(part, 'root'), folder);
+  completed(join(part, 'root'), folder);
   rmSync(part, { recursive: true });
   return folder;
 }
@@ -133,12 +146,11 @@ function debianPackages(cache, release, architecture, packages) {
 function pythonPackage(cache, name, version, platform) {
   const folder = join(cache, `${name}-${version}-${platform}`);
   if (existsSync(folder)) return folder;
-  const part = resolve(`${folder}.part`);
+  const part = partOf(folder);
   rmSync(part, { recursive: true, force: true });
   const how = ['--quiet', '--no-deps', '--only-binary', ':all:', '--platform', platform];
   run('python3', ['-m', 'pip', 'install', ...how, '--target', part, `${name}==${version}`]);
-  renameSync(part, folder);
-  return folder;
+  return completed(part, folder);
 }
 
 function fetched([cache, name, version, ...more]) {
