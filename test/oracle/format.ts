@@ -98,11 +98,14 @@ export class Matcher {
       if (node.verbatim >= 0) add(typed);
       for (const { typos, words, phrases } of node.alternatives) {
         if (typos === INSIDE) continue;
-        // Only the word itself counts for a short prefix.
-        if (node.shortPrefix && typos === 0) continue;
-        // What begins as typed counts, even if the index only has longer words.
-        if (prefix && typos === 0 && node.verbatim < 0 && words.size > 0) add(typed);
-        for (const id of words) if (texts[id] !== typed || isNgram(node)) add(texts[id]!);
+        if (node.shortPrefix && typos === 0) {
+          // Only the word itself counts for a short prefix.
+          if (isNgram(node) && [...words].some((id) => texts[id] === typed)) add(typed);
+        } else {
+          // What begins as typed counts, even if the index only has longer words.
+          if (prefix && typos === 0 && node.verbatim < 0 && words.size > 0) add(typed);
+          for (const id of words) if (texts[id] !== typed || isNgram(node)) add(texts[id]!);
+        }
         for (const phrase of phrases) {
           if (!phrase.words.includes(null)) {
             const list = phrase.words.map((id) => texts[id!]!);

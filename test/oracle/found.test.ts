@@ -45,6 +45,11 @@ const WORDS_OF_ONE_BEGINNING = Array.from({ length: 1001 }, (_, n) =>
   `${n + 10_000}`.replace('1', 'wonde').replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!),
 );
 
+/** Enough for a short prefix. */
+const WORDS_OF_ONE_SHORT_PREFIX = Array.from({ length: 100 }, (_, n) =>
+  `for${n + 100}`.replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!),
+);
+
 const EXAMPLES: Example[] = [
   {
     name: 'a name with a dot is no field of its parent',
@@ -212,16 +217,86 @@ const EXAMPLES: Example[] = [
     words: [3, 2, 1],
   },
   {
-    name: 'what follows a split word stands behind its last word, also where the word is not split',
+    name: 'the last word of a split word counts only where the word is split',
     settings: {},
     documents: [
       { id: 1, title: 'object mappings for the pgobject' },
       { id: 2, title: 'py object' },
       { id: 3, title: 'pgobject is a class for' },
+      { id: 4, title: 'py object for' },
     ],
     params: { q: 'pyobject for ' },
+    ids: [4, 1, 3, 2],
+    proximity: [1, 0.5, 0.25, 1],
+  },
+  {
+    name: 'in front of a short prefix it counts also where the word is not split',
+    settings: {},
+    documents: [
+      { id: 1, title: 'object mappings for the pgobject' },
+      { id: 2, title: 'py object' },
+      { id: 3, title: 'pgobject is a class for' },
+      { id: 4, note: WORDS_OF_ONE_SHORT_PREFIX.join(' ') },
+    ],
+    params: { q: 'pyobject for' },
     ids: [1, 3, 2],
     proximity: [0.75, 0.25, 1],
+  },
+  {
+    name: 'the last word of a synonym counts only where the document contains the synonym',
+    settings: { synonyms: { web: ['http server'] } },
+    documents: [
+      { id: 1, title: 'web server with x' },
+      { id: 2, title: 'web with x' },
+      { id: 4, title: 'http server with x' },
+    ],
+    params: { q: 'web with' },
+    ids: [2, 4, 1],
+    proximity: [1, 1, 0.75],
+  },
+  {
+    name: 'so does the first word',
+    settings: { synonyms: { web: ['http server'] } },
+    documents: [
+      { id: 1, title: 'with http by web' },
+      { id: 2, title: 'with http server' },
+    ],
+    params: { q: 'with web' },
+    ids: [2, 1],
+    proximity: [1, 0.5],
+  },
+  {
+    name: 'the last word of a glued word that is split counts only where it is split',
+    settings: { separatorTokens: ['x'] },
+    documents: [
+      { id: 1, title: "broker's and devices." },
+      { id: 2, title: 'device(s)' },
+    ],
+    params: { q: 'dexvices and' },
+    ids: [1, 2],
+    proximity: [0.6, 0.5],
+  },
+  {
+    name: 'a stop word at the beginning of a phrase is no word of the attribute',
+    settings: { stopWords: ['for'] },
+    documents: [
+      { id: 1, title: 'php for red php php' },
+      { id: 2, title: 'blue php red blue php', note: 'red php' },
+    ],
+    params: { q: 'for php "for php"' },
+    ids: [2, 1],
+    match: ['exactMatch', 'noExactMatch'],
+  },
+  {
+    name: 'words glued to a short prefix that the index has are marked where words begin with it',
+    settings: {},
+    documents: [
+      { id: 1, title: 'c a catch' },
+      { id: 2, note: ['ca', ...WORDS_OF_ONE_SHORT_PREFIX.map((word) => `ca${word}`)].join(' ') },
+    ],
+    params: { q: 'c a', attributesToHighlight: ['title'], limit: 1 },
+    ids: [1],
+    formatted: ['<em>c</em> <em>a</em> <em>ca</em>tch'],
   },
   {
     name: 'a match longer than the crop loses its last words and one separator before them',
@@ -374,7 +449,7 @@ const EXAMPLES: Example[] = [
     match: ['exactMatch', 'exactMatch', 'noExactMatch'],
   },
   {
-    name: 'a synonym of several words counts where a document holds it, its last word everywhere',
+    name: 'a synonym of several words counts where a document holds it',
     settings: {
       searchableAttributes: ['title', 'overview'],
       synonyms: { nyc: ['new york'] },
@@ -388,7 +463,7 @@ const EXAMPLES: Example[] = [
     ],
     params: { q: 'nyc pizza' },
     ids: [3, 2, 1, 4, 5],
-    proximity: [1, 1, 1, 0.25, 0.25],
+    proximity: [1, 1, 0.25, 0.25, 0.25],
   },
   {
     name: 'a short last word stands where any word does that begins with it, also in documents that have it as typed',

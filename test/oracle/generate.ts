@@ -14,7 +14,7 @@ import type { Batch } from './native-index.ts';
 export type Size = 'small' | 'large';
 
 /** What all collections or searches have, rather than some. */
-export const FOCUSES = ['elements', 'expiry', 'groups'] as const;
+export const FOCUSES = ['elements', 'expiry', 'groups', 'pairs'] as const;
 export type Focus = (typeof FOCUSES)[number];
 
 const STEMS = (
@@ -87,6 +87,11 @@ export class Generator {
   readonly #foreign: boolean;
   /** Whether most words are of scripts without spaces, and adjacent. */
   readonly #unspaced: boolean;
+  /**
+   * Phrases that stand for words of queries, synonyms and split words, of which texts contain the
+   * whole or a part: rules that look at pairs of words tell them apart. Empty in most collections.
+   */
+  readonly #phrases: string[][];
   readonly settings: Settings;
   readonly batches: Batch[];
 
@@ -97,6 +102,7 @@ export class Generator {
     this.#foreign = random.chance(size === 'large' ? 0.05 : 0.2);
     this.#unspaced = random.chance(size === 'large' ? 0.05 : 0.1);
     this.#words = this.#vocabulary();
+    this.#phrases = !this.#unspaced && this.#often('pairs', 0.2) ? this.#pairedWords() : [];
     this.settings = this.#settings();
     this.batches = this.#batches();
   }
@@ -178,6 +184,33 @@ export class Generator {
     return chars.join('').slice(0, 40);
   }
 
+  /** Runs of two or three words, and words cut in two. */
+  #pairedWords(): string[][] {
+    const random = this.#random;
+    const runs = Array.from({ length: random.int(1, 4) }, () =>
+      random.some(this.#words, random.int(2, 4)),
+    );
+    const long = this.#words.filter((word) => [...word].length > 2 && word.length < 40);
+    const cut = random.some(long, random.int(1, 4)).map((word) => {
+      const chars = [...word];
+      const at = random.int(1, chars.length);
+      return [chars.slice(0, at).join(''), chars.slice(at).join('')];
+    });
+    return [...runs, ...cut];
+  }
+
+  /** A phrase, its end, its beginning, or its words glued together. */
+  #ofPhrase(): string {
+    const random = this.#random;
+    const phrase = random.pick(this.#phrases);
+    return {
+      whole: phrase.join(' '),
+      end: phrase.slice(1).join(' '),
+      beginning: phrase.slice(0, -1).join(' '),
+      glued: phrase.join(''),
+    }[random.weighted({ whole: 3, end: 4, beginning: 3, glued: 2 })];
+  }
+
   #word(): string {
     const random = this.#random;
     const word = random.pick(this.#words);
@@ -195,7 +228,7 @@ export class Generator {
     const count = random.int(1, max + 1);
     for (let i = 0; i < count; i++) {
       if (i > 0) out += plain && random.chance(0.95) ? this.#space() : random.pick(SEPARATORS);
-      out += this.#word();
+      out += this.#phrases.length > 0 && random.chance(0.3) ? this.#ofPhrase() : this.#word();
     }
     return random.chance(0.03) ? `${random.pick(SEPARATORS)}${out}` : out;
   }
@@ -393,12 +426,15 @@ export class Generator {
       out.searchableAttributes = fields;
     }
     if (random.chance(0.6)) out.rankingRules = this.#rankingRules();
+    else if (this.#phrases.length > 0) {
+      out.rankingRules = random.some(['words', 'typo', 'proximity', 'attribute', 'exactness'], 5);
+    }
     if (random.chance(0.5)) out.typoTolerance = this.#typoTolerance();
     if (random.chance(0.25)) {
       out.substringAttributes = random.some([...TEXT_FIELDS, 'info', 'ghost'], random.int(1, 4));
     }
     if (this.#often('expiry', 0.25)) out.expiresAtAttribute = EXPIRY_FIELD;
-    if (random.chance(0.35)) out.synonyms = this.#synonyms();
+    if (this.#phrases.length > 0 || random.chance(0.35)) out.synonyms = this.#synonyms();
     if (random.chance(0.25)) out.stopWords = random.some(this.#words, random.int(1, 4));
     if (random.chance(0.1)) out.separatorTokens = random.some(['$', 'nd', '|', '<br>'], 2);
     if (random.chance(0.1)) out.nonSeparatorTokens = random.some(['-', '_', "'", '/', ', '], 2);
@@ -487,6 +523,10 @@ export class Generator {
     const keys = random.int(1, 5);
     for (let i = 0; i < keys; i++) {
       out[phrase(3)] = Array.from({ length: random.int(1, 4) }, () => phrase(3));
+    }
+    for (const words of this.#phrases) {
+      const key = random.chance(0.8) ? random.pick(this.#words) : phrase(2);
+      if (random.chance(0.6)) out[key] = [...(out[key] ?? []), words.join(' ')];
     }
     return out;
   }
@@ -595,6 +635,7 @@ export class Generator {
 
   #queryWord(last: boolean): string {
     const random = this.#random;
+    if (this.#phrases.length > 0 && random.chance(0.25)) return this.#ofPhrase();
     const word = this.#word();
     switch (
       random.weighted({

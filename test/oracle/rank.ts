@@ -117,18 +117,25 @@ function wordDistance(
   if (!step.node.shortPrefix || (step.typos ?? 0) > 0) best = Math.min(best, backward);
   else
     best = Math.min(best, gaps(left.anywhere, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
-  for (const l of phraseEnds(candidate, previous)) {
-    ahead(l, right.anywhere);
-    for (const r of right.phrases) if (r.first !== null) ahead(l, r.first);
+  for (const l of left.phrases) {
+    const end = l.phrase.words.at(-1);
+    if (end == null) continue;
+    const last = candidate.byWord.get(end)!;
+    ahead(last, right.anywhere);
+    for (const r of right.phrases) if (r.first !== null) ahead(last, r.first);
   }
   for (const r of right.phrases) if (r.first !== null) ahead(left.anywhere, r.first);
+  if (step.node.shortPrefix && (step.typos ?? 0) === 0) {
+    const words = step.node.alternatives.find(({ typos }) => typos === 0)?.words ?? [];
+    const prefixed = [...words].flatMap((word) => candidate.byWord.get(word) ?? []);
+    for (const l of phraseEnds(candidate, previous)) ahead(l, prefixed);
+  }
   return best;
 }
 
 /**
- * Occurrences of the last words of the phrases that stand for a step. For a synonym or split word
- * only its last word is checked, whether the document contains the phrase or matches the step
- * otherwise.
+ * Occurrences of the last words of the phrases that stand for a step, whether the document contains
+ * the phrase or not. In front of a short prefix only these are known.
  */
 function phraseEnds(candidate: Candidate, step: Step): Occurrences[] {
   if (step.verbatim && !step.node.term.phrase) return [];
@@ -228,10 +235,10 @@ export function matchType(
     if (!term.phrase && node.verbatim < 0) continue;
     if (node.firstSlot !== nextSlot) return 'noExactMatch';
     const words = term.phrase ? (node.alternatives[0]?.phrases[0]?.words ?? []) : [node.verbatim];
-    // A leading hole counts twice: the phrase stands at its first real word, and the hole is a slot
-    // of it.
+    // The phrase stands at its first real word. A leading hole moves the words behind it, as a slot
+    // of the phrase, but does not count as a word.
     for (const [i, word] of words.entries()) if (word !== null) wanted.push([term.first + i, word]);
-    count += words.length;
+    count += term.last - term.first + 1;
     nextSlot = node.lastSlot + 1;
   }
   if (wanted.length === 0) return 'noExactMatch';

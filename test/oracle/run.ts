@@ -2,7 +2,7 @@
  * Compares the engine with the oracle on random collections and searches.
  *
  *   npm run oracle -- [--comparisons 1000000] [--seed N] [--round N] [--size small|large]
- *     [--focus elements|expiry|groups] [--keep-going] [--no-shrink]
+ *     [--focus elements|expiry|groups|pairs] [--keep-going] [--no-shrink]
  *
  * One comparison is one hit of a result: its position, and its score and details if the search
  * requests them. Totals, facets and empty results are compared as well, but not counted.
@@ -10,9 +10,9 @@
  * engine treat every bucket as a large one, which it splits from posting lists;
  * `"frequentDocumentsMin":2` in addition makes words of two documents frequent, so that distances
  * are listed. With --focus every search tests elements in brackets, or returns groups, or some
- * documents of every collection have expired. With --round only this round of the seed runs. A
- * difference is printed as a small case, or with --no-shrink as found, and ends the run unless
- * --keep-going is given.
+ * documents of every collection have expired, or have parts of phrases that stand for words
+ * (`pairs`). With --round only this round of the seed runs. A difference is printed as a small case,
+ * or with --no-shrink as found, and ends the run unless --keep-going is given.
  */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';

@@ -25,6 +25,8 @@ class SegmentRoles {
   void AddMatching(ScannedStep& scanned);
 
  private:
+  // The role of the words of a short prefix. REQUIRES: scanned.words is set.
+  Role OfShortPrefix(const ScannedStep& scanned);
   // The role of a single word, shared by all its uses. kNoRole: the segment does not contain the
   // word.
   Role OfWord(WordNumber word);
@@ -91,8 +93,20 @@ void SegmentRoles::AddWords(ScannedStep& scanned, bool typed) {
   }
   const bool may_be_typed = step.typos <= 0 && !scanned.node->ngram();
   if (may_be_typed && (typed || scanned.expansions->short_prefix)) scanned.as_typed = OfWord(own);
+  if (scanned.expansions->short_prefix && step.typos <= 0)
+    scanned.short_prefix = OfShortPrefix(scanned);
   expansion.ForEachPhrase(
       step, [&](const Phrase& phrase) { scanned.phrases.push_back(OfPhrase(phrase)); });
+}
+
+Role SegmentRoles::OfShortPrefix(const ScannedStep& scanned) {
+  const auto& classes = scanned.expansions->classes;
+  const Step& step = *scanned.step;
+  const bool all = step.typos == 0 || step.verbatim ||
+                   std::all_of(classes.begin() + 1, classes.end(),
+                               [](const Expansions& other) { return other.words.empty(); });
+  if (all) return scanned.words;
+  return OfRanges([&](auto&& sink) { query_.expansion.ForEachRange(classes[0], segment_, sink); });
 }
 
 void SegmentRoles::AddMatching(ScannedStep& scanned) {
@@ -287,8 +301,9 @@ void ScannedDocument::FindOccurrences(const ScannedStep& step, Occurrences& occu
 void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
                              std::vector<uint16_t>& cells) const {
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
-  // For each step: its words, the word as typed, three kinds of matches; plus the words of phrases.
-  size_t roles_max = steps_.size() * 5;
+  // For each step: its words, the word as typed, a short prefix, three kinds of matches; plus the
+  // words of phrases.
+  size_t roles_max = steps_.size() * 6;
   for (const Step& step : steps_) {
     for (const Expansions& expansions : context_.query.expansion.Of(step.node).classes) {
       for (const Phrase& phrase : expansions.phrases) roles_max += phrase.words.size();

@@ -43,6 +43,7 @@ struct ScannedStep {
   const NodeExpansions* expansions = nullptr;  // expansions of the node
   Role words = kNoRole;                        // the words that stand for the step, without phrases
   Role as_typed = kNoRole;                     // the word as typed
+  Role short_prefix = kNoRole;                 // the words of a short prefix
   // The parts of `words` that match in any searched field, in fields that allow typos, and in
   // fields that are found by parts of words.
   Role plain = kNoRole, tolerant = kNoRole, inside = kNoRole;

@@ -41,9 +41,13 @@ MatchTerms MatchTermsOf(QueryEvaluator& query) {
       // The words of a concatenated prefix may be listed one by one.
       const bool glued_prefix =
           typos == 0 && node.ngram() && node.term.prefix && !expansions.words.empty();
-      // For a short prefix only the word as typed counts, if the index has it.
+      // For a short prefix only the word as typed counts, if the index has it; it is the first word
+      // of a concatenated one.
+      const bool typed = node.ngram() ? !expansions.words.empty() &&
+                                            query.words[expansions.words[0]].text == node.text
+                                      : of_node.verbatim != kNoWord;
       const bool marked = (glued_prefix || query.expansion.HasLiveRange(expansions)) &&
-                          (!of_node.short_prefix || of_node.verbatim != kNoWord);
+                          (!of_node.short_prefix || typed);
       if (marked) terms.words.push_back({node.text, true, query_chars, first, last});
       if (glued_prefix && of_node.short_prefix) continue;
       for (const WordNumber word : expansions.words) {

@@ -76,7 +76,8 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
 // The words of an attribute that is equal to the query or begins with it.
 struct ExactQuery {
   std::vector<QueryWord> words;  // without stop words of phrases
-  uint32_t count = 0;            // number of words, including those
+  // Number of words, including stop words in phrases behind the first other word.
+  uint32_t count = 0;
   // false: one of the terms has no word in the index, so no attribute matches.
   bool complete = true;
 
@@ -115,7 +116,7 @@ ExactQuery ExactQueryOf(TermExpansion& expansion, const std::vector<Path>& paths
           if (words[i] != kNoWord) query.words.push_back({first + i, words[i]});
         }
       }
-      query.count += static_cast<uint32_t>(node.term.words.size());
+      query.count += static_cast<uint32_t>(node.term.last - node.term.first + 1);
     } else if (verbatim != kNoWord) {
       query.complete = query.complete && node.first_slot == slot++;
       query.words.push_back({first, verbatim});

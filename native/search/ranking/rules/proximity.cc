@@ -36,9 +36,10 @@ constexpr size_t kDocumentsPerWord = 2;
 // lists of each pair.
 constexpr size_t kPairsLookedUpMax = 4096;
 
-// Whether, in front of the previous step, only the word as typed counts, of all words that begin
-// with a short prefix.
-bool OnlyTypedBefore(const NodeExpansions& expansions, const Step& step) {
+// Whether pairs are those that the reference implementation lists for a short prefix: in front of
+// the previous step, only the word as typed counts; behind it, the last word of a phrase counts
+// even if the document does not contain the phrase.
+bool PairsOfPrefix(const NodeExpansions& expansions, const Step& step) {
   return expansions.short_prefix && step.typos <= 0;
 }
 
@@ -46,8 +47,6 @@ bool OnlyTypedBefore(const NodeExpansions& expansions, const Step& step) {
 uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
                       const ScannedStep& right) {
   uint32_t forward = WordMasks::kFar;
-  // The last word of a phrase counts even if the document does not contain the whole phrase; the
-  // first word counts only if it does.
   const auto in_front = [&](Role left_role) {
     forward = std::min(forward, document.Distance(left_role, right.words));
     for (const ScannedPhrase& phrase : right.phrases) {
@@ -55,11 +54,16 @@ uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
     }
   };
   in_front(left.words);
-  for (const ScannedPhrase& phrase : left.phrases) in_front(phrase.last);
+  for (const ScannedPhrase& phrase : left.phrases) {
+    if (phrase.held) {
+      in_front(phrase.last);
+    } else {
+      forward = std::min(forward, document.Distance(phrase.last, right.short_prefix));
+    }
+  }
   if (forward == 1) return 0;
   // Phrases have no pairs in reverse order.
-  const Role before =
-      OnlyTypedBefore(*right.expansions, *right.step) ? right.as_typed : right.words;
+  const Role before = PairsOfPrefix(*right.expansions, *right.step) ? right.as_typed : right.words;
   return std::min({kFarCost, forward - 1, document.Distance(before, left.words)});
 }
 
@@ -90,10 +94,25 @@ class PairPostings {
   struct PairWords {
     // Frequent words; the right step also has the first words of phrases held for it.
     std::vector<Ordinal> left, right;
-    // Words that end a phrase that stands for the left step. Right words count after them.
-    std::vector<Ordinal> ends;
+    std::vector<Ordinal> ends;    // the last words of phrases held for the left step
     std::vector<Ordinal> before;  // words of `right` that also count in front of the left ones
+    // The last words of all phrases for the left step, and the words of the short prefix after it.
+    std::vector<Ordinal> all_ends, short_prefix;
     std::vector<segment::WordRange> rare;  // the other words of both steps
+
+    size_t pairs() const {
+      return left.size() * (right.size() + before.size()) + ends.size() * right.size() +
+             all_ends.size() * short_prefix.size();
+    }
+    // Adds the documents in which a right word follows a left one at a distance.
+    void UnionAfter(const segment::TextReader& text, uint32_t distance, DocSetUnion& out) const {
+      for (const auto& [lefts, rights] :
+           {std::pair(&left, &right), {&ends, &right}, {&all_ends, &short_prefix}}) {
+        for (const Ordinal l : *lefts) {
+          for (const Ordinal r : *rights) text.UnionAdjacency(l, r, distance, out);
+        }
+      }
+    }
   };
   // The words of step `i` and the previous one, by segment; empty if they are not adjacent in the
   // query.
@@ -122,11 +141,7 @@ std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& with
     if (pair.empty()) continue;
     const DocSet verified = context_.query.postings.LiveUnion(
         &nearest.approximate, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-          for (const auto* lefts : {&pair[s].left, &pair[s].ends}) {
-            for (const Ordinal left : *lefts) {
-              for (const Ordinal right : pair[s].right) text.UnionAdjacency(left, right, 1, out);
-            }
-          }
+          pair[s].UnionAfter(text, 1, out);
         });
     nearest.verified &= verified;
     DocSet unlisted = Unlisted(pair, nearest.approximate);
@@ -155,17 +170,25 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
     };
     postings_.ForEachRange(i - 1, End::kLast, s, gather_into(words.left));
     postings_.ForEachRange(i, End::kFirst, s, gather_into(words.right));
-    context_.query.expansion.ForEachPhrase(left, [&](const Phrase& phrase) {
-      postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.ends));
-    });
     // See DistanceCost.
     const bool both_ways = !left_node.term.phrase && !right_node.term.phrase;
-    if (both_ways && !OnlyTypedBefore(right_expansions, right)) {
+    const bool short_prefix = PairsOfPrefix(right_expansions, right);
+    if (both_ways && !short_prefix) {
       words.before = words.right;
     } else if (both_ways) {
       const Ordinal own = context_.query.words.OrdinalOf(right_expansions.verbatim, s);
       if (own != kNoOrdinal && adjacency.Frequent(own)) words.before = {own};
     }
+    if (short_prefix) {
+      context_.query.expansion.ForEachPhrase(left, [&](const Phrase& phrase) {
+        postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.all_ends));
+      });
+    }
+    if (!words.all_ends.empty()) {
+      context_.query.expansion.ForEachRange(right_expansions.classes[0], s,
+                                            gather_into(words.short_prefix));
+    }
+    postings_.ForEachHeld(i - 1, End::kLast, s, gather_into(words.ends));
     postings_.ForEachHeld(i, End::kFirst, s, gather_into(words.right));
   }
   return pairs;
@@ -193,10 +216,7 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
     const std::vector<PairWords>& pair = WordsOf(i);
     if (pair.empty()) continue;
     size_t count = 0;
-    for (const PairWords& words : pair) {
-      count += words.left.size() * (words.right.size() + words.before.size()) +
-               words.ends.size() * words.right.size();
-    }
+    for (const PairWords& words : pair) count += words.pairs();
     if (count > kPairsLookedUpMax) {
       for (size_t cost = 0; cost < by_cost.known.size(); ++cost)
         by_cost.unknown[cost] |= std::exchange(by_cost.known[cost], DocSet());
@@ -208,16 +228,11 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
     for (uint32_t cost = 0; cost < kFarCost; ++cost) {
       at[cost] = context_.query.postings.LiveUnion(
           &within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+            pair[s].UnionAfter(text, cost + 1, out);
+            if (cost == 0) return;
             for (const Ordinal left : pair[s].left) {
-              for (const Ordinal right : pair[s].right)
-                text.UnionAdjacency(left, right, cost + 1, out);
-              if (cost == 0) continue;
               for (const Ordinal right : pair[s].before)
                 text.UnionAdjacency(right, left, cost, out);
-            }
-            for (const Ordinal left : pair[s].ends) {
-              for (const Ordinal right : pair[s].right)
-                text.UnionAdjacency(left, right, cost + 1, out);
             }
           });
     }
