@@ -73,6 +73,8 @@ export interface MadeEmbeddings {
    * @param model what identifies the embeddings, see `identity`
    */
   find(document: InputOf, model: string, input: unknown): Float32Array | null;
+  /** A document whose input cannot be rendered waits until it or its template changes. */
+  refuse(document: InputOf, reason: string): void;
 }
 
 export interface InputOf {
@@ -254,12 +256,17 @@ export class EmbeddingService {
   ): Promise<Buffer> {
     call.signal.throwIfAborted();
     const rendered = await renderer.render(chunk).catch((error: unknown) => {
+      call.signal.throwIfAborted();
       throw error instanceof RenderStopped
         ? new TemplateFault(`Templates: ${error.message}.`)
         : error;
     });
     if (rendered.kind === 'fault') throw new TemplateFault(rendered.message);
     const { rows, wants } = rendered;
+    for (const { document, embedder, message } of rendered.faults) {
+      const documentId = String(rendered.ids[document]);
+      this.background?.refuse({ indexUid, embedder: names[embedder]!, documentId }, message);
+    }
     const embeddings = new Map<RenderedRow, Float32Array>();
     await Promise.all(
       inputsOf(rendered, providers.length).map(async (list, number) => {

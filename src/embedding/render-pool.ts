@@ -5,7 +5,16 @@
  */
 import { availableParallelism } from 'node:os';
 import { FairQueue } from '../base/fair-queue.ts';
-import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
+import { losslessText, parseJson } from '../base/json.ts';
+import {
+  type ChunkDocument,
+  type FittingFragment,
+  noRows,
+  type RenderedChunk,
+  type RenderSpec,
+  rowsOfFaulty,
+  type SearchScope,
+} from './render.ts';
 import type { RenderRequest } from './render-messages.ts';
 import type {
   Hits,
@@ -23,7 +32,7 @@ export interface RenderPoolOptions extends RenderLimits {
 const OPTIONS: RenderPoolOptions = {
   threads: Math.min(4, Math.max(2, availableParallelism())),
   jobMsMax: 20_000,
-  templateMsMax: 1_500,
+  templateMsMax: 10_000,
 };
 const IDLE_MS_MAX = 60_000;
 
@@ -48,19 +57,27 @@ export class RenderPool {
     this.#options = { ...OPTIONS, ...options };
   }
 
-  /** A renderer for the documents of one batch. Chunks that wait when it is closed are dropped. */
+  /**
+   * A renderer for the documents of one batch. Chunks that wait when it is closed are dropped. If the
+   * thread is stuck or fails, each document of its chunk is tried once more alone.
+   */
   prepare(spec: RenderSpec): { render(chunk: Uint8Array): Promise<RenderedChunk>; close(): void } {
     const renderer = this.#next++;
     const requester = `batch ${renderer}`;
     this.#specs.set(renderer, spec);
+    const render = (chunk: Uint8Array): Promise<RenderedChunk> =>
+      this.#run(requester, (job) => ({
+        kind: 'render',
+        job,
+        renderer,
+        chunk,
+      })) as Promise<RenderedChunk>;
     return {
       render: (chunk) =>
-        this.#run(requester, (job) => ({
-          kind: 'render',
-          job,
-          renderer,
-          chunk,
-        })) as Promise<RenderedChunk>,
+        render(chunk).catch((error: unknown) => {
+          if (!(error instanceof RenderStopped && error.isFault)) throw error;
+          return renderSingly(chunk, spec, render);
+        }),
       close: () => {
         this.#specs.delete(renderer);
         for (const { reject } of this.#waiting.removeAll(requester)) {
@@ -137,8 +154,8 @@ export class RenderPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const reason = 'the server is stopping';
-    for (const { reject } of this.#waiting.drain()) reject(new RenderStopped(reason));
+    const reason = new RenderStopped('the server is stopping');
+    for (const { reject } of this.#waiting.drain()) reject(reason);
     await this.#stopAll(reason);
   }
 
@@ -201,13 +218,42 @@ export class RenderPool {
 
   #restLater(): void {
     if (this.#waiting.size > 0 || [...this.#threads.values()].some((one) => one !== null)) return;
-    this.#idle = setTimeout(() => void this.#stopAll('idle'), IDLE_MS_MAX);
+    this.#idle = setTimeout(() => void this.#stopAll(new RenderStopped('idle')), IDLE_MS_MAX);
     this.#idle.unref();
   }
 
-  async #stopAll(reason: string): Promise<void> {
+  async #stopAll(reason: RenderStopped): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
     await Promise.all([...this.#threads.keys()].map((thread) => thread.stop(reason)));
   }
+}
+
+/** Renders the documents of a chunk one after the other. */
+async function renderSingly(
+  chunk: Uint8Array,
+  { embedders, ignoreFaults }: RenderSpec,
+  render: (chunk: Uint8Array) => Promise<RenderedChunk>,
+): Promise<RenderedChunk> {
+  const parsed = parseJson(Buffer.from(chunk), { exact: true });
+  if (!parsed.ok) throw new Error(parsed.error);
+  const all = { kind: 'rows' as const, ...noRows() };
+  for (const document of parsed.value as ChunkDocument[]) {
+    const one = await render(Buffer.from(`[${losslessText(document)}]`)).catch((error: unknown) => {
+      if (!(error instanceof RenderStopped && error.isFault)) throw error;
+      const { message } = error;
+      if (ignoreFaults || embedders.every(({ waits }) => waits === true)) {
+        return { kind: 'rows' as const, ...rowsOfFaulty(document, message) };
+      }
+      throw new RenderStopped(`the document ${losslessText(document.id)}: ${message}`, true);
+    });
+    if (one.kind === 'fault') return one;
+    const at = all.rows.length;
+    all.rows.push(...one.rows);
+    all.wants.push(...one.wants);
+    all.stored.push(...one.stored);
+    all.ids.push(...one.ids);
+    all.faults.push(...one.faults.map((fault) => ({ ...fault, document: at })));
+  }
+  return all;
 }

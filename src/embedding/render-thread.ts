@@ -5,23 +5,32 @@ import { READY, type RenderResponse, type RenderRequest } from './render-message
 
 const HEAP_MB_MAX = 512;
 
+/**
+ * Limits for the case that a job is stuck: what a template may do is limited by its work
+ * (`templates/work-limit.ts`). They count time in which this process runs.
+ */
 export interface RenderLimits {
-  /** Maximum ms of one job. A chunk of documents takes some milliseconds. */
+  /** Maximum ms of one job; for a chunk of documents, between two of its renderings. */
   jobMsMax: number;
-  /**
-   * Maximum ms of one template, for the case that its own limit of half a second does not end it.
-   */
+  /** Maximum ms of one template. */
   templateMsMax: number;
 }
 
 /** Rendering was stopped. The message says why. */
 export class RenderStopped extends Error {
   override readonly name = 'RenderStopped';
+  /** Whether the thread was stuck or has failed, and not ended on purpose. */
+  readonly isFault: boolean;
+
+  constructor(message: string, isFault = false) {
+    super(message);
+    this.isFault = isFault;
+  }
 }
 
 /**
- * The event loop's handle of a render thread. The thread runs one job at a time. A job that takes
- * too long ends the thread, because nothing else can stop a filter that does not return.
+ * The event loop's handle of a render thread. The thread runs one job at a time. A job that
+ * is stuck ends the thread, because nothing else can stop a filter that does not return.
  */
 export class RenderThread {
   readonly #limits: RenderLimits;
@@ -31,7 +40,11 @@ export class RenderThread {
   /** The renderers that the thread has prepared. */
   readonly #prepared = new Set<number>();
   #isReady = false;
-  #job: { number: number; resolve(value: unknown): void; reject(error: Error): void } | null = null;
+  #job: {
+    request: RenderRequest & { job: number };
+    resolve(value: unknown): void;
+    reject(error: Error): void;
+  } | null = null;
   #watch: NodeJS.Timeout | null = null;
   #ended: RenderStopped | null = null;
 
@@ -50,10 +63,10 @@ export class RenderThread {
     });
     // The thread failed by itself: it is out of memory, or has a bug.
     this.#worker.on('error', (error: Error) => {
-      this.#fail(`rendering was stopped: ${error.message}`);
+      this.#fail(new RenderStopped(`rendering was stopped: ${error.message}`, true));
     });
     this.#worker.on('exit', () => {
-      this.#fail('rendering was stopped');
+      this.#fail(new RenderStopped('rendering was stopped', true));
       onEnd();
     });
   }
@@ -70,7 +83,7 @@ export class RenderThread {
       this.#worker.postMessage({ kind: 'prepare', renderer, spec } satisfies RenderRequest);
     }
     return new Promise((resolve, reject) => {
-      this.#job = { number: request.job, resolve, reject };
+      this.#job = { request, resolve, reject };
       this.#worker.ref();
       this.#worker.postMessage(request);
       this.#watchJob();
@@ -87,21 +100,21 @@ export class RenderThread {
     this.#worker.postMessage({ kind: 'forget', renderer } satisfies RenderRequest);
   }
 
-  async stop(reason: string): Promise<void> {
+  async stop(reason: RenderStopped): Promise<void> {
     this.#fail(reason);
     await this.#worker.terminate();
   }
 
   #receive(response: RenderResponse): void {
     const job = this.#job;
-    if (job?.number !== response.job) return;
+    if (job?.request.job !== response.job) return;
     this.#end();
     if ('fault' in response) job.reject(new Error(response.fault));
     else job.resolve(response.value);
   }
 
-  #fail(reason: string): void {
-    this.#ended ??= new RenderStopped(reason);
+  #fail(reason: RenderStopped): void {
+    this.#ended ??= reason;
     const job = this.#job;
     this.#end();
     job?.reject(this.#ended);
@@ -118,20 +131,27 @@ export class RenderThread {
   #watchJob(): void {
     if (!this.#isReady || this.#job === null || this.#watch !== null) return;
     const { jobMsMax, templateMsMax } = this.#limits;
-    const begin = performance.now();
-    let seen = { rendering: 0, since: begin };
-    this.#watch = setInterval(
-      () => {
-        const now = performance.now();
-        const rendering = Atomics.load(this.#rendering, 0);
-        if (rendering !== seen.rendering) seen = { rendering, since: now };
-        const runsAway = rendering !== 0 && now - seen.since > templateMsMax;
-        if (runsAway || now - begin > jobMsMax) {
-          void this.stop('rendering took too long and was stopped');
-        }
-      },
-      Math.min(jobMsMax, templateMsMax) / 4,
-    );
+    const isChunk = this.#job.request.kind === 'render';
+    const intervalMs = Math.min(jobMsMax, templateMsMax) / 8;
+    let [rendering, jobMs, renderingMs] = [0, 0, 0];
+    let before = performance.now();
+    this.#watch = setInterval(() => {
+      const now = performance.now();
+      // A pause of the whole process is no time that the thread had.
+      const passed = Math.min(now - before, 2 * intervalMs);
+      before = now;
+      jobMs += passed;
+      renderingMs += passed;
+      const current = Atomics.load(this.#rendering, 0);
+      if (current !== rendering) {
+        rendering = current;
+        renderingMs = 0;
+        if (isChunk) jobMs = 0;
+      }
+      if (jobMs > jobMsMax || (rendering !== 0 && renderingMs > templateMsMax)) {
+        void this.stop(new RenderStopped('rendering took too long and was stopped', true));
+      }
+    }, intervalMs);
     this.#watch.unref();
   }
 }

@@ -32,7 +32,10 @@ export type RenderedEmbedder = (
   | { kind: 'template'; template: string; bytesMax: number }
   | { kind: 'fragments'; fragments: { number: number; value: unknown }[] }
 ) & {
-  /** A document without embeddings waits for them, although its text is unchanged. */
+  /**
+   * A document without embeddings waits for them, although its text is unchanged. One that cannot be
+   * rendered goes on waiting, instead of failing its batch.
+   */
   waits?: boolean;
 };
 
@@ -58,19 +61,37 @@ export interface RenderedRow {
   input: { value: unknown } | null;
 }
 
-export type RenderedChunk =
-  | {
-      kind: 'rows';
-      /** The new rows by document and want; null: nothing changes. */
-      rows: (RenderedRow[] | null)[][];
-      /** The number of the embedder, by document and want. */
-      wants: number[][];
-      /** Whether embeddings are stored, by document and want. */
-      stored: boolean[][];
-      /** Ids by document. */
-      ids: unknown[];
-    }
-  | { kind: 'fault'; message: string };
+export interface RenderedRows {
+  /** The new rows by document and want; null: nothing changes. */
+  rows: (RenderedRow[] | null)[][];
+  /** The number of the embedder, by document and want. */
+  wants: number[][];
+  /** Whether embeddings are stored, by document and want. */
+  stored: boolean[][];
+  /** Ids by document. */
+  ids: unknown[];
+  /** Wants of documents that cannot be rendered, and wait. */
+  faults: { document: number; embedder: number; message: string }[];
+}
+
+export type RenderedChunk = ({ kind: 'rows' } & RenderedRows) | { kind: 'fault'; message: string };
+
+export function noRows(): RenderedRows {
+  return { rows: [], wants: [], stored: [], ids: [], faults: [] };
+}
+
+/** The rows of a document that cannot be rendered, which waits without embeddings. */
+export function rowsOfFaulty({ id, want }: ChunkDocument, message: string): RenderedRows {
+  const stored = want.map(([, , rows]) => rows.length > 0);
+  const wants = want.map(([embedder]) => embedder);
+  return {
+    wants: [wants],
+    stored: [stored],
+    ids: [id],
+    rows: [stored.map((some) => (some ? [] : null))],
+    faults: wants.map((embedder) => ({ document: 0, embedder, message })),
+  };
+}
 
 type Prepared =
   | { kind: 'template'; template: DocumentTemplate; bytesMax: number }
@@ -92,7 +113,8 @@ export class Renderer {
 
   /** @param chunk JSON of a list of `ChunkDocument` */
   render(chunk: string): RenderedChunk {
-    const rows: (RenderedRow[] | null)[][] = [];
+    const rows: RenderedRows['rows'] = [];
+    const faults: RenderedRows['faults'] = [];
     const items = parseTemplateJson(chunk) as ChunkDocument[];
     for (const item of items) {
       const document = new TemplateDocument(item.doc, this.#searchable);
@@ -107,14 +129,17 @@ export class Renderer {
           const message =
             `The template of an embedder cannot be rendered for the document ${JSON.stringify(item.id)}: ${outcome}. ` +
             `Available are ${names}.`;
-          return { kind: 'fault', message };
+          const [embedder, , storedRows] = want;
+          if (this.#waits[embedder] !== true) return { kind: 'fault', message };
+          faults.push({ document: rows.length, embedder, message });
+          wanted.push(storedRows.length > 0 ? [] : null);
         }
       }
       rows.push(wanted);
     }
     const wants = items.map(({ want }) => want.map(([embedder]) => embedder));
     const stored = items.map(({ want }) => want.map(([, , rows]) => rows.length > 0));
-    return { kind: 'rows', rows, wants, stored, ids: items.map(({ id }) => id) };
+    return { kind: 'rows', rows, wants, stored, ids: items.map(({ id }) => id), faults };
   }
 
   /** @returns the rows, or a text that says why the document cannot be rendered */

@@ -26,8 +26,8 @@ const IDLE_MS_MAX = 30_000;
  */
 const SILENT_CPU_MS_MAX = RUN_MS_MAX + 1000;
 /**
- * The same in wall-clock time, for systems that do not report processor time and for processes that
- * wait.
+ * The same in time in which the server runs, for systems that do not report processor time and for
+ * processes that wait.
  */
 const SILENT_MS_MAX = 60_000;
 const WATCH_MS = 250;
@@ -62,7 +62,7 @@ class ScriptProcess {
   /** Whether a part is being processed; the process waits meanwhile. */
   #isTaking = false;
   #watch: NodeJS.Timeout | null = null;
-  #sign = { at: 0, cpuMs: 0 };
+  #sign = { cpuMs: 0, silentMs: 0, lookedAt: 0 };
 
   constructor(limit: LimitProcess) {
     const child = fork(fileURLToPath(builtFile('edit-process.cjs')), {
@@ -95,6 +95,11 @@ class ScriptProcess {
 
   get isUsable(): boolean {
     return this.#end === null;
+  }
+
+  /** Processor time used so far; 0 where the system does not report it. */
+  get cpuMs(): number {
+    return cpuMs(this.#child.pid);
   }
 
   /**
@@ -177,14 +182,18 @@ class ScriptProcess {
   }
 
   #noteSign(): void {
-    this.#sign = { at: performance.now(), cpuMs: cpuMs(this.#child.pid) };
+    this.#sign = { cpuMs: this.cpuMs, silentMs: 0, lookedAt: performance.now() };
   }
 
   #look(): void {
     if (this.#isTaking) return;
-    const silentMs = performance.now() - this.#sign.at;
-    const silentCpuMs = cpuMs(this.#child.pid) - this.#sign.cpuMs;
-    if (silentCpuMs <= SILENT_CPU_MS_MAX && silentMs <= SILENT_MS_MAX) return;
+    const sign = this.#sign;
+    const now = performance.now();
+    // A pause of the whole machine is no silence.
+    sign.silentMs += Math.min(now - sign.lookedAt, 2 * WATCH_MS);
+    sign.lookedAt = now;
+    const silentCpuMs = this.cpuMs - sign.cpuMs;
+    if (silentCpuMs <= SILENT_CPU_MS_MAX && sign.silentMs <= SILENT_MS_MAX) return;
     this.kill(new ScriptProcessError(`It ran for more than ${RUN_MS_MAX / 1000} s.`, true));
   }
 }
@@ -193,6 +202,8 @@ class ScriptProcess {
 export interface EditSession {
   /** Edits one page at a time. Rejects with `ScriptProcessError`, or with the error of `onPart`. */
   edit(page: Uint8Array, onPart: TakePart): Promise<void>;
+  /** Processor time of the process so far in ms; 0 where the system does not report it. */
+  cpuMs(): number;
   /** Stops the current page at once; its promise rejects. */
   stop(): void;
   /** Returns the process for reuse. */
@@ -259,6 +270,7 @@ export class ScriptProcesses {
     const process = this.#take();
     const session: EditSession = {
       edit: (page, onPart) => process.ask({ kind: 'page', page }, onPart),
+      cpuMs: () => process.cpuMs,
       stop: () => process.kill(new ScriptProcessError('It was stopped', false)),
       close: () => this.#giveBack(process),
     };

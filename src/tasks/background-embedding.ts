@@ -87,6 +87,10 @@ export class BackgroundEmbedding implements MadeEmbeddings {
     return lane?.find(documentId, model, input) ?? null;
   }
 
+  refuse({ indexUid, embedder, documentId }: InputOf, reason: string): void {
+    this.#lane(indexUid, embedder)?.refuse(documentId, reason);
+  }
+
   /** null: the index has no such embedder. REQUIRES: the index exists */
   async status(given: string, name: string): Promise<EmbedderStatus | null> {
     const { registry } = this.#parts;
@@ -207,6 +211,10 @@ class Lane {
       noted.inputs.push(input);
     } else this.#willBeDirty = true;
     return null;
+  }
+
+  refuse(documentId: string, reason: string): void {
+    if (this.failed.size < FAILED_MAX) this.failed.set(documentId, reason);
   }
 
   /** Tasks of a batch of an index have ended. */

@@ -1,9 +1,10 @@
 /**
  * Liquid for templates of documents and queries. Templates are user input: they cannot reach files
- * or prototypes, and their time and memory are limited, also inside filters (`work-limit.ts`). If
- * one still runs for too long, the thread that renders it is ended (`embedding/render-pool.ts`).
+ * or prototypes, and their work and memory are limited, also inside filters (`work-limit.ts`). If one
+ * is stuck, the thread that renders it is ended (`embedding/render-pool.ts`).
  */
 import {
+  CaseTag,
   Context,
   defaultOperators,
   type Emitter,
@@ -33,7 +34,6 @@ export const TAGS_MAX = 1000;
 const TAG_CHARACTERS_MAX = 16 * 1024;
 /** Maximum nesting of blocks. */
 const DEPTH_MAX = 100;
-const RENDER_MS_MAX = 500;
 /** Maximum number of items and characters that tags and filters may produce. */
 const RENDER_MEMORY_MAX = 10_000_000;
 
@@ -120,6 +120,22 @@ class PresenceUnlessTag extends UnlessTag {
   }
 }
 
+/** Charges the comparisons of its value with those of all branches before it makes them. */
+class LimitedCaseTag extends CaseTag {
+  constructor(...args: ConstructorParameters<typeof CaseTag>) {
+    super(...args);
+    const { branches, value } = this;
+    const evaluate = value.value.bind(value);
+    value.value = function* (ctx: Context, lenient?: boolean) {
+      const target = yield* evaluate(ctx, lenient);
+      for (const { values } of branches) {
+        for (let i = 0; i < values.length; i++) workOf(ctx).chargeText(toValue(target));
+      }
+      return target;
+    };
+  }
+}
+
 /** The tag `ifchanged`: writes its content if it differs from the last time. */
 class IfChangedTag extends Tag {
   readonly #templates: Template[] = [];
@@ -149,18 +165,27 @@ class IfChangedTag extends Tag {
   }
 }
 
-/** A context in which texts, numbers and null have no properties. */
+/** A context in which texts, numbers and null have no properties, and which limits work. */
 class ValueContext extends Context {
-  readonly work = new WorkLimit(RENDER_MS_MAX);
+  readonly work: WorkLimit;
+
+  constructor(variables: object, liquid: Liquid) {
+    const work = new WorkLimit();
+    // The library checks its limit of time before each part that it renders.
+    const parts = { use: () => {}, check: (now: number) => work.chargePart(now) };
+    const renderLimit = parts as unknown as Context['renderLimit'];
+    super(variables, liquid.options, { sync: true }, { liquid, renderLimit });
+    this.work = work;
+  }
 
   /** Creates the context for an item that a filter reads. */
   override spawn(scope?: object): Context {
-    this.work.tick();
+    this.work.chargeStep();
     return super.spawn(scope);
   }
 
   override readProperty(object: never, key: never): unknown {
-    this.work.tick();
+    this.work.chargeStep();
     return typeof object === 'object' && object !== null
       ? super.readProperty(object, key)
       : undefined;
@@ -232,7 +257,6 @@ function engine(): Liquid {
       return textOf(value);
     },
     parseLimit: TEMPLATE_LENGTH_MAX,
-    renderLimit: RENDER_MS_MAX,
     memoryLimit: RENDER_MEMORY_MAX,
     timezoneOffset: 0,
     locale: 'en',
@@ -248,6 +272,7 @@ function engine(): Liquid {
     renderTemplates(templates, context, emitter);
   liquid.registerTag('if', PresenceIfTag);
   liquid.registerTag('unless', PresenceUnlessTag);
+  liquid.registerTag('case', LimitedCaseTag);
   liquid.registerTag('ifchanged', IfChangedTag);
   shared = liquid;
   return liquid;
@@ -300,8 +325,7 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
       onRendering(true);
       try {
         const liquid = engine();
-        const context = new ValueContext(variables, liquid.options, { sync: true }, { liquid });
-        return ok(String(liquid.renderSync(parsed, context)));
+        return ok(String(liquid.renderSync(parsed, new ValueContext(variables, liquid))));
       } catch (error) {
         const missing = error instanceof Error && error.name === 'UndefinedVariableError';
         return err({ message: messageOf(error), missing });

@@ -1,8 +1,10 @@
 /**
- * Limits the work of one rendering. Every filter, comparison and output is charged by the size of
- * its operands before it runs, so that none runs for longer than some hundred milliseconds, and the
- * clock is read in between.
+ * Limits the work of one rendering. Every step is charged, and every filter, comparison and output
+ * by the size of its operands before it runs. What is charged too little, such as a condition with
+ * thousands of operands, is limited by the processor time of the thread. The time of day does not
+ * count: whether a document can be rendered does not depend on how busy the machine is.
  */
+import { readFileSync } from 'node:fs';
 import { type FilterImplOptions, type Liquid, toValue } from 'liquidjs';
 
 type FilterHandler = Extract<FilterImplOptions, (...given: never[]) => unknown>;
@@ -20,30 +22,40 @@ const CONVERSION = 500;
 const COMPARED_CHARACTERS = 16;
 /** Cost of converting a number or boolean to a text. */
 const SCALAR = 10;
-/** Steps between two reads of the clock. */
-const TICKS = 256;
+/**
+ * Cost of a step: rendering a part of a template, reading a property, or evaluating an item of a
+ * list.
+ */
+const STEP = 200;
+/** Maximum processor time of one rendering in ms. Units are used up in less than half of it. */
+const CPU_MS_MAX = 2_000;
+/** Ms between two reads of the processor time, which takes about 10 microseconds. */
+const LOOK_MS = 50;
 
-/** The remaining units and time of one rendering. */
+/** The remaining units of one rendering. */
 export class WorkLimit {
   #left = WORK_MAX;
-  #ticks = 0;
-  readonly #deadline: number;
-
-  /** @param msMax maximum time from now */
-  constructor(msMax: number) {
-    this.#deadline = performance.now() + msMax;
-  }
+  #nextLook = performance.now() + LOOK_MS;
+  #endMs = Infinity;
 
   charge(units: number): void {
     // Written so that NaN counts as too much.
     if (!(units <= this.#left)) throw new Error('the template takes too much work');
     this.#left -= units;
-    this.#checkClock();
   }
 
-  /** Counts a step of a filter that iterates a list. */
-  tick(): void {
-    if (++this.#ticks % TICKS === 0) this.#checkClock();
+  chargeStep(): void {
+    this.charge(STEP);
+  }
+
+  /** Charges a part of a template. */
+  chargePart(now: number): void {
+    this.chargeStep();
+    if (now < this.#nextLook) return;
+    this.#nextLook = now + LOOK_MS;
+    const usedMs = threadCpuMs();
+    if (this.#endMs === Infinity) this.#endMs = usedMs + CPU_MS_MAX;
+    else if (usedMs > this.#endMs) throw new Error('the template takes too much work');
   }
 
   /**
@@ -63,29 +75,28 @@ export class WorkLimit {
     const open: unknown[] = [value];
     while (open.length > 0) {
       const one = open.pop();
-      if (typeof one === 'string') this.#spend(one.length);
-      else if (typeof one !== 'object' || one === null) this.#spend(SCALAR);
+      if (typeof one === 'string') this.charge(one.length);
+      else if (typeof one !== 'object' || one === null) this.charge(SCALAR);
       else if (Array.isArray(one)) {
-        this.#spend(one.length * ITEM);
+        this.charge(one.length * ITEM);
         for (const item of one) open.push(item);
       } else {
         for (const [key, member] of Object.entries(one)) {
-          this.#spend(key.length + ITEM);
+          this.charge(key.length + ITEM);
           open.push(member);
         }
       }
     }
-    this.#checkClock();
     return before - this.#left;
   }
+}
 
-  #spend(units: number): void {
-    if (units > this.#left) throw new Error('the template takes too much work');
-    this.#left -= units;
-  }
-
-  #checkClock(): void {
-    if (performance.now() > this.#deadline) throw new Error('template render limit exceeded');
+/** Processor time of this thread; 0 where the system does not report it. */
+function threadCpuMs(): number {
+  try {
+    return Number.parseInt(readFileSync('/proc/thread-self/schedstat', 'latin1'), 10) / 1e6;
+  } catch {
+    return 0;
   }
 }
 

@@ -67,6 +67,20 @@ describe('Embedding in the background', function () {
   const inputs = (requests: readonly ReceivedRequest[]): string[] =>
     requests.flatMap(({ body }) => (body as { input: string[] }).input);
 
+  it('adds documents that cannot be rendered, which count as failed until they change', async () => {
+    await setUp();
+    await add({ id: 1, title: 'red apple' }, { id: 2, name: 'no title' });
+    await until(async () => String(await counts()) === '1,0,1');
+    const [failure] = (await status()).failures;
+    assert.equal(failure.documentId, '2');
+    assert.match(failure.reason, /document "2": undefined variable: doc\.title/);
+    assert.deepEqual(await idsBy({ q: 'no title' }), [2]);
+    await add({ id: 2, title: 'green pear' }, { id: 1, name: 'no title' });
+    await until(async () => String(await counts()) === '1,0,1');
+    assert.equal((await status()).failures[0].documentId, '1');
+    assert.equal(await nearest('green pear'), 2);
+  });
+
   it('follows the documents, which are found by words before', async () => {
     await setUp();
     provider.always = () => 'down';

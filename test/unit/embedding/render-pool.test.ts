@@ -64,16 +64,49 @@ describe('The thread that renders', () => {
     assert.deepEqual(ignored.rows, [[[]]]);
   });
 
-  it('is ended when a job takes too long, and continues with the next', async () => {
-    pool = new RenderPool({ jobMsMax: 1_500 });
-    // Each rendering is limited, but not their number.
-    const slow = '{% for i in (1..1000000) %}{% endfor %}{% for i in (1..1000000) %}{% endfor %}';
-    const renderer = pool.prepare(spec(slow, { ignoreFaults: true }));
-    const documents = Array.from({ length: 50 }, (_, id) => ({ id, doc: {}, want: [[0, 1, []]] }));
-    await assert.rejects(renderer.render(chunk(...documents)), /took too long/);
-    const other = pool.prepare(spec('{{ doc.title }}'));
-    const outcome = await other.render(chunk({ id: 1, doc: { title: 'x' }, want: [[0, 1, []]] }));
-    assert.equal(outcome.kind, 'rows');
+  const slow = '{% for i in (1..100000) %}{% endfor %}';
+  /** Renders until its processor time is used up, much later than the limits of the pools here. */
+  const stuck =
+    '{% for i in (1..400000) %}{% if ' + '1 and '.repeat(2_000) + '1 %}{% endif %}{% endfor %}';
+
+  it('renders as many documents as a chunk has, however long they take together', async () => {
+    const patient = new RenderPool({ jobMsMax: 1_000 });
+    try {
+      const one = { doc: {}, want: [[0, 1, []]] };
+      const documents = Array.from({ length: 200 }, (_, id) => ({ id, ...one }));
+      const outcome = await patient.prepare(spec(slow)).render(chunk(...documents));
+      assert.ok(outcome.kind === 'rows');
+      assert.equal(outcome.rows.length, 200);
+    } finally {
+      await patient.close();
+    }
+  });
+
+  it('is ended when it is stuck; each document is tried again alone, and fails alone', async () => {
+    const template = `{% if doc.slow %}${stuck}{% endif %}{{ doc.title }}`;
+    const impatient = new RenderPool({ templateMsMax: 500 });
+    try {
+      const want = [[0, 1, []]];
+      const fine = [1, 2, 3].map((id) => ({ id, doc: { title: `t${id}` }, want }));
+      const hanging = { id: '12345678901234567890', doc: { slow: true, title: 'x' }, want };
+      const failing = impatient.prepare(spec(template)).render(chunk(...fine, hanging));
+      await assert.rejects(failing, /the document "12345678901234567890": .*took too long/);
+      const embedders = [{ kind: 'template' as const, template, bytesMax: 400, waits: true }];
+      const waiting = impatient.prepare(spec(template, { embedders }));
+      const outcome = await waiting.render(chunk(fine[0], hanging, fine[1]));
+      assert.ok(outcome.kind === 'rows');
+      assert.deepEqual(outcome.ids, [1, '12345678901234567890', 2]);
+      assert.deepEqual(
+        outcome.rows.map(([want]) => want?.[0]?.input ?? null),
+        [{ value: 't1' }, null, { value: 't2' }],
+      );
+      assert.deepEqual(
+        outcome.faults.map(({ document }) => document),
+        [1],
+      );
+    } finally {
+      await impatient.close();
+    }
   });
 
   const document = { kind: 'inlineDocument', document: {} } as const;
@@ -121,9 +154,8 @@ describe('The thread that renders', () => {
   });
 
   it('ends a template that runs away, and only that', async () => {
-    // Short ranges: the template's own limits, of memory and of 500 ms, take effect later.
-    const endless = text('{% for i in (1..999) %}'.repeat(4) + '{% endfor %}'.repeat(4));
-    const pool = new RenderPool({ threads: 2, templateMsMax: 100 });
+    const endless = text(stuck);
+    const pool = new RenderPool({ threads: 2, templateMsMax: 500 });
     try {
       const renderer = pool.prepare(spec('{{ doc.title }}'));
       const documents = chunk({ id: 1, doc: { title: 'x' }, want: [[0, 1, []]] });

@@ -24,6 +24,7 @@ describe('Editing documents by a function', () => {
         await new Promise((done) => setTimeout(done, 20));
         await onPart({ ndjson, edited: 1, deleted: [] });
       },
+      cpuMs: () => 0,
       stop: () => {},
       close: () => {},
     };
@@ -52,6 +53,7 @@ describe('Editing documents by a function', () => {
       // Never written, so it takes no memory.
       edit: (_, onPart) =>
         onPart({ ndjson: Buffer.allocUnsafeSlow(2 ** 30 + 1), edited: 1, deleted: [] }),
+      cpuMs: () => 0,
       stop: () => {},
       close: () => {},
     };
