@@ -46,6 +46,11 @@ export class AliasStore {
     return this.#byTarget.names.get(indexUid) ?? [];
   }
 
+  /** By which names a caller may use an index: its uid, or else each alias that is allowed. */
+  usable(indexUid: string, mayAccess: (name: string) => boolean): readonly string[] {
+    return mayAccess(indexUid) ? [indexUid] : this.of(indexUid).filter(mayAccess);
+  }
+
   /** The uid of the index and its aliases. @param name any of them */
   namesOf(name: string): readonly string[] {
     if (this.#records.size === 0) return [name];

@@ -248,6 +248,7 @@ describe('Aliases', () => {
         ['open'],
       );
       assert.equal((await as(key, 'GET', '/aliases/secret')).status, 403);
+      assert.deepEqual((await as(key, 'GET', '/access')).json.indexes, ['open']);
       assert.deepEqual((await as(key, 'GET', '/indexes')).json.results, []);
       assert.deepEqual((await as(key, 'GET', '/stats')).json.indexes, {});
     });

@@ -1,4 +1,5 @@
 /** What the credential of a request may do. */
+import { compareUtf8 } from '../../base/json.ts';
 import { ACTIONS, type Action } from '../../contract/actions.ts';
 import { ACCESS } from '../../contract/responses.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -15,7 +16,8 @@ export const ACCESS_ROUTES: readonly Route[] = [
     path: '/access',
     // A client learns here that it needs a key.
     action: null,
-    summary: 'Shows what the key of the request may do, and with which indexes.',
+    summary:
+      'Shows what the key of the request may do, and with which indexes. An index that it may use only by aliases has their names.',
     success: 200,
     response: ACCESS,
     handle: showAccess,
@@ -23,7 +25,7 @@ export const ACCESS_ROUTES: readonly Route[] = [
 ];
 
 function showAccess({ connection }: RequestContext, server: Dependencies): RouteResponse {
-  const { authorizer, services } = server;
+  const { authorizer, services, aliases } = server;
   const { authorization, legacyKey } = connection.headers;
   const credentials = { authorization, legacyKey };
   const actions = SINGLE_ACTIONS.filter(
@@ -34,8 +36,8 @@ function showAccess({ connection }: RequestContext, server: Dependencies): Route
     access?.ok === true
       ? services.indexes
           .list()
-          .map(({ uid }) => uid)
-          .filter((uid) => access.value.mayAccess(uid))
+          .flatMap(({ uid }) => aliases.usable(uid, (name) => access.value.mayAccess(name)))
+          .sort(compareUtf8)
           .slice(0, INDEXES_MAX)
       : [];
   return json(200, { hasMasterKey: authorizer.masterKey !== null, actions, indexes });
