@@ -204,7 +204,10 @@ export const CHAT_COMPLETION: Schema = {
         additionalProperties: true,
       },
     },
-    stream: { type: ['boolean', 'null'], default: true },
+    stream: {
+      type: ['boolean', 'null'],
+      description: 'Absent: true, but false with `--chat-allow-non-streaming`.',
+    },
     n: { type: ['integer', 'null'] },
     stream_options: {
       type: ['object', 'null'],

@@ -502,7 +502,8 @@ export class Lifecycle<S = Dependencies> {
       this.#cancelled(pending);
       return;
     }
-    if (error.status >= 500 && error.status !== 503) {
+    // 501 refuses what the caller asked for; nothing failed.
+    if (error.status >= 500 && error.status !== 501 && error.status !== 503) {
       this.#options.logger.error(
         {
           err: thrown,

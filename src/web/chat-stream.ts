@@ -17,7 +17,7 @@ export async function converse(
   onEvent: (event: ChatEvent) => void,
 ): Promise<void> {
   const path = pathOf(['chats', workspace, 'chat', 'completions']);
-  const response = await client.open('POST', path, { body, signal });
+  const response = await client.open('POST', path, { body: { ...body, stream: true }, signal });
   let ended = false;
   const parser = createParser({
     onEvent: ({ data }) => {

@@ -271,14 +271,52 @@ describe('Conversational search', () => {
     );
   });
 
-  it('responds as a whole when the server allows it', async () => {
-    provider.script(
-      [call('c1', search()), finish('tool_calls')],
-      [say('All of them.'), finish('stop')],
-    );
-    const completion = (await client.chat.completions.create(ask({ stream: false }))) as any;
-    assert.equal(completion.choices[0].message.content, 'All of them.');
-    assert.equal(completion.choices[0].finish_reason, 'stop');
+  it('responds as a whole when the server allows it, also to requests that say nothing', async () => {
+    const { model, messages } = ask();
+    for (const more of [{ stream: false }, {}, { stream: null }]) {
+      provider.script(
+        [call('c1', search()), finish('tool_calls')],
+        [say('All of them.'), finish('stop')],
+      );
+      const completion = await client.chat.completions.create({ model, messages, ...more });
+      assert.equal(completion.object, 'chat.completion');
+      assert.equal(completion.choices[0]!.message.content, 'All of them.');
+      assert.equal(completion.choices[0]!.finish_reason, 'stop');
+    }
+  });
+
+  it('streams to requests that say nothing, and refuses others, when only streams are allowed', async () => {
+    const strict = await startBuiltServer();
+    try {
+      await strict.call('PATCH', '/experimental-features', { body: { chatCompletions: true } });
+      await strict.call('PATCH', '/chats/films/settings', {
+        body: { source: 'vLlm', baseUrl: provider.url, apiKey: 'a-provider-key' },
+      });
+      const { model, messages } = ask();
+      for (const more of [{}, { stream: null }]) {
+        provider.script([say('Yes.'), finish('stop')]);
+        const response = await fetch(`${strict.url}/chats/films/chat/completions`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${strict.masterKey}`,
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({ model, messages, ...more }),
+        });
+        assert.match(await response.text(), /^data: .*Yes[^]*data: \[DONE\]/);
+      }
+      const path = '/chats/films/chat/completions';
+      const refused = await strict.call('POST', path, { body: ask({ stream: false }) });
+      assert.deepEqual(
+        [refused.status, refused.json.code],
+        [501, 'unimplemented_non_streaming_chat_completions'],
+      );
+      const ended = strict.exited();
+      await strict.kill('SIGTERM');
+      assert.doesNotMatch((await ended).printed, /ERROR|a request failed/);
+    } finally {
+      await strict.close();
+    }
   });
 
   it('tells the sources of the answer at the end when asked to', async () => {

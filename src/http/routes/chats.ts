@@ -208,7 +208,7 @@ async function converse(
   const { body, connection } = context;
   const { chatLoad, chatTotals } = server;
   const workspace = workspaceFor(context, server);
-  const whole = body.stream === false;
+  const whole = isWhole(body, server);
   const ending = new AbortController();
   connection.onAbort(() => ending.abort());
   const collected = whole ? new WholeAnswer() : null;
@@ -239,13 +239,21 @@ async function converse(
   return STREAMED;
 }
 
+/** Clients of OpenAI that want no stream leave out `stream`, so without it the server's rule applies. */
+function isWhole(
+  { stream }: ChatCompletionRequest,
+  { chatAllowNonStreaming }: Dependencies,
+): boolean {
+  return !(stream ?? !chatAllowNonStreaming);
+}
+
 /** The workspace of a conversation, after all checks have passed. */
 function workspaceFor(
   { body, params }: RequestContext<unknown, ChatCompletionRequest>,
   server: Dependencies,
 ): ChatWorkspace {
   needFeature(server, FEATURE, 'Chatting with the documents');
-  if (body.stream === false && !server.chatAllowNonStreaming) {
+  if (isWhole(body, server) && !server.chatAllowNonStreaming) {
     throw new ApiError(
       'unimplemented_non_streaming_chat_completions',
       'Responses can only be streamed: set `stream` to true.',
@@ -316,10 +324,9 @@ function callerOf(
     requester: requesterOf(context),
     holder: access.holder,
     accessible: () =>
-      services.indexes.list().flatMap(({ uid }) => {
-        const name = [uid, ...aliases.of(uid)].find((one) => access.mayAccess(one));
-        return name === undefined ? [] : [name];
-      }),
+      services.indexes
+        .list()
+        .flatMap(({ uid }) => aliases.usable(uid, (name) => access.mayAccess(name)).slice(0, 1)),
     accessTo(uid) {
       const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
       if (!allowed.ok) throw allowed.error;
