@@ -25,7 +25,8 @@ import {
   variableName,
   type Values,
 } from './base/options.ts';
-import { maskedUrl } from './base/secrets.ts';
+import { masked, maskedUrl } from './base/secrets.ts';
+import { headersFault } from './contract/formats.ts';
 import { suggest } from './base/suggest.ts';
 import { readVariables, variable, variableNotices } from './base/variables.ts';
 import { err, ok, type Result } from './base/result.ts';
@@ -398,7 +399,7 @@ export const OPTIONS = {
   'chat-allow-non-streaming': {
     kind: 'flag',
     ours: true,
-    help: 'Allow chat requests with `stream: false`.',
+    help: 'Answer chat requests without a stream if `stream` is false or absent.',
   },
   'rate-limit': {
     kind: 'count',
@@ -1113,7 +1114,12 @@ function webhook(given: Given): Config['webhook'] {
   const url = given.text('task-webhook-url');
   if (url === null) return null;
   if (!URL.canParse(url)) bad('task-webhook-url', maskedUrl(url), 'a URL');
-  return { url, authorization: given.text('task-webhook-authorization-header') };
+  const option = 'task-webhook-authorization-header';
+  const authorization = given.text(option);
+  if (authorization !== null && headersFault({ authorization }) !== null) {
+    bad(option, masked(authorization), 'the value of a header');
+  }
+  return { url, authorization };
 }
 
 function dumps(

@@ -35,8 +35,33 @@ export function isIndexPattern(text: string): boolean {
 }
 
 /** Characters allowed in a header name and a header value (RFC 9110, 5.1 and 5.5). */
-export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Headers that say where a request goes and where it ends. Only the HTTP client sets them. */
+const HEADERS_OF_CLIENT = new Set([
+  ...['connection', 'content-length', 'expect', 'host', 'keep-alive', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]);
+
+/** Maximum number of headers that are stored for one receiver. */
+export const STORED_HEADERS_MAX = 200;
+
+/** Why headers cannot be stored to be sent with requests, or null. Values are not quoted. */
+export function headersFault(headers: Readonly<Record<string, string>>): string | null {
+  const entries = Object.entries(headers);
+  if (entries.length > STORED_HEADERS_MAX) {
+    return `at most ${STORED_HEADERS_MAX} headers are possible`;
+  }
+  for (const [name, value] of entries) {
+    if (!HEADER_NAME.test(name)) return `\`${name}\` is not a header name`;
+    if (HEADERS_OF_CLIENT.has(name.toLowerCase())) {
+      return `the header \`${name}\` cannot be set: the server sets it for each request`;
+    }
+    if (!HEADER_VALUE.test(value)) return `the value of \`${name}\` has illegal characters`;
+  }
+  return null;
+}
 
 const UUID =
   /^(?:urn:uuid:)?(?:([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})|([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}))$/i;

@@ -9,7 +9,6 @@ export interface WebhookRecord {
 /** Uuid of the webhook given at launch. */
 export const LAUNCH_WEBHOOK_UUID = '00000000-0000-0000-0000-000000000000';
 export const WEBHOOKS_MAX = 20;
-export const WEBHOOK_HEADERS_MAX = 200;
 
 export interface WebhookBody {
   url?: string;

@@ -15,7 +15,13 @@ import {
   promptsOf,
 } from '../contract/chats.ts';
 import { FEATURES } from '../contract/features.ts';
-import { FORMATS, isIndexUid, normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import {
+  FORMATS,
+  headersFault,
+  isIndexUid,
+  normalizeUuid,
+  parseRfc3339,
+} from '../contract/formats.ts';
 import { NO_NETWORK, type Remote } from '../contract/network.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import type { AliasStore } from '../store/alias-store.ts';
@@ -254,7 +260,11 @@ function webhookSection(webhooks: WebhookStore): DumpSection {
         const { url, headers } = value as Json;
         const uuid = normalizeUuid(name);
         if (uuid === undefined || typeof url !== 'string') continue;
-        await webhooks.put({ uuid, url, headers: (headers ?? {}) as Record<string, string> });
+        const kept = Object.entries((headers ?? {}) as Json).filter(
+          (entry): entry is [string, string] =>
+            typeof entry[1] === 'string' && headersFault({ [entry[0]]: entry[1] }) === null,
+        );
+        await webhooks.put({ uuid, url, headers: Object.fromEntries(kept) });
       }
     },
   };

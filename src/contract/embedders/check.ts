@@ -6,6 +6,7 @@ import { compareUtf8 } from '../../base/json.ts';
 import { maskedUrl } from '../../base/secrets.ts';
 import { parseFragment } from '../../templates/document-template.ts';
 import { TAGS_MAX, tagsOf, templateFault } from '../../templates/liquid.ts';
+import { headersFault } from '../formats.ts';
 import { ApiError, featureNotEnabled } from '../errors.ts';
 import type { FeatureSet } from '../features.ts';
 import { isGiven } from '../settings/setting.ts';
@@ -102,8 +103,14 @@ function checkPartial(name: string, embedder: GivenEmbedder): ApiError | null {
   const isWhole = typeof embedder.source === 'string';
   return (
     checkContent(name, embedder, isWhole, placeholdersIn(embedder)) ??
-    (isWhole ? checkAllowed(name, embedder) : null)
+    (isWhole ? checkAllowed(name, embedder) : null) ??
+    checkHeaders(name, embedder)
   );
+}
+
+function checkHeaders(name: string, { headers }: GivenEmbedder): ApiError | null {
+  const reason = isGiven(headers) ? headersFault(headers) : null;
+  return reason === null ? null : fault(`\`.embedders.${name}.headers\`: ${reason}.`);
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   DEFAULT_TEMPLATE_BYTES_MAX,
 } from '../../templates/document-template.ts';
 import { TAGS_MAX, tagsOf, templateFault } from '../../templates/liquid.ts';
+import { headersFault } from '../formats.ts';
 import { isUrl } from '../embedders/check.ts';
 import { FIELD_SCHEMAS } from '../embedders/fields.ts';
 import {
@@ -91,8 +92,7 @@ export const rerankers = setting({
   check: (given: unknown) => checkRerankers(given as GivenRerankers),
   merge: (current: Record<string, Reranker>, change) =>
     mergeRerankers(current, change as GivenRerankers | null),
-  render: (value: unknown) => shown(value as GivenRerankers, false),
-  report: (sent: unknown) => shown(sent as GivenRerankers, true),
+  render: (value: unknown) => shown(value as GivenRerankers),
 });
 
 function fault(path: string, reason: string): ApiError {
@@ -124,10 +124,12 @@ function checkReranker(name: string, given: GivenReranker): ApiError | null {
       return fault(name, `the source \`${given.source}\` needs the field \`${field}\``);
     }
   }
-  const { url, documentTemplate, documentTemplateMaxBytes } = given;
+  const { url, headers, documentTemplate, documentTemplateMaxBytes } = given;
   if (isGiven(url) && !isUrl(url)) {
     return fault(`${name}.url`, `\`${maskedUrl(url)}\` is not an absolute URL`);
   }
+  const badHeaders = isGiven(headers) ? headersFault(headers) : null;
+  if (badHeaders !== null) return fault(`${name}.headers`, badHeaders);
   const wrong = isGiven(documentTemplate) ? templateFault(documentTemplate) : null;
   if (wrong !== null) {
     return fault(`${name}.documentTemplate`, `the template does not parse: ${wrong}`);
@@ -207,8 +209,8 @@ function stored(given: GivenReranker, before: Reranker | undefined): Reranker {
   return Object.fromEntries(order.map((name) => [name, reranker[name]])) as unknown as Reranker;
 }
 
-/** Without credentials; those in `headers` are shown, except in details of tasks. */
-function shown(given: GivenRerankers, hidesHeaders: boolean): GivenRerankers {
+/** Without credentials. */
+function shown(given: GivenRerankers): GivenRerankers {
   const entries = Object.entries(given).map(([name, one]): [string, GivenReranker | null] => {
     if (one === null) return [name, null];
     const { url, apiKey, request, headers } = one;
@@ -219,7 +221,7 @@ function shown(given: GivenRerankers, hidesHeaders: boolean): GivenRerankers {
         ...(isGiven(url) && { url: maskedUrl(url) }),
         ...(isGiven(apiKey) && { apiKey: masked(apiKey) }),
         ...(isGiven(request) && { request: maskedMembers(request) }),
-        ...(isGiven(headers) && hidesHeaders && { headers: maskedHeaders(headers) }),
+        ...(isGiven(headers) && { headers: maskedHeaders(headers) }),
       },
     ];
   });
