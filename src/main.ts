@@ -106,6 +106,7 @@ import { Expiry } from './tasks/expiry.ts';
 import { BackgroundEmbedding } from './tasks/background-embedding.ts';
 import { Notifier } from './tasks/notifier.ts';
 import { ChatLoad } from './chat/chat-load.ts';
+import { McpLoad } from './mcp/mcp-load.ts';
 import { ChatTotals } from './chat/totals.ts';
 import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
@@ -922,6 +923,7 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     network,
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),
+    mcpLoad: new McpLoad(),
     knownWrites: new KnownWrites(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     metrics: new HttpMetrics(() => features.get().metrics),

@@ -11,6 +11,7 @@ import type { Peers } from '../analytics/peers.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatLoad } from '../chat/chat-load.ts';
+import type { McpLoad } from '../mcp/mcp-load.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
@@ -96,6 +97,7 @@ export interface Dependencies extends ReadDependencies {
   knownWrites: KnownWrites;
   chatTotals: ChatTotals;
   chatLoad: ChatLoad;
+  mcpLoad: McpLoad;
   /** Respond to `stream: false` with the whole conversation instead of refusing it. */
   chatAllowNonStreaming: boolean;
   outbound: OutboundClient;

@@ -16,6 +16,8 @@ export interface InnerResponse {
   status: number;
   /** The body as JSON. */
   json: unknown;
+  /** Size of the body. */
+  bytes: number;
 }
 
 export class InnerRequests {
@@ -25,7 +27,7 @@ export class InnerRequests {
   };
 
   /**
-   * Rejects when the response is longer than `bytesMax`.
+   * Rejects when the caller goes, and when the response is longer than `bytesMax`.
    * @param outer the request of the caller
    */
   async send(
@@ -49,10 +51,17 @@ export class InnerRequests {
       (resolve, reject) => {
         const inner = new InnerConnection({ method, path, headers, text, outer, bytesMax });
         inner.onEnd = (end) => (end instanceof Error ? reject(end) : resolve(end));
+        const gone = (): void => reject(new Error('The caller has gone'));
+        if (outer.aborted) {
+          gone();
+          return;
+        }
+        outer.onAbort(gone);
         this.serve(inner);
       },
     );
-    return { status, json: bytes.length === 0 ? null : (JSON.parse(bytes.toString()) as unknown) };
+    const json = bytes.length === 0 ? null : (JSON.parse(bytes.toString()) as unknown);
+    return { status, json, bytes: bytes.length };
   }
 }
 

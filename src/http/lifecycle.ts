@@ -517,7 +517,7 @@ export class Lifecycle<S = Dependencies> {
     if (error.status === 413) pending.connection.closes = true;
     this.#send(pending, {
       status: error.status,
-      body: JSON.stringify(pending.route.openAiErrors === true ? openAiError(error) : error),
+      body: JSON.stringify(pending.route.errorBody?.(error) ?? error),
       headers: error.status !== 503 ? [] : [error.code === 'no_leader' ? SOON : RETRY_AFTER],
     });
   }
@@ -745,13 +745,6 @@ export function invalidContentType(received: string, accepted: string): ApiError
     'invalid_content_type',
     `The \`Content-Type\` \`${received}\` is not accepted here; accepted are ${accepted}.`,
   );
-}
-
-/** The error, with the member that OpenAI clients read. */
-function openAiError(error: ApiError): object {
-  const body = error.toJSON();
-  const { message, type, code } = body;
-  return { ...body, error: { message, type, param: null, code } };
 }
 
 function hasNoBody({ headers }: Connection): boolean {

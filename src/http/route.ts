@@ -101,8 +101,8 @@ export interface Route<Q = unknown, B = unknown, S = Dependencies> {
   readonly isSearch?: boolean;
   /** Number of searches in the body. Absent: one. */
   searches?(body: B, server: S): number;
-  /** Errors also have the member that OpenAI clients read. */
-  readonly openAiErrors?: boolean;
+  /** The body of an error, where clients read more of it than others. Default: the error itself. */
+  errorBody?(error: ApiError): object;
   readonly success: number;
   /** Errors whose status does not follow from the other members, for the published description. */
   readonly errors?: readonly ErrorCode[];

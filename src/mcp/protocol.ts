@@ -4,13 +4,23 @@
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  JSONRPCMessageSchema,
+  ListToolsRequestSchema,
+  McpError,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Assistant } from './tools.ts';
 
 const INSTRUCTIONS =
   'A search server. Call list_indexes, then describe_index to learn which attributes can be filtered, then search.';
+
+type Transport = Parameters<Server['connect']>[0];
 
 function serverOf({ tools, call, version }: Assistant): Server {
   const server = new Server(
@@ -25,6 +35,7 @@ function serverOf({ tools, call, version }: Assistant): Server {
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const outcome = await call(params.name, params.arguments ?? {});
+    if ('fault' in outcome) throw new McpError(ErrorCode.InvalidParams, outcome.fault);
     if ('error' in outcome) {
       return { content: [{ type: 'text', text: outcome.error }], isError: true };
     }
@@ -35,20 +46,77 @@ function serverOf({ tools, call, version }: Assistant): Server {
   return server;
 }
 
-/** Answers one request of the streamable HTTP transport. Nothing is remembered between requests. */
+/** One message after another: each is answered before the next is read. */
+class Turns implements Transport {
+  onmessage: NonNullable<Transport['onmessage']> = () => {};
+  onclose?: () => void;
+  #answered: (answer: JSONRPCMessage) => void = () => {};
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#answered(message);
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.();
+  }
+
+  /** @returns null: a notification, or a response, which has no answer */
+  async take(given: unknown): Promise<unknown> {
+    const parsed = JSONRPCMessageSchema.safeParse(given);
+    if (!parsed.success) return failure(ErrorCode.InvalidRequest, 'This is no message of JSON-RPC');
+    const message = parsed.data;
+    if (!('method' in message && 'id' in message)) {
+      this.onmessage(message);
+      return null;
+    }
+    const answer = new Promise((resolve) => (this.#answered = resolve));
+    this.onmessage(message);
+    return answer;
+  }
+}
+
+/** An error that belongs to no request. */
+function failure(code: number, message: string): object {
+  return { jsonrpc: '2.0', id: null, error: { code, message } };
+}
+
+/**
+ * Answers one request of the streamable HTTP transport. Nothing is remembered between requests.
+ * Between two messages, others have the event loop.
+ * @param version the protocol that the client speaks; undefined: any
+ * @param body one message or several
+ */
 export async function respond(
   assistant: Assistant,
-  headers: Record<string, string>,
+  version: string | undefined,
   body: unknown,
-): Promise<{ status: number; type: string; text: string }> {
+): Promise<{ status: number; text: string }> {
+  if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+    const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+    const reason = `This version of the protocol is not supported; supported are ${supported}`;
+    return { status: 400, text: JSON.stringify(failure(ErrorCode.InvalidRequest, reason)) };
+  }
   const server = serverOf(assistant);
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.connect(transport as Parameters<Server['connect']>[0]);
+  const turns = new Turns();
+  await server.connect(turns);
   try {
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
-    const response = await transport.handleRequest(request, { parsedBody: body });
-    const type = response.headers.get('content-type') ?? 'application/json';
-    return { status: response.status, type, text: await response.text() };
+    if (!Array.isArray(body)) {
+      const answer = await turns.take(body);
+      if (answer === null) return { status: 202, text: '' };
+      const { id } = answer as { id: unknown };
+      return { status: id === null ? 400 : 200, text: JSON.stringify(answer) };
+    }
+    const texts: string[] = [];
+    for (const message of body) {
+      const answer = await turns.take(message);
+      if (answer !== null) texts.push(JSON.stringify(answer));
+      await setImmediate();
+    }
+    return texts.length === 0
+      ? { status: 202, text: '' }
+      : { status: 200, text: `[${texts.join(',')}]` };
   } finally {
     await server.close();
   }
@@ -62,12 +130,24 @@ export async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   const server = serverOf(assistant);
+  const transport = new StdioServerTransport(input, output);
   const closed = new Promise<void>((resolve) => {
     Object.assign(server, { onclose: resolve });
     input.once('end', resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  await server.connect(new StdioServerTransport(input, output));
+  Object.assign(server, {
+    onerror(error: Error) {
+      const known =
+        error instanceof SyntaxError
+          ? failure(ErrorCode.ParseError, 'This is no JSON')
+          : 'issues' in error
+            ? failure(ErrorCode.InvalidRequest, 'This is no message of JSON-RPC')
+            : null;
+      if (known !== null) void transport.send(known as JSONRPCMessage);
+    },
+  });
+  await server.connect(transport);
   await closed;
   await server.close();
 }

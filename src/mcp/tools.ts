@@ -3,6 +3,9 @@
  * of a server, which check the rights of the caller and the arguments.
  */
 
+import { validator, type Validator } from '../contract/validator.ts';
+import type { Schema } from '../contract/schema.ts';
+
 /** The server that the tools use. */
 export interface Peer {
   /** Rejects with `ToolError` when there is no usable response. */
@@ -18,13 +21,21 @@ export interface PeerRequest {
 /** A message for the model. */
 export class ToolError extends Error {}
 
+/** Arguments that the tool does not take. */
+class ArgumentsError extends Error {}
+
 type Json = Record<string, unknown>;
+
+interface InputSchema extends Schema {
+  type: 'object';
+  [keyword: string]: unknown;
+}
 
 export interface Tool {
   readonly name: string;
   readonly description: string;
   /** A JSON Schema of the arguments. */
-  readonly inputSchema: { type: 'object'; properties: Json; required?: string[] };
+  readonly inputSchema: InputSchema;
   /** It changes documents: offered only where writes are allowed. */
   readonly writes?: true;
   run(given: Json, peer: Peer): Promise<unknown>;
@@ -37,18 +48,21 @@ const FACET_VALUES = 10;
 const EXAMPLES = 3;
 const DOCUMENTS_MAX = 1_000;
 const INDEXES_MAX = 1_000;
+/** Indexes whose documents are counted by searches. */
+const COUNTED_MAX = 50;
 
-const INDEX = { indexUid: { type: 'string', description: 'Uid or alias of an index.' } };
-const TEXT = { type: 'string' };
-const TEXTS = { type: 'array', items: { type: 'string' } };
-const FILTER = {
+const INDEX = { indexUid: { type: 'string', description: 'Uid or alias of an index.' } } as const;
+const ID: Schema = { type: ['string', 'integer'] };
+const TEXT: Schema = { type: 'string' };
+const TEXTS: Schema = { type: 'array', items: TEXT };
+const FILTER: Schema = {
   description:
     'A filter expression, such as `genres = "Crime" AND year > 1990`, or a list of such expressions that must all hold. Only filterable attributes can be used.',
 };
-const LIMIT = { type: 'integer', minimum: 1, maximum: HITS_MAX, default: HITS_DEFAULT };
+const LIMIT: Schema = { type: 'integer', minimum: 1, maximum: HITS_MAX, default: HITS_DEFAULT };
 
 /** The parameters of a search that are passed on. */
-const SEARCH_PARAMETERS = {
+const SEARCH_PARAMETERS: Record<string, Schema> = {
   q: { type: 'string', description: 'Words to search for; empty for all documents.' },
   filter: FILTER,
   sort: { ...TEXTS, description: 'Such as `price:asc`. Only sortable attributes can be used.' },
@@ -63,54 +77,46 @@ const SEARCH_PARAMETERS = {
       fusion: { type: 'string', enum: ['score', 'rrf'] },
     },
     required: ['embedder'],
+    additionalProperties: false,
   },
   matchingStrategy: { type: 'string', enum: ['last', 'all', 'frequency', 'natural'] },
   offset: { type: 'integer', minimum: 0 },
   limit: LIMIT,
 };
 
+function argumentsOf(properties: Record<string, Schema>, ...required: string[]): InputSchema {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
 const TOOLS: readonly Tool[] = [
   {
     name: 'list_indexes',
-    description: 'Lists the indexes that the key may read, with their number of documents.',
-    inputSchema: { type: 'object', properties: {} },
-    async run(_, peer) {
-      const path = '/indexes';
-      const { results, total } = await sent(peer, {
-        ...{ method: 'GET', path: `${path}?limit=${INDEXES_MAX}` },
-      });
-      return { indexes: results, total };
-    },
+    description:
+      'Lists the indexes that the key may read or search, with their number of documents.',
+    inputSchema: argumentsOf({}),
+    run: listIndexes,
   },
   {
     name: 'describe_index',
     description:
       'Describes an index: its number of documents, its attributes, what can be filtered and sorted, the most frequent values of its facets, and some documents.',
-    inputSchema: { type: 'object', properties: INDEX, required: ['indexUid'] },
+    inputSchema: argumentsOf(INDEX, 'indexUid'),
     run: describeIndex,
   },
   {
     name: 'search',
     description: 'Searches the documents of an index.',
-    inputSchema: {
-      type: 'object',
-      properties: { ...INDEX, ...SEARCH_PARAMETERS },
-      required: ['indexUid'],
-    },
+    inputSchema: argumentsOf({ ...INDEX, ...SEARCH_PARAMETERS }, 'indexUid'),
     run: (given, peer) =>
       sent(peer, {
         ...{ method: 'POST', path: `${indexPath(given)}/search` },
-        body: { ...chosen(given, SEARCH_PARAMETERS), limit: limitOf(given) },
+        body: { ...chosen(given, SEARCH_PARAMETERS), limit: given.limit ?? HITS_DEFAULT },
       }),
   },
   {
     name: 'get_document',
     description: 'Reads one document.',
-    inputSchema: {
-      type: 'object',
-      properties: { ...INDEX, id: { type: ['string', 'integer'] } },
-      required: ['indexUid', 'id'],
-    },
+    inputSchema: argumentsOf({ ...INDEX, id: ID }, 'indexUid', 'id'),
     run: (given, peer) =>
       sent(peer, {
         ...{ method: 'GET', path: `${indexPath(given)}/documents/${segment(given.id)}` },
@@ -119,24 +125,25 @@ const TOOLS: readonly Tool[] = [
   {
     name: 'similar',
     description: 'Finds documents that are similar to one, by an embedder of the index.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: argumentsOf(
+      {
         ...INDEX,
-        id: { type: ['string', 'integer'] },
+        id: ID,
         embedder: TEXT,
         filter: FILTER,
         attributesToRetrieve: TEXTS,
         limit: LIMIT,
       },
-      required: ['indexUid', 'id', 'embedder'],
-    },
+      'indexUid',
+      'id',
+      'embedder',
+    ),
     run: (given, peer) =>
       sent(peer, {
         ...{ method: 'POST', path: `${indexPath(given)}/similar` },
         body: {
           ...chosen(given, { id: 0, embedder: 0, filter: 0, attributesToRetrieve: 0 }),
-          limit: limitOf(given),
+          limit: given.limit ?? HITS_DEFAULT,
         },
       }),
   },
@@ -144,45 +151,51 @@ const TOOLS: readonly Tool[] = [
     name: 'add_documents',
     description: 'Adds documents, or replaces those with the same id. Returns a task.',
     writes: true,
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: argumentsOf(
+      {
         ...INDEX,
-        documents: { type: 'array', items: { type: 'object' }, maxItems: DOCUMENTS_MAX },
+        documents: {
+          type: 'array',
+          items: { type: 'object', additionalProperties: true },
+          maxItems: DOCUMENTS_MAX,
+        },
       },
-      required: ['indexUid', 'documents'],
-    },
+      'indexUid',
+      'documents',
+    ),
     run: (given, peer) =>
       sent(peer, {
         ...{ method: 'POST', path: `${indexPath(given)}/documents` },
-        body: bounded(given.documents),
+        body: given.documents,
       }),
   },
   {
     name: 'delete_documents',
     description: 'Deletes documents by their ids. Returns a task.',
     writes: true,
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: argumentsOf(
+      {
         ...INDEX,
-        ids: { type: 'array', items: { type: ['string', 'integer'] }, maxItems: DOCUMENTS_MAX },
+        ids: { type: 'array', items: ID, maxItems: DOCUMENTS_MAX },
       },
-      required: ['indexUid', 'ids'],
-    },
+      'indexUid',
+      'ids',
+    ),
     run: (given, peer) =>
       sent(peer, {
         ...{ method: 'POST', path: `${indexPath(given)}/documents/delete-batch` },
-        body: bounded(given.ids),
+        body: given.ids,
       }),
   },
 ];
 
+type Outcome = { result: unknown } | { error: string } | { fault: string };
+
 /** What an assistant may use. */
 export interface Assistant {
   readonly tools: readonly Tool[];
-  /** Uses a tool; the error is a message for the model. */
-  call(name: string, given: Json): Promise<{ result: unknown } | { error: string }>;
+  /** Uses a tool. `error` is a message for the model; `fault`: the call itself is wrong. */
+  call(name: string, given: Json): Promise<Outcome>;
   readonly version: string;
 }
 
@@ -197,15 +210,77 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
     version,
     async call(name, given) {
       const tool = tools.find((one) => one.name === name);
-      if (tool === undefined) return { error: `There is no tool \`${name}\`.` };
+      if (tool === undefined) return { fault: `There is no tool \`${name}\`.` };
+      // Models send null for what they leave out.
+      const present = Object.entries(given).filter(([, value]) => value !== null);
+      const checked = validatorOf(tool).validate(Object.fromEntries(present));
+      if (!checked.ok) return { fault: checked.error.message };
       try {
-        return { result: await tool.run(given, peer) };
+        return { result: await tool.run(checked.value, peer) };
       } catch (error) {
+        if (error instanceof ArgumentsError) return { fault: error.message };
         if (error instanceof ToolError) return { error: error.message };
         throw error;
       }
     },
   };
+}
+
+const VALIDATORS = new Map<Tool, Validator<Json>>();
+
+function validatorOf(tool: Tool): Validator<Json> {
+  let known = VALIDATORS.get(tool);
+  if (known === undefined) VALIDATORS.set(tool, (known = validator(tool.inputSchema)));
+  return known;
+}
+
+/** What a key may list, and what else it may search. */
+async function listIndexes(_: Json, peer: Peer): Promise<unknown> {
+  const listed = await peer.send({ method: 'GET', path: `/indexes?limit=${INDEXES_MAX}` });
+  const access = await peer.send({ method: 'GET', path: '/access' });
+  // Another server with the same API has no route of that name.
+  if (listed.status !== 200 && access.status !== 200) throw refusalOf(listed);
+  const { results, total } =
+    listed.status === 200
+      ? (listed.json as { results: Json[]; total: number })
+      : { results: [], total: 0 };
+  const names = access.status === 200 ? (access.json as { indexes: string[] }).indexes : [];
+  const known = new Set(results.map(({ uid }) => uid));
+  const further = names.filter((name) => !known.has(name)).map((uid) => ({ uid }));
+  const indexes: Json[] = [...results, ...further].slice(0, INDEXES_MAX);
+  const counts = await documentCounts(
+    indexes.map(({ uid }) => uid as string),
+    peer,
+  );
+  return {
+    indexes: indexes.map((index) => {
+      const numberOfDocuments = counts.get(index.uid as string);
+      return numberOfDocuments === undefined ? index : { ...index, numberOfDocuments };
+    }),
+    total: Math.max(total, indexes.length),
+  };
+}
+
+/**
+ * The numbers of documents; for a key without statistics, what a search finds, of the first indexes
+ * only, because each of these searches counts.
+ */
+async function documentCounts(
+  uids: readonly string[],
+  peer: Peer,
+): Promise<ReadonlyMap<string, number>> {
+  const stats = await peer.send({ method: 'GET', path: '/stats' });
+  if (stats.status === 200) {
+    const all = Object.entries((stats.json as { indexes: Record<string, Json> }).indexes);
+    const known = new Map(all.map(([uid, one]) => [uid, one.numberOfDocuments as number]));
+    if (uids.every((uid) => known.has(uid))) return known;
+  }
+  const queries = uids.slice(0, COUNTED_MAX).map((indexUid) => ({ indexUid, q: '', limit: 0 }));
+  if (queries.length === 0) return new Map();
+  const found = await peer.send({ method: 'POST', path: '/multi-search', body: { queries } });
+  if (found.status !== 200) return new Map();
+  const { results } = found.json as { results: { indexUid: string; estimatedTotalHits: number }[] };
+  return new Map(results.map((one) => [one.indexUid, one.estimatedTotalHits]));
 }
 
 /**
@@ -214,10 +289,14 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
  */
 async function describeIndex(given: Json, peer: Peer): Promise<unknown> {
   const path = indexPath(given);
-  const found = await sent(peer, {
-    ...{ method: 'POST', path: `${path}/search` },
-    body: { q: '', limit: EXAMPLES, facets: ['*'] },
-  });
+  const examples = { q: '', limit: EXAMPLES };
+  const ask = (body: object): ReturnType<Peer['send']> =>
+    peer.send({ method: 'POST', path: `${path}/search`, body });
+  let answer = await ask({ ...examples, facets: ['*'] });
+  // An index without filterable attributes has no facets to count.
+  if (codeOf(answer) === 'invalid_search_facets') answer = await ask(examples);
+  if (answer.status !== 200) throw refusalOf(answer);
+  const found = answer.json as Json;
   const { hits, estimatedTotalHits, facetDistribution, facetStats } = found;
   const facets = Object.entries((facetDistribution ?? {}) as Record<string, Json>).map(
     ([name, counts]) => [name, top(counts as Record<string, number>)] as const,
@@ -231,10 +310,11 @@ async function describeIndex(given: Json, peer: Peer): Promise<unknown> {
           ...{ filterableAttributes: 0, sortableAttributes: 0, searchableAttributes: 0 },
         });
   const embedders = settings.status !== 200 ? {} : (settings.json as Json).embedders;
-  const fields = stats.status === 200 ? (stats.json as Json).fieldDistribution : undefined;
+  const { numberOfDocuments, fieldDistribution: fields } =
+    stats.status === 200 ? (stats.json as Json) : { numberOfDocuments: estimatedTotalHits };
   return {
     indexUid: given.indexUid,
-    numberOfDocuments: estimatedTotalHits,
+    numberOfDocuments,
     attributes:
       fields === undefined
         ? [...new Set((hits as Json[]).flatMap((hit) => Object.keys(hit)))]
@@ -256,21 +336,31 @@ function top(counts: Record<string, number>): Record<string, number> {
 async function sent(peer: Peer, request: PeerRequest): Promise<Json> {
   const { status, json } = await peer.send(request);
   if (status >= 200 && status < 300) return json as Json;
+  throw refusalOf({ status, json });
+}
+
+function refusalOf({ status, json }: { status: number; json: unknown }): ToolError {
   const { code, message } = (json ?? {}) as { code?: unknown; message?: unknown };
-  throw new ToolError(`${String(message ?? `Status ${status}`)} (${String(code ?? status)})`);
+  return new ToolError(`${String(message ?? `Status ${status}`)} (${String(code ?? status)})`);
 }
 
 function indexPath({ indexUid }: Json): string {
   return `/indexes/${segment(indexUid)}`;
 }
 
-/** A value as one segment of a path. Throws `ToolError` for what could be another route. */
+/** A value as one segment of a path. Throws `ArgumentsError` for what could be another route. */
 function segment(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^[\w-]{1,512}$/.test(text)) {
-    throw new ToolError('An index uid or a document id has only letters, digits, `-` and `_`.');
+    throw new ArgumentsError(
+      'An index uid or a document id has only letters, digits, `-` and `_`.',
+    );
   }
   return text;
+}
+
+function codeOf({ json }: { json: unknown }): unknown {
+  return (json as { code?: unknown } | null)?.code;
 }
 
 function chosen(given: Json, names: object): Json {
@@ -278,14 +368,4 @@ function chosen(given: Json, names: object): Json {
     ([name, value]) => Object.hasOwn(names, name) && value !== undefined && value !== null,
   );
   return Object.fromEntries(kept);
-}
-
-function limitOf({ limit }: Json): unknown {
-  if (limit === undefined || limit === null) return HITS_DEFAULT;
-  return typeof limit === 'number' ? Math.min(limit, HITS_MAX) : limit;
-}
-
-function bounded(list: unknown): unknown[] {
-  if (Array.isArray(list) && list.length <= DOCUMENTS_MAX) return list as unknown[];
-  throw new ToolError(`A list of at most ${DOCUMENTS_MAX} elements is expected.`);
 }

@@ -1,5 +1,7 @@
 /** Assistants: the Model Context Protocol, spoken by the client of the official SDK. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -98,7 +100,7 @@ describe('Assistants', () => {
         assert.equal(described.examples.length, 3);
         const found = await call(client, 'search', {
           ...{ indexUid: 'films', q: 'alien', filter: 'year > 1980', facets: ['genre'] },
-          ...{ attributesToRetrieve: ['title'], limit: 5, showRankingScore: true },
+          ...{ attributesToRetrieve: ['title'], limit: 5 },
         });
         assert.deepEqual(found.hits, [{ title: 'Aliens' }]);
         assert.deepEqual(found.facetDistribution, { genre: { action: 1 } });
@@ -115,15 +117,42 @@ describe('Assistants', () => {
         for (const [name, given, error] of [
           ['search', { indexUid: 'none' }, /index_not_found/],
           ['search', { indexUid: 'films', filter: 'title = x' }, /invalid_search_filter/],
-          ['search', { indexUid: '../keys' }, /only letters, digits/],
-          ['search', {}, /only letters, digits/],
           ['get_document', { indexUid: 'films', id: 9 }, /document_not_found/],
-          ['get_document', { indexUid: 'films', id: '1/x' }, /only letters, digits/],
           ['similar', { indexUid: 'films', id: 1, embedder: 'x' }, /invalid_similar_embedder/],
-          ['add_documents', { indexUid: 'films', documents: [{ id: 4 }] }, /There is no tool/],
         ] as const) {
           assert.match((await call(client, name, given)).error, error, name);
         }
+        const films = { indexUid: 'films' };
+        for (const [name, given, reason] of [
+          ['search', { indexUid: '../keys' }, /only letters, digits/],
+          ['search', { indexUid: '' }, /only letters, digits/],
+          ['search', { indexUid: 7 }, /indexUid/],
+          ['search', {}, /indexUid/],
+          ['search', { indexUid: null }, /indexUid/],
+          ['search', { ...films, showRankingScore: true }, /showRankingScore/],
+          ['search', { ...films, limit: 101 }, /limit/],
+          ['search', { ...films, limit: 0 }, /limit/],
+          ['search', { ...films, limit: '5' }, /limit/],
+          ['search', { ...films, limit: 1.5 }, /limit/],
+          ['search', { ...films, sort: 'year:asc' }, /sort/],
+          ['search', { ...films, hybrid: { embedder: 'e', ratio: 1 } }, /ratio/],
+          ['search', { ...films, hybrid: {} }, /embedder/],
+          ['list_indexes', { limit: 5 }, /limit/],
+          ['describe_index', {}, /indexUid/],
+          ['get_document', { id: 1 }, /indexUid/],
+          ['get_document', films, /id/],
+          ['get_document', { ...films, id: '1/x' }, /only letters, digits/],
+          ['get_document', { ...films, id: [1] }, /id/],
+          ['similar', { ...films, id: 1 }, /embedder/],
+          ['similar', { ...films, id: 1, embedder: 'e', limit: 1_000 }, /limit/],
+          ['add_documents', { ...films, documents: [{ id: 4 }] }, /There is no tool/],
+          ['no_tool', {}, /There is no tool/],
+        ] as const) {
+          await assert.rejects(call(client, name, given), { code: -32602, message: reason }, name);
+        }
+        // Models send null for what they leave out.
+        const found = await call(client, 'search', { ...films, filter: null, limit: null });
+        assert.equal(found.hits.length, 3);
       });
 
       it('have exactly the rights of the key', async () => {
@@ -133,11 +162,14 @@ describe('Assistants', () => {
         for (const [name, given] of [
           ['search', { indexUid: 'secret' }],
           ['describe_index', { indexUid: 'secret' }],
-          ['list_indexes', {}],
           ['get_document', { indexUid: 'films', id: 1 }],
         ] as const) {
           assert.match((await call(client, name, given)).error, /invalid_api_key/, name);
         }
+        assert.deepEqual(await call(client, 'list_indexes'), {
+          indexes: [{ uid: 'films', numberOfDocuments: 3 }],
+          total: 1,
+        });
         const described = await call(client, 'describe_index', { indexUid: 'films' });
         assert.equal(described.filterableAttributes, undefined);
         assert.deepEqual(described.facets.genre, { action: 2, horror: 1 });
@@ -149,6 +181,9 @@ describe('Assistants', () => {
           hits.map(({ title }: any) => title),
           ['Alien'],
         );
+        assert.deepEqual((await call(tenant, 'list_indexes')).indexes, [
+          { uid: 'films', numberOfDocuments: 1 },
+        ]);
         const seen = await call(tenant, 'describe_index', { indexUid: 'films' });
         assert.deepEqual([seen.numberOfDocuments, seen.facets.genre], [1, { horror: 1 }]);
         assert.deepEqual(
@@ -156,6 +191,52 @@ describe('Assistants', () => {
           ['Alien'],
         );
       });
+    });
+  }
+
+  for (const [way, connect] of [
+    ['HTTP', overHttp],
+    ['standard input and output', overStdio],
+  ] as const) {
+    it(`use every tool on an index with default settings, over ${way}`, async () => {
+      const title = 'A plain document';
+      await server.finish('POST', '/indexes/plain/documents', {
+        body: Array.from({ length: 1_200 }, (_, id) => ({ id, title })),
+      });
+      await server.finish('PUT', '/aliases/simple', { body: { indexUid: 'plain' } });
+      const { key, uid } = await newKey(['search'], ['plain']);
+      const byAlias = await newKey(['search'], ['simple']);
+      const token = jwt.sign({ searchRules: { plain: null }, apiKeyUid: uid }, key);
+      for (const [who, credential, indexUid, readsAll] of [
+        ['master key', server.masterKey, 'plain', true],
+        ['key', key, 'plain', false],
+        ['token', token, 'plain', false],
+        ['key of an alias', byAlias.key, 'simple', false],
+      ] as const) {
+        const client = await connect(credential);
+        const { tools } = await client.listTools();
+        assert.equal(tools.length, 5, who);
+        const { indexes } = await call(client, 'list_indexes');
+        const listed = indexes.find((one: any) => one.uid === indexUid);
+        // A search counts no further than `maxTotalHits`.
+        const numberOfDocuments = readsAll ? 1_200 : 1_000;
+        assert.equal(listed.numberOfDocuments, numberOfDocuments, who);
+        if (!readsAll) assert.equal(indexes.length, 1, who);
+        const described = await call(client, 'describe_index', { indexUid });
+        assert.equal(described.error, undefined, who);
+        assert.equal(described.numberOfDocuments, numberOfDocuments, who);
+        assert.deepEqual(described.attributes, ['id', 'title'], who);
+        assert.deepEqual(described.facets, {}, who);
+        assert.equal(described.examples.length, 3, who);
+        const found = await call(client, 'search', { indexUid, q: 'plain', limit: 100 });
+        assert.equal(found.hits.length, 100, who);
+        const document = await call(client, 'get_document', { indexUid, id: 7 });
+        if (readsAll) assert.deepEqual(document, { id: 7, title });
+        else assert.match(document.error, /invalid_api_key/, who);
+        const similar = await call(client, 'similar', { indexUid, id: 7, embedder: 'none' });
+        assert.match(similar.error, /invalid_similar_embedder/, who);
+        await client.close();
+      }
     });
   }
 
@@ -203,26 +284,133 @@ describe('Assistants', () => {
     }
   });
 
+  const post = async (body: string): Promise<{ status: number; text: string; json: any }> => {
+    const response = await fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.masterKey}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body,
+    });
+    const text = await response.text();
+    return { status: response.status, text, json: text === '' ? null : JSON.parse(text) };
+  };
+  const searching = (id: number, given: object): object => ({
+    ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+    params: { name: 'search', arguments: given },
+  });
+  const ping = (id: number): object => ({ jsonrpc: '2.0', id, method: 'ping' });
+
   it('may send anything: the server answers with an error of the protocol', async () => {
-    for (const [body, status] of [
-      ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 200],
-      ['{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200],
-      ['{"x":1}', 400],
-      ['[]', 400],
-      ['{', 400],
-      ['3', 400],
+    for (const [body, status, code] of [
+      ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 200, undefined],
+      ['{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601],
+      ['{"x":1}', 400, -32600],
+      ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600],
+      ['[]', 400, -32600],
+      [JSON.stringify(Array.from({ length: 21 }, (_, id) => ping(id))), 400, -32600],
+      ['3', 400, -32600],
+      ['{', 400, -32700],
+      ['{"jsonrpc":"2.0","id":1,', 400, -32700],
+      ['', 400, -32700],
     ] as const) {
-      const response = await fetch(`${server.url}/mcp`, {
+      const answer = await post(body);
+      assert.equal(answer.status, status, body);
+      assert.equal(answer.json.jsonrpc, '2.0', body);
+      assert.equal(answer.json.error?.code, code, body);
+    }
+    const notification = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    assert.deepEqual([notification.status, notification.text], [202, '']);
+  });
+
+  it('answer each message of a list, and what is no message by itself', async () => {
+    const { status, json } = await post(
+      JSON.stringify([
+        ping(1),
+        { x: 1 },
+        searching(1, { indexUid: 'films', limit: 1 }),
+        { jsonrpc: '2.0', method: 'notifications/initialized' },
+        searching(2, {}),
+        ping(3),
+      ]),
+    );
+    assert.equal(status, 200);
+    assert.deepEqual(
+      json.map(({ id, error }: any) => [id, error?.code]),
+      [
+        [1, undefined],
+        [null, -32600],
+        [1, undefined],
+        [2, -32602],
+        [3, undefined],
+      ],
+    );
+  });
+
+  it('say in standard output what they could not read of standard input', async () => {
+    const args = ['dist/main.cjs', 'mcp', '--url', server.url, '--key', server.masterKey];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(`{\n{"x":1}\n${JSON.stringify(ping(1))}\n`);
+    const codes: unknown[] = [];
+    for await (const line of createInterface(child.stdout)) {
+      const { id, error } = JSON.parse(line);
+      codes.push([id, error?.code]);
+    }
+    assert.deepEqual(codes, [
+      [null, -32700],
+      [null, -32600],
+      [1, undefined],
+    ]);
+  });
+
+  it('have bounded responses, also for many messages', async () => {
+    const text = 'x'.repeat(60_000);
+    await server.finish('POST', '/indexes/bounded/documents', {
+      body: Array.from({ length: 4 }, (_, id) => ({ id, text })),
+    });
+    const messages = Array.from({ length: 20 }, (_, id) => searching(id, { indexUid: 'bounded' }));
+    const { json, text: whole } = await post(JSON.stringify(messages));
+    const isWhole = json.map(({ result }: any) => result.isError !== true);
+    assert.deepEqual(isWhole.slice(0, 3), [true, true, false]);
+    assert.match(json[19].result.content[0].text, /another request/);
+    // The text and the structure of each result.
+    assert.ok(whole.length < 3 * 512 * 1024, String(whole.length));
+  });
+
+  it('are refused when too many of their requests wait, and nobody else is', async () => {
+    const messages = Array.from({ length: 20 }, (_, id) => searching(id, { indexUid: 'films' }));
+    const body = JSON.stringify(messages);
+    const { key } = await newKey(['search'], ['films']);
+    const other = await overHttp(key);
+    const all = Array.from({ length: 300 }, () => post(body));
+    const found = await call(other, 'search', { indexUid: 'films' });
+    assert.equal(found.hits.length, 3);
+    const answers = await Promise.all(all);
+    const statuses = new Set(answers.map(({ status }) => status));
+    assert.deepEqual([...statuses].sort(), [200, 503]);
+    assert.ok(answers.filter(({ status }) => status === 200).length >= 104);
+    for (const { status, json } of answers) {
+      if (status === 503) assert.equal(json.error.code, -32000);
+      else assert.ok(json.every(({ result }: any) => result.structuredContent.hits.length === 3));
+    }
+    // Clients that go leave nothing behind.
+    const ending = new AbortController();
+    const gone = Array.from({ length: 50 }, () =>
+      fetch(`${server.url}/mcp`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${server.masterKey}`,
           'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
         },
         body,
-      });
-      await response.text();
-      assert.equal(response.status, status, body);
-    }
+        signal: ending.signal,
+      }).then((response) => response.text()),
+    );
+    await post(JSON.stringify(ping(1)));
+    ending.abort();
+    await Promise.allSettled(gone);
+    assert.equal((await post(body)).status, 200);
   });
 });

@@ -114,7 +114,7 @@ export const CHAT_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/chats/:workspace/chat/completions',
     action: 'chatCompletions',
-    openAiErrors: true,
+    errorBody: openAiError,
     summary: 'Answers a conversation from the documents, as a stream of events.',
     body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
     success: 200,
@@ -128,6 +128,13 @@ export const CHAT_ROUTES: readonly Route[] = [
 ];
 
 const FEATURE = 'chatCompletions';
+
+/** The error, with the member that OpenAI clients read. */
+function openAiError(error: ApiError): object {
+  const body = error.toJSON();
+  const { message, type, code } = body;
+  return { ...body, error: { message, type, param: null, code } };
+}
 
 function listWorkspaces(
   { query }: RequestContext<Pagination>,
@@ -239,7 +246,7 @@ async function converse(
   return STREAMED;
 }
 
-/** Clients of OpenAI that want no stream leave out `stream`, so without it the server's rule applies. */
+/** Clients of OpenAI that want no stream leave out `stream`. */
 function isWhole(
   { stream }: ChatCompletionRequest,
   { chatAllowNonStreaming }: Dependencies,

@@ -1,3 +1,4 @@
+import type { ApiError, ErrorCode } from '../../contract/errors.ts';
 import { MCP_BODY } from '../../contract/mcp.ts';
 import { protocol } from '../../mcp/load.ts';
 import { assistantOf, type Peer, ToolError } from '../../mcp/tools.ts';
@@ -5,10 +6,19 @@ import type { Connection } from '../connection.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { TooLongError } from '../inner-request.ts';
 import { needFeature } from '../need-feature.ts';
-import { bodyOf, route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
+import {
+  bodyOf,
+  requesterOf,
+  route,
+  type RouteResponse,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
-/** Bytes of a response that a model gets. */
+/** Bytes of one response that a model gets. */
 const ANSWER_BYTES_MAX = 256 * 1024;
+/** Bytes of all responses that the messages of one request need. */
+const REQUEST_BYTES_MAX = 512 * 1024;
 
 export const MCP_ROUTES: readonly Route[] = [
   route({
@@ -16,7 +26,8 @@ export const MCP_ROUTES: readonly Route[] = [
     path: '/mcp',
     action: 'search',
     summary: 'Answers an assistant that speaks the Model Context Protocol.',
-    body: bodyOf<unknown>(MCP_BODY, { kind: 'search' }),
+    body: bodyOf<unknown>(MCP_BODY),
+    errorBody: rpcError,
     success: 200,
     response: {},
     handle: answerAssistant,
@@ -24,32 +35,54 @@ export const MCP_ROUTES: readonly Route[] = [
 ];
 
 async function answerAssistant(
-  { connection, body }: RequestContext,
+  context: RequestContext,
   server: Dependencies,
 ): Promise<RouteResponse> {
   needFeature(server, 'mcp', 'Answering assistants');
-  const { mcpProtocol } = connection.headers;
+  const { connection, body } = context;
+  const ending = new AbortController();
+  connection.onAbort(() => ending.abort());
   const { serverVersion } = server.version;
-  const assistant = assistantOf(peerOf(connection, server), server.mcpAllowsWrites, serverVersion);
-  const headers = {
-    'content-type': 'application/json',
-    // Whatever the client accepts: the response is JSON.
-    accept: 'application/json, text/event-stream',
-    ...(mcpProtocol !== undefined && { 'mcp-protocol-version': mcpProtocol }),
-  };
-  const { status, type, text } = await protocol().respond(assistant, headers, body);
-  return { status, type, body: text === '' ? null : text };
+  const peer = peerOf(connection, server);
+  const assistant = assistantOf(peer, server.mcpAllowsWrites, serverVersion);
+  return server.mcpLoad.run(
+    requesterOf(context),
+    async () => {
+      const { mcpProtocol } = connection.headers;
+      const { status, text } = await protocol().respond(assistant, mcpProtocol, body);
+      return { status, body: text === '' ? null : text };
+    },
+    ending.signal,
+  );
 }
 
+/** The error, with the members that clients of JSON-RPC read. */
+function rpcError(error: ApiError): object {
+  const { message } = error;
+  const code = RPC_CODES[error.code] ?? SERVER_ERROR;
+  return { ...error.toJSON(), jsonrpc: '2.0', id: null, error: { code, message } };
+}
+
+/** Codes of JSON-RPC 2.0, section 5.1. */
+const RPC_CODES: Partial<Record<ErrorCode, number>> = {
+  malformed_payload: -32_700,
+  missing_payload: -32_700,
+  bad_request: -32_600,
+};
+const SERVER_ERROR = -32_000;
+
 function peerOf(connection: Connection, { inner }: Dependencies): Peer {
+  let left = REQUEST_BYTES_MAX;
   return {
     async send(request) {
       try {
-        return await inner.send(request, connection, ANSWER_BYTES_MAX);
+        const response = await inner.send(request, connection, Math.min(left, ANSWER_BYTES_MAX));
+        left -= response.bytes;
+        return response;
       } catch (error) {
         if (!(error instanceof TooLongError)) throw error;
         throw new ToolError(
-          `${error.message}: ask for fewer documents, or name attributesToRetrieve.`,
+          `${error.message}: ask for fewer documents, name attributesToRetrieve, or use another request.`,
         );
       }
     },

@@ -15,6 +15,7 @@ import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import { loadSocketLibrary } from '../../../src/http/socket-library.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatLoad } from '../../../src/chat/chat-load.ts';
+import { McpLoad } from '../../../src/mcp/mcp-load.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
@@ -120,6 +121,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     }),
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),
+    mcpLoad: new McpLoad(),
     knownWrites: new KnownWrites(),
     chatAllowNonStreaming: false,
     background: { status: async () => null, retry: () => {} },
