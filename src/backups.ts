@@ -1,14 +1,15 @@
 /** Dumps and snapshots: where they are kept, when they are made, and how one is fetched. */
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { BackupBucket, BackupFolder, type BackupStore } from './archive/backup-store.ts';
+import { checkFolder, FolderError, makeFolder } from './base/make-folder.ts';
 import type { Logger } from './base/logger.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
-import { bucketOf, type Config } from './config.ts';
+import { bucketOf, type Config, DEFAULT_PLACES } from './config.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
-import { backupStage } from './store/data-folder.ts';
+import { backupStage, DataFolderError } from './store/data-folder.ts';
 import type { TaskFilter } from './contract/tasks.ts';
 import type { TaskQueue } from './tasks/queue.ts';
 
@@ -19,6 +20,25 @@ export function backupsAt(location: string, { s3, dbPath }: Config): BackupStore
   // The address comes from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
   return new BackupBucket(backupStage(dbPath), new S3Blobs({ ...s3, ...bucket }, client));
+}
+
+/**
+ * Throws `DataFolderError` if an option names a folder that takes no archives. A default is not
+ * checked: nobody may ever make a backup.
+ */
+export function refuseUnusablePlaces(config: Config): void {
+  for (const [option, location, initial] of [
+    ['dump-dir', config.dumpDir, DEFAULT_PLACES.dumps],
+    ['snapshot-dir', config.snapshotDir, DEFAULT_PLACES.snapshots],
+  ] as const) {
+    if (location === initial || bucketOf(location) !== null) continue;
+    try {
+      checkFolder(location);
+    } catch (error) {
+      if (!(error instanceof FolderError)) throw error;
+      throw new DataFolderError(`--${option}: the folder cannot be used: ${error.message}.`);
+    }
+  }
 }
 
 /** A file of an archive that is to be imported. */
@@ -35,7 +55,7 @@ export async function localArchive(location: string, config: Config): Promise<Lo
   const pieces = await backupsAt(location.slice(0, -name.length), config).read(name);
   if (pieces === null) return null;
   const parent = dirname(resolve(config.dbPath));
-  await mkdir(parent, { recursive: true });
+  makeFolder(parent);
   // On the file system of the database, which needs the space anyway.
   const folder = await mkdtemp(join(parent, '.gannet-import-'));
   const release = (): Promise<void> => rm(folder, { recursive: true, force: true });

@@ -198,6 +198,9 @@ function ignored<K extends OptionKind, N extends string>(
   return Object.fromEntries(names.map((name) => [name, option])) as Record<N, typeof option>;
 }
 
+/** Where archives are kept if no option says it. */
+export const DEFAULT_PLACES = { dumps: 'dumps/', snapshots: 'snapshots/' };
+
 /** What can be set when the server starts. */
 export const OPTIONS = {
   'db-path': { kind: 'text', common: true, initial: './data.gannet', help: 'Data folder.' },
@@ -288,7 +291,7 @@ export const OPTIONS = {
   },
   'dump-dir': {
     kind: 'text',
-    initial: 'dumps/',
+    initial: DEFAULT_PLACES.dumps,
     help: 'Folder for dumps, or `s3://bucket/prefix`.',
   },
   'schedule-dump': { kind: 'optionalCount', ours: true, help: 'Seconds between dumps.' },
@@ -301,7 +304,7 @@ export const OPTIONS = {
   },
   'snapshot-dir': {
     kind: 'text',
-    initial: 'snapshots/',
+    initial: DEFAULT_PLACES.snapshots,
     help: 'Folder for snapshots, or `s3://bucket/prefix`.',
   },
   'schedule-snapshot': { kind: 'optionalCount', help: 'Seconds between snapshots.' },
@@ -1138,7 +1141,7 @@ function dumps(
     throw new BadOption('import-dump and import-snapshot cannot be given together.');
   }
   return {
-    dumpDir: given.text('dump-dir') ?? 'dumps/',
+    dumpDir: given.text('dump-dir') ?? DEFAULT_PLACES.dumps,
     scheduleDumpSeconds: given.optionalCount(
       'schedule-dump',
       SNAPSHOT_SECONDS,
@@ -1179,7 +1182,7 @@ function snapshots(
   const flags = ['ignore-missing-snapshot', 'ignore-snapshot-if-db-exists'] as const;
   requireImport(given, 'import-snapshot', ...flags);
   return {
-    snapshotDir: given.text('snapshot-dir') ?? 'snapshots/',
+    snapshotDir: given.text('snapshot-dir') ?? DEFAULT_PLACES.snapshots,
     keptSnapshots: given.count('keep-snapshots', 1, 1, KEPT_MAX),
     s3: backupService(given),
     importSnapshot: given.text('import-snapshot'),

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, passes each its options, and stops them in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
@@ -62,7 +62,7 @@ import type { ThreadOptions } from './http/threads/thread.ts';
 import { loadSocketLibrary, socketLibraryVersion } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
-import { backupsAt, localArchive, scheduleBackups } from './backups.ts';
+import { backupsAt, localArchive, refuseUnusablePlaces, scheduleBackups } from './backups.ts';
 import type { BackupStore } from './archive/backup-store.ts';
 import { KnownWrites } from './network/origin.ts';
 import { Replication } from './network/replication.ts';
@@ -220,6 +220,7 @@ async function openParts(config: Config) {
   });
   const responseBuffers = new BufferPool();
   const native = loadEngine(config, responseBuffers);
+  refuseUnusablePlaces(config);
   await importAtStart(config, native, version.serverVersion, logs.of('import'), manager);
   const folder = await openDataFolder(config.dbPath, {
     version: version.serverVersion,
@@ -444,10 +445,14 @@ async function prepareCluster(
 ): Promise<void> {
   if (config === null || outside === null) return;
   const { store } = config;
-  if (store.kind === 'folder' && !existsSync(store.dir)) {
-    throw new DataFolderError(
-      `--cluster-store: the folder ${store.dir} does not exist. Make it, or mount it.`,
-    );
+  if (store.kind === 'folder') {
+    const found = statSync(store.dir, { throwIfNoEntry: false });
+    if (found?.isDirectory() !== true) {
+      const state = found === undefined ? 'does not exist' : 'is a file';
+      throw new DataFolderError(
+        `--cluster-store: the folder ${store.dir} ${state}. Make it, or mount it.`,
+      );
+    }
   }
   if (outside.blobs instanceof DirectoryBlobs) await outside.blobs.sweep();
   try {

@@ -3,11 +3,12 @@
  * is on disk. Until then an existing file of that name stays unchanged.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack, type Pack } from 'tar-stream';
+import { makeFolder } from '../base/make-folder.ts';
 import { syncFolder } from '../base/sync-folder.ts';
 
 /** Suffix of a file that is being written. */
@@ -45,7 +46,7 @@ export class ArchiveWriter {
 
   /** Creates the folder of the file if it does not exist. */
   static async create(file: string, options: ArchiveOptions): Promise<ArchiveWriter> {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file), 0o700);
     const { part = file + PART_SUFFIX } = options;
     await rm(part, { force: true });
     return new ArchiveWriter(file, part, options);

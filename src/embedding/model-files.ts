@@ -2,17 +2,11 @@
  * The files of a local model: in a folder that the embedder names, or downloaded once per revision
  * from the hub to a cache.
  */
-import {
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { createWriteStream, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { makeFolder } from '../base/make-folder.ts';
 import type { OutboundClient, OutboundStream } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { EmbeddingError } from './embedding-error.ts';
@@ -136,7 +130,7 @@ async function fetchFile(
           `The hub answered ${response.status} for \`${name}\` of the model`,
         );
       }
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       await pipeline(response.body, createWriteStream(partial, { flush: true }));
     } finally {
       response.discard();

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { FolderError, makeFolder } from '../base/make-folder.ts';
 import { syncFolder } from '../base/sync-folder.ts';
 import { loadAddon } from '../engine/addon.ts';
 
@@ -66,7 +66,7 @@ export async function openDataFolder(
 ): Promise<DataFolder> {
   const dir = resolve(path);
   refuseOfReference(dir);
-  makeFolder(dir);
+  makeDataFolder(dir);
   const locks = new Locks(dir);
   locks.take(LOCK_FILE, 'holder');
   try {
@@ -124,7 +124,7 @@ export async function importDatabase(
   const dir = resolve(path);
   const isNew = !existsSync(dir);
   const hadLock = existsSync(join(dir, LOCK_FILE));
-  makeFolder(dir);
+  makeDataFolder(dir);
   const locks = new Locks(dir);
   locks.take(LOCK_FILE, 'holder');
   const stage = join(dir, IMPORTING);
@@ -343,10 +343,11 @@ function replaceFile(file: string, text: string): void {
   syncFolder(dirname(file));
 }
 
-/** Makes a folder and its parents, all durable. Does nothing if it exists. */
-function makeFolder(dir: string): void {
-  const first = mkdirSync(dir, { recursive: true });
-  if (first === undefined) return;
-  const above = dirname(first);
-  for (let made = dir; made !== above; made = dirname(made)) syncFolder(dirname(made));
+function makeDataFolder(dir: string): void {
+  try {
+    makeFolder(dir);
+  } catch (error) {
+    if (!(error instanceof FolderError)) throw error;
+    throw new DataFolderError(`The data folder ${dir} cannot be used: ${error.message}.`);
+  }
 }
