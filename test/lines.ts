@@ -1,25 +1,25 @@
 /**
- * Prints the lines of code by folder, without blank lines and comments, beside their budgets.
+ * Prints the lines of code by folder, without blank lines and comments, and their budgets.
  *
  *   npm run lines               the table
- *   npm run lines -- --lower    lowers each budget to what its folder needs, with a little room
+ *   npm run lines -- --lower    lowers each budget to what its folder needs, and a little more
  */
 import { writeFileSync } from 'node:fs';
 import { BUDGETS_FILE, countFolders, overBudget, readBudgets } from './support/lines.ts';
 
 /**
- * A budget is a multiple of `STEP` and leaves `ROOM`, so that a correction of a few lines does not
+ * A budget is a multiple of `STEP` and leaves `SPARE`, so that a correction of a few lines does not
  * touch it.
  */
 const STEP = 100;
-const ROOM = 50;
+const SPARE = 50;
 
 const folders = countFolders();
 const budgets = readBudgets();
 
 if (process.argv.includes('--lower')) {
   const lowered = folders.map(({ name, code }) => {
-    const needed = Math.ceil((code + ROOM) / STEP) * STEP;
+    const needed = Math.ceil((code + SPARE) / STEP) * STEP;
     return [name, Math.min(needed, budgets[name] ?? needed)] as const;
   });
   writeFileSync(BUDGETS_FILE, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);

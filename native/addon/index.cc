@@ -49,23 +49,6 @@ Napi::Value IsMerging(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), open && open->merging());
 }
 
-Napi::Value ReplaceSettings(const Napi::CallbackInfo& info) {
-  const auto open = IndexOf(info);
-  if (!open || !info[1].IsObject()) return info.Env().Undefined();
-  const auto given = info[1].As<Napi::Object>();
-  index::StoredSettings settings{given.Get("json").ToString().Utf8Value(), {}};
-  const auto values = given.Get("long").As<Napi::Object>();
-  const auto names = values.GetPropertyNames();
-  for (uint32_t i = 0; i < names.Length(); ++i) {
-    const std::string name = names.Get(i).ToString().Utf8Value();
-    const auto bytes = values.Get(name).As<Napi::Buffer<char>>();
-    settings.long_values.emplace(name, std::string(bytes.Data(), bytes.Length()));
-  }
-  const Status status = open->index->ReplaceSettings(std::move(settings));
-  if (!status.ok()) MakeError(info.Env(), status).ThrowAsJavaScriptException();
-  return info.Env().Undefined();
-}
-
 Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   const Status fault = open ? open->merges.TakeFault() : Status::Ok();
@@ -113,8 +96,6 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
-  out += ",\"settingsAreCurrent\":";
-  out += snapshot->settings->are_current ? "true" : "false";
   number("numberOfDocuments", snapshot->documents.size());
   number("rawDocumentDbSize", row_bytes);
   const auto vectors = snapshot->CountEmbeddings();
@@ -182,9 +163,8 @@ constexpr NamedFunction kIndexFunctions[] = {
     {"openIndex", OpenIndexAt},         {"sweepIndex", SweepIndex},
     {"closeIndex", CloseIndex},         {"isMerging", IsMerging},
     {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
-    {"indexSettings", IndexSettings},   {"replaceSettings", ReplaceSettings},
-    {"indexFields", IndexFields},       {"copyIndex", CopyIndex},
-    {"isDamaged", IsDamaged},
+    {"indexSettings", IndexSettings},   {"indexFields", IndexFields},
+    {"copyIndex", CopyIndex},           {"isDamaged", IsDamaged},
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ class FileSums {
   }
 
   void Add(uint64_t number, const segment::SegmentFile& file) { sums_[number] = file.sum(); }
-  // Also true for a file without a stored sum: indexes of older versions have none.
+  // Also true for a file without a known sum: it is new, and its commit stores its sum.
   bool Matches(uint64_t number, const segment::SegmentFile& file) const {
     const auto known = sums_.find(number);
     return known == sums_.end() || known->second == file.sum();

@@ -40,8 +40,6 @@ std::string ManifestOf(const Snapshot& snapshot) {
   return manifest;
 }
 
-std::string TextFormValue(text::TextForm form) { return std::string(1, static_cast<char>(form)); }
-
 // Number of embeddings of these documents.
 uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& documents) {
   uint64_t count = 0;
@@ -87,7 +85,7 @@ void ReadSettings(Snapshot& snapshot) {
   const auto& stored = snapshot.stored_settings;
   snapshot.settings =
       std::make_shared<Settings>(Settings::From(stored == nullptr ? kNeverSet : *stored));
-  snapshot.analyzer = MakeAnalyzer(*snapshot.settings, snapshot.text_form);
+  snapshot.analyzer = MakeAnalyzer(*snapshot.settings);
 }
 
 // Applies a commit to a snapshot, except for the segments that it adds or changes.
@@ -98,10 +96,8 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
   }
   if (commit.settings) {
     snapshot.stored_settings = commit.settings;
-    snapshot.settings_are_stored = true;
+    ReadSettings(snapshot);
   }
-  if (commit.text_form) snapshot.text_form = *commit.text_form;
-  if (commit.settings || commit.text_form) ReadSettings(snapshot);
   if (commit.fields) snapshot.fields = commit.fields;
   if (commit.fields || commit.settings)
     snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
@@ -143,10 +139,10 @@ std::shared_ptr<const segment::GraphsReader> EarlierGraphs(const SegmentViews& b
 
 }  // namespace
 
-std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form) {
+std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings) {
   return std::make_shared<const text::Analyzer>(
       text::AnalyzerSettings{settings.stop_words, settings.separator_tokens,
-                             settings.non_separator_tokens, settings.dictionary, form});
+                             settings.non_separator_tokens, settings.dictionary});
 }
 
 Status SegmentView::Health() const {
@@ -232,8 +228,6 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
   GANNET_RETURN_IF_ERROR(index->Load());
-  // Work that needs no disk space continues if this fails: the next opening tries again.
-  static_cast<void>(index->WriteMissingSums());
   // A copy of an index without documents may lack the empty folder.
   if (index->snapshot_->segments.empty()) GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
   return index;
@@ -245,7 +239,6 @@ Status Index::WriteFirst() {
   PutFixed<uint64_t>(number, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ""));
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, number));
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(text::kTextFormNow)));
   return txn.Commit();
 }
 
@@ -285,20 +278,10 @@ Result<std::shared_ptr<Snapshot>> Index::ReadSnapshot(const ReadMain& read,
     into = value.value_or("");
     return Status::Ok();
   };
-  GANNET_ASSIGN_OR_RETURN(const auto form, read(keys::kTextForm));
-  if (form) {
-    if (form->size() != 1 ||
-        static_cast<uint8_t>((*form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
-      return Status::Corruption("the form of the words of " + dir_ + " is unknown");
-    }
-    snapshot->text_form = static_cast<text::TextForm>((*form)[0]);
-  }
   if (is_changed(keys::kSettings)) {
     GANNET_ASSIGN_OR_RETURN(snapshot->stored_settings, LoadSettings(read));
-    snapshot->settings_are_stored = true;
-  }
-  if (is_changed(keys::kSettings) || snapshot->text_form != before.text_form)
     ReadSettings(*snapshot);
+  }
   if (is_changed(keys::kFields)) {
     GANNET_ASSIGN_OR_RETURN(const auto fields, read(keys::kFields));
     snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
@@ -400,7 +383,7 @@ Status Index::PutSettings(To& to, const Snapshot& before, const StoredSettings* 
   }
   for (const auto& [name, value] : after->long_values) {
     const auto same = old.find(name);
-    if (!before.settings_are_stored || same == old.end() || same->second != value)
+    if (same == old.end() || same->second != value)
       GANNET_RETURN_IF_ERROR(to.Put(main_, keys::LongSetting(name), value));
   }
   return to.Put(main_, keys::kSettings, after->json);
@@ -529,17 +512,6 @@ Result<Index::ExternalIds> Index::ReadExternalIds() {
   return ExternalIds(std::move(txn), external_ids_);
 }
 
-Status Index::WriteMissingSums() {
-  {
-    GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
-    GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kFileSums));
-    if (stored || snapshot_->segments.empty()) return Status::Ok();
-  }
-  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kFileSums, SumsOf(*snapshot_).bytes()));
-  return txn.Commit();
-}
-
 template <typename To>
 Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after) {
   if (commit.clear) GANNET_RETURN_IF_ERROR(to.Clear(external_ids_));
@@ -581,8 +553,6 @@ Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snap
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kNextNumber, bytes));
   GANNET_RETURN_IF_ERROR(PutSettings(to, before, commit.settings.get()));
-  if (commit.text_form)
-    GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
     bytes.clear();
     commit.fields->AppendTo(bytes);
@@ -609,8 +579,6 @@ Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snap
 
 Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
-  if (env_->form() != store::Environment::kForm)
-    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
   GANNET_RETURN_IF_ERROR(WriteTo(txn, commit, before, after));
   return txn.Commit();
 }
@@ -619,8 +587,6 @@ Result<std::string> Index::DeltaOf(Commit& commit, const Snapshot& before, const
   const std::array tables = Tables();
   DeltaWriter delta(tables);
   GANNET_RETURN_IF_ERROR(WriteTo(delta, commit, before, after));
-  // An index made by another version may begin with another text form.
-  GANNET_RETURN_IF_ERROR(delta.Put(main_, keys::kTextForm, TextFormValue(after.text_form)));
   return delta.Take();
 }
 
@@ -646,11 +612,10 @@ Result<bool> Index::IsStored(const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
   GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
   GANNET_ASSIGN_OR_RETURN(const auto settings, txn.Get(main_, keys::kSettings));
-  // A commit that only replaces the settings names no batch.
+  // A commit that only changes the settings names no batch.
   const bool has_settings =
-      !after.settings_are_stored ||
       settings.value_or("") ==
-          (after.stored_settings == nullptr ? std::string_view() : after.stored_settings->json);
+      (after.stored_settings == nullptr ? std::string_view() : after.stored_settings->json);
   return has_settings && manifest.value_or("") == ManifestOf(after) &&
          graphs.value_or("") == GraphsOf(after) && last_batch.value_or("") == after.last_batch;
 }
@@ -754,21 +719,6 @@ Status Index::ApplyNow(Commit& commit, const Adjust& adjust, NewFiles& files) {
     if (!stored.ok() || !*stored) return status;
   }
   files.Keep();
-  Publish(*before, std::move(after));
-  return Status::Ok();
-}
-
-Status Index::ReplaceSettings(StoredSettings settings) {
-  Commit commit;
-  commit.settings = std::make_shared<const StoredSettings>(std::move(settings));
-  // Work that needs no disk space continues if this fails: the next opening tries again. In a
-  // cluster each node does this by itself, and the next change of the settings stores it.
-  if (TheLog() == nullptr && Apply(commit).ok()) return Status::Ok();
-  const std::lock_guard lock(commit_mutex_);
-  const std::shared_ptr<const Snapshot> before = snapshot();
-  auto after = std::make_shared<Snapshot>(*before);
-  ApplyValues(commit, *after);
-  after->settings_are_stored = false;
   Publish(*before, std::move(after));
   return Status::Ok();
 }

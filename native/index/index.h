@@ -53,8 +53,8 @@ struct Commit {
   std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
   std::shared_ptr<const StoredSettings> settings;  // null: unchanged
-  std::optional<text::TextForm> text_form;         // the form of all words after the commit
-  std::shared_ptr<const FieldMap> fields;          // null: unchanged
+
+  std::shared_ptr<const FieldMap> fields;  // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
   std::optional<std::string> dictionary;
@@ -63,7 +63,7 @@ struct Commit {
 };
 
 // The analyzer for texts of an index with these settings.
-std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form);
+std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings);
 
 // Takes commits before they are applied: the log of a cluster (docs/design/cluster.md). There is
 // one per process, which every index uses.
@@ -178,11 +178,6 @@ class Index {
   // meanwhile. Does not sync. dir: must not exist; on failure the incomplete folder is left.
   Status CopyTo(const std::string& dir);
 
-  // Replaces the settings by the same ones in the current form. If they cannot be stored, or
-  // commits are records of a log, they are used until the index is closed, and the next change of
-  // the settings stores them. Call it before the first search and the first batch.
-  Status ReplaceSettings(StoredSettings settings);
-
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }
 
@@ -231,9 +226,6 @@ class Index {
   Status WriteTo(To& to, Commit& commit, const Snapshot& before, const Snapshot& after);
   // The same as bytes of a delta.
   Result<std::string> DeltaOf(Commit& commit, const Snapshot& before, const Snapshot& after);
-  // Adds checksums to an index of an older version, which has none. If it fails the index is
-  // unchanged.
-  Status WriteMissingSums();
   Result<std::shared_ptr<const StoredSettings>> LoadSettings(const ReadMain& read);
   // Writes the settings. after: null, or settings that replace those of `before`.
   template <typename To>

@@ -14,8 +14,7 @@ inline constexpr std::string_view kManifest = "manifest", kSettings = "settings"
                                   kDistribution = "distribution", kDictionary = "dictionary",
                                   kUpdatedAt = "updated_at", kLastBatch = "last_batch",
                                   kNextNumber = "next_number", kGraphs = "graphs",
-                                  kTextForm = "text_form", kFileSums = "file_sums",
-                                  kRecord = "record";
+                                  kFileSums = "file_sums", kRecord = "record";
 // The prefix of the key of a segment's dead documents.
 inline constexpr std::string_view kDeadPrefix = "dead/";
 // The prefix of the key of a long setting; its name follows.
@@ -24,7 +23,7 @@ inline constexpr std::string_view kLongSettingPrefix = "settings/";
 inline bool IsKnown(std::string_view key) {
   for (const std::string_view known :
        {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary, kUpdatedAt,
-        kLastBatch, kNextNumber, kGraphs, kTextForm, kFileSums, kRecord}) {
+        kLastBatch, kNextNumber, kGraphs, kFileSums, kRecord}) {
     if (key == known) return true;
   }
   return false;

@@ -98,8 +98,6 @@ Result<bool> Index::ApplyRecord(std::string_view log_id, uint64_t sequence,
   };
   GANNET_ASSIGN_OR_RETURN(const uint64_t last, applied(txn));
   if (sequence <= last) return false;
-  if (env_->form() != store::Environment::kForm)
-    GANNET_RETURN_IF_ERROR(env_->PutForm(txn, store::Environment::kForm));
   ChangedKeys changed;
   const std::array tables = Tables();
   GANNET_RETURN_IF_ERROR(EachWrite(delta, tables, [&](const DeltaWrite& write) -> Status {

@@ -216,11 +216,9 @@ Settings Settings::FromJson(const json::Value& object) {
   for (const json::Value& item : stored["localizedAttributes"]->items()) {
     settings.localized.push_back(LocalizedRuleOf(item));
   }
-  settings.are_current = !object.Has("longPlaces");
   for (const auto& [name, embedder] : stored["embedders"]->members()) {
     const json::Value& state = object["embedderStates"][name];
     settings.embedders.push_back(EmbedderOf(name, embedder, state));
-    settings.are_current &= state.Has("computes");
   }
   std::sort(settings.embedders.begin(), settings.embedders.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

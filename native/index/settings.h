@@ -116,9 +116,6 @@ struct Settings {
   uint64_t search_cutoff_ms = 0;
   std::vector<LocalizedRule> localized;
   std::vector<EmbedderSettings> embedders;  // ascending by name
-  // Whether the settings are in the current form: long values stored separately, and complete
-  // states of all embedders. Those of older folders are not: see Index::ReplaceSettings.
-  bool are_current = true;
   bool facet_search = false;
   bool prefix_search = false;
   MatchingStrategy default_matching_strategy = MatchingStrategy::kLast;

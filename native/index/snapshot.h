@@ -66,12 +66,9 @@ using SegmentViews = std::vector<std::shared_ptr<const SegmentView>>;
 // searches read.
 struct alignas(kCacheLine) Snapshot {
   std::shared_ptr<const StoredSettings> stored_settings;  // null when never set
-  // False: `stored_settings` are those of the database in a newer form, see Index::ReplaceSettings.
-  bool settings_are_stored = true;
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<const FieldMap> fields;
-  std::vector<FieldTraits> traits;                         // by field
-  text::TextForm text_form = text::TextForm::kByLanguage;  // of all words in the segments
+  std::vector<FieldTraits> traits;  // by field
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;  // null until the index has made one
   SegmentViews segments;

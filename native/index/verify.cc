@@ -143,10 +143,6 @@ class Verifier {
       report_.last_batch = last_batch;
     }
     primary_key_ = Record(keys::kPrimaryKey);
-    if (const auto form = Record(keys::kTextForm);
-        IsStored(keys::kTextForm) && (form.size() != 1 || form[0] < 0 || form[0] > 1)) {
-      Fault("text_form", "a form that is unknown");
-    }
     // An empty dictionary counts too: rows name it.
     const bool has_dictionary = IsStored(keys::kDictionary);
     if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {
@@ -171,8 +167,6 @@ class Verifier {
         break;
       }
       last = static_cast<int64_t>(field);
-      // `_vectors` is not an attribute; older versions counted it.
-      if (field == vectors_field_) continue;
       stored_distribution_[static_cast<FieldId>(field)] = count;
     }
   }

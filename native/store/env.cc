@@ -16,9 +16,10 @@
 namespace gannet::store {
 namespace {
 
-// The table that records that the values of all tables carry checksums, and the form of the file.
+// The table that records the form of the file: values carry checksums, and long settings of an
+// index are records of their own.
 constexpr const char* kSumsTable = "sums";
-constexpr std::string_view kSumsKey = "form";
+constexpr std::string_view kSumsKey = "form", kForm = "2";
 
 Status ToStatus(int code, const char* action) {
   if (code == MDB_SUCCESS) return Status::Ok();
@@ -133,8 +134,7 @@ Status WriteTransaction::Commit() {
   return ToStatus(code, "committing");
 }
 
-Cursor::Cursor(const ReadTransaction& txn, Table table)
-    : table_(table), sealed_(txn.environment_->sealed_) {
+Cursor::Cursor(const ReadTransaction& txn, Table table) : table_(table) {
   if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
 }
 Cursor::~Cursor() {
@@ -147,7 +147,7 @@ bool Cursor::Move(int operation) {
     return false;
   }
   key_ = FromVal(key);
-  value_ = sealed_ ? Unsealed(table_.seed, key_, FromVal(value)) : FromVal(value);
+  value_ = Unsealed(table_.seed, key_, FromVal(value));
   return true;
 }
 bool Cursor::First() { return Move(MDB_FIRST); }
@@ -155,19 +155,18 @@ bool Cursor::Next() { return Move(MDB_NEXT); }
 
 Result<std::unique_ptr<Environment>> Environment::Create(const std::string& path) {
   auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
-  environment->sealed_ = true;
   GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
-  GANNET_RETURN_IF_ERROR(environment->SealAll({}));
+  GANNET_RETURN_IF_ERROR(environment->PutForm());
   return environment;
 }
 
 Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) {
   auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
-  GANNET_ASSIGN_OR_RETURN(const auto tables, environment->Check());
+  GANNET_ASSIGN_OR_RETURN(const bool has_form, environment->Check());
   GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
-  if (!environment->sealed_) GANNET_RETURN_IF_ERROR(environment->SealAll(tables));
+  if (!has_form) GANNET_RETURN_IF_ERROR(environment->PutForm());
   return environment;
 }
 
@@ -184,7 +183,6 @@ Result<std::optional<std::string_view>> Environment::Get(MDB_txn* txn, Table tab
   const int code = mdb_get(txn, table.dbi, &k, &value);
   if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
   GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
-  if (!sealed_) return std::optional(FromVal(value));
   const auto unsealed = Unsealed(table.seed, key, FromVal(value));
   if (!unsealed) return Damaged(key);
   return unsealed;
@@ -195,62 +193,36 @@ Status Environment::Damaged(std::string_view key) const {
                             std::string(key.substr(0, 100)) + "`");
 }
 
-Result<std::vector<std::string>> Environment::Check() {
-  std::vector<std::string> tables;
-  uint64_t seed = 0, sealed = 0;
-  std::optional<std::string> damaged;
+Result<bool> Environment::Check() {
+  std::string last;
+  uint64_t seed = TableSeed(last);
+  std::optional<std::string> form, damaged;
+  bool has_records = false;
   const Status status =
       CheckPages(path_, [&](std::string_view table, std::string_view key, std::string_view value) {
-        if (tables.empty() || tables.back() != table) {
-          tables.emplace_back(table);
+        if (table != last) {
+          last = table;
           seed = TableSeed(table);
         }
+        has_records = true;
         const auto unsealed = Unsealed(seed, key, value);
-        if (unsealed) {
-          ++sealed;
-        } else if (!damaged) {
-          damaged = std::string(key);
-        }
-        if (table == kSumsTable && key == kSumsKey && unsealed && unsealed->size() == 1)
-          form_ = unsealed->front();
+        if (!unsealed && !damaged) damaged = std::string(key);
+        if (unsealed && table == kSumsTable && key == kSumsKey) form = std::string(*unsealed);
         return Status::Ok();
       });
   if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
   GANNET_RETURN_IF_ERROR(status);
-  if (form_ > kForm) return Status::Corruption(path_ + " was written by a newer version");
-  const bool has_form = form_ > '0';
-  // One value may by chance contain what looks like its checksum; two do not.
-  if (damaged && (has_form || sealed > 1)) return Damaged(*damaged);
-  if (!has_form && sealed > 1)
-    return Status::Corruption(path_ + " is damaged: it has lost a table");
-  sealed_ = has_form;
-  return tables;
+  if (form && form != kForm) return Status::Corruption(path_ + " was written by another version");
+  if (damaged) return Damaged(*damaged);
+  if (!form && has_records) return Status::Corruption(path_ + " is damaged: it has lost a table");
+  return form.has_value();
 }
 
-Status Environment::SealAll(const std::vector<std::string>& names) {
+Status Environment::PutForm() {
   GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
-  for (const std::string& name : names) {
-    GANNET_ASSIGN_OR_RETURN(const Table table, OpenTable(transaction, name.c_str()));
-    std::vector<std::pair<std::string, std::string>> records;
-    MDB_cursor* cursor;
-    GANNET_RETURN_IF_ERROR(
-        ToStatus(mdb_cursor_open(transaction.txn_, table.dbi, &cursor), "reading a table"));
-    MDB_val key, value;
-    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS)
-      records.emplace_back(FromVal(key), FromVal(value));
-    mdb_cursor_close(cursor);
-    for (const auto& [k, v] : records) GANNET_RETURN_IF_ERROR(transaction.Put(table, k, v));
-  }
-  GANNET_RETURN_IF_ERROR(PutForm(transaction, names.empty() ? kForm : '1'));
-  GANNET_RETURN_IF_ERROR(transaction.Commit());
-  sealed_ = true;
-  return Status::Ok();
-}
-
-Status Environment::PutForm(WriteTransaction& transaction, char form) {
   GANNET_ASSIGN_OR_RETURN(const Table sums, OpenTable(transaction, kSumsTable));
-  form_ = form;
-  return transaction.Put(sums, kSumsKey, std::string_view(&form_, 1));
+  GANNET_RETURN_IF_ERROR(transaction.Put(sums, kSumsKey, kForm));
+  return transaction.Commit();
 }
 
 Status Environment::RemoveLockFile() const {

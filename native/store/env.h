@@ -3,8 +3,7 @@
 // The whole file is checked before LMDB opens it (store/page_check.h), and each value carries a
 // checksum (store/sealed_value.h). Damage is reported when the file is opened or the value is read,
 // as Corruption that names the file; it never causes a wrong value, a missing value or a crash.
-// Older files without checksums get them when they are opened for writing. LMDB's lock file is
-// recreated: the lock of the data folder is what keeps two processes apart.
+// LMDB's lock file is recreated: the lock of the data folder is what keeps two processes apart.
 //
 // The only folder that includes lmdb.h. All data read is borrowed from the map and valid until its
 // transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
@@ -99,7 +98,6 @@ class Cursor {
   bool Move(int operation);
   MDB_cursor* cursor_ = nullptr;
   const Table table_;
-  const bool sealed_;
   std::string_view key_;
   std::optional<std::string_view> value_;
 };
@@ -121,12 +119,6 @@ class Environment {
   Result<Table> OpenTable(const char* name);
   Result<ReadTransaction> Read();
   Result<WriteTransaction> Write();
-  // 1: values carry checksums. 2: long settings of an index are records of their own.
-  static constexpr char kForm = '2';
-  // The form of the file; forms older than kForm can be read as well.
-  char form() const { return form_; }
-  // Writes the form, together with the changes that the form requires.
-  Status PutForm(WriteTransaction& transaction, char form);
   // Writes the last committed state to a new file, without free pages. Not synced.
   Status CopyTo(const std::string& path);
   // Bytes of the file, and of the pages in use.
@@ -137,10 +129,9 @@ class Environment {
   friend class WriteTransaction;
   friend class Cursor;
   Environment(std::string path, unsigned flags) : path_(std::move(path)), flags_(flags) {}
-  // Checks the whole file and sets sealed_. Returns the names of its tables.
-  Result<std::vector<std::string>> Check();
-  // Gives each value its checksum, in one transaction. tables: the names of all tables.
-  Status SealAll(const std::vector<std::string>& tables);
+  // Checks the whole file. Returns whether it has a form; only a new file without records has none.
+  Result<bool> Check();
+  Status PutForm();
   Status RemoveLockFile() const;
   Result<Table> OpenTable(WriteTransaction& transaction, const char* name);
   Status Damaged(std::string_view key) const;
@@ -154,9 +145,7 @@ class Environment {
 
   const std::string path_;
   const unsigned flags_;
-  char form_ = '0';
-  bool sealed_ = false;  // values carry checksums; false only for old files opened read-only
-  std::mutex mutex_;     // guards the members below
+  std::mutex mutex_;  // guards the members below
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, Table>> tables_;
   uint64_t open_transactions_ = 0;

@@ -103,7 +103,7 @@ void SortStrings(Lists& lists) {
 
 }  // namespace
 
-Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
+Analyzer::Analyzer(AnalyzerSettings settings) {
   for (std::string& text : settings.non_separator_tokens) removed_.insert(std::move(text));
 
   for (int c = 0; c < 256; ++c) {
@@ -240,7 +240,7 @@ void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool 
                    TokenBuffer& out) const {
   for (size_t at = 0; at < text.size();) {
     StopPoint();
-    const ScriptGroup next = NextGroup(text, at, locales, form_);
+    const ScriptGroup next = NextGroup(text, at, locales);
     CutGroup({text, next.script, next.folding, words_only}, at, next.end, out);
     at = next.end;
   }

@@ -77,7 +77,6 @@ struct AnalyzerSettings {
   std::vector<std::string> separator_tokens{};
   std::vector<std::string> non_separator_tokens{};  // take precedence over separator_tokens
   std::vector<std::string> dictionary{};            // words that are cut out wherever they occur
-  TextForm form = kTextFormNow;
 };
 
 class Analyzer {
@@ -162,7 +161,6 @@ class Analyzer {
   std::optional<uint32_t> AsciiWords(std::string_view text, uint32_t first_position,
                                      const TokenBuffer& scratch, Sink&& sink) const;
 
-  const TextForm form_;
   std::array<uint8_t, 256> byte_classes_{};
   std::array<TokenKind, 128> ascii_kinds_{};
   std::array<std::vector<CutString>, 256> strings_;  // by first byte, in byte order

@@ -195,20 +195,14 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 // The language steps of a group. If several languages are allowed, letters that only one of them
 // has decide: the result is then the same for a long text and for a query of one word. For the same
 // reason automatic Arabic is never taken for Persian. Kana and variants of ideographs are folded
-// whatever the language (except in words of the form `kByLanguage`): a query declared as Japanese
-// finds a title in Chinese.
-uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales,
-                  TextForm form) {
+// whatever the language: a query declared as Japanese finds a title in Chinese.
+uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
   switch (script) {
     case Script::kLatin:
       if (!Contains(locales, Locale::kSwe)) return 0;
       if (locales.size() == 1) return kFoldSwedish;
       return ContainsAny(group, {0xfc, 0xdc, 0xdf}) ? 0 : kFoldSwedish;  // ü Ü ß
-    case Script::kCj:
-      if (locales.empty() || form == TextForm::kUnified) return kFoldKana | kFoldVariants;
-      return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
-             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants
-                                                                                 : 0);
+    case Script::kCj: return kFoldKana | kFoldVariants;
     case Script::kArabic: {
       const bool arabic = locales.empty() || Contains(locales, Locale::kAra);
       const bool persian = Contains(locales, Locale::kPes);
@@ -244,8 +238,7 @@ bool IsAscii(std::string_view text) {
 
 }  // namespace
 
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales,
-                      TextForm form) {
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales) {
   Script script = Script::kOther;
   bool has_armenian = false;
   StopCounter steps;
@@ -284,7 +277,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
   if (has_armenian && !IsUnspaced(script) && IsMainlyArmenian(group)) {
     script = Script::kArmenian;
   }
-  return {at, script, FoldingOf(group, script, locales, form)};
+  return {at, script, FoldingOf(group, script, locales)};
 }
 
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
@@ -373,7 +366,7 @@ std::string_view TrimWhiteSpace(std::string_view text) {
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales) {
   std::string out, lossless;
   for (size_t at = 0; at < text.size();) {
-    const ScriptGroup group = NextGroup(text, at, locales, TextForm::kUnified);
+    const ScriptGroup group = NextGroup(text, at, locales);
     lossless.clear();
     AppendLossless(text.substr(at, group.end - at), group.folding, lossless);
     AppendLossy(lossless, group.folding, nullptr, out);

@@ -29,15 +29,6 @@ enum Folding : uint8_t {
   kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
-// How kana and ideographs are compared. An index keeps the form in which its words were made
-// (docs/format.md, `text_form`).
-enum class TextForm : uint8_t {
-  // kana folded if any language is allowed or `jpn` is; ideographs if any, `cmn` or `zho` is
-  kByLanguage = 0,
-  kUnified = 1,  // both folded, whatever the languages
-};
-inline constexpr TextForm kTextFormNow = TextForm::kUnified;  // the form of new words
-
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
 // that of the group.
 struct ScriptGroup {
@@ -48,8 +39,7 @@ struct ScriptGroup {
 
 // The group that starts at text[begin]. locales: allowed languages, empty for any. REQUIRES: begin
 // < text.size()
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales,
-                      TextForm form);
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales);
 
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);

@@ -121,15 +121,6 @@ function longText({ mayBeLong }: Setting, value: unknown): string | null {
   return text.length < LONG_SETTING_UNITS ? null : text;
 }
 
-/** Complete settings with their long values as JSON. */
-export function withLongValues(settings: Readonly<Record<string, unknown>>): typeof settings {
-  const long = SETTING_ENTRIES.flatMap((entry) => {
-    const text = longText(entry, settings[entry.name]);
-    return text === null ? [] : [[entry.name, new RawJson(text)]];
-  });
-  return { ...settings, ...Object.fromEntries(long) };
-}
-
 /** The change made by a large, valid body. For a separate thread: it may take seconds. */
 export function longChange(name: SettingName | 'all', body: unknown): SettingsChange {
   const settings = name === 'all' ? wholeSettings(body) : childSetting(name, body);

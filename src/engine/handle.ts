@@ -1,7 +1,6 @@
 import { type CancelSignal, NEVER_CANCELED } from '../base/cancel-signal.ts';
 import { longApart, longTogether } from '../base/long-values.ts';
 import { toApiError } from '../contract/errors.ts';
-import { withLongValues } from '../contract/settings.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import { completeStates } from './embedder-states.ts';
 import type { SearchedHandle } from './searched-index.ts';
@@ -82,17 +81,6 @@ export class IndexHandle implements SearchedHandle {
     if (stored === null) return null;
     const rest = JSON.parse(stored.json) as Record<string, unknown>;
     return longTogether(rest, (name) => stored.long[name]!);
-  }
-
-  /** Converts settings stored by an older version to the current form. */
-  upgradeSettings(): void {
-    // Older versions kept the offsets of long values here.
-    const { longPlaces: _, ...settings } = this.settings() ?? {};
-    const { rest, long } = longApart(withLongValues(completeStates(settings)));
-    const buffers = Object.fromEntries([...long].map(([name, { bytes }]) => [name, bytes]));
-    this.#sync(() =>
-      this.#native.replaceSettings(this.#handle, { json: JSON.stringify(rest), long: buffers }),
-    );
   }
 
   fields(): string[] {

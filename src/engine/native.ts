@@ -44,11 +44,6 @@ export interface NativeAddon {
   isDamaged(handle: number): boolean;
   /** Why merges have failed since the last call, or null. */
   takeMergeFault(handle: number): string | null;
-  /**
-   * Stores the same settings in the current form. Call it before the first search and the first
-   * batch.
-   */
-  replaceSettings(handle: number, settings: StoredSettings): void;
   /** JSON text of {@link IndexState}: the last committed state. */
   indexState(handle: number): string;
   /** The settings of the last committed state; null when they were never set. */
@@ -357,8 +352,6 @@ export interface StoredSettings {
 
 export interface IndexState {
   primaryKey: string | null;
-  /** Whether the settings are in the current form; see `IndexHandle.upgradeSettings`. */
-  settingsAreCurrent: boolean;
   numberOfDocuments: number;
   /** The sum over all embedders. */
   numberOfEmbeddings: number;

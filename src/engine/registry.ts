@@ -486,11 +486,7 @@ export class IndexRegistry implements SearchedIndexes {
     }
     const handle = this.#handleOf(entry);
     try {
-      if (!entry.isNew) {
-        const state = handle.state();
-        checkAgainst(entry, state);
-        if (!state.settingsAreCurrent) handle.upgradeSettings();
-      }
+      if (!entry.isNew) checkAgainst(entry, handle.state());
       handle.sweep();
     } catch (error) {
       void handle.close();

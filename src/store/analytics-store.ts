@@ -284,7 +284,6 @@ function openRoot(
 function tables(
   root: RootDatabase<Buffer, string>,
 ): [chunks: Table<string, number>, meta: Table<string, string>] {
-  const sealing = { sealed: true };
   const chunks: Database<Buffer, number> = root.openDB<Buffer, number>({
     name: 'chunks',
     encoding: 'binary',
@@ -294,7 +293,7 @@ function tables(
     encoding: 'binary',
   });
   return [
-    new Table<string, number>('chunks', chunks, 'string', sealing),
-    new Table<string, string>('meta', meta, 'string', sealing),
+    new Table<string, number>('chunks', chunks, 'string'),
+    new Table<string, string>('meta', meta, 'string'),
   ];
 }

@@ -7,19 +7,18 @@ import { loadAddon } from '../engine/addon.ts';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import { DataFolderError } from './data-folder.ts';
-import { type Encoding, type Sealing, Table } from './table.ts';
+import { type Encoding, Table } from './table.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 
 /** Name of the LMDB file in the folder of a store. */
 export const STORE_FILE = 'data.mdb';
 
 /**
- * This table says that the values of all tables carry checksums, and has the version of the store's
- * format; see `Table`.
+ * This table has the form of the store: values carry checksums, and long values are stored
+ * separately; see `Table`.
  */
 const SUMS_TABLE = 'sums';
 const SUMS_KEY = 'form';
-/** 1: values carry checksums. 2: long values are stored separately. */
 const SUMS_FORM = '2';
 
 /** Key in `meta` of the position of the data in the log of its cluster. */
@@ -78,7 +77,6 @@ const PART_PREFIX = 'x-';
 export class Store {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #open = new Map<string, Table<never, never>>();
-  readonly #sealing: Sealing = { sealed: true };
   #log: StoreLog | null = null;
   /** The commit that is a record at present. `changed` is set once it is applied. */
   #own: { readonly delta: Buffer; changed: ChangedKeys | null } | null = null;
@@ -132,7 +130,7 @@ export class Store {
     this.indexNames = this.#table<string, number>('indexNames', 'string', 'uint32');
     this.indexes = this.#table<IndexRecord, string>('indexes', 'json');
     this.meta = this.#table<unknown, string>('meta', 'json');
-    this.#upgrade(typeof mode === 'number');
+    this.#checkForm(typeof mode === 'number');
   }
 
   /** A table of JSON values for another part of the server, such as its keys. */
@@ -160,41 +158,25 @@ export class Store {
       encoding: 'binary',
       ...(keyEncoding === undefined ? {} : { keyEncoding }),
     });
-    const table = new Table<V, K>(name, database, encoding, this.#sealing, keyEncoding, long);
+    const table = new Table<V, K>(name, database, encoding, keyEncoding, long);
     this.#open.set(name, table as unknown as Table<never, never>);
     return table;
   }
 
-  /** Finds the version of the store's format, and upgrades an older one in one transaction. */
-  #upgrade(writes: boolean): void {
+  /** Throws `DataFolderError` unless the store has our form, or is new: then it gets it. */
+  #checkForm(writes: boolean): void {
     const sums = this.#table<Buffer, string>(SUMS_TABLE, 'binary');
     const form = sums.isMissing ? undefined : sums.get(SUMS_KEY)?.toString();
     if (form === SUMS_FORM) return;
-    if (form === undefined) this.#checkUnsealed();
-    else if (form !== '1') {
-      throw new DataFolderError(`The store was written by a newer version: it has form ${form}.`);
+    if (form !== undefined) {
+      throw new DataFolderError(`The store was written by another version: it has form ${form}.`);
     }
-    if (!writes) {
-      this.#sealing.sealed = form !== undefined;
-      return;
+    const tables = [...this.#open.values(), ...this.partNames().map((name) => this.table(name))];
+    if (tables.some((table) => !table.isMissing && table.getCount() > 0)) {
+      throw new DataFolderError('The store is damaged: it has lost a table.');
     }
-    this.#root.transactionSync(() => {
-      if (form === undefined) for (const table of this.#open.values()) table.sealAll();
-      for (const table of [this.tasks, this.batches]) table.unframeAll();
-      sums.putSync(SUMS_KEY, Buffer.from(SUMS_FORM));
-    });
-  }
-
-  /**
-   * Opens all tables. Throws `DataFolderError` when values carry checksums although the store does
-   * not say so.
-   */
-  #checkUnsealed(): void {
-    for (const name of this.partNames()) this.table(name);
-    let sealed = 0;
-    for (const table of this.#open.values()) if (!table.isMissing) sealed += table.countSealed();
-    // One value may end in its own checksum by chance, but not two.
-    if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
+    if (!writes) return;
+    this.#root.transactionSync(() => sums.putSync(SUMS_KEY, Buffer.from(SUMS_FORM)));
   }
 
   /**

@@ -5,7 +5,6 @@ import { DamagedError } from '../cluster/errors.ts';
 import { ApiError } from '../contract/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { NativeAddon } from '../engine/native.ts';
-import { FRAMED, framedValue } from './framed-value.ts';
 
 function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -24,8 +23,7 @@ interface Codec<V> {
 
 const JSON_CODEC: Codec<unknown> = {
   encode: (value, spare) => withSpare([Buffer.from(JSON.stringify(value))], spare),
-  decode: (bytes) =>
-    bytes[0] === FRAMED ? framedValue(bytes) : (JSON.parse(bytes.toString()) as unknown),
+  decode: (bytes) => JSON.parse(bytes.toString()) as unknown,
 };
 const STRING_CODEC: Codec<string> = {
   encode: (value, spare) => withSpare([Buffer.from(value)], spare),
@@ -52,14 +50,6 @@ function keyBytes(key: string | number): Buffer {
   return bytes;
 }
 
-/**
- * Whether the values of a store carry checksums. All do, except those of an old store that is only
- * read.
- */
-export interface Sealing {
-  sealed: boolean;
-}
-
 /** The error of a value whose checksum does not match, or that does not fit its table. */
 function damagedValue(table: string, key: string | number): ApiError {
   return new ApiError(
@@ -80,7 +70,6 @@ export class Table<V, K extends string | number> {
   readonly name: string;
   readonly #database: Database<Buffer, K>;
   readonly #codec: Codec<V>;
-  readonly #sealing: Sealing;
   readonly #long: Table<Buffer, string> | null;
   readonly #keyEncoding: 'uint32' | undefined;
 
@@ -91,7 +80,6 @@ export class Table<V, K extends string | number> {
     name: string,
     database: Database<Buffer, K>,
     encoding: Encoding,
-    sealing: Sealing,
     keyEncoding?: 'uint32',
     long: Table<Buffer, string> | null = null,
   ) {
@@ -99,7 +87,6 @@ export class Table<V, K extends string | number> {
     this.#keyEncoding = keyEncoding;
     this.#database = database;
     this.#codec = CODECS[encoding] as Codec<V>;
-    this.#sealing = sealing;
     this.#long = long;
   }
 
@@ -206,34 +193,6 @@ export class Table<V, K extends string | number> {
     return write.kind === 'put' ? this.#database.put(key, write.value) : this.#database.remove(key);
   }
 
-  /** Number of values that carry a checksum. */
-  countSealed(): number {
-    let sealed = 0;
-    for (const { key, value } of this.#database.getRange()) {
-      if (this.#isSealed(key, value)) sealed++;
-    }
-    return sealed;
-  }
-
-  /** Adds a checksum to each value. REQUIRES: within a transaction of the store */
-  sealAll(): void {
-    for (const { key, value } of [...this.#database.getRange()]) {
-      this.#database.putSync(key, this.#sealed(key, withSpare([value], SUM_BYTES)));
-    }
-  }
-
-  /**
-   * Stores long values separately that an older version stored within others. REQUIRES: within a
-   * transaction of the store
-   */
-  unframeAll(): void {
-    const framed: { key: K; value: Buffer }[] = [];
-    for (const entry of this.#database.getRange()) {
-      if (entry.value[0] === FRAMED) framed.push(entry);
-    }
-    for (const { key, value } of framed) this.putSync(key, this.#read(key, value));
-  }
-
   /** Key of a long value. */
   #pathOf(key: K, path: string): string {
     return `${this.name}/${key}/${path}`;
@@ -250,7 +209,7 @@ export class Table<V, K extends string | number> {
   /** Path and size of each long value of a stored value. */
   #longIn(stored: Buffer): [path: string, size: number][] {
     if (this.#long === null || !stored.subarray(0, LONG_MARK.length).equals(LONG_MARK)) return [];
-    const end = stored.length - (this.#sealing.sealed ? SUM_BYTES : 0);
+    const end = stored.length - SUM_BYTES;
     const { long } = JSON.parse(stored.toString('utf8', 0, end)) as { long: object };
     return Object.entries(long) as [string, number][];
   }
@@ -272,13 +231,9 @@ export class Table<V, K extends string | number> {
   }
 
   #read(key: K, stored: Buffer): V {
-    let bytes = stored;
-    if (this.#sealing.sealed) {
-      if (!this.#isSealed(key, stored)) throw damagedValue(this.name, key);
-      bytes = stored.subarray(0, stored.length - SUM_BYTES);
-    }
+    if (!this.#isSealed(key, stored)) throw damagedValue(this.name, key);
     try {
-      const value = this.#codec.decode(bytes);
+      const value = this.#codec.decode(stored.subarray(0, stored.length - SUM_BYTES));
       if (this.#long === null) return value;
       return longTogether(value as Record<string, unknown>, (path) => {
         const part = this.#long!.get(this.#pathOf(key, path));

@@ -215,8 +215,6 @@ class StoreCheck {
   }
 
   #readLong(): void {
-    // Older stores have no such table.
-    if (this.#store.long.isMissing) return;
     this.#each('long', this.#store.long, (key, bytes) => {
       const [table, uid] = key.split('/');
       const { tasks, batches } = this.#store;

@@ -54,7 +54,7 @@ function folderOf(file: string): string | null {
   return rest.length === 0 ? `${root}/` : `${root}/${second}`;
 }
 
-/** Of the files that git knows or will know; the sum of the product is last. */
+/** Counts the files that git knows or will know. The sum of the product is last. */
 export function countFolders(): Folder[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     encoding: 'utf8',
@@ -91,8 +91,8 @@ export function overBudget(folders: readonly Folder[], budgets: Budgets): string
     return code > budget ? [`${name} has ${code} lines of code; its budget is ${budget}`] : [];
   });
   const names = new Set(folders.map(({ name }) => name));
-  const gone = Object.keys(budgets).filter((name) => !names.has(name));
-  return [...faults, ...gone.map((name) => `${name} has a budget and no code`)];
+  const missing = Object.keys(budgets).filter((name) => !names.has(name));
+  return [...faults, ...missing.map((name) => `${name} has a budget and no code`)];
 }
 
 /** The budgets that `after` raises or adds while others of `before` exist. */

@@ -140,7 +140,6 @@ export class MemoryEngine implements NativeAddon {
 
   watchStops(): void {}
 
-  replaceSettings(): void {}
 
   indexState(handle: number): string {
     return JSON.stringify(this.#index(handle).state());
@@ -415,7 +414,6 @@ class MemoryIndex {
     return Object.assign(copy, {
       primaryKey: this.primaryKey,
       settings: this.settings,
-      settingsAreCurrent: true,
       documents: new Map(this.documents),
       updatedAt: this.updatedAt,
       lastBatch: this.lastBatch,
@@ -449,7 +447,6 @@ class MemoryIndex {
     }
     return {
       primaryKey: this.primaryKey,
-      settingsAreCurrent: true,
       numberOfEmbeddings: 0,
       numberOfEmbeddedDocuments: 0,
       numberOfDocuments: this.documents.size,

@@ -54,8 +54,7 @@ const RULES: readonly Rule[] = [
     words: /\bplaces?_?\b|\bplace_|_places?\b|\bplace[A-Z]|\bPlaces?\b|[a-z]Places?(?![a-z])/,
     instead: 'position, offset, address, occurrence',
     inCode: true,
-    // A key of stored settings.
-    unless: /InPlace|longPlaces/,
+    unless: /InPlace/,
   },
   {
     words: /\b(?:least|most)_?\b|\b(?:least|most)[A-Z_]|_(?:least|most)\b|\b(?:Least|Most)[A-Z]/,

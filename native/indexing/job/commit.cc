@@ -105,10 +105,6 @@ class Job {
     index::Commit& commit = batch_.commit;
     const Operations& operations = steps_->operations();
     commit.clear = steps_->cleared();
-    // No words of another form are left.
-    if ((steps_->cleared() || before.documents.empty()) && before.text_form != text::kTextFormNow) {
-      commit.text_form = text::kTextFormNow;
-    }
     if (operations.size() > 0 || !steps_->deleted_by_filter().empty()) {
       GANNET_RETURN_IF_ERROR(WriteDocuments(batch_, *steps_));
     } else if (steps_->cleared()) {

@@ -162,9 +162,6 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
   auto fields = std::make_shared<index::FieldMap>(*before.fields);
   GANNET_ASSIGN_OR_RETURN(Assigned assigned, AssignDocids(batch, steps, *fields));
   commit.distribution = steps.cleared() ? std::map<FieldId, uint64_t>() : before.distribution;
-  // Older versions counted it.
-  if (const auto vectors_field = fields->Find(kVectorsField))
-    commit.distribution->erase(*vectors_field);
   GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, steps.deleted_by_filter(), false));
   GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, assigned.deleted, true));
 
@@ -173,8 +170,7 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
     work.before = &before;
     work.fields = fields;
     work.traits = index::PlanFields(*fields, *before.settings);
-    work.analyzer = commit.text_form ? index::MakeAnalyzer(*before.settings, *commit.text_form)
-                                     : before.analyzer;
+    work.analyzer = before.analyzer;
     work.dictionary = MakeDictionary(batch, steps, assigned.changes, *fields);
     work.settings = before.settings.get();
     work.embedders = ShapesOf(*before.settings, steps.operations().dimensions());

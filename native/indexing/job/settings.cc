@@ -36,8 +36,7 @@ Status RewriteDocuments(Batch& batch, const index::Settings& settings,
     work.remakes.push_back(found == remakes.end() ? Remake::kNone : found->second);
   }
   work.embedders = ShapesOf(settings, dimensions);
-  if (before.text_form != text::kTextFormNow) commit.text_form = text::kTextFormNow;
-  work.analyzer = index::MakeAnalyzer(settings, text::kTextFormNow);
+  work.analyzer = index::MakeAnalyzer(settings);
   work.dictionary = before.dictionary;
   before.documents.ForEach([&](DocId docid) { work.changes.push_back({docid, kNone}); });
   GANNET_RETURN_IF_ERROR(WriteSegments(batch, work).status());

@@ -205,38 +205,11 @@ TEST_F(CommitTest, LongSettingsAreRecordsOfTheirOwn) {
   EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
   EXPECT_EQ(index_->snapshot()->settings->synonyms[0].second, std::vector<std::string>{"b c"});
 
-  const std::string spaced = both + " ";
-  ASSERT_TRUE(index_->ReplaceSettings({spaced, stored()->long_values}).ok());
-  index_.reset();
-  index_ = *Index::Open(folder_.path());
-  EXPECT_EQ(stored()->json, spaced);
-  EXPECT_EQ(stored()->long_values.size(), 2u);
-
   apply(R"({"long":{"synonyms":2},"synonyms":null})", R"({"synonyms":0})", {"{}"});
   EXPECT_EQ(stored()->long_values, (decltype(stored()->long_values){{"synonyms", "{}"}}));
   apply(R"({"synonyms":{"x":["y"]}})", "{}", {});
   EXPECT_TRUE(stored()->long_values.empty());
   EXPECT_EQ(index_->snapshot()->settings->synonyms.size(), 1u);
-}
-
-TEST_F(CommitTest, SettingsOfAnOlderFormAreUsedInTodaysAlsoWhereTheyCannotBeStored) {
-  const FileSizeLimit limit(1);
-  ASSERT_TRUE(index_->ReplaceSettings({R"({"stopWords":["the"]})", {}}).ok());
-  EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
-}
-
-TEST_F(CommitTest, SettingsOfAnOlderFormThatCouldNotBeStoredAreStoredWithTheNextChange) {
-  const std::string json = R"({"long":{"stopWords":7},"stopWords":null})";
-  {
-    const FileSizeLimit limit(1);
-    ASSERT_TRUE(index_->ReplaceSettings({json, {{"stopWords", R"(["the"])"}}}).ok());
-  }
-  ASSERT_TRUE(RunSteps(*index_, LongSettingsStep(json, R"({"stopWords":0})"), {R"(["the"])"}).ok());
-  index_.reset();
-  const auto opened = Index::Open(folder_.path());
-  ASSERT_TRUE(opened.ok()) << opened.status().message();
-  index_ = *opened;
-  EXPECT_EQ(index_->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
 }
 
 TEST_F(CommitTest, TheStateSurvivesReopening) {

@@ -183,47 +183,6 @@ TEST_F(RecordsTest, AFollowerHoldsTheSameBytesAfterEachRecord) {
   ExpectIndexHolds(*follower_, model_);
 }
 
-TEST_F(RecordsTest, SettingsOfAnOlderFormAreConvertedByEachNodeAndStoredWithTheNextChange) {
-  const std::string json = R"({"long":{"stopWords":7},"stopWords":null})";
-  for (Index* index : {leader_.get(), follower_.get()})
-    ASSERT_TRUE(index->ReplaceSettings({json, {{"stopWords", R"(["the"])"}}}).ok());
-  EXPECT_TRUE(log_->records.empty());
-  const std::string step =
-      "{\"task\":1,\"kind\":\"settings\",\"settings\":" + json + ",\"long\":{\"stopWords\":0}}";
-  ASSERT_TRUE(RunSteps(*leader_, step, {R"(["the"])"}).ok());
-  Follow(false);
-  ExpectSameBytes();
-  OpenLeader();
-  OpenFollower();
-  for (const auto& index : {leader_, follower_})
-    EXPECT_EQ(index->snapshot()->settings->stop_words, std::vector<std::string>{"the"});
-}
-
-TEST_F(RecordsTest, ChecksumsThatAnOlderVersionDidNotStoreAreTheSameOnEachNode) {
-  const auto run = [&](int batches) {
-    History history(leader_, model_, random_);
-    for (; batches > 0 || leader_->snapshot()->segments.empty(); --batches) history.RunBatch();
-    Follow(false);
-  };
-  run(1);
-  leader_.reset();
-  follower_.reset();
-  for (const TestFolder* folder : {&leader_folder_, &follower_folder_}) {
-    const auto env = store::Environment::Open(folder->path() + "/index.mdb");
-    ASSERT_TRUE(env.ok());
-    const auto main = (*env)->OpenTable("main");
-    auto txn = (*env)->Write();
-    ASSERT_TRUE(txn->Delete(*main, keys::kFileSums).ok());
-    ASSERT_TRUE(txn->Commit().ok());
-  }
-  OpenLeader();
-  OpenFollower();
-  EXPECT_EQ(DatabaseOf(leader_folder_.path()).count("main/" + std::string(keys::kFileSums)), 1u);
-  ExpectSameBytes();
-  run(1);
-  ExpectSameBytes();
-}
-
 TEST_F(RecordsTest, ACommitThatTheLogRefusesLeavesNothing) {
   History history(leader_, model_, random_);
   while (leader_->snapshot()->segments.empty()) history.RunBatch();

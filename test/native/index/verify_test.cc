@@ -299,26 +299,6 @@ TEST_F(VerifyTest, AFileThatReplacesAnotherIsAFault) {
   EXPECT_EQ(Text(Verify()), "");
 }
 
-TEST_F(VerifyTest, AnIndexOfAnOlderVersionGetsSumsOfItsFiles) {
-  Run(DocumentsStep(0), {Payload(1500, 1500)});
-  const std::string path = SegmentPath(0), other = SegmentPath(1);
-  index_.reset();
-  {
-    auto env = store::Environment::Open(folder_.path() + "/index.mdb");
-    ASSERT_TRUE(env.ok());
-    const auto main = (*env)->OpenTable("main");
-    ASSERT_TRUE(main.ok());
-    auto txn = (*env)->Write();
-    ASSERT_TRUE(txn.ok());
-    ASSERT_TRUE(txn->Delete(*main, keys::kFileSums).ok());
-    ASSERT_TRUE(txn->Commit().ok());
-  }
-  Open();
-  index_.reset();
-  WriteFile(path, ReadFile(other));
-  EXPECT_FALSE(Index::Open(folder_.path()).ok());
-}
-
 TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {
   const auto apply = [&](Commit commit) {
     Open();

@@ -147,32 +147,6 @@ TEST_F(PageCheckTest, AMetaPageWithoutTheNumberOfItsCommitIsFound) {
   }
 }
 
-// Values of older files without checksums get them; a file opened read-only stays unchanged.
-TEST_F(PageCheckTest, AFileWithoutChecksumsIsTakenOver) {
-  const std::filesystem::path old = "test/formats/1.0.0/data/indexes";
-  if (!std::filesystem::exists(old)) GTEST_SKIP() << "not run from the root of the repository";
-  size_t files = 0;
-  for (const auto& index : std::filesystem::directory_iterator(old)) {
-    const std::string before = index.path() / "index.mdb";
-    const auto records = Read(before);
-    ASSERT_TRUE(records);
-    std::filesystem::copy_file(before, path(), std::filesystem::copy_options::overwrite_existing);
-    {
-      const auto env = Environment::Open(path());
-      ASSERT_TRUE(env.ok()) << env.status().message();
-    }
-    EXPECT_EQ(Read(path()), records);
-    std::string bytes = Bytes();
-    ++files;
-    const auto sealed =
-        CheckPages(path(), [&](std::string_view table, std::string_view, std::string_view) {
-          return table == "sums" ? Status::NotFound("found") : Status::Ok();
-        });
-    EXPECT_EQ(sealed.code(), StatusCode::kNotFound);
-  }
-  EXPECT_GT(files, 0u);
-}
-
 TEST_F(PageCheckTest, AMissingOrEmptyFileIsRefused) {
   for (const bool is_empty : {false, true}) {
     if (is_empty) Write("");

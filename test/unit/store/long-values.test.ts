@@ -1,6 +1,6 @@
-/** Long values of tasks and batches, and stores that older versions have written. */
+/** Long values of tasks and batches, and the form of a store. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -8,10 +8,8 @@ import { jsonString, RawJson } from '../../../src/base/json.ts';
 import { DataFolderError } from '../../../src/store/data-folder.ts';
 import { Store } from '../../../src/store/store.ts';
 import { Table } from '../../../src/store/table.ts';
-import { verifyStore } from '../../../src/store/verify-store.ts';
 import { addonIsBuilt } from '../../http/kill/support/server-process.ts';
 
-const OLDER = new URL('../../formats/1.0.0-long/data', import.meta.url).pathname;
 const MAP = 2 ** 30;
 
 describe('A store', () => {
@@ -25,13 +23,6 @@ describe('A store', () => {
   });
 
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
-
-  /** All tasks and batches as JSON. */
-  function shown(store: Store): string[] {
-    return [store.tasks, store.batches].flatMap((table) =>
-      [...table.getRange()].map(({ key, value }) => `${key} ${jsonString(value)}`),
-    );
-  }
 
   it('stores long values under separate keys until their owner is removed', async () => {
     const store = new Store(file, MAP);
@@ -61,28 +52,25 @@ describe('A store', () => {
     await store.close();
   });
 
-  it('of an older version can be read unchanged, and is upgraded once when opened', async () => {
-    cpSync(OLDER, dir, { recursive: true });
-    const older = new Store(file, { readOnly: true });
-    const before = shown(older);
-    assert.ok(before.some((text) => text.includes('wörter-1399')));
-    await older.close();
-    for (let n = 0; n < 2; n++) {
-      const store = new Store(file, MAP);
-      assert.deepEqual(shown(store), before);
-      assert.ok([...store.long.getKeys()].length >= 8);
-      await store.close();
-    }
-    assert.deepEqual((await verifyStore(dir)).faults, []);
-  });
-
-  it('of a newer version is refused', async () => {
+  it('of another form is refused', async () => {
     await new Store(file, MAP).close();
     const root = open<Buffer, string>({ path: file, encoding: 'binary', maxDbs: 64 });
     const sums = root.openDB<Buffer, string>({ name: 'sums', encoding: 'binary' });
-    const table = new Table<Buffer, string>('sums', sums, 'binary', { sealed: true });
+    const table = new Table<Buffer, string>('sums', sums, 'binary');
     await table.put('form', Buffer.from('3'));
     await root.close();
     assert.throws(() => new Store(file, MAP), DataFolderError);
+  });
+  it('that has lost its form is refused when it has records, and gets one when it has none', async () => {
+    for (const isEmpty of [true, false]) {
+      const store = new Store(file, MAP);
+      if (!isEmpty) await store.commit((tx) => tx.put(store.table('keys'), 'a', {}));
+      await store.close();
+      const root = open<Buffer, string>({ path: file, encoding: 'binary', maxDbs: 64 });
+      await root.openDB<Buffer, string>({ name: 'sums', encoding: 'binary' }).drop();
+      await root.close();
+      if (isEmpty) await new Store(file, { readOnly: true }).close();
+      else assert.throws(() => new Store(file, MAP), DataFolderError);
+    }
   });
 });
