@@ -1,4 +1,7 @@
-/** What the page does where data does not fit: a filter that is refused, a file with mistakes, an index without filters. */
+/**
+ * What the page does where data does not fit: a filter that is refused, a file with mistakes, an
+ * index without filters.
+ */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { enter, openStage, type Stage, type Tab } from './support/browser.ts';

@@ -23,8 +23,8 @@ const INNER = {
   'node_modules/node-snowball': ['src/libstemmer'],
 };
 /**
- * What the binary of uWebSockets.js contains, whose package holds no licences: texts in `licences/`.
- * zlib and libuv are Node's. `test/unit/notices.test.ts` looks into the binary.
+ * What the binary of uWebSockets.js contains, whose package holds no licences: texts in
+ * `licences/`. zlib and libuv are Node's. `test/unit/notices.test.ts` looks into the binary.
  */
 const SOCKET_LIBRARY = {
   BoringSSL: 'boringssl',
