@@ -140,7 +140,6 @@ export class MemoryEngine implements NativeAddon {
 
   watchStops(): void {}
 
-
   indexState(handle: number): string {
     return JSON.stringify(this.#index(handle).state());
   }
