@@ -58,8 +58,8 @@ export class RenderPool {
   }
 
   /**
-   * A renderer for the documents of one batch. Chunks that wait when it is closed are dropped. If the
-   * thread is stuck or fails, each document of its chunk is tried once more alone.
+   * A renderer for the documents of one batch. Chunks that wait when it is closed are dropped. If
+   * the thread is stuck or fails, each document of its chunk is tried once more alone.
    */
   prepare(spec: RenderSpec): { render(chunk: Uint8Array): Promise<RenderedChunk>; close(): void } {
     const renderer = this.#next++;

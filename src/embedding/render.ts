@@ -33,8 +33,8 @@ export type RenderedEmbedder = (
   | { kind: 'fragments'; fragments: { number: number; value: unknown }[] }
 ) & {
   /**
-   * A document without embeddings waits for them, although its text is unchanged. One that cannot be
-   * rendered goes on waiting, instead of failing its batch.
+   * A document without embeddings waits for them, although its text is unchanged. One that cannot
+   * be rendered goes on waiting, instead of failing its batch.
    */
   waits?: boolean;
 };

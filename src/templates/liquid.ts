@@ -1,7 +1,7 @@
 /**
  * Liquid for templates of documents and queries. Templates are user input: they cannot reach files
- * or prototypes, and their work and memory are limited, also inside filters (`work-limit.ts`). If one
- * is stuck, the thread that renders it is ended (`embedding/render-pool.ts`).
+ * or prototypes, and their work and memory are limited, also inside filters (`work-limit.ts`). If
+ * one is stuck, the thread that renders it is ended (`embedding/render-pool.ts`).
  */
 import {
   CaseTag,

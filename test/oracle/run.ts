@@ -11,8 +11,8 @@
  * `"frequentDocumentsMin":2` in addition makes words of two documents frequent, so that distances
  * are listed. With --focus every search tests elements in brackets, or returns groups, or some
  * documents of every collection have expired, or have parts of phrases that stand for words
- * (`pairs`). With --round only this round of the seed runs. A difference is printed as a small case,
- * or with --no-shrink as found, and ends the run unless --keep-going is given.
+ * (`pairs`). With --round only this round of the seed runs. A difference is printed as a small
+ * case, or with --no-shrink as found, and ends the run unless --keep-going is given.
  */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
