@@ -2,9 +2,9 @@
  * What the first searches after a start would wait for, done before they come.
  *
  * V8 interprets code that is new to it, and compiles code that has run some hundred times, on
- * threads that take the processors away from searches (docs/design/caches.md). So the server sends
- * itself searches of an index of its own that no list names; they run the same code from the socket
- * to the response.
+ * threads that take the processors away from searches (docs/internals/caches.md). So the server
+ * sends itself searches of an index of its own that no list names; they run the same code from the
+ * socket to the response.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';

@@ -2,8 +2,8 @@
 // unless a comment says otherwise. Tests change them so that rare ways become common on small data.
 // The server uses the defaults.
 //
-// Each comment says what the threshold trades, and how the default was found (docs/design has the
-// figures).
+// Each comment says what the threshold trades, and how the default was found (docs/internals has
+// the figures).
 //
 // Threads: set once, before any other use of the engine; read by any thread afterwards.
 #pragma once
@@ -56,7 +56,7 @@ struct Tuning {
   // scan of all bytes.
   // Trades: the time of a scan, which grows with the candidates, for what signs and walks miss: one
   // in thousands, and 3 % of the nearest. Results depend on it.
-  // Found: among 253,744 rows a scan took 8.1 ms and a walk 5.7 ms (docs/design/vectors.md).
+  // Found: among 253,744 rows a scan took 8.1 ms and a walk 5.7 ms (docs/internals/vectors.md).
   uint64_t scanned_candidates_max = 300'000;
   // A segment with more rows than this for an embedder stores the signs of its vectors.
   // Trades: 6 us per row of 384 components when the segment is written, and 56 bytes, for scans of

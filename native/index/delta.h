@@ -1,5 +1,5 @@
 // The encoding of a delta: what a commit puts into the tables of an environment and removes from
-// them, in order. src/cluster/delta.ts reads and writes the same bytes (docs/format.md).
+// them, in order. src/cluster/delta.ts reads and writes the same bytes (docs/internals/format.md).
 #pragma once
 
 #include <algorithm>

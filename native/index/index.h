@@ -65,7 +65,7 @@ struct Commit {
 // The analyzer for texts of an index with these settings.
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings);
 
-// Takes commits before they are applied: the log of a cluster (docs/design/cluster.md). There is
+// Takes commits before they are applied: the log of a cluster (docs/internals/cluster.md). There is
 // one per process, which every index uses.
 class CommitLog {
  public:

@@ -1,4 +1,4 @@
-// Keys of the table `main` of an index (docs/format.md).
+// Keys of the table `main` of an index (docs/internals/format.md).
 #pragma once
 
 #include <string>

@@ -80,7 +80,7 @@ struct EmbedderSettings {
   std::optional<uint8_t> Fragment(std::string_view name) const;
 };
 
-// Settings as they are stored (docs/format.md), with long values stored separately.
+// Settings as they are stored (docs/internals/format.md), with long values stored separately.
 struct StoredSettings {
   // The complete object of GET /settings, with `embedderStates`. A value that is stored separately
   // is null here, and the member `long` names it.

@@ -1,6 +1,6 @@
 // One immutable file of a segment: sections one after another, then checksums and a directory.
 //
-// Layout (docs/format.md):
+// Layout (docs/internals/format.md):
 //   header   16 bytes: magic, format version
 //   sections each a run of bytes, written once from front to back, padded to 8
 //   sums     XXH64 of every block of 16 KiB from the header to the end of the sections

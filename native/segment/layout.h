@@ -1,5 +1,5 @@
 // The sections of a segment file. The bytes of each are described next to its writer and in
-// docs/format.md.
+// docs/internals/format.md.
 #pragma once
 
 #include "segment/file.h"

@@ -27,7 +27,7 @@ struct Fault {
   std::string message;
 };
 
-// Name of a section in reports and in docs/format.md; `section N` if it has none.
+// Name of a section in reports and in docs/internals/format.md; `section N` if it has none.
 std::string SectionName(SectionId id);
 
 struct SegmentContext {

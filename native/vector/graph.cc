@@ -93,7 +93,7 @@ Status OutOfMemory() {
   return Status::Internal("memory has run out while a graph of vectors was used");
 }
 
-// The nodes of a stored graph (docs/format.md), renumbered.
+// The nodes of a stored graph (docs/internals/format.md), renumbered.
 //
 // Threads: one owner.
 class Renumbered {

@@ -1,6 +1,6 @@
 /**
  * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order.
- * For the bytes see docs/format.md.
+ * For the bytes see docs/internals/format.md.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { DamagedError } from './errors.ts';

@@ -1,5 +1,5 @@
 /**
- * One node of a cluster, as the rest of the server sees it (docs/design/cluster.md).
+ * One node of a cluster, as the rest of the server sees it (docs/internals/cluster.md).
  *
  * Everything external is an interface: the log, the object store, the replica, the machine.
  */

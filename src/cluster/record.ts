@@ -1,5 +1,5 @@
 /**
- * The records of the log and their bytes (docs/format.md).
+ * The records of the log and their bytes (docs/internals/format.md).
  *
  * A record is one commit of one database: a delta of LMDB records, and the new files that it names.
  * The delta is opaque here. `delta.ts` reads and writes it for the store, and the engine does so

@@ -51,7 +51,7 @@ const LEFT_OUT = [
 const BY_VALIDATION =
   /^(?:Invalid value|Invalid value type|Unknown (?:field|value|parameter)|Missing (?:field|parameter))\b/;
 
-/** Rules that JSON Schema cannot express; `docs/testing.md` names the kinds. */
+/** Rules that JSON Schema cannot express; `docs/internals/testing.md` names the kinds. */
 const BEYOND_SCHEMA = [
   // Rules about several fields, or about the time.
   /must not be greater than `twoTypos`/,

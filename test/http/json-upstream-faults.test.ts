@@ -1,6 +1,6 @@
 /**
  * Payloads that later versions of simdjson were corrected for, and their like; the list of
- * corrections is in docs/design/simdjson.md.
+ * corrections is in docs/internals/simdjson.md.
  */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';

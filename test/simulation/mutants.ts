@@ -1,6 +1,6 @@
 /**
  * Deliberate faults of the core. Each is a change of its source that makes one promise of
- * docs/design/cluster.md untrue, and the simulation must notice: a test that cannot fail proves
+ * docs/internals/cluster.md untrue, and the simulation must notice: a test that cannot fail proves
  * nothing.
  */
 export interface Mutant {

@@ -1,7 +1,7 @@
 /**
  * Three nodes in one process, over a log and an object store that lose, delay, repeat and tear, on
  * machines that are killed, paused and cut off. One seed decides everything. After every event the
- * invariants of docs/design/cluster.md are checked; the first one that does not hold ends the run.
+ * invariants of docs/internals/cluster.md are checked; the first that does not hold ends the run.
  */
 import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
 import { blobsOf, decodeCheckpoint } from '../../src/cluster/checkpoint.ts';

@@ -1,4 +1,4 @@
-/** Lines of code by folder, and the budgets that they must not exceed. See docs/testing.md. */
+/** Lines of code by folder, and the budgets that they must not exceed. See docs/CONTRIBUTING.md. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 

@@ -1,7 +1,7 @@
 /**
  * What README.md and docs/ name in backticks exists: files, folders, identifiers, options, npm
- * scripts; so do the targets of links, and the tests that docs/faults.md cites. A renamed thing is
- * found by the page that still has its old name.
+ * scripts; so do the targets of links, and the tests that docs/internals/faults.md cites. A renamed
+ * thing is found by the page that still has its old name.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -12,6 +12,8 @@ import { OPTIONS } from '../../src/config.ts';
 import { RESTORE_OPTIONS } from '../../src/cluster-commands.ts';
 
 const SELF = 'test/unit/documents.test.ts';
+
+const FAULTS = 'docs/internals/faults.md';
 
 /** Files that exist in a data folder, an archive or a user's folder and not in this repository. */
 const ELSEWHERE: readonly RegExp[] = [
@@ -382,7 +384,7 @@ describe('The documents', () => {
 
   it('cite tests by the names that they have', () => {
     const all = [...sources].filter(([file]) => file.startsWith('test/'));
-    const cited = prose('docs/faults.md').flatMap(({ line, text }) =>
+    const cited = prose(FAULTS).flatMap(({ line, text }) =>
       [
         ...text.matchAll(/`([\w/.-]+\.(?:test\.ts|ts|cc))`(?:, "([^"]+)"(?:, "([^"]+)")*)/g),
       ].flatMap((match) =>
@@ -403,7 +405,7 @@ describe('The documents', () => {
               text.replaceAll(/\\'/g, "'").includes(title),
           ),
       )
-      .map(({ line, file, title }) => `docs/faults.md:${line} cites "${title}" of ${file}`);
+      .map(({ line, file, title }) => `${FAULTS}:${line} cites "${title}" of ${file}`);
     assert.deepEqual(faults, []);
   });
 });

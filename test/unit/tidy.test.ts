@@ -419,11 +419,11 @@ describe('docs/lifecycle.md', () => {
   });
 });
 
-describe('docs/format.md', () => {
+describe('docs/internals/format.md', () => {
   it('lists every section of a segment file', () => {
     const layout = readFileSync('native/segment/layout.h', 'utf8');
     const ids = [...layout.matchAll(/SectionId k\w+ = (\d+);/g)].map((match) => match[1]!);
-    const document = readFileSync('docs/format.md', 'utf8');
+    const document = readFileSync('docs/internals/format.md', 'utf8');
     assert.ok(ids.length > 8);
     assertNone(ids.filter((id) => !document.includes(`\n| ${id} | `)));
   });

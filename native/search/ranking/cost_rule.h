@@ -1,5 +1,5 @@
 // A cost rule: the cost of a document is the sum over the steps of the cheapest path that it
-// matches, and cheaper documents come first (docs/design/ranking.md).
+// matches, and cheaper documents come first (docs/internals/ranking.md).
 //
 // A rule defines the maximum cost of a step, its cost in one document (from the forward record),
 // and which costs posting lists give for many documents. split_by_cost.cc splits a bucket by any

@@ -109,7 +109,7 @@ void Fill(IndexedDocuments& index, std::mt19937& random) {
       embeddings.clear();
     }
   }
-  // Large documents, with a margin below the limit on a slow machine (docs/design/stopping.md):
+  // Large documents, with a margin below the limit on a slow machine (docs/internals/stopping.md):
   // many words; one word; many highlights; many values; many members.
   DocId docid = kDocuments;
   batch[docid++] = "{\"long\":" + Quoted(Repeat("aa b ", 1 << 16)) + "}";

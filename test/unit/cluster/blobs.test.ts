@@ -260,7 +260,7 @@ describe('Objects of versitygw', () => {
 
   before(async function () {
     if (VERSITY_GATEWAY === null) {
-      console.log('      skipped: versitygw is not installed (see docs/testing.md)');
+      console.log('      skipped: versitygw is not installed (see docs/internals/testing.md)');
       this.skip();
     }
     gateway = await VersityGateway.start();
