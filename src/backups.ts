@@ -26,7 +26,7 @@ export function backupsAt(location: string, { s3, dbPath }: Config): BackupStore
  * Throws `DataFolderError` if an option names a folder that takes no archives. A default is not
  * checked: nobody may ever make a backup.
  */
-export function refuseUnusablePlaces(config: Config): void {
+export function refuseUnusableFolders(config: Config): void {
   for (const [option, location, initial] of [
     ['dump-dir', config.dumpDir, DEFAULT_PLACES.dumps],
     ['snapshot-dir', config.snapshotDir, DEFAULT_PLACES.snapshots],

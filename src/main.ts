@@ -62,7 +62,7 @@ import type { ThreadOptions } from './http/threads/thread.ts';
 import { loadSocketLibrary, socketLibraryVersion } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
-import { backupsAt, localArchive, refuseUnusablePlaces, scheduleBackups } from './backups.ts';
+import { backupsAt, localArchive, refuseUnusableFolders, scheduleBackups } from './backups.ts';
 import type { BackupStore } from './archive/backup-store.ts';
 import { KnownWrites } from './network/origin.ts';
 import { Replication } from './network/replication.ts';
@@ -220,7 +220,7 @@ async function openParts(config: Config) {
   });
   const responseBuffers = new BufferPool();
   const native = loadEngine(config, responseBuffers);
-  refuseUnusablePlaces(config);
+  refuseUnusableFolders(config);
   await importAtStart(config, native, version.serverVersion, logs.of('import'), manager);
   const folder = await openDataFolder(config.dbPath, {
     version: version.serverVersion,

@@ -344,7 +344,7 @@ interface CompileCommand {
 /** The end of a command that compiles files of a target together. */
 const TOGETHER = /-o CMakeFiles\/(engine|gannet)\.dir\/Unity\/\S+ -c \S+/;
 
-/** Of the step `alone`, from when it begins. */
+/** The outcome of the step `alone`, once it has begun. */
 let compiled: Promise<Outcome> | undefined;
 
 /**

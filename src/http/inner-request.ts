@@ -51,12 +51,12 @@ export class InnerRequests {
       (resolve, reject) => {
         const inner = new InnerConnection({ method, path, headers, text, outer, bytesMax });
         inner.onEnd = (end) => (end instanceof Error ? reject(end) : resolve(end));
-        const gone = (): void => reject(new Error('The caller has gone'));
+        const left = (): void => reject(new Error('The caller has gone'));
         if (outer.aborted) {
-          gone();
+          left();
           return;
         }
-        outer.onAbort(gone);
+        outer.onAbort(left);
         this.serve(inner);
       },
     );

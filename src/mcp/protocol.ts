@@ -50,7 +50,7 @@ function serverOf({ tools, call, version }: Assistant): Server {
 class Turns implements Transport {
   onmessage: NonNullable<Transport['onmessage']> = () => {};
   onclose?: () => void;
-  #answered: (answer: JSONRPCMessage) => void = () => {};
+  #answered: (response: JSONRPCMessage) => void = () => {};
 
   async start(): Promise<void> {}
 
@@ -71,9 +71,9 @@ class Turns implements Transport {
       this.onmessage(message);
       return null;
     }
-    const answer = new Promise((resolve) => (this.#answered = resolve));
+    const response = new Promise((resolve) => (this.#answered = resolve));
     this.onmessage(message);
-    return answer;
+    return response;
   }
 }
 
@@ -103,15 +103,15 @@ export async function respond(
   await server.connect(turns);
   try {
     if (!Array.isArray(body)) {
-      const answer = await turns.take(body);
-      if (answer === null) return { status: 202, text: '' };
-      const { id } = answer as { id: unknown };
-      return { status: id === null ? 400 : 200, text: JSON.stringify(answer) };
+      const response = await turns.take(body);
+      if (response === null) return { status: 202, text: '' };
+      const { id } = response as { id: unknown };
+      return { status: id === null ? 400 : 200, text: JSON.stringify(response) };
     }
     const texts: string[] = [];
     for (const message of body) {
-      const answer = await turns.take(message);
-      if (answer !== null) texts.push(JSON.stringify(answer));
+      const response = await turns.take(message);
+      if (response !== null) texts.push(JSON.stringify(response));
       await setImmediate();
     }
     return texts.length === 0

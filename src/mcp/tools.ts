@@ -292,11 +292,11 @@ async function describeIndex(given: Json, peer: Peer): Promise<unknown> {
   const examples = { q: '', limit: EXAMPLES };
   const ask = (body: object): ReturnType<Peer['send']> =>
     peer.send({ method: 'POST', path: `${path}/search`, body });
-  let answer = await ask({ ...examples, facets: ['*'] });
+  let response = await ask({ ...examples, facets: ['*'] });
   // An index without filterable attributes has no facets to count.
-  if (codeOf(answer) === 'invalid_search_facets') answer = await ask(examples);
-  if (answer.status !== 200) throw refusalOf(answer);
-  const found = answer.json as Json;
+  if (codeOf(response) === 'invalid_search_facets') response = await ask(examples);
+  if (response.status !== 200) throw refusalOf(response);
+  const found = response.json as Json;
   const { hits, estimatedTotalHits, facetDistribution, facetStats } = found;
   const facets = Object.entries((facetDistribution ?? {}) as Record<string, Json>).map(
     ([name, counts]) => [name, top(counts as Record<string, number>)] as const,

@@ -204,10 +204,10 @@ describe('Backups', () => {
       const without = await runProgram([...db, '--dump-dir', 's3://shop/x']);
       assert.notEqual(without.status, 0);
       assert.match(without.complaints + without.output, /dump-dir needs s3-bucket-url/);
-      for (const place of ['s3://../x', 's3://shop/a/../x', 's3://shop/./x', 's3://shop/..']) {
-        const outside = await runProgram([...db, '--dump-dir', place, ...keys()]);
-        assert.notEqual(outside.status, 0, place);
-        assert.match(outside.complaints + outside.output, /a path, or `s3:/, place);
+      for (const location of ['s3://../x', 's3://shop/a/../x', 's3://shop/./x', 's3://shop/..']) {
+        const outside = await runProgram([...db, '--dump-dir', location, ...keys()]);
+        assert.notEqual(outside.status, 0, location);
+        assert.match(outside.complaints + outside.output, /a path, or `s3:/, location);
       }
       const missing = await runProgram([...db, '--import-dump', 's3://shop/x.dump', ...keys()]);
       assert.notEqual(missing.status, 0);

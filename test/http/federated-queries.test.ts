@@ -60,7 +60,7 @@ describe('queries of one federated list', function () {
     });
   }
 
-  it('are not those without a text beside those with one', async () => {
+  it('are not those without a text next to those with one', async () => {
     for (const q of ['', ' ', '\t\n', '\u3000', null, undefined])
       for (const isFirst of [true, false]) {
         const { status, json } = await ask('sorted', q, isFirst, 'last');

@@ -303,7 +303,7 @@ describe('Assistants', () => {
   });
   const ping = (id: number): object => ({ jsonrpc: '2.0', id, method: 'ping' });
 
-  it('may send anything: the server answers with an error of the protocol', async () => {
+  it('may send anything: the server responses with an error of the protocol', async () => {
     for (const [body, status, code] of [
       ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 200, undefined],
       ['{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601],
@@ -316,10 +316,10 @@ describe('Assistants', () => {
       ['{"jsonrpc":"2.0","id":1,', 400, -32700],
       ['', 400, -32700],
     ] as const) {
-      const answer = await post(body);
-      assert.equal(answer.status, status, body);
-      assert.equal(answer.json.jsonrpc, '2.0', body);
-      assert.equal(answer.json.error?.code, code, body);
+      const response = await post(body);
+      assert.equal(response.status, status, body);
+      assert.equal(response.json.jsonrpc, '2.0', body);
+      assert.equal(response.json.error?.code, code, body);
     }
     const notification = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     assert.deepEqual([notification.status, notification.text], [202, '']);
@@ -387,17 +387,17 @@ describe('Assistants', () => {
     const all = Array.from({ length: 300 }, () => post(body));
     const found = await call(other, 'search', { indexUid: 'films' });
     assert.equal(found.hits.length, 3);
-    const answers = await Promise.all(all);
-    const statuses = new Set(answers.map(({ status }) => status));
+    const responses = await Promise.all(all);
+    const statuses = new Set(responses.map(({ status }) => status));
     assert.deepEqual([...statuses].sort(), [200, 503]);
-    assert.ok(answers.filter(({ status }) => status === 200).length >= 104);
-    for (const { status, json } of answers) {
+    assert.ok(responses.filter(({ status }) => status === 200).length >= 104);
+    for (const { status, json } of responses) {
       if (status === 503) assert.equal(json.error.code, -32000);
       else assert.ok(json.every(({ result }: any) => result.structuredContent.hits.length === 3));
     }
     // Clients that go leave nothing behind.
     const ending = new AbortController();
-    const gone = Array.from({ length: 50 }, () =>
+    const closed = Array.from({ length: 50 }, () =>
       fetch(`${server.url}/mcp`, {
         method: 'POST',
         headers: {
@@ -410,7 +410,7 @@ describe('Assistants', () => {
     );
     await post(JSON.stringify(ping(1)));
     ending.abort();
-    await Promise.allSettled(gone);
+    await Promise.allSettled(closed);
     assert.equal((await post(body)).status, 200);
   });
 });

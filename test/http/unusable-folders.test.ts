@@ -16,7 +16,7 @@ import { runProgram } from '../support/run-program.ts';
 
 describe('A folder that cannot be used', function () {
   let folder: string;
-  let places: [string, RegExp][];
+  let targets: [string, RegExp][];
   let mounted = false;
 
   before(() => {
@@ -24,7 +24,7 @@ describe('A folder that cannot be used', function () {
     writeFileSync(join(folder, 'file'), 'x');
     symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
     symlinkSync('loop', join(folder, 'loop'));
-    places = [
+    targets = [
       ['/proc/x', /\/proc\/x: its file system takes no new files/],
       ['/proc/x/y/z', /\/proc\/x: its file system takes no new files/],
       ['/dev/null/x', /\/dev\/null: not a folder/],
@@ -39,8 +39,8 @@ describe('A folder that cannot be used', function () {
     mkdirSync(dir);
     mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'none', dir]).status === 0;
     if (mounted) {
-      places.push([join(dir, 'x'), /the file system is read-only/]);
-      places.push([dir, /read-only/i]);
+      targets.push([join(dir, 'x'), /the file system is read-only/]);
+      targets.push([dir, /read-only/i]);
     }
   });
   after(() => {
@@ -55,25 +55,25 @@ describe('A folder that cannot be used', function () {
   for (const option of ['--db-path', '--dump-dir', '--snapshot-dir']) {
     it(`is refused as ${option}`, async () => {
       const before = readdirSync(folder);
-      for (const [place, reason] of places) {
+      for (const [target, reason] of targets) {
         const db = option === '--db-path' ? [] : ['--db-path', elsewhere()];
-        const { status, complaints } = await run(option, place, ...db);
-        assert.equal(status, 1, place);
-        assert.match(complaints, reason, place);
-        assert.doesNotMatch(complaints, /\n.*\n|E[A-Z]{4}/, place);
+        const { status, complaints } = await run(option, target, ...db);
+        assert.equal(status, 1, target);
+        assert.match(complaints, reason, target);
+        assert.doesNotMatch(complaints, /\n.*\n|E[A-Z]{4}/, target);
         assert.equal(existsSync(elsewhere()), false);
-        assert.deepEqual(readdirSync(folder), before, place);
+        assert.deepEqual(readdirSync(folder), before, target);
       }
     });
   }
 
   for (const option of ['--import-dump', '--import-snapshot']) {
     it(`has no archive for ${option}`, async () => {
-      for (const [place] of places) {
-        const { status, complaints } = await run(option, place, '--db-path', elsewhere());
-        assert.equal(status, 1, place);
-        assert.match(complaints, /^[^\n]+\n$/, place);
-        assert.equal(existsSync(elsewhere()), false, place);
+      for (const [target] of targets) {
+        const { status, complaints } = await run(option, target, '--db-path', elsewhere());
+        assert.equal(status, 1, target);
+        assert.match(complaints, /^[^\n]+\n$/, target);
+        assert.equal(existsSync(elsewhere()), false, target);
       }
     });
   }

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
-import { NOTHING_ON_PATH, type Place, ran, Root, whyNoRoot } from './root.ts';
+import { NOTHING_ON_PATH, type Host, ran, Root, whyNoRoot } from './root.ts';
 import { IN_SOCKET_LIBRARY } from './socket-library.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -57,7 +57,7 @@ describe('A release', function () {
 
   /** Starts a server, and returns it once it answers. */
   async function serve(
-    place: Place,
+    host: Host,
     program: string,
     argv: readonly string[],
     env: Record<string, string>,
@@ -65,12 +65,12 @@ describe('A release', function () {
   ): Promise<{ url: string; server: ChildProcess }> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const server = place.start([program, '--http-addr', `127.0.0.1:${port}`, ...argv], env, user);
+    const server = host.start([program, '--http-addr', `127.0.0.1:${port}`, ...argv], env, user);
     let printed = '';
     server.stderr!.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     for (;;) {
       assert.equal(server.exitCode, null, printed);
-      const health = await ran(place, [program, 'health', '--url', url], env);
+      const health = await ran(host, [program, 'health', '--url', url], env);
       if (health.status === 0) break;
       await pause(100);
     }
@@ -96,26 +96,24 @@ describe('A release', function () {
   }
 
   /**
-   * Starts the unpacked archive, fills it, searches and verifies. @param base what `place` calls
+   * Starts the unpacked archive, fills it, searches and verifies. @param base what `host` calls
    * the folder
    */
-  async function works(place: Place, base: string): Promise<void> {
+  async function works(host: Host, base: string): Promise<void> {
     const program = join(base, NAME, 'bin/gannet');
     const data = join(base, 'data');
-    assert.equal((await ran(place, [program, '--version'])).output, `gannet ${version}\n`);
-    const { url, server } = await serve(place, program, ['--db-path', data], {
+    assert.equal((await ran(host, [program, '--version'])).output, `gannet ${version}\n`);
+    const { url, server } = await serve(host, program, ['--db-path', data], {
       GANNET_MASTER_KEY: KEY,
     });
     const books = join(base, 'books.ndjson');
-    const imported = await ran(
-      place,
-      [program, 'import', books, '--index', 'books', '--url', url],
-      { GANNET_KEY: KEY },
-    );
+    const imported = await ran(host, [program, 'import', books, '--index', 'books', '--url', url], {
+      GANNET_KEY: KEY,
+    });
     assert.equal(imported.status, 0, imported.complaints);
     assert.match(await firstTitle(url, KEY), /Crime and Punishment/);
     assert.equal(await stopped(server), 0);
-    const verified = await ran(place, [program, 'verify', '--db-path', data]);
+    const verified = await ran(host, [program, 'verify', '--db-path', data]);
     assert.match(verified.output, /Everything is valid/);
     assert.equal(verified.status, 0);
   }

@@ -16,25 +16,25 @@ export interface Ended {
 }
 
 /** Where a program runs. */
-export interface Place {
+export interface Host {
   /** Starts a program; the signals that it gets are those of the process. */
   start(argv: readonly string[], env?: Record<string, string>, user?: string): ChildProcess;
 }
 
 /** This machine, where a program finds no other one. */
-export const NOTHING_ON_PATH: Place = {
+export const NOTHING_ON_PATH: Host = {
   start: ([program, ...argv], env = {}) =>
     spawn(program!, argv, { env: { PATH: '/nonexistent', ...env } }),
 };
 
 /** Runs a program to its end. */
 export async function ran(
-  place: Place,
+  host: Host,
   argv: readonly string[],
   env: Record<string, string> = {},
   user = '',
 ): Promise<Ended> {
-  const child = place.start(argv, env, user);
+  const child = host.start(argv, env, user);
   let output = '';
   let complaints = '';
   child.stdout!.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -51,7 +51,7 @@ export function whyNoRoot(): string | null {
 }
 
 /** A folder that programs see as the root, apart from /dev and /proc. */
-export class Root implements Place {
+export class Root implements Host {
   readonly path: string;
 
   /** @param path one that is there already; it is not erased */

@@ -22,7 +22,7 @@ const reranker = {
 };
 
 /** The settings that store headers, and the code that refuses them. */
-const PLACES: [string, (headers: unknown) => object, string][] = [
+const CASES: [string, (headers: unknown) => object, string][] = [
   ['an embedder', (headers) => ({ embedders: { e: { ...rest, headers } } }), 'embedders'],
   ['a change of an embedder', (headers) => ({ embedders: { e: { headers } } }), 'embedders'],
   [
@@ -88,8 +88,8 @@ describe('Stored headers', () => {
     assert.doesNotMatch(headersFault({ 'X-Key': 'a-secret\n' })!, /a-secret/);
   });
 
-  for (const [place, body, setting] of PLACES) {
-    it(`of ${place} are checked`, () => {
+  for (const [name, body, setting] of CASES) {
+    it(`of ${name} are checked`, () => {
       const refusal = (headers: unknown): string | undefined => {
         const parsed = parseSettings(body(headers));
         return parsed.ok ? checkPartialSettings(parsed.value, FEATURES)?.code : parsed.error.code;

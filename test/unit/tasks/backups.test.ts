@@ -1,4 +1,4 @@
-/** Backups that a schedule registers, beside tasks on indexes. */
+/** Backups that a schedule registers, while tasks on indexes wait. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { scheduleBackups } from '../../../src/backups.ts';
