@@ -10,6 +10,7 @@
 #include "base/parallel_for.h"
 #include "search/allowed_documents.h"
 #include "search/response.h"
+#include "search/groups.h"
 #include "search/hybrid.h"
 #include "search/pins.h"
 #include "search/ranked_list.h"
@@ -130,7 +131,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
 bool EnoughWords(const SearchRequest& request, const RankedList& words) {
   const Hybrid& hybrid = *request.hybrid;
   const uint64_t first_page = request.FirstPage(words.snapshot->settings->max_total_hits);
-  return !hybrid.min_score && hybrid.fusion == Fusion::kScore &&
+  return !request.needs_vectors && !hybrid.min_score && hybrid.fusion == Fusion::kScore &&
          WordsAreEnough(words.hits(), hybrid.ratio, first_page);
 }
 
@@ -194,6 +195,12 @@ Result<SearchResponse> RespondWithPage(const SearchRun& run,
                                        const json::Value& request, const Caller& caller) {
   return WriteSearchResponse(run, InsertPins(run.hits(), pins, run.window()), pins.size(), request,
                              caller);
+}
+
+Result<SearchResponse> RespondWithGroups(const SearchRun& run,
+                                         const std::vector<PinnedDocument>& /*pins*/,
+                                         const json::Value& request, const Caller& caller) {
+  return WriteGroupsResponse(run, request, caller);
 }
 
 Result<SearchResponse> RespondWithFacets(const SearchRun& run,
@@ -290,7 +297,9 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
                                      const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
-  request.needs_candidates = !request.facets.empty();
+  request.needs_candidates =
+      !request.facets.empty() && (!request.group || request.group->facets_per_group);
+  const auto finish = request.group ? RespondWithGroups : RespondWithPage;
   request.cancelled = caller.cancelled;
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
   std::shared_ptr<const index::Snapshot> snapshot = index.present();
@@ -298,8 +307,7 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
   ApplyCutoff(*snapshot, request);
   GANNET_ASSIGN_OR_RETURN(auto run,
                           RunSearch(std::move(snapshot), std::move(request), !pins.empty()));
-  return RespondOrWait(std::move(run), std::move(pins), request_json, object, RespondWithPage,
-                       caller);
+  return RespondOrWait(std::move(run), std::move(pins), request_json, object, finish, caller);
 }
 
 Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view request_json,

@@ -63,7 +63,7 @@ struct HitWriter::Members {
   bool first = true;
 };
 
-HitWriter::HitWriter(const SearchRun& run)
+HitWriter::HitWriter(const SearchRun& run, bool expects)
     : run_(run),
       shows_vectors_(ShowsVectors(run.request(), *run.snapshot().settings)),
       projection_(Projection::ForSearch(run.request().attributes_to_retrieve,
@@ -73,6 +73,7 @@ HitWriter::HitWriter(const SearchRun& run)
                    run.request().attributes_to_retrieve, std::vector<text::Locale>()),
       codec_(run.snapshot().dictionary) {
   geo_ = ShownDistance(run.list().sort, projection_);
+  if (!expects) return;
   std::vector<DocId> docids;
   for (const Hit& hit : run.hits()) docids.push_back(hit.docid);
   run.snapshot().ExpectRows(docids);

@@ -17,10 +17,11 @@
 namespace gannet::search {
 
 // Writes the hits of one search. One thread. Lifetime: borrows the run.
-// Cost: the constructor requests the rows of all hits and looks up the words to highlight.
+// Cost: the constructor looks up the words to highlight.
 class HitWriter {
  public:
-  explicit HitWriter(const SearchRun& run);
+  // expects  most hits of the run will be written, so their rows are requested
+  explicit HitWriter(const SearchRun& run, bool expects = true);
 
   // Appends one hit as a JSON object.
   // extra  members to add, without a leading comma

@@ -55,6 +55,14 @@ Hybrid ParseHybrid(const json::Value& value) {
   return hybrid;
 }
 
+void ReadGroupBy(const json::Value& value, SearchRequest& request) {
+  request.group = GroupBy{value["attribute"].string(), value["hits"].integer(3),
+                          value["facetsPer"].string() == "group"};
+  request.distinct = request.group->attribute;
+  request.page = value["page"].integer(1);
+  request.hits_per_page = value["limit"].integer(20);
+}
+
 std::vector<Pin> ParsePins(const json::Value& value) {
   std::vector<Pin> pins;
   for (const json::Value& pin : value.items())
@@ -102,6 +110,7 @@ constexpr Parameter kParameters[] = {
     {"multimodal", READ(multimodal, value.boolean())},
     {"sort", READ(sort, StringsOr(value))},
     {"distinct", READ(distinct, value.string())},
+    {"groupBy", ReadGroupBy},
     {"facets", READ(facets, StringsOr(value))},
     {"attributesToRetrieve", READ(attributes_to_retrieve, value.Strings())},
     {"attributesToSearchOn", READ(attributes_to_search_on, value.Strings())},
@@ -167,6 +176,7 @@ MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) cons
 uint64_t CutoffMs(const index::Snapshot& snapshot) { return snapshot.settings->search_cutoff_ms; }
 
 Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
+  if (request.deadline) return *request.deadline;
   return Deadline::In(CutoffMs(snapshot), request.cancelled);
 }
 

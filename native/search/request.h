@@ -41,6 +41,13 @@ struct Hybrid {
   Fusion fusion = Fusion::kScore;
 };
 
+// The parameter `groupBy`. Its page is that of the best hits, which are distinct by the attribute.
+struct GroupBy {
+  std::string attribute;
+  uint64_t hits = 3;              // of a group
+  bool facets_per_group = false;  // facets count the best hits only
+};
+
 // A document pinned to a fixed position of the result (docs/behaviour/search-rules.md).
 struct Pin {
   std::string id;  // external
@@ -65,6 +72,7 @@ struct SearchRequest {
   std::vector<std::string> sort;
   std::optional<std::string> distinct;
   std::vector<std::string> facets;
+  std::optional<GroupBy> group;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
   HighlightOptions format;
   std::optional<MatchingStrategy> strategy;  // nullopt: the strategy of the index
@@ -88,6 +96,10 @@ struct SearchRequest {
   std::shared_ptr<const DocSet> matching;
   // The number of hits on the first page, if the request asks for more than a page.
   std::optional<uint64_t> first_page;
+  // Words are never enough for a hybrid search.
+  bool needs_vectors = false;
+  // The end of the search, if other searches of the request share it.
+  std::optional<Deadline> deadline;
   bool hidden_vectors = false;  // retrieve vectors even if `_vectors` is not displayed
   // This is one half of a hybrid search.
   bool half = false;

@@ -51,15 +51,6 @@ Status AppendSources(const SearchRun& run, const std::vector<PageHit>& page, std
   return Status::Ok();
 }
 
-Status AppendFacetsOf(const SearchRun& run, std::string& out) {
-  const SearchRequest& request = run.request();
-  if (request.facets.empty()) return Status::Ok();
-  out += ',';
-  DocSet counted = run.candidates();
-  if (request.excluded) counted = counted | *request.excluded;
-  return AppendFacets(run.snapshot(), request.facets, counted, out);
-}
-
 }  // namespace
 
 Status CheckResponseSize(const std::string& out, uint64_t bytes_max) {
@@ -87,6 +78,15 @@ Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, Respon
     GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
   }
   return Status::Ok();
+}
+
+Status AppendFacetsOf(const SearchRun& run, std::string& out) {
+  const SearchRequest& request = run.request();
+  if (request.facets.empty()) return Status::Ok();
+  out += ',';
+  DocSet counted = run.candidates();
+  if (request.excluded) counted = counted | *request.excluded;
+  return AppendFacets(run.snapshot(), request.facets, counted, out);
 }
 
 void AppendSpan(size_t begin, size_t end, ResponseHead& head) {

@@ -63,6 +63,9 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
 Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, ResponseHead& head,
                   std::string& out);
 
+// Appends the members of the facets that the request names; other members precede them.
+Status AppendFacetsOf(const SearchRun& run, std::string& out);
+
 void AppendSpan(size_t begin, size_t end, ResponseHead& head);
 
 // How the request selects a page: by its number, or by limit and offset.

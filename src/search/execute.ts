@@ -136,12 +136,17 @@ export class SearchPipeline {
     const grouping = groupingOf(given);
     const plain: SearchRequest = ungrouped(given);
     this.#checkShown([uid], grouping.attribute);
-    const base = await local.embeddedOrWords(uid, plain);
-    const isNetwork = base.useNetwork === true;
     const job = {
       ...({ kind: 'search', caller, shown: [] } as const),
       describe: ([request]: readonly SearchRequest[]) => askedOf(uid, request!),
     };
+    if (plain.useNetwork !== true) {
+      return this.#one<SearchRequest>({
+        ...{ ...job, queries: [{ uid, params: { ...plain, groupBy: grouping } }] },
+        run: async ([query]) => [await local.search(uid, query!, caller, { indexUid: shownUid })],
+      });
+    }
+    const base = await local.embeddedOrWords(uid, plain);
     const lists: GroupedLists = {
       hasFacets: (base.facets ?? []).length > 0,
       best: (withFacets) => {
@@ -149,25 +154,17 @@ export class SearchPipeline {
         const params = { ...showing(base, grouping.attribute), ...bestHits(grouping), facets };
         return this.#one<SearchRequest>({
           ...{ ...job, queries: [{ uid, params }] },
-          run: async ([query]) => [
-            isNetwork
-              ? await network.search(uid, query!, caller, hidesOrigin)
-              : await local.search(uid, query!, caller, { hitSpans: true }),
-          ],
+          run: async ([query]) => [await network.search(uid, query!, caller, hidesOrigin)],
         });
       },
       rest: (conditions, withFacets) => {
         const searches = searchesOf(base, conditions, grouping.hits, withFacets);
         return this.#execute<SearchRequest>({
           ...{ ...job, queries: searches.map((params) => ({ uid, params })) },
-          run: (resolved) => {
-            const queries = resolved.map((query) => ({ ...query, indexUid: uid }));
-            return isNetwork
-              ? severally(queries.length, GROUPS_AT_ONCE, limits, caller, (n) =>
-                  network.search(uid, resolved[n]!, caller, hidesOrigin),
-                )
-              : local.separate(queries, caller, { hitSpans: true });
-          },
+          run: (resolved) =>
+            severally(resolved.length, GROUPS_AT_ONCE, limits, caller, (n) =>
+              network.search(uid, resolved[n]!, caller, hidesOrigin),
+            ),
         });
       },
       start: [

@@ -1,6 +1,6 @@
 /**
- * `groupBy`: hits by the values of an attribute (docs/behaviour/groups.md). The groups of a page
- * are the hits of a search with `distinct`; the hits of each group are those of the same search
+ * `groupBy` in lists of several queries or servers (docs/behaviour/groups.md); the engine makes the
+ * groups of one search of this server (`native/search/groups.cc`). The groups of a page are the hits of a search with `distinct`; the hits of each group are those of the same search
  * among the documents with its value.
  */
 import { combineFilters } from '../auth/tenant-token.ts';

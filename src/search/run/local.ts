@@ -49,6 +49,8 @@ export interface RunOptions {
   firstPage?: number | undefined;
   /** Heads include the positions of hits. */
   hitSpans?: boolean;
+  /** Written at the start of the response. */
+  indexUid?: string | undefined;
 }
 
 export interface SearchLoad {
@@ -145,11 +147,14 @@ export class LocalSearch {
     uid: string,
     params: SearchRequest,
     caller: SearchCaller,
-    { hitSpans }: RunOptions = {},
+    { hitSpans, indexUid }: RunOptions = {},
   ): Promise<SearchResponse> {
     return this.#queue.run((permit) => {
       const find = (): SearchedIndex => this.#entry(uid);
-      const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
+      const more = {
+        ...{ responseBytesMax: this.#limits.responseBytes, hitSpans },
+        ...(indexUid !== undefined && { indexUid }),
+      };
       return this.#one(permit, { uid, find, params }, more, caller);
     }, caller);
   }
