@@ -60,8 +60,12 @@ export class TemplateFault extends Error {
   override readonly name = 'TemplateFault';
 }
 
+/** Failures of providers that concern all inputs, by name of the embedder. */
+export type EmbedderFailures = Map<string, EmbeddingError>;
+
 export interface BatchCall {
   requests: EmbedderRequests;
+  failures?: EmbedderFailures;
   signal: AbortSignal;
 }
 
@@ -312,11 +316,16 @@ export class EmbeddingService {
     call: BatchCall & Pick<EmbedCall, 'onEmbedded'>,
   ): Promise<Float32Array[] | null> {
     try {
+      const known = call.failures?.get(name);
+      if (known !== undefined) throw known;
       const values = list.map(({ value }) => value);
       return await provider.embed(values, { ...call, limit: this.#indexing });
     } catch (error) {
       if (!(error instanceof EmbeddingError)) throw error;
       if (this.#options.ignoreEmbedderFailures) return null;
+      if (!error.refusesInput) {
+        call.failures?.set(name, new EmbeddingError(error.message));
+      }
       const concerned = list.slice(...(error.inputs ?? [0, list.length]));
       const named = namesOf([...new Set(concerned.map(({ document }) => ids[document]))]);
       throw new EmbeddingError(

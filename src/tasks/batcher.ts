@@ -119,6 +119,24 @@ export function withSuspectsAlone(
 }
 
 /**
+ * Ends a batch where its tasks no longer belong to the same part of a batch that was divided.
+ * @param partOf the part of a task; undefined: it was in no such batch
+ * @param shorter the batch that would run with at most this many tasks
+ */
+export function withinPart(
+  batch: Batch,
+  partOf: (uid: number) => unknown,
+  shorter: (tasks: number) => Batch,
+): Batch {
+  const part = partOf(batch.uids[0]!);
+  const length = batch.uids.findIndex((uid) => partOf(uid) !== part);
+  if (length < 0) return batch;
+  const cut = shorter(length);
+  const strategy = `ended before task ${batch.uids[length]}: a task failed in a batch of both`;
+  return { ...cut, uids: cut.uids.slice(0, length), strategy };
+}
+
+/**
  * Whether other batches may run concurrently with this one. Such a batch may take long, and touches
  * only its own index, or nothing at all once it calls `RunContext.allowConcurrent`.
  */

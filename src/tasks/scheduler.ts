@@ -9,7 +9,7 @@ import { aliasAlreadyExists } from '../contract/aliases.ts';
 import { BatchCanceled, isDamage } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import { EmbedderRequests } from '../embedding/embedder-requests.ts';
-import type { EmbeddingService } from '../embedding/embedding-service.ts';
+import type { EmbedderFailures, EmbeddingService } from '../embedding/embedding-service.ts';
 import type { CrashRecord } from '../store/crash-record.ts';
 import type { BatchEnd } from '../store/finish-batch.ts';
 import type { TaskStore } from '../store/task-store.ts';
@@ -24,6 +24,7 @@ import {
   needsConcurrent,
   nextBatch,
   nextConcurrentBatch,
+  withinPart,
   withSuspectsAlone,
 } from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
@@ -33,6 +34,7 @@ import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
 import {
   allFailed,
+  BatchDivided,
   CancelSwitch,
   isFaultOfNode,
   isLeftToCluster,
@@ -87,7 +89,7 @@ interface Running {
  * Runs all batches in one loop. External events only wake it; it runs at its own pace:
  *
  *   idle -> (wake) choose -> begin (in memory) -> run -> finish (one transaction) -> choose ...
- *                                                  \-> canceled: rolled back -> choose
+ *                                                  \-> canceled, divided: rolled back -> choose
  *
  * While a change of settings runs, which may rebuild an index for minutes, batches of documents of
  * other indexes run concurrently, one at a time; see `nextConcurrentBatch`. The loop continues when
@@ -96,6 +98,9 @@ interface Running {
  *
  * Snapshots and dumps come before tasks on indexes, but never one right after another: the tasks on
  * indexes that wait when one ends run before the next one (`#turn`).
+ *
+ * A task fails by itself only. If a batch is refused because of one of its tasks, its halves run as
+ * batches of their own, and so on.
  *
  * A batch that only waits for other servers detaches (`RunContext.detach`): its tasks are set
  * aside, and the loop continues with any other batch while it runs to its end. Before the next
@@ -116,6 +121,8 @@ export class Scheduler {
   readonly #runners: Partial<Record<BatchKind, Runner>>;
   /** Running batches by batch uid. */
   readonly #running = new Map<number, Running>();
+  /** The part that a task belongs to, for the tasks of divided batches. */
+  readonly #parts = new Map<number, { failures: EmbedderFailures }>();
   /** Promises for the ends of the detached batches. */
   readonly #detached = new Map<Batch, Promise<void>>();
   /** Indexes that could not be opened to find what a crash left. */
@@ -260,7 +267,10 @@ export class Scheduler {
         await this.#pruneQueue();
         await this.#stoppedOnes();
         const batch = this.#next();
-        if (batch === null) return;
+        if (batch === null) {
+          this.#parts.clear();
+          return;
+        }
         if (batch.uids.some((uid) => crashes.isSuspect(uid))) await this.#stopDetached();
         const isAllowed = allowsConcurrent(batch) !== 'never' && !crashes.hasSuspects;
         if (isAllowed || needsConcurrent(batch)) await this.#runWithConcurrent(batch);
@@ -273,17 +283,28 @@ export class Scheduler {
   }
 
   #next(): Batch | null {
-    return this.#suspectsAlone((limits) =>
-      nextBatch(this.#pending, this.#indexes, limits, this.#full),
-    );
+    return this.#chosen((limits) => nextBatch(this.#pending, this.#indexes, limits, this.#full));
   }
 
-  #suspectsAlone(next: (limits: BatchLimits) => Batch | null): Batch | null {
+  /** The next batch, without tasks that must not run together. */
+  #chosen(next: (limits: BatchLimits) => Batch | null): Batch | null {
     const { limits, crashes } = this.#options;
-    const batch = next(limits);
-    if (batch === null || !crashes.hasSuspects) return batch;
-    const isSuspect = (uid: number): boolean => crashes.isSuspect(uid);
-    return withSuspectsAlone(batch, isSuspect, (tasks) => next({ ...limits, tasks })!);
+    const whole = next(limits);
+    if (whole === null) return null;
+    const shorter = (tasks: number): Batch => next({ ...limits, tasks })!;
+    const batch =
+      this.#parts.size === 0 ? whole : withinPart(whole, (uid) => this.#parts.get(uid), shorter);
+    if (!crashes.hasSuspects) return batch;
+    return withSuspectsAlone(batch, (uid) => crashes.isSuspect(uid), shorter);
+  }
+
+  /** Lets the halves of a batch run apart. */
+  #divide({ uids }: Batch, failures: EmbedderFailures): void {
+    const half = Math.ceil(uids.length / 2);
+    for (const part of [uids.slice(0, half), uids.slice(half)]) {
+      const shared = { failures };
+      for (const uid of part) this.#parts.set(uid, shared);
+    }
   }
 
   /** Waits for detached batches that were asked to stop, which they do soon. */
@@ -360,7 +381,7 @@ export class Scheduler {
   /** Ends when the store fails: the loop then waits for the running batch, and for the store. */
   async #runConcurrently(main: Batch, over: () => boolean): Promise<void> {
     while (!over() && !this.#stopping) {
-      const batch = this.#suspectsAlone((limits) =>
+      const batch = this.#chosen((limits) =>
         nextConcurrentBatch(main, this.#pending, this.#indexes, limits, this.#full),
       );
       if (batch !== null) await this.#runBatch(batch);
@@ -413,19 +434,17 @@ export class Scheduler {
     if (this.#stopping) cancel.request();
     progress.enter(0, 'processing tasks', 0, 2);
     try {
-      const now = rfc3339(startedAt);
-      const { store, registry } = { store: this.#store, registry: this.#registry };
-      const { embedding } = this.#options;
       const result = await this.#resultOf(recovered, {
-        store,
-        registry,
+        store: this.#store,
+        registry: this.#registry,
         batch,
         batchUid,
-        now,
+        now: rfc3339(startedAt),
         progress,
         cancel,
-        embedding,
+        embedding: this.#options.embedding,
         embedderRequests,
+        embedderFailures: this.#parts.get(batch.uids[0]!)?.failures ?? new Map(),
         shard: this.#options.shard(),
         isOfCluster: this.resign !== null,
         allowConcurrent: () => {
@@ -451,6 +470,7 @@ export class Scheduler {
           : undefined,
         embedderRequests: embedderRequests.view(),
       });
+      for (const uid of batch.uids) this.#parts.delete(uid);
     } finally {
       this.#running.delete(batchUid);
       crashes.end(batchUid);
@@ -475,20 +495,29 @@ export class Scheduler {
     } catch (error) {
       const isLeft =
         !this.#isDamagedAgain(error, batch) && isLeftToCluster(error, context.isOfCluster);
-      if (error instanceof BatchCanceled || isLeft) {
-        await this.#store.rollBack(batchUid, batch.uids);
-        this.#pending.putBack(batch.uids);
-        if (isFaultOfNode(error)) {
-          this.#options.log(`batch ${batchUid} is left to another node`, error);
-          this.resign?.();
-        }
-        // Otherwise the batch would be tried, and refused, without a break.
-        if (!(error instanceof BatchCanceled)) await this.#pause(STORE_RETRY_MS);
+      if (error instanceof BatchCanceled || error instanceof BatchDivided || isLeft) {
+        await this.#rollBack(context, error);
         return 'canceled';
       }
       if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
       return { ends: allFailed(batch, toApiError(error)) };
     }
+  }
+
+  /** Lets the tasks of a batch that has changed nothing wait again. */
+  async #rollBack(
+    { batch, batchUid, embedderFailures }: RunContext,
+    reason: unknown,
+  ): Promise<void> {
+    await this.#store.rollBack(batchUid, batch.uids);
+    this.#pending.putBack(batch.uids);
+    if (isFaultOfNode(reason)) {
+      this.#options.log(`batch ${batchUid} is left to another node`, reason);
+      this.resign?.();
+    }
+    if (reason instanceof BatchDivided) this.#divide(batch, embedderFailures);
+    // Otherwise the batch would be tried, and refused, without a break.
+    else if (!(reason instanceof BatchCanceled)) await this.#pause(STORE_RETRY_MS);
   }
 
   /**

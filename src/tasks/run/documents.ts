@@ -13,6 +13,7 @@ import type { TaskStore } from '../../store/task-store.ts';
 import {
   allFailed,
   applySteps,
+  BatchDivided,
   type BatchTask,
   concludeTasks,
   isLeftToCluster,
@@ -58,8 +59,9 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
 }
 
 /**
- * Runs work on the index of the batch. If the work fails, all tasks fail, but an index created for
- * them stays. If the work is canceled, the batch is as if it had never run.
+ * Runs work on the index of the batch. If the work of one task fails, that task fails, but an index
+ * created for it stays. If work that several tasks ask for is refused, or is canceled, the batch is
+ * as if it had never run.
  */
 export async function runOnIndex(
   context: RunContext,
@@ -72,9 +74,11 @@ export async function runOnIndex(
   try {
     ends = await work(target);
   } catch (error) {
-    if (!(error instanceof ApiError) || isLeftToCluster(error, context.isOfCluster)) {
+    const isOwn = error instanceof ApiError && !isLeftToCluster(error, context.isOfCluster);
+    const isDivided = isOwn && error.type === 'invalid_request' && batch.uids.length > 1;
+    if (!isOwn || isDivided) {
       if (target.created) await registry.discard(target.entry);
-      throw error;
+      throw isDivided ? new BatchDivided(error.message) : error;
     }
     ends = allFailed(batch, error.locatedAt({ index: batch.indexUid! }));
   }

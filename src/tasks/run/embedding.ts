@@ -11,7 +11,11 @@ import { ApiError } from '../../contract/errors.ts';
 import { type EmbeddingChange, embeddingChanges } from '../../embedding/embedder-state.ts';
 import { EmbeddingError } from '../../embedding/embedding-error.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
-import { type EmbeddingService, TemplateFault } from '../../embedding/embedding-service.ts';
+import {
+  type EmbedderFailures,
+  type EmbeddingService,
+  TemplateFault,
+} from '../../embedding/embedding-service.ts';
 import { EMBEDDER_STATES, type EmbedderStates } from '../../engine/embedder-states.ts';
 import type { BatchProgress } from '../../engine/native.ts';
 
@@ -23,6 +27,7 @@ interface Context {
   readonly batch: { readonly indexUid: string | null };
   readonly embedding: EmbeddingService | null;
   readonly embedderRequests: EmbedderRequests;
+  readonly embedderFailures: EmbedderFailures;
   readonly cancel: { readonly signal: AbortSignal };
 }
 
@@ -37,7 +42,7 @@ export interface DocumentEmbedding {
 
 /** Returns null when no embedder of the settings makes embeddings of documents. */
 export function openEmbedding(
-  { batch: { indexUid }, embedding, embedderRequests, cancel }: Context,
+  { batch: { indexUid }, embedding, embedderRequests, embedderFailures, cancel }: Context,
   settings: StoredSettings | null,
 ): DocumentEmbedding | null {
   const embedders = embeddersOf(settings);
@@ -47,7 +52,7 @@ export function openEmbedding(
     embedding.openBatch(
       indexUid ?? '',
       { embedders, states: statesOf(settings), searchableAttributes },
-      { requests: embedderRequests, signal: cancel.signal },
+      { requests: embedderRequests, failures: embedderFailures, signal: cancel.signal },
     ),
   );
   return {

@@ -2,7 +2,7 @@ import { pauser } from '../../base/pauser.ts';
 import { ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
 import { BatchCanceled, isDamage } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
-import type { EmbeddingService } from '../../embedding/embedding-service.ts';
+import type { EmbedderFailures, EmbeddingService } from '../../embedding/embedding-service.ts';
 import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
@@ -33,6 +33,8 @@ export interface RunContext {
   readonly shard: Shard | null;
   /** Counts the batch's requests to embedding providers. */
   readonly embedderRequests: EmbedderRequests;
+  /** Providers that are down, by embedder. The parts of a divided batch do not ask them again. */
+  readonly embedderFailures: EmbedderFailures;
   /** Lets batches of documents run concurrently from now on; see `allowsConcurrent`. */
   allowConcurrent(): void;
   /**
@@ -96,6 +98,14 @@ export class CancelSwitch {
   check(): void {
     if (this.#on) throw new BatchCanceled();
   }
+}
+
+/**
+ * A batch of several tasks was refused because of one of them, which may be any. Nothing has changed.
+ * Its halves run apart, so that in the end that task fails by itself.
+ */
+export class BatchDivided extends Error {
+  override readonly name = 'BatchDivided';
 }
 
 export interface BatchTask {

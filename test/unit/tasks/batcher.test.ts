@@ -7,6 +7,7 @@ import {
   nextBatch,
   nextConcurrentBatch,
   type PendingConcurrently,
+  withinPart,
   withSuspectsAlone,
 } from '../../../src/tasks/batcher.ts';
 import type { PendingTask } from '../../../src/tasks/task.ts';
@@ -523,5 +524,28 @@ describe('withSuspectsAlone', () => {
     assert.deepEqual(batchWith([], deletions).uids, [0, 1, 2]);
     assert.deepEqual(batchWith([1], deletions).uids, [0]);
     assert.deepEqual(batchWith([0], deletions).uids, [0]);
+  });
+});
+
+describe('withinPart', () => {
+  const ADDITIONS: Given[] = [{ kind: 'add' }, { kind: 'add' }, { kind: 'clear' }, { kind: 'add' }];
+
+  function batchWith(parts: readonly unknown[]): Batch {
+    const of = (tasks: number): Batch =>
+      nextBatch(pendingOf(ADDITIONS), { primaryKey: () => undefined }, { ...NO_LIMITS, tasks })!;
+    return withinPart(of(Infinity), (uid) => parts[uid], of);
+  }
+
+  it('leaves a batch of one part, or of tasks of none, as it is', () => {
+    assert.deepEqual([batchWith([]).kind, batchWith([]).uids], ['clear', [0, 1, 2]]);
+    assert.deepEqual(batchWith(['a', 'a', 'a', 'b']).uids, [0, 1, 2]);
+  });
+
+  it('ends before the next part, and before tasks of none', () => {
+    const batch = batchWith(['a', 'a', 'b']);
+    assert.deepEqual([batch.kind, batch.uids], ['documents', [0, 1]]);
+    assert.equal(batch.strategy, 'ended before task 2: a task failed in a batch of both');
+    assert.deepEqual(batchWith(['a']).uids, [0]);
+    assert.deepEqual(batchWith([undefined, 'b']).uids, [0]);
   });
 });
