@@ -1,7 +1,8 @@
 /**
  * `groupBy` in lists of several queries or servers (docs/behaviour/groups.md); the engine makes the
- * groups of one search of this server (`native/search/groups.cc`). The groups of a page are the hits of a search with `distinct`; the hits of each group are those of the same search
- * among the documents with its value.
+ * groups of one search of this server (`native/search/groups.cc`). The groups of a page are the
+ * hits of a search with `distinct`; the hits of each group are those of the same search among the
+ * documents with its value.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
 import { membersAt } from '../base/json-spans.ts';
