@@ -55,8 +55,8 @@ const FOREIGN = new Set([
 /** Options of other programs. */
 const FOREIGN_OPTIONS = new Set(['import']);
 
-/** Pages that are tables of other programs' names in their first column. */
-const FIRST_COLUMN_IS_FOREIGN = /^docs\/guide\/from-\w+\.md$/;
+/** A page whose tables have names of other programs in all columns but the first. */
+const ONLY_FIRST_COLUMN_IS_OURS = 'docs/guide/migration.md';
 
 const projectFiles = execFileSync(
   'git',
@@ -115,8 +115,8 @@ function prose(page: string): { line: number; text: string }[] {
 /** What stands in backticks, page by page. */
 const spans: Named[] = pages.flatMap((page) =>
   prose(page).flatMap(({ line, text }) => {
-    const cells = text.startsWith('| ') && FIRST_COLUMN_IS_FOREIGN.test(page);
-    const read = cells ? text.split(' | ').slice(1).join(' | ') : text;
+    const isRow = text.startsWith('| ') && page === ONLY_FIRST_COLUMN_IS_OURS;
+    const read = isRow ? text.split(' | ', 1)[0]! : text;
     return [...read.matchAll(/(?<!`)`([^`]+)`(?!`)/g)].map((match) => ({
       page,
       line,
