@@ -13,6 +13,8 @@ const KEPT_MAX = 10_000;
 /** Codes of errors that are caused by one document, not by the request as a whole. */
 const OF_DOCUMENT =
   /^(?:malformed_payload|missing_document_id|invalid_document_\w+|invalid_vector\w*|too_many_vectors)$/;
+/** An error with a code that embedders have too. */
+const WITHOUT_VECTORS = /^The document `.*` has no vectors for the embedder /s;
 /** Positions in a request, which are meaningless for the file, with their replacements. */
 const POSITIONS: readonly (readonly [RegExp, string])[] = [
   [/ at line \d+ column \d+/g, ''],
@@ -22,7 +24,10 @@ const POSITIONS: readonly (readonly [RegExp, string])[] = [
 
 /** The error of a document in the request; null: the error has another cause. */
 export function documentFault(error: unknown): string | null {
-  if (!(error instanceof RefusedRequest) || error.status !== 400) return null;
+  if (!(error instanceof RefusedRequest)) return null;
+  // A proxy may have a limit of its own, without a code.
+  if (error.status === 413) return 'it is larger than the server accepts (payload_too_large)';
+  if (error.status !== 400) return null;
   return faultOf(error.body.code, error.body.message);
 }
 
@@ -32,8 +37,9 @@ export function taskFault({ status, error }: FinishedTask): string | null {
 }
 
 function faultOf(code: unknown, message: unknown): string | null {
-  if (typeof code !== 'string' || !OF_DOCUMENT.test(code)) return null;
+  if (typeof code !== 'string') return null;
   const text = typeof message === 'string' ? message.slice(0, 1000) : 'no message';
+  if (!OF_DOCUMENT.test(code) && !WITHOUT_VECTORS.test(text)) return null;
   return `${POSITIONS.reduce((shown, [position, instead]) => shown.replace(position, instead), text)} (${code})`;
 }
 

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { FileRecord } from './records.ts';
 
+const NEWLINE = 10;
+
 /** The body of one request: a header, which may be empty, and whole records. */
 export class Batch {
   readonly bytes: Buffer;
@@ -29,6 +31,22 @@ export class Batch {
       header.length,
       records.map(({ bytes }) => (end += bytes.length)),
       records.map(({ line }) => line),
+    );
+  }
+
+  /**
+   * Lines with one document each, as they are.
+   * @param first the number of the first document, which stands for its line
+   */
+  static ofLines(bytes: Buffer, first: number): Batch {
+    const ends: number[] = [];
+    for (let end = 0; (end = bytes.indexOf(NEWLINE, end) + 1) > 0;) ends.push(end);
+    if ((ends.at(-1) ?? 0) < bytes.length) ends.push(bytes.length);
+    return new Batch(
+      bytes,
+      0,
+      ends,
+      Array.from(ends, (_, n) => first + n),
     );
   }
 

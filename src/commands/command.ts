@@ -20,12 +20,14 @@ export const FAILED = 1;
 const MISUSED = 2;
 /** The server cannot be reached, or the connection was lost, after all attempts. */
 const UNREACHED = 3;
+/** Everything was done, but the server refused documents, which were named and skipped. */
+export const SKIPPED = 4;
 /** Ctrl-C, with the status that shells expect. */
 export const INTERRUPTED = 130;
 
 const EXITS =
   '0 success; 1 the server refused a request or a task failed; 2 the command line is invalid or a file cannot\n' +
-  'be read or written; 3 the server cannot be reached; 130 interrupted';
+  'be read or written; 3 the server cannot be reached; 4 refused documents were skipped; 130 interrupted';
 
 /** OpenSSL's codes for a certificate that nobody vouches for. */
 const CERTIFICATE_CODE = /\(\w*(?:SELF_SIGNED|ISSUER_CERT|UNABLE_TO_VERIFY)\w*\)/;

@@ -4,15 +4,16 @@ import { gzip } from 'node:zlib';
 import { bad, BadOption, type GivenOptions, type Options } from '../base/options.ts';
 import type { PeerBody } from '../outbound/api-peer.ts';
 import { parseDelimiter } from '../records/csv-records.ts';
-import { BadRecords, documentFault, taskFault } from './bad-records.ts';
+import { BadRecords } from './bad-records.ts';
+import { BatchSender } from './batch-sender.ts';
 import { type Batch, batchesOf } from './batches.ts';
 import {
   type Command,
   command,
-  CommandFailure,
   DONE,
   FAILED,
   FileError,
+  SKIPPED,
   type Terminal,
 } from './command.ts';
 import {
@@ -68,7 +69,7 @@ const OPTIONS = {
   },
   'skip-bad': {
     kind: 'text',
-    help: 'Write documents that the server refuses to this file, and continue. Waits for each request to be indexed.',
+    help: 'Write documents that the server refuses to this file; then they do not change the exit status.',
   },
   'no-wait': { kind: 'flag', help: 'Exit when everything is accepted, before it is indexed.' },
   quiet: { kind: 'flag', help: 'Hide progress.' },
@@ -87,7 +88,7 @@ interface ImportPlan {
   batchBytes: number;
   parallel: number;
   gzip: boolean;
-  /** null: a document that the server refuses ends the import. */
+  /** null: documents that the server refuses are only named. */
   skipBad: string | null;
   wait: boolean;
   quiet: boolean;
@@ -99,8 +100,8 @@ export const importCommand: Command = command({
   operands: '[FILE]...',
   notes:
     'Files are JSON (an array, or one document after another) or CSV, optionally compressed with gzip; `-` or no file means\n' +
-    'standard input. The text is UTF-8. The command repeats requests that fail temporarily. If the server refuses a\n' +
-    'document, the message names its file and line.',
+    'standard input. The text is UTF-8. The command repeats requests that fail temporarily. A document that the server\n' +
+    'refuses is named by file and line, and skipped; the exit status is 4 then.',
   examples: [
     'import books.ndjson --index books',
     'import parts/*.json.gz --index parts --primary-key sku --journal parts.journal',
@@ -137,7 +138,7 @@ function planOf(given: Given): ImportPlan {
   const delimiter = delimiterGiven(given.text('csv-delimiter'));
   const skipBad = given.text('skip-bad');
   if (skipBad !== null && given.flag('no-wait')) {
-    throw new BadOption('skip-bad waits for each request, so it cannot be combined with no-wait.');
+    throw new BadOption('skip-bad waits for the tasks, so it cannot be combined with no-wait.');
   }
   return {
     index,
@@ -184,10 +185,10 @@ class Importer {
   readonly #journal: Journal | null;
   readonly #badRecords: BadRecords | null;
   readonly #terminal: Terminal;
-  readonly #taskUids: number[] = [];
   /** The file and lines of each task. */
   readonly #origins = new Map<number, string>();
   #documents = 0;
+  #refused = 0;
   #skipped = 0;
   /** Total bytes of completely read files. */
   #bytesRead = 0;
@@ -221,19 +222,23 @@ class Importer {
     const seconds = (): string => ((performance.now() - begun) / 1000).toFixed(1);
     const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} sent before`;
     output.write(
-      `${counted(this.#documents, 'document')} sent to \`${index}\` in ${counted(this.#taskUids.length, 'task')} after ${seconds()} s${skipped}\n`,
+      `${counted(this.#documents - this.#skipped, 'document')} sent to \`${index}\` in ${counted(this.#origins.size, 'task')} after ${seconds()} s${skipped}\n`,
     );
-    const refused = this.#badRecords?.count ?? 0;
-    if (refused > 0) {
-      output.write(`${counted(refused, 'refused document')} saved to ${this.#plan.skipBad}\n`);
+    const { skipBad } = this.#plan;
+    if (this.#refused > 0) {
+      const where = skipBad === null ? 'skipped' : `saved to ${skipBad}`;
+      output.write(`${counted(this.#refused, 'refused document')} ${where}\n`);
     }
-    if (!wait) return DONE;
+    // With a file for them, they are expected.
+    const status = this.#refused > 0 && skipBad === null ? SKIPPED : DONE;
+    if (!wait) return status;
     const tally = new TaskTally(this.#terminal, quiet);
-    const failed = await tally.waitFor(this.#connection, this.#taskUids, this.#origins);
+    const uids = [...this.#origins.keys()];
+    const failed = await tally.waitFor(this.#connection, uids, this.#origins);
     if (failed > 0) return FAILED;
     output.write(`indexed after ${seconds()} s\n`);
     await this.#journal?.erase();
-    return DONE;
+    return status;
   }
 
   #tellWhereItStopped(): void {
@@ -249,6 +254,26 @@ class Importer {
 
   async #sendFile(file: string, bytesTotal: number | null, progress: Progress): Promise<void> {
     const source = await openSource(file, this.#terminal.input, this.#plan);
+    const sender = this.#senderOf(source);
+    try {
+      await this.#sendAll(source, sender, (done) =>
+        progress.update(
+          done,
+          `${sizeNote(done, bytesTotal)}, ${counted(this.#documents + sender.documents, 'document')}`,
+        ),
+      );
+    } finally {
+      this.#documents += sender.documents;
+      this.#refused += sender.refused;
+    }
+    this.#bytesRead += source.bytesRead();
+  }
+
+  async #sendAll(
+    source: Source,
+    sender: BatchSender,
+    update: (done: number) => void,
+  ): Promise<void> {
     const batches = batchesOf(source.records, source.header, this.#plan.batchBytes);
     const underWay = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
@@ -256,97 +281,62 @@ class Importer {
     for await (const batch of batches) {
       isEmpty = false;
       this.#terminal.signal.throwIfAborted();
-      if (!this.#wasTaken(batch)) {
-        const sending: Promise<void> = this.#send(batch, source)
+      const taken = this.#journal?.take(batch.sha256) ?? null;
+      if (taken === null) {
+        const sending: Promise<void> = sender
+          .send(batch)
           .catch((error: unknown) => {
             failure ??= { error };
           })
           .finally(() => underWay.delete(sending));
         underWay.add(sending);
+      } else {
+        sender.keep(batch, taken);
+        this.#skipped += batch.documents;
       }
       if (underWay.size >= this.#plan.parallel) await Promise.race(underWay);
       if (failure !== null) break;
-      const done = this.#bytesRead + source.bytesRead();
-      progress.update(
-        done,
-        `${sizeNote(done, bytesTotal)}, ${counted(this.#documents, 'document')}`,
-      );
+      if (sender.isFull) {
+        await Promise.all(underWay);
+        if (failure !== null) break;
+        await sender.settle();
+      }
+      update(this.#bytesRead + source.bytesRead());
     }
     await Promise.all(underWay);
     if (failure !== null) throw (failure as { error: unknown }).error;
     if (isEmpty && source.textBytes() > 0) {
       throw new FileError(`${source.name} holds no documents, although it is not empty.`);
     }
-    this.#bytesRead += source.bytesRead();
-  }
-
-  #wasTaken(batch: Batch): boolean {
-    const taskUid = this.#journal?.take(batch.sha256) ?? null;
-    if (taskUid === null) return false;
-    this.#taskUids.push(taskUid);
-    this.#skipped += batch.documents;
-    return true;
-  }
-
-  async #send(batch: Batch, source: Source): Promise<void> {
-    const taskUid = await this.#sendOrHalve(batch, source);
-    if (taskUid !== null) await this.#journal?.add(batch.sha256, taskUid);
-  }
-
-  /**
-   * Sends a batch. If the server refuses it because of a document, sends its halves, until the
-   * document is found.
-   * @returns the last task, or null if every document was refused
-   */
-  async #sendOrHalve(batch: Batch, source: Source): Promise<number | null> {
-    const outcome = await this.#register(batch, source);
-    if (typeof outcome === 'number') return outcome;
-    if (batch.documents === 1) {
-      await this.#putAside(batch, source, outcome.fault);
-      return null;
+    for (const [taskUid, lines] of await sender.end()) {
+      this.#origins.set(taskUid, `${source.name}, lines ${lines.first} to ${lines.last}`);
     }
-    let last: number | null = null;
-    for (const half of batch.halves()) last = (await this.#sendOrHalve(half, source)) ?? last;
-    return last;
   }
 
-  async #putAside(batch: Batch, source: Source, fault: string): Promise<void> {
-    const message = `${source.name}:${batch.lines.first}: ${fault}`;
-    if (this.#badRecords === null) throw new CommandFailure(message);
-    await this.#badRecords.add(source.header, batch.records);
-    this.#terminal.complaints.write(`${message}\n`);
+  #senderOf(source: Source): BatchSender {
+    return new BatchSender({
+      connection: this.#connection,
+      waits: this.#plan.wait,
+      register: (batch) => this.#register(batch, source),
+      registered: async ({ sha256 }, taskUid) => this.#journal?.add(sha256, taskUid),
+      refused: async (batch, fault) => {
+        this.#terminal.complaints.write(`${source.name}:${batch.lines.first}: ${fault}\n`);
+        await this.#badRecords?.add(source.header, batch.records);
+      },
+    });
   }
 
-  /** Sends a batch. @returns the task, or the fault of a document */
-  async #register(batch: Batch, source: Source): Promise<number | { fault: string }> {
+  async #register(batch: Batch, { format, delimiter }: Source): Promise<number> {
     const { index, primaryKey, update } = this.#plan;
-    const { format, delimiter } = source;
     const query = new URLSearchParams({
       ...(primaryKey === null ? {} : { primaryKey }),
       ...(format === 'csv' && delimiter !== ',' ? { csvDelimiter: delimiter } : {}),
     });
-    let taskUid: number;
-    try {
-      taskUid = await this.#connection.register({
-        method: update ? 'PUT' : 'POST',
-        path: `/indexes/${encodeURIComponent(index)}/documents?${query.toString()}`,
-        body: await this.#body(batch, format),
-      });
-    } catch (error) {
-      const fault = documentFault(error);
-      if (fault === null) throw error;
-      return { fault };
-    }
-    if (this.#badRecords !== null) {
-      let fault: string | null = null;
-      await this.#connection.waitFor([taskUid], (task) => (fault = taskFault(task)));
-      if (fault !== null) return { fault };
-    }
-    const { first, last } = batch.lines;
-    this.#origins.set(taskUid, `${source.name}, lines ${first} to ${last}`);
-    this.#taskUids.push(taskUid);
-    this.#documents += batch.documents;
-    return taskUid;
+    return this.#connection.register({
+      method: update ? 'PUT' : 'POST',
+      path: `/indexes/${encodeURIComponent(index)}/documents?${query.toString()}`,
+      body: await this.#body(batch, format),
+    });
   }
 
   async #body({ bytes }: Batch, format: Format): Promise<PeerBody> {

@@ -2,7 +2,7 @@
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { algolia } from './algolia-source.ts';
-import { type Command, command, DONE, FAILED } from './command.ts';
+import { type Command, command, DONE, FAILED, SKIPPED } from './command.ts';
 import {
   authoritiesOf,
   Connection,
@@ -117,9 +117,11 @@ export const migrateCommand: Command = command({
       if (source instanceof Connection) {
         await new Migration(source, target, { url, key }, given).run();
       } else await copyForeign(source, target, given.text('indexes'));
-      const { faults } = target;
-      target.say(faults === 0 ? 'Everything was copied.' : `${faults} could not be copied.`);
-      return faults === 0 ? DONE : FAILED;
+      const { faults, skipped } = target;
+      if (skipped > 0) target.say(`${counted(skipped, 'refused document')} skipped.`);
+      else if (faults === 0) target.say('Everything was copied.');
+      if (faults > 0) target.say(`${faults} could not be copied.`);
+      return faults > 0 ? FAILED : skipped > 0 ? SKIPPED : DONE;
     } finally {
       await source.close();
       await connection.close();
@@ -132,6 +134,8 @@ class Migration {
   readonly #target: MigrationTarget;
   readonly #address: { url: string; key: string | null };
   readonly #given: GivenOptions<typeof OPTIONS>;
+  /** How many documents of an index the target refused. */
+  readonly #skipped = new Map<string, number>();
 
   constructor(
     source: Connection,
@@ -249,7 +253,9 @@ class Migration {
     const { numberOfDocuments } = await this.#source.get<Counts>(`${pathOf(uid)}/stats`);
     const wanted = { index: uid, filter: null, withVectors: true };
     const copied = documentPages(this.#source, wanted);
-    tasks.push(...(await target.sendDocuments({ uid, primaryKey }, copied, numberOfDocuments)));
+    const sent = await target.sendDocuments({ uid, primaryKey }, copied, numberOfDocuments);
+    tasks.push(...sent.tasks);
+    if (sent.skipped > 0) this.#skipped.set(uid, sent.skipped);
     await target.waitFor(tasks);
   }
 
@@ -283,7 +289,12 @@ class Migration {
         counts === null
           ? 'missing'
           : `${counted(counts.numberOfDocuments, 'document')}, ${counted(counts.numberOfEmbeddings ?? 0, 'embedding')}`;
-      const isSame = describe(here) === describe(there);
+      const skipped = this.#skipped.get(uid) ?? 0;
+      // How many embeddings the skipped documents have is not known.
+      const isSame =
+        skipped === 0
+          ? describe(here) === describe(there)
+          : here!.numberOfDocuments - skipped === there?.numberOfDocuments;
       if (!isSame) this.#target.faults++;
       this.#target.say(
         `\`${uid}\`: ${describe(there)}${isSame ? '' : `, but the source has ${describe(here)}`}`,

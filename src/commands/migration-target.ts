@@ -1,8 +1,11 @@
 /** The server that `gannet migrate` fills, with the count of what could not be copied. */
+import { membersAt } from '../base/json-spans.ts';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { isMasked } from '../base/secrets.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure, refusalText, type Terminal } from './command.ts';
+import { BatchSender } from './batch-sender.ts';
+import { Batch } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { confirm } from './confirm.ts';
 import { counted, showProgress } from './progress.ts';
@@ -43,6 +46,8 @@ export class MigrationTarget {
   readonly #isQuiet: boolean;
   /** Number of items that could not be copied. */
   faults = 0;
+  /** Number of documents that the target refused. */
+  skipped = 0;
 
   constructor(
     connection: Connection,
@@ -103,39 +108,51 @@ export class MigrationTarget {
   }
 
   /**
-   * Sends documents while the next ones are read.
+   * Sends documents while the next ones are read. Those that the target refuses are named and
+   * skipped.
    * @param total how many there are, for the progress
-   * @returns the tasks
+   * @returns the tasks, and how many documents were skipped
    */
   async sendDocuments(
     { uid, primaryKey }: NewIndex,
     pages: AsyncIterable<Lines>,
     total: number,
-  ): Promise<number[]> {
+  ): Promise<{ tasks: number[]; skipped: number }> {
     const query = primaryKey === null ? '' : `?primaryKey=${encodeURIComponent(primaryKey)}`;
     const progress = await showProgress(this.#terminal, uid, total, this.#isQuiet);
-    const tasks: number[] = [];
-    let sent = 0;
-    let sending: Promise<number> | null = null;
-    try {
-      for await (const { lines, documents } of pages) {
-        if (sending !== null) tasks.push(await sending);
-        sending = this.connection.register({
+    const sender = new BatchSender({
+      connection: this.connection,
+      waits: true,
+      register: ({ bytes }) =>
+        this.connection.register({
           method: 'POST',
           path: `${pathOf(uid)}/documents${query}`,
-          body: { bytes: lines, headers: { 'content-type': 'application/x-ndjson' } },
-        });
+          body: { bytes, headers: { 'content-type': 'application/x-ndjson' } },
+        }),
+      refused: async ({ bytes, lines }, fault) => {
+        this.complain(`\`${uid}\`: ${documentName(bytes, primaryKey, lines.first)}: ${fault}`);
+      },
+    });
+    let read = 0;
+    let sending = Promise.resolve();
+    try {
+      for await (const { lines, documents } of pages) {
+        await sending;
+        const batch = Batch.ofLines(lines, read + 1);
+        sending = sender.send(batch).then(() => sender.settle());
         // The error is reported where `sending` is awaited.
         sending.catch(() => {});
-        sent += documents;
-        progress.update(sent, counted(sent, 'document'));
+        read += documents;
+        progress.update(read, counted(read, 'document'));
       }
-      if (sending !== null) tasks.push(await sending);
+      await sending;
+      const tasks = [...(await sender.end()).keys()];
+      this.skipped += sender.refused;
+      this.say(`\`${uid}\`: ${counted(sender.documents, 'document')} sent`);
+      return { tasks, skipped: sender.refused };
     } finally {
       progress.end();
     }
-    this.say(`\`${uid}\`: ${counted(sent, 'document')} sent`);
-    return tasks;
   }
 
   /**
@@ -206,6 +223,15 @@ export class MigrationTarget {
   complain(line: string): void {
     this.#terminal.complaints.write(`${line}\n`);
   }
+}
+
+/** The id of a document, or its position in the source if it has none. */
+function documentName(line: Buffer, primaryKey: string | null, position: number): string {
+  const text = line.toString();
+  const member =
+    primaryKey === null ? undefined : membersAt(text, 0).find(({ name }) => name === primaryKey);
+  if (member === undefined) return `document ${position} of the source`;
+  return `document ${text.slice(member.begin, Math.min(member.end, member.begin + 600))}`;
 }
 
 export function pathOf(uid: string): string {

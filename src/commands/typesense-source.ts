@@ -120,6 +120,10 @@ function settingsOf(
   };
 }
 
+function isVector(value: string | undefined): boolean {
+  return value !== undefined && value !== 'null' && !/^\[\s*\]$/.test(value);
+}
+
 /** The field with the place of a document; null: none. */
 function geoOf(fields: readonly Field[]): string | null {
   return fields.find(({ type }) => type === 'geopoint')?.name ?? null;
@@ -179,8 +183,8 @@ async function* documentsOf(
     const own: string[] = [];
     for (const { name: field } of vectors) {
       const value = members.get(field);
-      if (value === undefined) continue;
-      own.push(`${JSON.stringify(field)}:${value}`);
+      // A field may be optional; without this, the document would lack a vector.
+      own.push(`${JSON.stringify(field)}:${isVector(value) ? value : 'null'}`);
       members.delete(field);
     }
     if (own.length > 0) members.set('_vectors', `{${own.join(',')}}`);

@@ -129,27 +129,59 @@ describe('gannet import', function () {
     }
   });
 
-  it('names a document that is refused by file and line', async () => {
+  it('names each document that is refused by file and line, and takes all others', async () => {
     const rows = Array.from({ length: 3000 }, (_, id) => `${id},${'x'.repeat(500)},"l\n"\n`);
     rows[2500] = '2500,"t\nu"\n';
+    rows[30] = 'an id,t,u\n';
     const csv = file('bad.csv', `id,t,u\n${rows.join('')}`);
     const ended = await run(server.url, ['--index', 'bad', '--batch-mb', '1', csv]);
-    assert.equal(ended.status, 1);
+    assert.equal(ended.status, 4, ended.complaints);
     // Every row has two lines, and the header one.
-    assert.match(ended.complaints, /bad\.csv:5002: .*it has 2 fields.*\(malformed_payload\)/);
-    assert.match(ended.complaints, /Stopped after 2500 documents/);
-    const json = file('bad.json', '[{"id":1},\n{"id":2},\n\n{"id":3,"a":01}]');
+    assert.match(ended.complaints, /bad\.csv:5001: .*it has 2 fields.*\(malformed_payload\)/);
+    assert.match(ended.complaints, /bad\.csv:62: .*\(invalid_document_id\)/);
+    assert.match(ended.output, /2998 documents sent/);
+    assert.match(ended.output, /2 refused documents skipped/);
+    assert.equal((await server.call('GET', '/indexes/bad/stats')).json.numberOfDocuments, 2998);
+    const json = file('bad.json', '[{"id":"a"},\n{"id":"b"},\n\n{"id":"c","a":01}]');
     const refused = await run(server.url, ['--index', 'bad', json]);
-    assert.equal(refused.status, 1);
+    assert.equal(refused.status, 4);
     assert.match(refused.complaints, /bad\.json:4: /);
     assert.doesNotMatch(refused.complaints, /column/);
     const ids = file('ids.ndjson', '{"id":1}\n{"id":"no id!"}\n');
     const failed = await run(server.url, ['--index', 'bad', ids]);
-    assert.equal(failed.status, 1);
-    assert.match(
-      failed.complaints,
-      /\(invalid_document_id\); it contains .*ids\.ndjson, lines 1 to 2\n/,
+    assert.equal(failed.status, 4);
+    assert.match(failed.complaints, /ids\.ndjson:2: .*\(invalid_document_id\)\n/);
+  });
+
+  it('keeps the order of documents when it sends some again', async () => {
+    const rows = Array.from({ length: 4000 }, (_, n) =>
+      JSON.stringify({ id: n === 700 ? 'no id!' : n % 50, n, t: 'x'.repeat(1000) }),
     );
+    const text = file('order.ndjson', rows.join('\n'));
+    for (const index of ['order', 'order-update']) {
+      const argv = [
+        '--index',
+        index,
+        '--batch-mb',
+        '1',
+        ...(index === 'order' ? [] : ['--update']),
+      ];
+      const ended = await run(server.url, [...argv, text]);
+      assert.equal(ended.status, 4, ended.complaints);
+      assert.match(ended.complaints, /^.*order\.ndjson:701: .*\n$/);
+      const found = await documents(index);
+      assert.deepEqual(
+        found.map(({ n }: any) => n).toSorted((x: number, y: number) => x - y),
+        Array.from({ length: 50 }, (_, n) => 3950 + n),
+      );
+    }
+  });
+
+  it('ends when the server takes nothing', async () => {
+    const text = file('none.ndjson', Array(3000).fill('{"id":"no id!"}').join('\n'));
+    const ended = await run(server.url, ['--index', 'none', text]);
+    assert.equal(ended.status, 1);
+    assert.match(ended.complaints, /The server refuses all of the first 100 documents\./);
   });
 
   it('puts documents aside that are refused, in a file that can be mended and imported', async () => {
@@ -289,10 +321,17 @@ describe('gannet import', function () {
 
   it('sends again what the server has taken and then failed', async () => {
     const journal = join(dir, 'failed-journal');
-    const argv = ['--index', 'f', '--journal', journal, file('f.json', '{"id":"not an id!"}')];
-    const failed = await run(server.url, argv);
-    assert.equal(failed.status, 1);
-    assert.match(failed.complaints, /task \d+ of `f` failed: .*\(invalid_document_id\)/);
+    const argv = [
+      '--index',
+      'f',
+      '--journal',
+      journal,
+      file('f.json', '[{"id":"not an id!"},{"id":1}]'),
+    ];
+    // The tasks are not waited for, so the journal stays.
+    const sent = await run(server.url, [...argv, '--no-wait']);
+    assert.equal(sent.status, 0);
+    await server.idle();
     assert.equal(readFileSync(journal, 'utf8').trim().split('\n').length, 2);
     proxy.seen.length = 0;
     // The same bytes at another address: the journal identifies the server by its address.
@@ -300,8 +339,10 @@ describe('gannet import', function () {
     assert.equal(other.status, 2);
     assert.match(other.complaints, /not the journal of this import/);
     const again = await run(server.url, argv);
-    assert.equal(again.status, 1);
+    assert.equal(again.status, 4);
+    assert.match(again.complaints, /f\.json:1: .*\(invalid_document_id\)/);
     assert.match(again.output, /^1 document sent/);
+    assert.equal(existsSync(journal), false);
   });
 
   it('ends with 130 when it is interrupted', async () => {

@@ -127,6 +127,56 @@ describe('gannet migrate from another program', function () {
       assert.match(complaints, /`newer`: its synonyms are in a form that is not copied/);
     });
 
+    it('takes documents without an optional vector', async () => {
+      const lines = [
+        '{"id":"1","v":[1,0]}',
+        '{"id":"2"}',
+        '{"id":"3","v":null}',
+        '{"id":"4","v":[]}',
+      ];
+      const fields = [{ name: 'v', type: 'float[]', num_dim: 2, optional: true }];
+      await start([
+        {
+          schema: { name: 'o', num_documents: 4, fields },
+          lines: lines.join('\n'),
+          synonyms: [],
+          overrides: [],
+        },
+      ]);
+      const { status, output, complaints } = await migrate('typesense');
+      assert.equal(status, 0, complaints + output);
+      const { numberOfDocuments, numberOfEmbeddings } = (
+        await target.call('GET', '/indexes/o/stats')
+      ).json;
+      assert.deepEqual([numberOfDocuments, numberOfEmbeddings], [4, 1]);
+    });
+
+    it('skips and names the documents that the target refuses', async () => {
+      const lines = Array.from({ length: 500 }, (_, n) => {
+        if (n === 7) return '{"id":"a b","v":[1,0]}';
+        if (n === 8) return '{"v":[1,0]}';
+        if (n === 400) return '{"id":"x400","v":[1,0,0]}';
+        return `{"id":"x${n}","v":[1,${n}]}`;
+      });
+      const fields = [{ name: 'v', type: 'float[]', num_dim: 2 }];
+      await start([
+        {
+          schema: { name: 's', num_documents: 500, fields },
+          lines: lines.join('\n'),
+          synonyms: [],
+          overrides: [],
+        },
+      ]);
+      const { status, output, complaints } = await migrate('typesense');
+      assert.equal(status, 4, complaints + output);
+      assert.match(complaints, /^`s`: document "a b": .*\(invalid_document_id\)$/m);
+      assert.match(complaints, /^`s`: document 9 of the source: .*\(missing_document_id\)$/m);
+      assert.match(complaints, /^`s`: document "x400": .*\(invalid_vector_dimensions\)$/m);
+      assert.equal(complaints.trim().split('\n').length, 3);
+      assert.match(output, /3 refused documents skipped/);
+      assert.equal((await target.call('GET', '/indexes/s/stats')).json.numberOfDocuments, 497);
+    });
+
     it('refuses two collections of which the uids would be the same', async () => {
       await start([books, { ...books, schema: { ...books.schema, name: 'books v1' } }]);
       const { status, complaints } = await migrate('typesense');
@@ -271,10 +321,10 @@ describe('gannet migrate from another program', function () {
       await start({
         shop: { settings: {}, records: ['{"objectID": "a/b"}', '{"objectID": "c"}'] },
       });
-      const { status, complaints } = await copy();
-      assert.equal(status, 1);
-      assert.match(complaints, /a\/b/);
-      assert.match(complaints, /0 documents, but the source has 2/);
+      const { status, output, complaints } = await copy();
+      assert.equal(status, 4);
+      assert.match(complaints, /^`shop`: document "a\/b": .*\(invalid_document_id\)\n$/);
+      assert.match(output, /`shop`: 1 document\n/);
     });
 
     it('names a wrong key and a missing application', async () => {
