@@ -5,25 +5,8 @@
 // assigned in order: numbers first, ascending, then strings in byte order. So a range of values is
 // a range of ordinals, and comparing two documents is comparing two ordinals.
 //
-// Bytes of a column: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the
-// parts, each padded to 8 bytes:
-//   numbers            f64, ascending
-//   value postings     offsets into postings (packed_offsets.h), one more than values
-//   string offsets     u32 offsets into strings, one more than strings
-//   spelling offsets   u32 offsets into spellings, one more than strings
-//   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its
-//                      normalised form
-//   doc offsets        u32 per document and one more, into codes; no bytes when every document has
-//                      at most one value
-//   codes              values of documents: with doc offsets the value; without, the value + 1, or
-//                      0 for none
-//   strings, spellings UTF-8
-//   postings           documents by value (bitmap/postings_codec.h)
-//   exists, null, empty, valued   postings: documents that have the field, have it null, empty,
-//                                 with some value
-//   group offsets (packed_offsets.h), groups   unions of 64 values at a time, whole groups only, as
-//                                              postings
-//   super offsets, supers                      unions of 4096 values at a time, likewise
+// Bytes of a column: the parts of ColumnPart in their order, each padded to 8 bytes, then u64 size
+// of each part and u64 width of a code (1, 2 or 4): a reader begins at the end.
 //
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
