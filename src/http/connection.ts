@@ -313,7 +313,7 @@ class SocketConnection implements Connection {
       this.#done = true;
       const length = body === null ? 0 : Buffer.byteLength(body);
       res.cork(() => {
-        writeHead(res, status, headers);
+        writeHead(res, status, headers, last);
         if (last) res.end(undefined, last);
         else {
           // The library closes the connection when it is given a length itself.
@@ -331,7 +331,7 @@ class SocketConnection implements Connection {
     }
     this.#done = true;
     res.cork(() => {
-      writeHead(res, status, headers);
+      writeHead(res, status, headers, last);
       if (body === null) {
         if (status === 204 || status === 304) res.endWithoutBody();
         else res.end(undefined, last);
@@ -364,7 +364,7 @@ class SocketConnection implements Connection {
     };
     res.onWritable(pushOn);
     res.cork(() => {
-      writeHead(res, status, this.#closing(headers));
+      writeHead(res, status, this.#closing(headers), this.closes);
       push(0);
     });
     if (this.#done) return;
@@ -383,7 +383,7 @@ class SocketConnection implements Connection {
       if (!this.#done) queue.pump(firstBytes);
     };
     if (!this.#done) {
-      res.cork(() => writeHead(res, status, this.#closing(headers)));
+      res.cork(() => writeHead(res, status, this.#closing(headers), this.closes));
       this.#beginTransfer({
         // A stream may be silent for any length of time.
         moved: () => (queue.isDrained ? null : queue.given),
@@ -533,9 +533,19 @@ class Framing {
   }
 }
 
-function writeHead(res: Socket.Response, status: number, headers: HeaderList): void {
+/**
+ * Seconds for which clients are to keep an idle connection. The library closes it after 8 to
+ * 10 s, which cannot be changed (uNetworking/uWebSockets issue 1242). A client that sends a request
+ * at that moment gets a reset, and cannot know whether it was processed.
+ */
+export const KEEP_ALIVE_SECONDS = 7;
+const KEEP_ALIVE = `timeout=${KEEP_ALIVE_SECONDS}`;
+
+/** @param last the connection is closed after the response */
+function writeHead(res: Socket.Response, status: number, headers: HeaderList, last: boolean): void {
   res.writeStatus(statusLine(status));
   for (const [name, value] of headers) res.writeHeader(name, value);
+  if (!last) res.writeHeader('keep-alive', KEEP_ALIVE);
 }
 
 /** One pass over the headers: an absent header and an empty one mean different things. */

@@ -191,6 +191,9 @@ function tlsServer(
   return server;
 }
 
+/** Longer than the idle times that proxies and clients have by default: 60 to 90 s. */
+const KEEP_ALIVE_MS = 95_000;
+
 /** Responds to a request that the parser cannot read, and closes the connection. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, isResponding: boolean): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isResponding) {
@@ -232,6 +235,8 @@ export function listenWithNode({
   );
   // Log streams may be silent for any length of time.
   server.timeout = 0;
+  // Node announces it in each response.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     const at = 'port' in address ? address : { path: address.socketPath };
