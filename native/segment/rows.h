@@ -5,6 +5,11 @@
 // rest. Each row is LZ4-compressed separately against a dictionary of content that rows share. An
 // index makes the dictionary from its first documents and keeps it for ever. So small rows compress
 // as well as large ones, and merging copies rows without decoding them.
+//
+// Bytes: u8 form: 0 plain, 1 LZ4, 2 LZ4 against the dictionary of the index; for 1 and 2 a varint
+// size of the row. The row: varint number of attributes; for each varint field, varint size; then
+// the values, minified JSON texts without repeated keys, in the same order. Rows of less than 32
+// bytes, and those that LZ4 does not shrink, are plain.
 #pragma once
 
 #include <cstdint>

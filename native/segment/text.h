@@ -4,6 +4,20 @@
 // to the width of the dictionary. The ranking rules that depend on word positions read nothing
 // else.
 //
+// Bytes of the postings of a word: varint (number of lists * 2 + whether a rest is stored). One
+// list: varint id, postings (bitmap/postings_codec.h) to the end. Several: the rest if stored,
+// then per list varint distance to the id before, varint length, postings. Ids below 65,536 are
+// fields; 65,536 + p, p below 16, lists the documents that hold the word at position p of any
+// field. The rest is stored for words in more than one field with at least 1,024 entries of
+// fields: varint index of the longest list among these, varint length, postings of the documents
+// that contain the word only in other fields.
+//
+// Bytes of a forward record: varint number of words, varint length and bytes of the head, then the
+// words as packed ordinals, lowest bits first, padded to a byte. The head, per field: varint
+// distance to the field before, varint number of words, varint length and bytes of its breaks.
+// Positions count up by one from 0; a break is varint words since the last break, varint skipped
+// positions.
+//
 // Postings hold docids of the whole index. They include deleted documents; callers filter these
 // out.
 // Threads: a reader is immutable and shared.

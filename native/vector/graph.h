@@ -3,6 +3,11 @@
 // navigable small world graphs", 2016), by usearch. It holds only links; the rows stay where they
 // are.
 //
+// Bytes, as usearch 2.26 serialises the class index_gt<float, u32, u32>: u64 size, connectivity,
+// connectivity of the lowest level, greatest level, entry node; i16 level by node; then by node
+// u32 key (its row), i16 level, per level u32 number of links and space for as many as the
+// connectivity allows, u32 each.
+//
 // Threads: a graph is immutable and shared.
 #pragma once
 

@@ -7,6 +7,10 @@
 // query and row. The estimate has no bias, and its standard deviation is known: that of a random
 // direction, sqrt((1 - c * c) / (n - 1)) / c for a cosine c and n components.
 //
+// Bytes: blocks of 64 rows: for every eight components a byte of each row, lowest bit first, 1
+// where the rotated component is above 0 (row r at r % 32 * 2 + r / 32); f32 factor by row; f32
+// error by row. The last block is filled with zeros and errors of -8.
+//
 // Threads: everything is immutable once made.
 #pragma once
 
