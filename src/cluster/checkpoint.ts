@@ -7,7 +7,14 @@ const MARK = Buffer.from('GCP');
 const FORMAT = 1;
 const NAMES_MAX = 1_000_000;
 
-/** All data as of a sequence, as objects. */
+/**
+ * All data as of a sequence, as objects.
+ *
+ * Bytes, sealed: `GCP`, 1, sequence, epoch, ms since 1970, number of databases; per database text
+ * name, files (copies of the database), files (its immutable files); number of names, text names of
+ * objects that records since the checkpoint before name. An archive, sealed: number of entries; per
+ * entry sequence, bytes of the entry.
+ */
 export interface Checkpoint {
   readonly sequence: Sequence;
   readonly epoch: Epoch;

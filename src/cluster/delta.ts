@@ -1,6 +1,8 @@
 /**
  * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order.
- * For the bytes see docs/internals/format.md.
+ *
+ * Bytes: number of tables, a text name for each; then per write a number (place of the table * 4 +
+ * kind: 0 put, 1 remove, 2 clear the table), for 0 and 1 the bytes of the key, for 0 of the value.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { DamagedError } from './errors.ts';

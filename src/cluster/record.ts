@@ -1,11 +1,18 @@
 /**
- * The records of the log and their bytes (docs/internals/format.md).
+ * The records of the log and their bytes. docs/internals/format.md says what a number, a text and
+ * *sealed* are.
  *
  * A record is one commit of one database: a delta of LMDB records, and the new files that it names.
  * The delta is opaque here. `delta.ts` reads and writes it for the store, and the engine does so
  * for an index; both use the same format.
  *
  * An entry is what the log holds: the record itself, or the name of the object that holds it.
+ *
+ *   record, sealed   `GCR`, format, sequence, epoch, ms since 1970, text database (`store`, or
+ *                    `index/` and a folder), files, bytes of the delta
+ *   files            number of files; per file text name, size, SHA-256, text name of its object
+ *   entry            0 and the record; or, sealed, 1, epoch, size, SHA-256 and text name of the
+ *                    object that holds the record
  */
 import { ByteReader, ByteWriter, SHA256_BYTES, sha256 } from './bytes.ts';
 import type { BlobName } from './blobs/blobs.ts';

@@ -126,7 +126,7 @@ export const SUMMARY_QUERY: Schema = {
   additionalProperties: false,
 };
 
-/** One search as stored. The order of the values is that of `docs/internals/format.md`. */
+/** One search as stored: its values in this order. */
 export type SearchRow = [
   kind: typeof SEARCH_ROW,
   at: number,
