@@ -1,6 +1,6 @@
 /**
- * A task fails by itself only: a server that gets random tasks at once, and so runs them in batches,
- * ends each as a server that runs each alone.
+ * A task fails by itself only: a server that gets random tasks at once, and so runs them in
+ * batches, ends each as a server that runs each alone.
  */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
@@ -57,8 +57,8 @@ describe('Tasks that run in one batch', function () {
 
   let unique = 0;
   /**
-   * Documents 1 to 5 are never deleted. Those that fail are never sent again, and embedders that fail
-   * never removed: what a later task of a batch replaces is not tried.
+   * Documents 1 to 5 are never deleted. Those that fail are never sent again, and embedders that
+   * fail never removed: what a later task of a batch replaces is not tried.
    */
   function someDocuments(): Json[] {
     const count = 1 + below(3);

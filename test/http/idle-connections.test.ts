@@ -1,6 +1,7 @@
 /**
- * Connections that are reused after a pause, by clients that do not repeat a request: none is sent into a connection that the
- * server closes at that moment. The server says how long it keeps one, and docs/proxies.md what a proxy must set.
+ * Connections that are reused after a pause, by clients that do not repeat a request: none is sent
+ * into a connection that the server closes at that moment. The server says how long it keeps one,
+ * and docs/proxies.md what a proxy must set.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';

@@ -101,8 +101,8 @@ export class CancelSwitch {
 }
 
 /**
- * A batch of several tasks was refused because of one of them, which may be any. Nothing has changed.
- * Its halves run apart, so that in the end that task fails by itself.
+ * A batch of several tasks was refused because of one of them, which may be any. Nothing has
+ * changed. Its halves run apart, so that in the end that task fails by itself.
  */
 export class BatchDivided extends Error {
   override readonly name = 'BatchDivided';

@@ -1,4 +1,4 @@
-/** Batches sent to a server that refuses some documents, compared with documents sent one by one. */
+/** Batches sent to a server that refuses documents, compared with documents sent one by one. */
 import assert from 'node:assert/strict';
 import { BatchSender } from '../../../src/commands/batch-sender.ts';
 import { Batch } from '../../../src/commands/batches.ts';
