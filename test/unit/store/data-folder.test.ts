@@ -22,6 +22,7 @@ class UnsyncedNames {
     Object.assign(fs, {
       mkdirSync: (path: string, options: fs.MakeDirectoryOptions & { recursive: true }) => {
         const first = mkdirSync(path, options);
+        if (!options.recursive) this.#made(path);
         for (
           let made = path;
           first !== undefined && made.length >= first.length;
