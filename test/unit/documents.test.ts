@@ -392,14 +392,14 @@ describe('The documents', () => {
     assert.deepEqual(without, []);
   });
 
-  it('have at most 48,500 words for users, and 16,000 for those who change the code', () => {
+  it('have at most 45,000 words for users, and 15,000 for those who change the code', () => {
     const shelf = { users: 0, internals: 0 };
     for (const page of pages.filter((name) => name.startsWith('docs/'))) {
       const count = readFileSync(page, 'utf8').split(/\s+/).filter(Boolean).length;
       shelf[page.startsWith('docs/internals/') ? 'internals' : 'users'] += count;
     }
     const { users, internals } = shelf;
-    assert.ok(users <= 48_500, `docs: ${users} words`);
-    assert.ok(internals <= 16_000, `docs/internals: ${internals} words`);
+    assert.ok(users <= 45_000, `docs: ${users} words`);
+    assert.ok(internals <= 15_000, `docs/internals: ${internals} words`);
   });
 });
