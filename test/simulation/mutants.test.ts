@@ -6,7 +6,8 @@ import { MUTANTS } from './mutants.ts';
 
 const SEEDS = '4000';
 /** What a simulation is made of. */
-const PARTS = ['src/cluster', 'test/simulation', 'test/support/random.ts'];
+const SUPPORT = ['io.ts', 'memory-blobs.ts', 'memory-log.ts', 'random.ts'];
+const PARTS = ['src/cluster', 'test/simulation', ...SUPPORT.map((file) => `test/support/${file}`)];
 
 describe('The simulation finds a core that', () => {
   let root = '';

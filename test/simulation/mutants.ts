@@ -58,7 +58,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'appender.ts',
     from: "  return found.body.equals(entry.body) ? 'present' : 'other';\n",
     to: "  return 'present';\n",
-    finds: new RegExp(`${LOST.source}|${PREFIX.source}`),
+    // A node that misses an entry may also stop catching up first.
+    finds: new RegExp(`${LOST.source}|${PREFIX.source}|${ALIVE.source}`),
   },
   {
     name: 'applies whatever entry comes',
