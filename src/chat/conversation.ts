@@ -281,8 +281,7 @@ export class Conversation {
       await this.#report(last, APPEND, assistantMessage([call], reasoning));
     }
     this.usage.searches++;
-    const ended = this.#caller.countSearch();
-    const result = await runSearch(this.#services, this.#caller, call.arguments).finally(ended);
+    const result = await runSearch(this.#services, this.#caller, call.arguments);
     this.#keep(result);
     if (sources && result.sources !== null) {
       const documents = `[${result.sources.join(',')}]`;

@@ -3,6 +3,7 @@ import { attributeNames } from '../contract/settings/searchable-attributes.ts';
 import { halfCharacterAt } from '../base/json.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
+import type { SearchMeter } from '../search/search-meter.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
@@ -36,8 +37,8 @@ export interface ChatCaller {
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. */
   accessTo(uid: string): SearchAccess;
-  /** Counts the start of a search by the model. @returns a function to call when it has ended */
-  countSearch(): () => void;
+  /** Counts its searches. */
+  meter?: SearchMeter | undefined;
   signal: CancelSignal;
 }
 

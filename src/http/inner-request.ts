@@ -2,6 +2,7 @@
  * Requests that a handler makes in the name of its caller. They go through everything that a
  * request from outside goes through, so they have exactly the rights of the caller.
  */
+import type { RequestMeter } from '../auth/throttle.ts';
 import type { Connection, RequestHeaders, ResponseStream } from './connection.ts';
 
 export interface InnerRequest {
@@ -22,17 +23,19 @@ export interface InnerResponse {
 
 export class InnerRequests {
   /** Handles a request. Set by the server once it has its routes. */
-  serve: (connection: Connection) => void = () => {
+  serve: (connection: Connection, outer: RequestMeter | undefined) => void = () => {
     throw new Error('the server does not serve yet');
   };
 
   /**
    * Rejects when the caller goes, and when the response is longer than `bytesMax`.
    * @param outer the request of the caller
+   * @param meter that of the request
    */
   async send(
     { method, path, body }: InnerRequest,
     outer: Connection,
+    meter: RequestMeter | undefined,
     bytesMax: number,
   ): Promise<InnerResponse> {
     const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
@@ -57,7 +60,7 @@ export class InnerRequests {
           return;
         }
         outer.onAbort(left);
-        this.serve(inner);
+        this.serve(inner, meter);
       },
     );
     const json = bytes.length === 0 ? null : (JSON.parse(bytes.toString()) as unknown);

@@ -6,7 +6,7 @@
  */
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
-import type { Throttle } from '../auth/throttle.ts';
+import type { Refused, RequestMeter } from '../auth/throttle.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Logger, Logs } from '../base/logger.ts';
 import { ok, type Result } from '../base/result.ts';
@@ -125,14 +125,10 @@ interface Pending<S> {
   /** Whether the request is logged and counted in the metrics. */
   readonly logged: boolean;
   open: boolean;
-  /** Headers of the response that describe the limits of the key. */
-  limitHeaders: readonly Header[];
-  /**
-   * The limits of the key, null when it has none, and the searches of this request that count
-   * towards them.
-   */
-  throttle: Throttle | null;
-  searches: number;
+  /** The meter of the request that makes this one, if that is a request with a meter. */
+  readonly outer: RequestMeter | undefined;
+  /** Absent: the key has no limits. */
+  passage: RequestMeter | Refused | undefined;
 }
 
 export class Lifecycle<S = Dependencies> {
@@ -174,17 +170,18 @@ export class Lifecycle<S = Dependencies> {
   /**
    * @param logged whether the request is logged and counted in the metrics; the server's own
    *   requests are not
+   * @param outer that of the request that makes this one
    */
-  handle(connection: Connection, logged: boolean): void {
+  handle(connection: Connection, logged: boolean, outer?: RequestMeter): void {
     try {
-      this.#handle(connection, logged);
+      this.#handle(connection, logged, outer);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
       connection.respond(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
-  #handle(connection: Connection, logged: boolean): void {
+  #handle(connection: Connection, logged: boolean, outer: RequestMeter | undefined): void {
     const { headers, method } = connection;
     if (refusedUnread(connection)) return;
     if (
@@ -215,9 +212,8 @@ export class Lifecycle<S = Dependencies> {
       startedAt,
       logged,
       open: true,
-      limitHeaders: [],
-      throttle: null,
-      searches: 0,
+      outer,
+      passage: undefined,
     };
     this.#underWay++;
     connection.onAbort(() => this.#cancelled(pending));
@@ -275,14 +271,10 @@ export class Lifecycle<S = Dependencies> {
   /** Whether the limits of the key let the request pass; otherwise it is refused. */
   #passes(pending: Pending<S>, { throttle }: Access): boolean {
     if (throttle === null) return true;
-    const isSearch = pending.route.isSearch === true;
-    const { refusal, headers } = throttle.enter(isSearch);
-    pending.limitHeaders = headers;
+    const { route, outer } = pending;
+    pending.passage = throttle.enter(route.isSearch === true, outer?.takeCover());
+    const { refusal } = pending.passage;
     if (refusal !== null) this.#fail(pending, refusal);
-    else if (isSearch) {
-      pending.throttle = throttle;
-      pending.searches = 1;
-    }
     return refusal === null;
   }
 
@@ -382,15 +374,6 @@ export class Lifecycle<S = Dependencies> {
     }, CHECK_LOG_MS);
   }
 
-  /** A request of several searches counts as several. */
-  #count(pending: Pending<S>, searches: number): void {
-    const { throttle } = pending;
-    if (throttle === null || searches <= 1) return;
-    throttle.searchesBegin(searches - 1);
-    pending.searches = searches;
-    pending.limitHeaders = throttle.headers();
-  }
-
   #readInput(pending: Pending<S>, params: RequestContext['params'], access: Access): void {
     const { connection, route } = pending;
     const pathFault = route.pathFault?.(params) ?? null;
@@ -411,6 +394,7 @@ export class Lifecycle<S = Dependencies> {
         rawQuery: connection.query,
         body: value,
         access,
+        meter: meterOf(pending),
         connection,
         own: !pending.logged,
       });
@@ -471,7 +455,6 @@ export class Lifecycle<S = Dependencies> {
       return;
     }
     const { server, cluster } = this.#options;
-    this.#count(pending, pending.route.searches?.(context.body, server) ?? 1);
     let response: RouteResponse | Promise<RouteResponse>;
     const { waitFor } = pending.connection.headers;
     if (cluster !== null && isClusterWrite(pending.route)) this.#watchLog(pending, cluster.member);
@@ -542,8 +525,9 @@ export class Lifecycle<S = Dependencies> {
       headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
     }
     if (origin !== undefined) headers.push(ANY_ORIGIN);
-    if (pending.limitHeaders.length > 0) {
-      headers.push(...pending.limitHeaders);
+    const limits = pending.passage?.headers() ?? [];
+    if (limits.length > 0) {
+      headers.push(...limits);
       if (origin !== undefined) headers.push(EXPOSED_LIMITS);
     }
     if (response.headers !== undefined) headers.push(...response.headers);
@@ -646,7 +630,7 @@ export class Lifecycle<S = Dependencies> {
   #settled(pending: Pending<S>, status: number): void {
     if (!pending.open) return;
     this.#closed(pending);
-    pending.throttle?.searchesEnded(pending.searches);
+    meterOf(pending)?.close();
     if (pending.logged) {
       const { connection, route, id, startedAt } = pending;
       const { method } = connection;
@@ -675,6 +659,10 @@ export class Lifecycle<S = Dependencies> {
       requestId,
     });
   }
+}
+
+function meterOf({ passage }: Pick<Pending<never>, 'passage'>): RequestMeter | undefined {
+  return passage?.refusal === null ? passage : undefined;
 }
 
 function isClusterWrite({ action }: Pick<Route, 'action'>): boolean {

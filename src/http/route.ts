@@ -1,5 +1,6 @@
 /** The declaration of a route, and what its handler takes and returns. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
+import type { RequestMeter } from '../auth/throttle.ts';
 import { jsonString } from '../base/json.ts';
 import { jsonText } from '../base/json-slices.ts';
 import type { ApiError, ErrorCode } from '../contract/errors.ts';
@@ -35,6 +36,8 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly rawQuery: string;
   readonly body: B;
   readonly access: Access;
+  /** Counts its searches. Absent: the key has no limits. */
+  readonly meter?: RequestMeter | undefined;
   readonly connection: Connection;
   /** The request comes from this process itself. */
   readonly own: boolean;
@@ -99,8 +102,6 @@ export interface Route<Q = unknown, B = unknown, S = Dependencies> {
   readonly atOnce?: boolean;
   /** Counts towards the concurrent searches of its key. */
   readonly isSearch?: boolean;
-  /** Number of searches in the body. Absent: one. */
-  searches?(body: B, server: S): number;
   /** The body of an error, where clients read more of it than others. Default: the error itself. */
   errorBody?(error: ApiError): object;
   readonly success: number;

@@ -124,7 +124,7 @@ export async function startHttp(
     });
   const routes = allRoutes();
   const lifecycle = lifecycleOf(routes);
-  dependencies.inner.serve = (connection) => lifecycle.handle(connection, true);
+  dependencies.inner.serve = (connection, outer) => lifecycle.handle(connection, true, outer);
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
   const listenAt = (

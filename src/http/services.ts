@@ -58,7 +58,7 @@ export interface ForeignFilters {
   filter(
     uid: string,
     filter: unknown,
-    caller: Pick<SearchCaller, 'access' | 'signal'>,
+    caller: Pick<SearchCaller, 'access' | 'signal' | 'meter'>,
   ): Promise<unknown>;
 }
 

@@ -3,6 +3,7 @@ import { combineFilters } from '../auth/tenant-token.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Federation } from '../contract/search.ts';
 import { ofQuery } from './of-query.ts';
+import type { SearchMeter } from './search-meter.ts';
 
 /** What a caller may search. */
 export type SearchAccess = Pick<Access, 'holder' | 'mayAccess' | 'tenantFilter' | 'refusal'>;
@@ -13,6 +14,8 @@ export interface SearchCaller {
   /** Id of the request, for the log. Empty: the server's own search, which is not logged. */
   requestId: string;
   signal: CancelSignal;
+  /** Absent: its searches are not counted. */
+  meter?: SearchMeter | undefined;
   /** Responses describe what was searched. */
   includeMetadata: boolean;
   /** Another server of the network sends the request: hits include what it needs to merge them. */

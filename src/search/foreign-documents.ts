@@ -22,9 +22,10 @@ import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 import { hydrated, type Hydrator, type LocatedHit } from './hydration.ts';
 import { type Reader, wholeListing } from './index-service.ts';
+import { metered } from './search-meter.ts';
 
 /** The caller, as far as other indexes are concerned. */
-export type ForeignCaller = Pick<SearchCaller, 'access' | 'signal'>;
+export type ForeignCaller = Pick<SearchCaller, 'access' | 'signal' | 'meter'>;
 
 export interface ForeignServices {
   features(): FeatureSet;
@@ -141,7 +142,9 @@ export class ForeignDocuments {
     const all = { offset: 0, fields: null, sort: null, ids: null, retrieveVectors: false };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
-    const response = await this.#services.fetch(uid, { ...all, ...request, filter }, caller);
+    const response = await metered(caller.meter, 1, () =>
+      this.#services.fetch(uid, { ...all, ...request, filter }, caller),
+    );
     const text = (await wholeListing(response, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {

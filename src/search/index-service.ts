@@ -108,16 +108,18 @@ export class Documents {
   async fetch(
     uid: string,
     params: FetchRequest,
-    reader: Reader,
+    { access, signal }: Reader,
   ): Promise<Buffer | AsyncIterable<Buffer>> {
     const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
     const begin = async (): Promise<ListingPart> => {
       const features = { containsFilter, multimodal };
       const listing = withEngineText({ ...params, ...features }, (text) =>
-        this.#entry(uid).handle.fetchDocuments(text, reader.signal),
+        this.#entry(uid).handle.fetchDocuments(text, signal),
       );
       return resultFrom(uid, listing);
     };
+    // A listing is no search: it is not counted.
+    const reader = { access, signal };
     const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, reader));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }

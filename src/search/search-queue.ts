@@ -2,6 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { LocalPermits, type Permits } from './permits.ts';
+import { metered, type SearchMeter } from './search-meter.ts';
 
 /**
  * A queue that would take longer to be worked off is shortened, whatever its size: after an
@@ -44,6 +45,8 @@ export interface Requester {
   access: { readonly holder: string };
   /** Removes the search from the queue when canceled. */
   signal?: CancelSignal;
+  /** Counts each search that starts. */
+  meter?: SearchMeter | undefined;
 }
 
 type OneSearch<T> = (permit: Permit) => Promise<T>;
@@ -139,10 +142,14 @@ export class SearchQueue {
     return this.#options.waitingMax;
   }
 
-  /** Rejects with `too_many_search_requests` when overloaded. */
-  run<T>(search: OneSearch<T>, requester: Requester): Promise<T> {
+  /**
+   * Rejects with `too_many_search_requests` when overloaded.
+   * @param counted the searches that it counts as
+   */
+  run<T>(search: OneSearch<T>, requester: Requester, counted = 1): Promise<T> {
     const { holder } = requester.access;
-    const start = () => this.#hold(search, holder, { ended: (ms) => this.#learn(holder, ms) });
+    const watcher = { ended: (ms: number) => this.#learn(holder, ms) };
+    const start = () => this.#hold(search, requester, watcher, counted);
     return this.#begins(holder) ? start() : this.#wait(start, false, requester);
   }
 
@@ -203,8 +210,8 @@ export class SearchQueue {
         return await request((search) => {
           open++;
           return takeHeld()
-            ? this.#hold(search, holder, watcher)
-            : this.#runFurther(search, holder, watcher);
+            ? this.#hold(search, requester, watcher)
+            : this.#runFurther(search, requester, watcher);
         });
       } finally {
         if (takeHeld()) this.#permits.giveBack();
@@ -224,17 +231,23 @@ export class SearchQueue {
     return this.#several < this.permits || (this.#lanes.get(holder)?.several ?? 0) === 0;
   }
 
-  #runFurther<T>(search: OneSearch<T>, holder: string, watcher: Watcher): Promise<T> {
-    if (this.#takes(holder)) return this.#hold(search, holder, watcher);
+  #runFurther<T>(search: OneSearch<T>, requester: Requester, watcher: Watcher): Promise<T> {
+    const { holder } = requester.access;
+    if (this.#takes(holder)) return this.#hold(search, requester, watcher);
     return new Promise((resolve, reject) => {
-      const start = (): void => void this.#hold(search, holder, watcher).then(resolve, reject);
+      const start = (): void => void this.#hold(search, requester, watcher).then(resolve, reject);
       this.#waiting.push(holder, { request: null, start });
       this.#lookAgain();
     });
   }
 
   /** Holds a permit until the search ends or is away. REQUIRES: the permit is taken */
-  async #hold<T>(search: OneSearch<T>, holder: string, watcher: Watcher): Promise<T> {
+  async #hold<T>(
+    search: OneSearch<T>,
+    { access: { holder }, meter }: Requester,
+    watcher: Watcher,
+    counted = 1,
+  ): Promise<T> {
     const { now } = this.#options;
     let since = now();
     let ms = 0;
@@ -264,7 +277,7 @@ export class SearchQueue {
       },
     };
     try {
-      return await search(permit);
+      return await metered(meter, counted, () => search(permit));
     } finally {
       giveBack();
       watcher.ended(ms);

@@ -291,7 +291,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
     describing: server.chatLoad.describing,
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
-    search: async (uid, request, access, { requestId, signal }) => {
+    search: async (uid, request, access, { requestId, meter, signal }) => {
       const caller: SearchCaller = {
         // Models see the ids of foreign documents, not the documents.
         access: {
@@ -301,6 +301,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
           refusal: (other) => access.refusal(other),
         },
         requestId,
+        meter,
         signal,
         includeMetadata: false,
         proxied: false,
@@ -324,7 +325,7 @@ function callerOf(
   context: RequestContext,
   { services, authorizer, aliases }: Dependencies,
 ): ChatCaller {
-  const { requestId, access, connection } = context;
+  const { requestId, access, meter, connection } = context;
   const { authorization, legacyKey } = connection.headers;
   return {
     requestId,
@@ -339,10 +340,7 @@ function callerOf(
       if (!allowed.ok) throw allowed.error;
       return allowed.value;
     },
-    countSearch() {
-      access.throttle?.searchesBegin(1);
-      return () => access.throttle?.searchesEnded(1);
-    },
+    meter,
     signal: connection,
   };
 }

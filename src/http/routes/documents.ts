@@ -350,11 +350,12 @@ function needNetwork(useNetwork: boolean, server: ReadDependencies): void {
 }
 
 async function fetch(
-  { params, connection, access }: Pick<RequestContext, 'params' | 'connection' | 'access'>,
+  context: Pick<RequestContext, 'params' | 'connection' | 'access' | 'meter'>,
   request: FetchRequest,
   useNetwork: boolean,
   server: ReadDependencies,
 ): Promise<RouteResponse> {
+  const { params, connection, access, meter } = context;
   const { indexes, foreign, networkDocuments } = server.services;
   const uid = params.index_uid!;
   needNetwork(useNetwork, server);
@@ -364,7 +365,7 @@ async function fetch(
   const kind = filterKindFault(request.filter, 'invalid_document_filter');
   if (kind !== null) throw kind;
   const reader = { access, signal: connection };
-  const filter = await foreign.filter(uid, request.filter, reader);
+  const filter = await foreign.filter(uid, request.filter, { ...reader, meter });
   await anyFilterCheck(server)(filter, 'invalid_document_filter');
   const { documents } = indexes;
   return bytes(

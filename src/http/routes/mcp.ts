@@ -2,7 +2,6 @@ import type { ApiError, ErrorCode } from '../../contract/errors.ts';
 import { MCP_BODY } from '../../contract/mcp.ts';
 import { protocol } from '../../mcp/load.ts';
 import { assistantOf, type Peer, ToolError } from '../../mcp/tools.ts';
-import type { Connection } from '../connection.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { TooLongError } from '../inner-request.ts';
 import { needFeature } from '../need-feature.ts';
@@ -43,7 +42,7 @@ async function answerAssistant(
   const ending = new AbortController();
   connection.onAbort(() => ending.abort());
   const { serverVersion } = server.version;
-  const peer = peerOf(connection, server);
+  const peer = peerOf(context, server);
   const assistant = assistantOf(peer, server.mcpAllowsWrites, serverVersion);
   return server.mcpLoad.run(
     requesterOf(context),
@@ -71,12 +70,13 @@ const RPC_CODES: Partial<Record<ErrorCode, number>> = {
 };
 const SERVER_ERROR = -32_000;
 
-function peerOf(connection: Connection, { inner }: Dependencies): Peer {
+function peerOf({ connection, meter }: RequestContext, { inner }: Dependencies): Peer {
   let left = REQUEST_BYTES_MAX;
   return {
     async send(request) {
       try {
-        const response = await inner.send(request, connection, Math.min(left, ANSWER_BYTES_MAX));
+        const bytesMax = Math.min(left, ANSWER_BYTES_MAX);
+        const response = await inner.send(request, connection, meter, bytesMax);
         left -= response.bytes;
         return response;
       } catch (error) {

@@ -46,10 +46,12 @@ import type { ReadServices } from '../services.ts';
 export function callerOf({
   requestId,
   access,
+  meter,
   connection,
-}: Pick<RequestContext, 'requestId' | 'access' | 'connection'>): SearchCaller {
+}: Pick<RequestContext, 'requestId' | 'access' | 'meter' | 'connection'>): SearchCaller {
   return {
     access,
+    meter,
     requestId,
     signal: connection,
     includeMetadata: asks(connection.headers.includeMetadata),
@@ -63,7 +65,6 @@ function countOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }
 
-/** Each counts towards the searches of its key. */
 const SEARCHES: readonly ReadRoute[] = [
   route({
     method: 'POST',
@@ -95,7 +96,6 @@ const SEARCHES: readonly ReadRoute[] = [
     // An index that a foreign key names; for the index of a query the status is 400.
     errors: ['index_not_found'],
     response: MULTI_SEARCH_RESPONSE,
-    searches: searchesIn,
     handle: multiSearch,
   }),
   route({
@@ -163,11 +163,6 @@ function similarByParameters(
 ): Promise<RouteResponse> {
   const embedder = context.query.embedder ?? 'default';
   return similarOf(context, { ...context.query, embedder }, server);
-}
-
-/** A multi-search with too many queries is refused and runs none of them. */
-function searchesIn(body: MultiSearchRequest, { limits }: ReadDependencies): number {
-  return multiSearchLimitFault(body, limits) === null ? body.queries.length : 1;
 }
 
 function recorderOf({ analytics }: ReadDependencies): Recorder | null {

@@ -354,6 +354,7 @@ export class LocalSearch {
     return this.#queue.run(
       (permit) => this.#federated(permit, queries, federation, caller, options),
       caller,
+      queries.length,
     );
   }
 

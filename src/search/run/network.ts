@@ -21,6 +21,7 @@ import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../m
 import type { NetworkDocuments } from '../network-documents.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchCaller } from '../caller.ts';
+import { metered } from '../search-meter.ts';
 import type { LocalSearch, RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
@@ -109,16 +110,19 @@ export class NetworkSearch {
     const { fanOut, merger, limits } = this.#services;
     const begun = performance.now();
     const request = await this.#search.embedded(uid, params);
-    const { here, responses, errors } = await fanOut.askConcurrently(
-      fanOut.isMember
-        ? () =>
-            this.#search
-              .facetSearch(uid, request, caller, { forMerging: true })
-              .then(({ bytes }) => merger.readFacetHits(bytes))
-        : null,
-      this.#toAll(`/indexes/${uid}/facet-search`, request),
-      merger.readFacetHits,
-      caller,
+    const elsewhere = fanOut.isMember ? 0 : 1;
+    const { here, responses, errors } = await metered(caller.meter, elsewhere, () =>
+      fanOut.askConcurrently(
+        fanOut.isMember
+          ? () =>
+              this.#search
+                .facetSearch(uid, request, caller, { forMerging: true })
+                .then(({ bytes }) => merger.readFacetHits(bytes))
+          : null,
+        this.#toAll(`/indexes/${uid}/facet-search`, request),
+        merger.readFacetHits,
+        caller,
+      ),
     );
     const { facetName, facetQuery = null, mostFrequent = null } = params;
     const faceting: Faceting =
@@ -331,16 +335,19 @@ export class NetworkSearch {
         },
       ]),
     );
-    const { here: own, ...others } = await fanOut.askConcurrently(
-      here.length === 0
-        ? null
-        : () =>
-            this.#scored(here, inner, caller, { firstPage }).then(({ bytes }) =>
-              merger.read(bytes),
-            ),
-      questions,
-      merger.read,
-      caller,
+    // The queries of this server are counted as they run.
+    const { here: own, ...others } = await metered(caller.meter, queries.length - here.length, () =>
+      fanOut.askConcurrently(
+        here.length === 0
+          ? null
+          : () =>
+              this.#scored(here, inner, caller, { firstPage }).then(({ bytes }) =>
+                merger.read(bytes),
+              ),
+        questions,
+        merger.read,
+        caller,
+      ),
     );
     const responses = [...others.responses.values()];
     const servers: EngineMergeRequest['servers'] = [...others.responses.keys()].map((name) => ({

@@ -22,6 +22,7 @@ import type { SearchResponse } from '../../../src/search/response.ts';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { headOf } from '../../support/result-head.ts';
 import type { SearchCaller } from '../../../src/search/caller.ts';
+import { metered } from '../../../src/search/search-meter.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
 import type { NetworkSearch } from '../../../src/search/run/network.ts';
@@ -80,24 +81,27 @@ export function fakeServices(clock: Clock): FakeServices {
     uid: string | null,
     params: unknown,
     caller: SearchCaller,
-  ): Promise<SearchResponse> => {
-    searches.push({ uid, params, caller });
-    if (uid !== null && !indexes.has(uid)) return Promise.reject(indexNotFound(uid));
-    const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
-    return Promise.resolve({ bytes, head: headOf(0) });
-  };
+    count = 1,
+  ): Promise<SearchResponse> =>
+    metered(caller.meter, count, async () => {
+      searches.push({ uid, params, caller });
+      if (uid !== null && !indexes.has(uid)) throw indexNotFound(uid);
+      const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
+      return { bytes, head: headOf(0) };
+    });
   const local: Pick<
     LocalSearch,
     'search' | 'facetSearch' | 'similar' | 'separate' | 'federated' | 'load'
   > = {
-    search: response,
-    facetSearch: response,
-    similar: response,
+    search: (uid, params, caller) => response(uid, params, caller),
+    facetSearch: (uid, params, caller) => response(uid, params, caller),
+    similar: (uid, params, caller) => response(uid, params, caller),
     separate: async (queries, caller) => {
-      const one = await response(null, { queries }, caller);
+      const one = await response(null, { queries }, caller, queries.length);
       return queries.map(() => one);
     },
-    federated: (queries, federation, caller) => response(null, { queries, federation }, caller),
+    federated: (queries, federation, caller) =>
+      response(null, { queries, federation }, caller, queries.length),
     load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
   };
   const info = (uid: string) => ({

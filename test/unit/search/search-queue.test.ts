@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Permit } from '../../../src/search/search-queue.ts';
+import { type Permit, SearchQueue } from '../../../src/search/search-queue.ts';
 import { TestQueue } from '../../support/test-queue.ts';
 
 /** Searches that end on request. */
@@ -55,6 +55,32 @@ describe('the search queue', () => {
     await searches.end('c');
     assert.deepEqual(await Promise.all(results), ['a', 'b', 'c']);
     assert.equal(queue.running, 0);
+  });
+
+  it('counts a search from its start to its end, one that is refused not at all', async () => {
+    const queue = new SearchQueue({ permits: 1, waitingMax: 1, waitMsMax: 60_000 });
+    const searches = new Searches();
+    const counted: number[] = [];
+    const meter = {
+      begin: (count: number) => void counted.push(count),
+      end: (count: number) => void counted.push(-count),
+    };
+    const requester = { access: { holder: 'a' }, meter };
+    const first = queue.run(searches.of('a'), requester, 3);
+    const outcomes = Promise.allSettled(
+      ['b', 'c'].map((n) => queue.run(searches.of(n), requester)),
+    );
+    assert.deepEqual(counted, [3]);
+    await searches.end('a');
+    await first;
+    for (const name of ['b', 'c']) if (searches.runs(name)) await searches.end(name);
+    assert.equal((await outcomes).filter(({ status }) => status === 'rejected').length, 1);
+    assert.deepEqual(counted, [3, -3, 1, -1]);
+    const failing = (): Promise<never> => Promise.reject(new Error('wrong'));
+    const several = queue.runSeveral((run) => Promise.all([run(failing), run(failing)]), requester);
+    await assert.rejects(several, /wrong/);
+    for (let n = 0; n < 20; n++) await null;
+    assert.deepEqual(counted.slice(4), [1, -1, 1, -1]);
   });
 
   it('gives a freed permit to the oldest', async () => {
