@@ -384,7 +384,7 @@ describe('The documents', () => {
   });
 
   it('name the tests of each fault', () => {
-    const lines = prose(FAULTS).filter(({ text }) => text.startsWith('- '));
+    const lines = prose(FAULTS).filter(({ text }) => /^[-|]/.test(text));
     assert.ok(lines.length > 30);
     const without = lines
       .filter(({ text }) => !/^- `[\w/.-]+(?:\.test\.ts|_test\.cc|\/\w+\.ts)`[,:]/.test(text))
