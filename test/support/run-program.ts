@@ -26,8 +26,10 @@ export function startProgram(
   { input = '', env = {}, cwd }: RunOptions = {},
 ): RunningProgram {
   const program = new URL('../../dist/main.cjs', import.meta.url).pathname;
+  // The program warns of a variable that only the reporter of the tests reads.
+  const { GANNET_TEST_TIMES: _, ...inherited } = process.env;
   const child = spawn(process.execPath, [program, ...argv], {
-    env: { ...process.env, ...env },
+    env: { ...inherited, ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });
   let output = '';
