@@ -56,7 +56,7 @@ export class ClusterMember {
         ...{ store, taskStore, registry, native: tasks.engine },
         log,
         blobs: new MemoryBlobs(this.objects, async (operation, run) => {
-          if (operation.startsWith('put')) this.onPut();
+          if (operation.startsWith('put') && !operation.includes(' checks/')) this.onPut();
           return run();
         }),
         runtime: systemRuntime((message) => this.logged.push(message)),
