@@ -1,8 +1,10 @@
 #include "store/env.h"
 
+#include <fcntl.h>
 #include <lmdb.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +39,19 @@ Status ToStatus(int code, const char* action) {
     case ENFILE: return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
     default: return Status::Io(std::move(message));
   }
+}
+
+// The part of a lock file that is used: its header, and dozens of readers.
+constexpr off_t kLockBytes = 4096;
+// Space in which a commit may not fit.
+constexpr uint64_t kLittleSpace = 4 << 20;
+
+// The code of a write to the file system of `path`. A write that the disk takes in part is EIO for
+// LMDB: if the disk is nearly full, that is the reason.
+int WriteCode(int code, const std::string& path) {
+  struct statvfs space;
+  if (code != EIO || statvfs(path.c_str(), &space) != 0) return code;
+  return uint64_t{space.f_bavail} * space.f_frsize < kLittleSpace ? ENOSPC : code;
 }
 
 // Opening an environment allocates 3 MB of zeros for the lists of a write transaction; a small
@@ -131,7 +146,7 @@ Status WriteTransaction::Clear(Table table) {
 Status WriteTransaction::Commit() {
   const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
   environment_->Ended();
-  return ToStatus(code, "committing");
+  return ToStatus(WriteCode(code, environment_->path_), "committing");
 }
 
 Cursor::Cursor(const ReadTransaction& txn, Table table) : table_(table) {
@@ -155,7 +170,7 @@ bool Cursor::Next() { return Move(MDB_NEXT); }
 
 Result<std::unique_ptr<Environment>> Environment::Create(const std::string& path) {
   auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
-  GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
+  GANNET_RETURN_IF_ERROR(environment->RenewLockFile());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
   GANNET_RETURN_IF_ERROR(environment->PutForm());
   return environment;
@@ -164,7 +179,7 @@ Result<std::unique_ptr<Environment>> Environment::Create(const std::string& path
 Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) {
   auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
   GANNET_ASSIGN_OR_RETURN(const bool has_form, environment->Check());
-  GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
+  GANNET_RETURN_IF_ERROR(environment->RenewLockFile());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
   if (!has_form) GANNET_RETURN_IF_ERROR(environment->PutForm());
   return environment;
@@ -225,10 +240,16 @@ Status Environment::PutForm() {
   return transaction.Commit();
 }
 
-Status Environment::RemoveLockFile() const {
+Status Environment::RenewLockFile() const {
   const std::string lock = path_ + "-lock";
-  if (unlink(lock.c_str()) == 0 || errno == ENOENT) return Status::Ok();
-  return Status::Io("removing " + lock + ": " + std::strerror(errno));
+  if (unlink(lock.c_str()) != 0 && errno != ENOENT)
+    return Status::Io("removing " + lock + ": " + std::strerror(errno));
+  const int descriptor = open(lock.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor < 0) return ToStatus(errno, "creating a lock file");
+  // LMDB writes to it through memory: where the disk is full, that would end the process.
+  const int code = posix_fallocate(descriptor, 0, kLockBytes);
+  close(descriptor);
+  return ToStatus(code == EOPNOTSUPP || code == EINVAL ? 0 : code, "reserving a lock file");
 }
 
 Status Environment::OpenFile() {
@@ -260,7 +281,7 @@ Status Environment::OpenFile() {
   }
   if (code != MDB_SUCCESS) {
     mdb_env_close(env);
-    return ToStatus(code, ("opening " + path_).c_str());
+    return ToStatus(WriteCode(code, path_), ("opening " + path_).c_str());
   }
   env_ = env;
   return Status::Ok();
@@ -327,7 +348,8 @@ Result<WriteTransaction> Environment::Write() {
 Status Environment::CopyTo(const std::string& path) {
   // The file is not reopened while a transaction is open.
   GANNET_ASSIGN_OR_RETURN(const auto held, Read());
-  return ToStatus(mdb_env_copy2(env_, path.c_str(), MDB_CP_COMPACT), "copying");
+  const int code = mdb_env_copy2(env_, path.c_str(), MDB_CP_COMPACT);
+  return ToStatus(WriteCode(code, path), "copying");
 }
 
 std::pair<uint64_t, uint64_t> Environment::Sizes() {

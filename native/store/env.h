@@ -132,7 +132,7 @@ class Environment {
   // Checks the whole file. Returns whether it has a form; only a new file without records has none.
   Result<bool> Check();
   Status PutForm();
-  Status RemoveLockFile() const;
+  Status RenewLockFile() const;
   Result<Table> OpenTable(WriteTransaction& transaction, const char* name);
   Status Damaged(std::string_view key) const;
   // The value of a key, without its checksum.

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { parseRows, type AnalyticsRow } from '../contract/analytics.ts';
@@ -43,6 +43,7 @@ export interface RowPosition {
  * limit.
  */
 export class AnalyticsStore {
+  readonly #dir: string;
   readonly #root: RootDatabase<Buffer, string>;
   readonly #chunks: Table<string, number>;
   readonly #meta: Table<string, string>;
@@ -54,8 +55,8 @@ export class AnalyticsStore {
 
   /** Throws `DataFolderError` when the file is damaged. */
   constructor(dir: string, bounds: AnalyticsBounds) {
-    mkdirSync(dir, { recursive: true });
     checkFile(dir, false);
+    this.#dir = dir;
     this.#bounds = bounds;
     this.#root = openRoot(dir, { mapSize: bounds.bytesMax * 2 + 2 ** 26 });
     [this.#chunks, this.#meta] = tables(this.#root);
@@ -215,7 +216,7 @@ export class AnalyticsStore {
     try {
       await this.#root.batch(() => write(new Transaction()));
     } catch (error) {
-      throw await causeOf(error);
+      throw await causeOf(error, this.#dir);
     }
   }
 }

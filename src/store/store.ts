@@ -1,6 +1,15 @@
-import { closeSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
+import { makeFolder } from '../base/make-folder.ts';
 import { decodeDelta, encodeDelta, type Write } from '../cluster/delta.ts';
 import { NoLeaderError } from '../cluster/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
@@ -77,6 +86,7 @@ const PART_PREFIX = 'x-';
 export class Store {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #open = new Map<string, Table<never, never>>();
+  readonly #dir: string;
   #log: StoreLog | null = null;
   /** The commit that is a record at present. `changed` is set once it is applied. */
   #own: { readonly delta: Buffer; changed: ChangedKeys | null } | null = null;
@@ -110,27 +120,33 @@ export class Store {
    */
   constructor(dir: string, mode: number | { readOnly: true }) {
     checkFile(dir, typeof mode !== 'number');
-    this.#root = open<Buffer, string>({
-      path: dir,
-      encoding: 'binary',
-      ...(typeof mode === 'number' ? { mapSize: mode } : mode),
-      maxDbs: 64,
-      // A commit then resolves after the sync, and the file is always in the format of plain LMDB.
-      overlappingSync: false,
-      // Commits are explicit batches. If a commit of an implicit batch failed, it would leave a
-      // rejected promise that nobody can handle.
-      eventTurnBatching: false,
-    });
-    this.long = this.#table<Buffer, string>('long', 'binary');
-    this.tasks = this.#table<TaskRow, number>('tasks', 'json', 'uint32', this.long);
-    this.outcomes = this.#table<TaskOutcome, number>('outcomes', 'json', 'uint32');
-    this.chunks = this.#table<Buffer, number>('chunks', 'binary', 'uint32');
-    this.batches = this.#table<BatchRow, number>('batches', 'json', 'uint32', this.long);
-    this.payloads = this.#table<Buffer, number>('payloads', 'binary', 'uint32');
-    this.indexNames = this.#table<string, number>('indexNames', 'string', 'uint32');
-    this.indexes = this.#table<IndexRecord, string>('indexes', 'json');
-    this.meta = this.#table<unknown, string>('meta', 'json');
-    this.#checkForm(typeof mode === 'number');
+    this.#dir = dir;
+    try {
+      this.#root = open<Buffer, string>({
+        path: dir,
+        encoding: 'binary',
+        ...(typeof mode === 'number' ? { mapSize: mode } : mode),
+        maxDbs: 64,
+        // A commit then resolves after the sync, and the file is always in the format of plain
+        // LMDB.
+        overlappingSync: false,
+        // Commits are explicit batches. If a commit of an implicit batch failed, it would leave a
+        // rejected promise that nobody can handle.
+        eventTurnBatching: false,
+      });
+      this.long = this.#table<Buffer, string>('long', 'binary');
+      this.tasks = this.#table<TaskRow, number>('tasks', 'json', 'uint32', this.long);
+      this.outcomes = this.#table<TaskOutcome, number>('outcomes', 'json', 'uint32');
+      this.chunks = this.#table<Buffer, number>('chunks', 'binary', 'uint32');
+      this.batches = this.#table<BatchRow, number>('batches', 'json', 'uint32', this.long);
+      this.payloads = this.#table<Buffer, number>('payloads', 'binary', 'uint32');
+      this.indexNames = this.#table<string, number>('indexNames', 'string', 'uint32');
+      this.indexes = this.#table<IndexRecord, string>('indexes', 'json');
+      this.meta = this.#table<unknown, string>('meta', 'json');
+      this.#checkForm(typeof mode === 'number');
+    } catch (error) {
+      throw systemErrorOf(error, dir);
+    }
   }
 
   /** A table of JSON values for another part of the server, such as its keys. */
@@ -197,7 +213,7 @@ export class Store {
     try {
       await this.#root.batch(write);
     } catch (error) {
-      throw await causeOf(error);
+      throw await causeOf(error, this.#dir);
     }
   }
 
@@ -323,8 +339,12 @@ export class Store {
    * Writes the last committed state to a store in another folder, which is created. Does not sync.
    */
   async copyTo(dir: string): Promise<void> {
-    mkdirSync(dir, { recursive: true });
-    await this.#root.backup(dir, true);
+    makeFolder(dir);
+    try {
+      await this.#root.backup(dir, true);
+    } catch (error) {
+      throw systemErrorOf(error, dir);
+    }
   }
 
   async close(): Promise<void> {
@@ -332,7 +352,12 @@ export class Store {
   }
 }
 
+/** The part of a lock file that is used: its header, and dozens of readers. */
+const LOCK_BYTES = 4096;
+
 /**
+ * Makes the folder of a store, with a new lock file, unless it is only read.
+ *
  * Throws `DataFolderError` when the file of a store is damaged, or when its lock file cannot be
  * recreated.
  */
@@ -347,9 +372,14 @@ export function checkFile(dir: string, readOnly: boolean): void {
     throw new DataFolderError(`The file ${file} is the database of an index, not of a store`);
   }
   if (readOnly) return;
+  makeFolder(dir);
   try {
     rmSync(lock, { force: true });
+    // LMDB writes to it through memory: where the disk is full, that would end the process.
+    writeFileSync(lock, Buffer.alloc(LOCK_BYTES), { mode: 0o600 });
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
     throw new DataFolderError(`The file ${lock} cannot be replaced: ${(error as Error).message}`);
   }
 }
@@ -403,6 +433,11 @@ export class Transaction {
 
 /** Error numbers of the operating system in errors of the store. */
 const SYSTEM_ERRORS: Readonly<Record<number, string>> = { 5: 'EIO', 28: 'ENOSPC', 122: 'EDQUOT' };
+const SYSTEM_MESSAGES: Readonly<Record<string, string>> = {
+  'Input/output error': 'EIO',
+  'No space left on device': 'ENOSPC',
+  'Disk quota exceeded': 'EDQUOT',
+};
 
 /**
  * lmdb-js reports the cause of a failed commit shortly after the failure. Wait at most this long,
@@ -410,19 +445,37 @@ const SYSTEM_ERRORS: Readonly<Record<number, string>> = { 5: 'EIO', 28: 'ENOSPC'
  */
 const CAUSE_WAIT_MS = 1000;
 
+/** Space, in bytes, in which a commit may not fit. */
+const LITTLE_SPACE = 4 * 2 ** 20;
+
+/**
+ * The error of the operating system for one of LMDB. A write that the disk takes in part is `EIO`
+ * for LMDB: if the disk is nearly full, that is the reason.
+ */
+function systemErrorOf(error: unknown, dir: string): unknown {
+  const { code, message } = error as { code?: unknown; message?: string };
+  // The copy of a database fails with a message alone.
+  let name = typeof code === 'number' ? SYSTEM_ERRORS[code] : SYSTEM_MESSAGES[message ?? ''];
+  if (name === undefined) return error;
+  if (name === 'EIO') {
+    const { bavail, bsize } = statfsSync(dir);
+    if (bavail * bsize < LITTLE_SPACE) name = 'ENOSPC';
+  }
+  return Object.assign(new Error(message), { code: name });
+}
+
 /**
  * Why a commit failed: the rejection itself, or the error of the operating system that caused it.
+ * @param dir the folder of the store
  */
-export async function causeOf(error: unknown): Promise<unknown> {
+export async function causeOf(error: unknown, dir: string): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };
   if (commitError === undefined) return error;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise((done) => (timer = setTimeout(done, CAUSE_WAIT_MS, error)));
   const cause = await Promise.race([commitError.catch((reason: unknown) => reason), late]);
   clearTimeout(timer);
-  const { code, message } = cause as { code?: unknown; message?: string };
-  const name = typeof code === 'number' ? SYSTEM_ERRORS[code] : undefined;
-  return name === undefined ? cause : Object.assign(new Error(message), { code: name });
+  return systemErrorOf(cause, dir);
 }
 
 interface TableStats {

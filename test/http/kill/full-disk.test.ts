@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -178,4 +178,68 @@ describe('a full disk', function () {
     it(`refuses or fails tasks of ${what} and says why, loses nothing acknowledged, and goes on reading`, () =>
       fillUp(dimensions));
   }
+
+  it('fails backups, and says why, however little is left', async () => {
+    const folders = ['--dump-dir', join(dir, 'dumps'), '--snapshot-dir', join(dir, 'snapshots')];
+    server = await ServerProcess.start({
+      dir: join(dir, 'data'),
+      port: await freePort(),
+      args: folders,
+    });
+    const { client } = server;
+    assert.equal(
+      (await client.call('POST', '/indexes/a/documents', { body: documents(0, 0) })).status,
+      202,
+    );
+    await settle(client);
+    const filler = join(dir, 'filler');
+    const ended = { succeeded: 0, failed: 0, refused: 0 };
+    for (let pages = 0; pages < 400; pages = pages < 40 ? pages + 1 : Math.ceil(pages * 1.3)) {
+      fill(filler, pages);
+      for (const path of ['/snapshots', '/dumps']) {
+        const { status, text } = await client.call('POST', path, {});
+        if (status !== 202) {
+          assert.match(text, /no_space_left_on_device/, `${path} with ${pages} pages: ${text}`);
+          ended.refused++;
+          continue;
+        }
+        // The end of the task may need more space than is left.
+        const { taskUid } = JSON.parse(text) as { taskUid: number };
+        const view = await ending(taskUid);
+        if (view === null) continue;
+        if (view.status === 'failed') {
+          const { code, message } = view.error!;
+          assert.equal(code, 'no_space_left_on_device', `${path} with ${pages} pages: ${message}`);
+          ended.failed++;
+        } else ended.succeeded++;
+      }
+      rmSync(filler);
+      for (const name of ['dumps', 'snapshots'])
+        rmSync(join(dir, name), { recursive: true, force: true });
+      await settle(client);
+    }
+    console.log(`      ${JSON.stringify(ended)}`);
+    assert.ok(ended.failed > 0 && ended.refused > 0 && ended.succeeded > 0);
+
+    /** Leaves this many pages, while the server may write. */
+    function fill(file: string, pages: number): void {
+      const { bavail } = statfsSync(dir);
+      try {
+        writeFileSync(file, Buffer.alloc(Math.max(0, bavail - pages) * 4096));
+      } catch {
+        truncateSync(file, Math.max(0, statSync(file).size - pages * 4096));
+      }
+    }
+
+    /** Waits for the end of a task, or until it needs the space that is missing. */
+    async function ending(uid: number): Promise<any> {
+      const until = Date.now() + 2000;
+      while (Date.now() < until) {
+        const task = await client.get<any>(`/tasks/${uid}`);
+        if (task.status === 'failed' || task.status === 'succeeded') return task;
+        await sleep(20);
+      }
+      return null;
+    }
+  });
 });

@@ -20,17 +20,9 @@ class UnsyncedNames {
     const { mkdirSync, renameSync, openSync, fsyncSync } = fs;
     this.#real = { mkdirSync, renameSync, openSync, fsyncSync };
     Object.assign(fs, {
-      mkdirSync: (path: string, options: fs.MakeDirectoryOptions & { recursive: true }) => {
-        const first = mkdirSync(path, options);
-        if (!options.recursive) this.#made(path);
-        for (
-          let made = path;
-          first !== undefined && made.length >= first.length;
-          made = dirname(made)
-        ) {
-          this.#made(made);
-        }
-        return first;
+      mkdirSync: (path: string, options: fs.MakeDirectoryOptions) => {
+        mkdirSync(path, options);
+        this.#made(path);
       },
       renameSync: (from: string, to: string) => {
         renameSync(from, to);
