@@ -6,10 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { BackupBucket, BackupFolder, type BackupStore } from './archive/backup-store.ts';
 import { checkFolder, FolderError, makeFolder } from './base/make-folder.ts';
 import type { Logger } from './base/logger.ts';
+import { OpenUploads } from './cluster/blobs/open-uploads.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
 import { bucketOf, type Config, DEFAULT_PLACES } from './config.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
-import { backupStage, DataFolderError } from './store/data-folder.ts';
+import { backupStage, DataFolderError, uploadNotes } from './store/data-folder.ts';
 import type { TaskFilter } from './contract/tasks.ts';
 import type { TaskQueue } from './tasks/queue.ts';
 
@@ -19,7 +20,19 @@ export function backupsAt(location: string, { s3, dbPath }: Config): BackupStore
   if (bucket === null) return new BackupFolder(location);
   // The address comes from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
-  return new BackupBucket(backupStage(dbPath), new S3Blobs({ ...s3, ...bucket }, client));
+  const uploads = new OpenUploads(uploadNotes(dbPath));
+  return new BackupBucket(backupStage(dbPath), new S3Blobs({ ...s3, ...bucket }, client, uploads));
+}
+
+/** Removes what a kill of this server has left in buckets, while the start goes on. */
+export function sweepBackups(config: Config, log: Logger): void {
+  for (const location of new Set([config.dumpDir, config.snapshotDir])) {
+    backupsAt(location, config)
+      .sweep()
+      .catch((error: unknown) => {
+        log.warn({ err: error }, `an unfinished upload to ${location} could not be aborted`);
+      });
+  }
 }
 
 /**

@@ -20,6 +20,7 @@ import { openFilesMax } from './base/open-files.ts';
 import { ServiceManager } from './base/service-manager.ts';
 import { checkBlobs } from './cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
+import { OpenUploads } from './cluster/blobs/open-uploads.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
 import { UnavailableError } from './cluster/errors.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
@@ -62,7 +63,13 @@ import type { ThreadOptions } from './http/threads/thread.ts';
 import { loadSocketLibrary, socketLibraryVersion } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
-import { backupsAt, localArchive, refuseUnusableFolders, scheduleBackups } from './backups.ts';
+import {
+  backupsAt,
+  localArchive,
+  refuseUnusableFolders,
+  scheduleBackups,
+  sweepBackups,
+} from './backups.ts';
 import type { BackupStore } from './archive/backup-store.ts';
 import { KnownWrites } from './network/origin.ts';
 import { Replication } from './network/replication.ts';
@@ -96,7 +103,12 @@ import { SlowSearches } from './search/report.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { analyticsFolder, AnalyticsStore } from './store/analytics-store.ts';
-import { type DataFolder, DataFolderError, openDataFolder } from './store/data-folder.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  openDataFolder,
+  uploadNotes,
+} from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { NotificationStore } from './store/notification-store.ts';
@@ -254,6 +266,7 @@ async function openParts(config: Config) {
     outbound,
     logs.of('webhooks'),
   );
+  sweepBackups(config, logs.of('backups'));
   addRunners(config, { folder, system, scripts, outbound, proxy, processMark, stores, version });
   const { keys } = stores;
   const { registry, queue, taskStore } = system;
@@ -419,7 +432,7 @@ interface ClusterOutside extends InstallParts {
 }
 
 /** Returns null when this server is not a node of a cluster. */
-function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutside | null {
+function clusterOutside({ cluster: config, dbPath }: Config, log: Logger): ClusterOutside | null {
   if (config === null) return null;
   // These addresses come from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
@@ -429,7 +442,7 @@ function clusterOutside({ cluster: config }: Config, log: Logger): ClusterOutsid
     blobs:
       config.store.kind === 'folder'
         ? new DirectoryBlobs(config.store.dir, config.nodeName)
-        : new S3Blobs(config.store, client),
+        : new S3Blobs(config.store, client, new OpenUploads(uploadNotes(dbPath))),
     log: new EtcdLog(config.name, config.etcd, etcdClient),
     etcdClient,
     runtime: systemRuntime((message) => log.info(message)),
@@ -455,6 +468,11 @@ async function prepareCluster(
     }
   }
   if (outside.blobs instanceof DirectoryBlobs) await outside.blobs.sweep();
+  if (outside.blobs instanceof S3Blobs) {
+    outside.blobs.sweep().catch((error: unknown) => {
+      outside.runtime.log(`An unfinished upload could not be aborted: ${(error as Error).message}`);
+    });
+  }
   try {
     await checkBlobs(outside.blobs, outside.token);
   } catch (error) {

@@ -23,6 +23,8 @@ export interface BackupStore {
   /** null: there is no such archive. */
   read(name: string): Promise<AsyncIterable<Buffer> | null>;
   remove(name: string): Promise<void>;
+  /** Removes what a kill has left of archives that were being sent. Called at the start. */
+  sweep(): Promise<void>;
 }
 
 const PIECE_BYTES = 256 * 1024;
@@ -74,6 +76,10 @@ export class BackupFolder implements BackupStore {
   async remove(name: string): Promise<void> {
     await rm(join(this.folder, name), { force: true });
   }
+
+  sweep(): Promise<void> {
+    return Promise.resolve();
+  }
 }
 
 /** What `S3Blobs` offers. */
@@ -83,6 +89,7 @@ export interface Bucket {
   sizes(): Promise<Backup[]>;
   copy(from: string, to: string): Promise<void>;
   delete(name: string): Promise<void>;
+  sweep(): Promise<void>;
 }
 
 export class BackupBucket implements BackupStore {
@@ -133,6 +140,10 @@ export class BackupBucket implements BackupStore {
 
   async remove(name: string): Promise<void> {
     await this.#bucket.delete(name);
+  }
+
+  sweep(): Promise<void> {
+    return this.#bucket.sweep();
   }
 }
 

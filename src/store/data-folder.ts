@@ -163,6 +163,11 @@ export function backupStage(dir: string): string {
   return join(dir, BACKUP);
 }
 
+/** Notes about uploads that are under way. */
+export function uploadNotes(dir: string): string {
+  return join(dir, 'uploads');
+}
+
 /** Moves a complete import to its final location, and erases an incomplete one. */
 function settleImport(dir: string): void {
   const imported = join(dir, IMPORTED);

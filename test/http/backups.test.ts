@@ -1,5 +1,6 @@
 /** Dumps and snapshots that are made by themselves, listed, downloaded, and kept in a bucket. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -174,6 +175,29 @@ describe('Backups', () => {
         await copy.idle();
         assert.equal((await copy.call('GET', '/indexes/books/documents/1')).json.title, 'Dune');
       }
+    });
+
+    it('leave no parts in the bucket when the server is killed and starts again', async () => {
+      const server = await start('--dump-dir', 's3://shop/killed', ...keys());
+      const body = Array.from({ length: 24 }, (_, id) => ({
+        id,
+        text: randomBytes(2 ** 20).toString('base64'),
+      }));
+      await server.finish('POST', '/indexes/large/documents', { body });
+      s3.faults.hangsAfterParts = true;
+      await server.call('POST', '/dumps');
+      while (s3.uploads.size === 0 || [...s3.uploads.values()][0]!.size === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      s3.uploads.set('of another server', new Map());
+      await server.kill();
+      s3.faults.hangsAfterParts = false;
+      const [left] = s3.uploads.keys();
+      await server.restart();
+      while (s3.uploads.has(left!)) await new Promise((resolve) => setTimeout(resolve, 20));
+      await server.idle();
+      assert.deepEqual([...s3.uploads.keys()], ['of another server']);
+      assert.equal((await listed(server)).total, 1);
     });
 
     it('have any characters in their prefix', async () => {

@@ -16,13 +16,21 @@ export interface S3Faults {
   ignoresConditions: boolean;
   /** Requests that fail with status 503. */
   fails: number;
+  /** An upload in parts gets no response after its first part. */
+  hangsAfterParts: boolean;
   /** The response to a completed multipart upload is an error with status 200. */
   completesWrongly: boolean;
 }
 
 const NO_FAULTS: S3Faults = {
   ...{ keepsTorn: false, ignoresSums: false, readsLate: false, listsLate: false },
-  ...{ keepsRemoved: false, ignoresConditions: false, fails: 0, completesWrongly: false },
+  ...{
+    keepsRemoved: false,
+    ignoresConditions: false,
+    hangsAfterParts: false,
+    fails: 0,
+    completesWrongly: false,
+  },
 };
 
 const PAGE_KEYS = 3;
@@ -59,7 +67,9 @@ export class S3Server {
   readonly objects = new Map<string, Buffer>();
   readonly faults: S3Faults = { ...NO_FAULTS };
   readonly requests: string[] = [];
-  readonly #uploads = new Map<string, Map<number, Buffer>>();
+  /** Uploads in parts that have not ended, by id. */
+  readonly uploads = new Map<string, Map<number, Buffer>>();
+  #begun = 0;
   readonly #fresh = new Set<string>();
   readonly #server: Server;
 
@@ -109,7 +119,10 @@ export class S3Server {
       send(412, '<Error><Code>PreconditionFailed</Code></Error>');
     else if (request.method === 'POST') this.#post(key, query, body, send);
     else if (request.method === 'PUT') this.#put(key, query, body, send);
-    else if (request.method === 'DELETE') {
+    else if (request.method === 'DELETE' && query.has('uploadId')) {
+      const isOne = this.uploads.delete(query.get('uploadId')!);
+      send(isOne ? 204 : 404, isOne ? '' : '<Error><Code>NoSuchUpload</Code></Error>');
+    } else if (request.method === 'DELETE') {
       if (!this.faults.keepsRemoved) this.objects.delete(key);
       send(204);
     } else if (key === '') this.#list(query, send);
@@ -140,11 +153,14 @@ export class S3Server {
   }
 
   #put(key: string, query: URLSearchParams, body: Buffer, send: (status: number) => void): void {
-    const upload = this.#uploads.get(query.get('uploadId') ?? '');
+    const upload = this.uploads.get(query.get('uploadId') ?? '');
     if (upload === undefined) {
       this.objects.set(key, body);
       this.#fresh.add(key);
-    } else upload.set(Number(query.get('partNumber')), body);
+    } else {
+      upload.set(Number(query.get('partNumber')), body);
+      if (this.faults.hangsAfterParts) return;
+    }
     send(200);
   }
 
@@ -155,18 +171,19 @@ export class S3Server {
     send: (status: number, text: string) => void,
   ): void {
     if (query.has('uploads')) {
-      const id = `upload ${this.#uploads.size} & more`;
-      this.#uploads.set(id, new Map());
+      const id = `upload ${this.#begun++} & more`;
+      this.uploads.set(id, new Map());
       send(200, `<UploadId>${id.replace('&', '&amp;')}</UploadId>`);
       return;
     }
-    const upload = this.#uploads.get(query.get('uploadId')!)!;
+    const upload = this.uploads.get(query.get('uploadId')!)!;
     if (this.faults.completesWrongly) {
       send(200, '<Error><Code>InternalError</Code></Error>');
       return;
     }
     const numbers = [...body.toString().matchAll(/<PartNumber>(\d+)</g)].map((match) => match[1]);
     this.objects.set(key, Buffer.concat(numbers.map((number) => upload.get(Number(number))!)));
+    this.uploads.delete(query.get('uploadId')!);
     send(200, '<CompleteMultipartUploadResult/>');
   }
 

@@ -9,6 +9,7 @@ import { OutboundError } from '../../outbound/outbound-error.ts';
 import { sha256 } from '../bytes.ts';
 import { BlobMissingError, UnavailableError } from '../errors.ts';
 import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+import type { OpenUploads } from './open-uploads.ts';
 
 const TIMEOUT_MS = 15_000;
 /** Uploads slower than this are aborted. */
@@ -52,11 +53,33 @@ interface Request {
 export class S3Blobs implements Blobs {
   readonly #options: S3Options;
   readonly #client: OutboundClient;
+  readonly #uploads: OpenUploads | null;
   #signer: Promise<typeof AwsV4Signer> | null = null;
 
-  constructor(options: S3Options, client: OutboundClient) {
+  /** @param uploads notes uploads in parts; null: what a kill leaves of them stays */
+  constructor(options: S3Options, client: OutboundClient, uploads: OpenUploads | null = null) {
     this.#options = options;
     this.#client = client;
+    this.#uploads = uploads;
+  }
+
+  /**
+   * Aborts the uploads of this server that a kill has left in the bucket. REQUIRES: none is under
+   * way
+   */
+  async sweep(): Promise<void> {
+    const { endpoint, bucket, prefix } = this.#options;
+    for (const [note, upload] of this.#uploads?.left() ?? []) {
+      const isHere =
+        upload.endpoint === endpoint && upload.bucket === bucket && upload.prefix === prefix;
+      if (isHere) await this.#abort(upload.name, upload.uploadId, note);
+    }
+  }
+
+  async #abort(name: BlobName, uploadId: string, note: string | undefined): Promise<void> {
+    // The store answers 404 for an upload that has ended.
+    await this.#fetch({ method: 'DELETE', name, query: { uploadId } });
+    if (note !== undefined) this.#uploads?.ended(note);
   }
 
   async put(name: BlobName, source: BlobSource): Promise<void> {
@@ -144,7 +167,10 @@ export class S3Blobs implements Blobs {
     const begun = await this.#fetch({ method: 'POST', name, query: { uploads: '' } });
     const [uploadId] = elements(begun, 'UploadId');
     if (uploadId === undefined) throw new UnavailableError('The object store begins no upload');
+    const { endpoint, bucket, prefix } = this.#options;
+    let note: string | undefined;
     try {
+      note = this.#uploads?.begun({ endpoint, bucket, prefix, name, uploadId });
       const tags: string[] = [];
       for await (const part of parts(source)) {
         const partNumber = String(tags.length + 1);
@@ -176,8 +202,10 @@ export class S3Blobs implements Blobs {
       // The request may fail after the store has sent its status.
       const [code] = elements(done, 'Code');
       if (code !== undefined) throw new UnavailableError(`The object store answers ${code}`);
+      if (note !== undefined) this.#uploads?.ended(note);
     } catch (error) {
-      await this.#fetch({ method: 'DELETE', name, query: { uploadId } }).catch(() => {});
+      // If that fails as well, the note stays for the next start.
+      await this.#abort(name, uploadId, note).catch(() => {});
       throw error;
     }
   }

@@ -10,6 +10,7 @@ import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
 import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
+import { OpenUploads } from '../../../src/cluster/blobs/open-uploads.ts';
 import { S3Blobs } from '../../../src/cluster/blobs/s3-blobs.ts';
 import { sha256 } from '../../../src/cluster/bytes.ts';
 import { BlobMissingError, RefusedError, UnavailableError } from '../../../src/cluster/errors.ts';
@@ -156,13 +157,14 @@ describe('Objects in a folder', () => {
 describe('Objects of a server with the S3 API', () => {
   let server: S3Server;
   let client: OutboundClient;
-  const open = (prefix = 'shop/'): S3Blobs =>
+  const open = (prefix = 'shop/', uploads: OpenUploads | null = null): S3Blobs =>
     new S3Blobs(
       {
         ...{ endpoint: server.url, bucket: 'bucket', prefix, region: 'us-east-1' },
         ...{ accessKeyId: 'access', secretAccessKey: 'secret' },
       },
       client,
+      uploads,
     );
 
   beforeEach(async () => {
@@ -214,6 +216,57 @@ describe('Objects of a server with the S3 API', () => {
       });
     }
     await put(blobs, 'files/one', Buffer.from('1'));
+  });
+
+  it('have no parts in the bucket after a kill and a start, but those of other servers', async () => {
+    const dirs = ['a', 'b'].map((name) => mkdtempSync(join(tmpdir(), `gannet-uploads-${name}-`)));
+    const [one, other] = dirs.map((dir) => (): S3Blobs => {
+      const uploads = new OpenUploads(join(dir, 'uploads'));
+      return open('shop/', uploads);
+    }) as [() => S3Blobs, () => S3Blobs];
+    const bytes = randomBytes(20 * 2 ** 20);
+    const source = (open: () => AsyncIterable<Uint8Array>) => ({
+      size: bytes.length,
+      sha256: sha256(bytes),
+      open,
+    });
+    // An upload that never ends, as for a process that is killed.
+    const hang = async (blobs: S3Blobs): Promise<void> => {
+      const before = server.requests.filter((text) => text.includes('partNumber=1')).length;
+      blobs
+        .put(
+          'files/large',
+          source(async function* () {
+            yield bytes;
+            await new Promise(() => {});
+          }),
+        )
+        .catch(() => {});
+      const sent = (): number =>
+        server.requests.filter((text) => text.includes('partNumber=1')).length;
+      while (sent() === before) await new Promise((done) => setTimeout(done, 5));
+    };
+    await hang(one());
+    await hang(other());
+    await put(one(), 'files/whole', bytes);
+    assert.equal(server.uploads.size, 2);
+    // While the store fails, the note stays.
+    server.faults.fails = 1;
+    await assert.rejects(one().sweep(), UnavailableError);
+    assert.equal(server.uploads.size, 2);
+    await one().sweep();
+    assert.deepEqual([...server.uploads.keys()], ['upload 1 & more']);
+    assert.deepEqual(readdirSync(join(dirs[0]!, 'uploads')), []);
+    // A note of an upload that has ended does no harm.
+    new OpenUploads(join(dirs[0]!, 'uploads')).begun({
+      ...{ endpoint: server.url, bucket: 'bucket', prefix: 'shop/', name: 'files/whole' },
+      uploadId: 'upload 2 & more',
+    });
+    writeFileSync(join(dirs[0]!, 'uploads', 'cut.json'), '{"end');
+    await one().sweep();
+    assert.ok((await get(one(), 'files/whole')).equals(bytes));
+    assert.deepEqual(readdirSync(join(dirs[0]!, 'uploads')), []);
+    for (const dir of dirs) rmSync(dir, { recursive: true });
   });
 
   it('do not exist when an upload in parts fails at its end', async () => {
