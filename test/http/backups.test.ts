@@ -183,6 +183,9 @@ describe('Backups', () => {
         id,
         text: randomBytes(2 ** 20).toString('base64'),
       }));
+      await server.finish('POST', '/indexes', { body: { uid: 'large', primaryKey: 'id' } });
+      const settings = { searchableAttributes: ['id'] };
+      await server.finish('PATCH', '/indexes/large/settings', { body: settings });
       await server.finish('POST', '/indexes/large/documents', { body });
       s3.faults.hangsAfterParts = true;
       await server.call('POST', '/dumps');
