@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "search/hybrid.h"
+#include "search/first_hits.h"
 #include "search/ranking/rules.h"
 
 namespace gannet::search {
@@ -46,10 +47,6 @@ std::vector<DocId> FusedDocids(const FusedHits& fused) {
   std::vector<DocId> docids;
   for (const Hit& hit : fused.hits) docids.push_back(hit.docid);
   return docids;
-}
-
-std::vector<Hit> FirstOf(const std::vector<Hit>& hits, uint64_t count) {
-  return {hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(count, hits.size()))};
 }
 
 TEST(FuseByRank, AddsWhatBothListsSay) {

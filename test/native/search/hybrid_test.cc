@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "index/indexed_documents.h"
+#include "search/first_hits.h"
 #include "search/ranking/rules.h"
 #include "search/ranking/score_details.h"
 #include "test_seed.h"
@@ -62,10 +63,6 @@ Docids DocidsOf(const std::vector<Hit>& hits) {
   Docids docids;
   for (const Hit& hit : hits) docids.push_back(hit.docid);
   return docids;
-}
-
-std::vector<Hit> FirstOf(const std::vector<Hit>& hits, size_t count) {
-  return {hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(count, hits.size()))};
 }
 
 TEST(MergeHits, OrdersByWeightedScores) {
