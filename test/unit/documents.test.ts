@@ -32,6 +32,7 @@ const FOREIGN = new Set([
   ...['WatchdogSec', 'EXTEND_TIMEOUT_USEC', 'STOPPING', 'READY', 'STATUS', 'NotifyAccess'],
   ...[
     'LimitNOFILE',
+    'AbortIncompleteMultipartUpload',
     'IdleConnTimeout',
     'client_max_body_size',
     'compact_revision',
