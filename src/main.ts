@@ -426,6 +426,7 @@ function openLogs(config: Config): Logs {
 
 /** The connections of this node to the cluster. */
 interface ClusterOutside extends InstallParts {
+  readonly blobs: DirectoryBlobs | S3Blobs;
   /** The client for requests to the object store and to other nodes. */
   readonly client: OutboundClient;
   readonly etcdClient: OutboundClient;
@@ -467,12 +468,9 @@ async function prepareCluster(
       );
     }
   }
-  if (outside.blobs instanceof DirectoryBlobs) await outside.blobs.sweep();
-  if (outside.blobs instanceof S3Blobs) {
-    outside.blobs.sweep().catch((error: unknown) => {
-      outside.runtime.log(`An unfinished upload could not be aborted: ${(error as Error).message}`);
-    });
-  }
+  outside.blobs.sweep().catch((error: unknown) => {
+    outside.runtime.log(`An unfinished upload could not be aborted: ${(error as Error).message}`);
+  });
   try {
     await checkBlobs(outside.blobs, outside.token);
   } catch (error) {
@@ -1018,7 +1016,9 @@ async function openAnalytics(
   const closing = new AbortController();
   const loaded = completions
     .load(recordedBefore(store, () => closing.signal.aborted))
-    .catch((error: unknown) => logger.error({ err: error }, 'earlier searches complete nothing'))
+    .catch((error: unknown) =>
+      logger.error({ err: error }, 'could not load recorded searches for suggestions'),
+    )
     .then(() => searches?.run(closing.signal));
   const timer = setInterval(() => void recorder.sweep(), SWEEP_MS);
   timer.unref();
