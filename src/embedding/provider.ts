@@ -193,13 +193,12 @@ export class RequestProvider implements Provider {
       if (!(error instanceof AttemptError) || !error.retried) return null;
       const backoffMs = 10 ** retry + (error.status === 429 ? 100 : 0);
       const wait = Math.min(backoffMs, this.#limits.waitMsMax) * (0.5 + Math.random() / 2);
-      const ms = Math.max(wait, Math.min(error.waitMs, this.#limits.waitMsMax));
-      return Date.now() + ms < deadline ? ms : null;
+      return Math.max(wait, Math.min(error.waitMs, this.#limits.waitMsMax));
     };
     return withRetries(
       () => limit.run(() => this.#attempt(group, call), signal),
       { attemptsMax: once ? 1 : ATTEMPTS_MAX, waitMs },
-      { signal },
+      { signal, remainingMs: () => deadline - Date.now() },
     );
   }
 
@@ -227,7 +226,7 @@ export class RequestProvider implements Provider {
           signal,
           bodySecrets,
           body: this.#protocol.body(group),
-          timeoutMs: Math.min(this.#limits.timeoutMs, deadline - Date.now()),
+          timeoutMs: Math.max(0, Math.min(this.#limits.timeoutMs, deadline - Date.now())),
         },
         { bytesMax: responseBytesMax(group.length, this.dimensions) },
       );

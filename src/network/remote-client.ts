@@ -87,16 +87,15 @@ export class RemoteClient {
     const { deadline, signal } = request;
     const policy = {
       attemptsMax: ATTEMPTS_MAX,
-      waitMs: (error: unknown): number | null => {
-        const ms = Math.random() * WAIT_MS_MAX;
-        return error instanceof Retryable && performance.now() + ms < deadline ? ms : null;
-      },
+      waitMs: (error: unknown): number | null =>
+        error instanceof Retryable ? Math.random() * WAIT_MS_MAX : null,
     };
     try {
       const value = await limit.run(
         () =>
           withRetries(() => this.#attempt(url, request, read), policy, {
             signal,
+            remainingMs: () => deadline - performance.now(),
             wait: this.#options.wait,
           }),
         signal,

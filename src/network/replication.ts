@@ -108,17 +108,14 @@ export class Replication {
     const until = performance.now() + (this.#health.admits(url) ? retriesMsMax : 0);
     const policy = {
       attemptsMax: Infinity,
-      waitMs: (error: unknown, retry: number): number | null => {
-        if (!(error instanceof Refusal) || error.isFinal) return null;
-        const ms = backoffMs(WAITS, retry);
-        return performance.now() + ms > until ? null : ms;
-      },
+      waitMs: (error: unknown, retry: number): number | null =>
+        error instanceof Refusal && !error.isFinal ? backoffMs(WAITS, retry) : null,
     };
     try {
       const taskUid = await withRetries(
         () => this.#health.limitOf(url).run(() => this.#attempt(remote, write, headers)),
         policy,
-        { wait },
+        { wait, remainingMs: () => until - performance.now() },
       );
       this.#health.succeeded(url);
       return taskUid;

@@ -14,6 +14,8 @@ export interface RetryPolicy<E = unknown> {
 export interface RetryOptions {
   /** Aborts the wait and rejects with its reason. */
   signal?: AbortSignal | undefined;
+  /** Ms that are left for retries; none begins later, even if the timer fires late. */
+  remainingMs?: (() => number) | undefined;
   /** Replaces the timer in tests. */
   wait?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
@@ -39,7 +41,7 @@ export function backoffMs({ firstMs, factor, msMax }: Waits, retry: number): num
 export async function withRetries<T>(
   attempt: (retry: number) => Promise<T>,
   policy: RetryPolicy,
-  { signal, wait = timer }: RetryOptions = {},
+  { signal, remainingMs = () => Infinity, wait = timer }: RetryOptions = {},
 ): Promise<T> {
   for (let number = 0; ; number++) {
     signal?.throwIfAborted();
@@ -48,8 +50,9 @@ export async function withRetries<T>(
     } catch (error) {
       if (signal?.aborted === true || number + 1 >= policy.attemptsMax) throw error;
       const ms = policy.waitMs(error, number);
-      if (ms === null) throw error;
+      if (ms === null || ms >= remainingMs()) throw error;
       await wait(ms, signal);
+      if (remainingMs() <= 0) throw error;
     }
   }
 }

@@ -35,6 +35,27 @@ describe('withRetries', () => {
     assert.equal(attempts, 1);
   });
 
+  it('begins no attempt when the wait would end too late, or has', async () => {
+    for (const [remaining, waitsExpected] of [
+      [[10], []],
+      [[11, 0], [10]],
+    ] as const) {
+      let attempts = 0;
+      const waits: number[] = [];
+      const left = [...remaining];
+      const attempt = async (): Promise<never> => {
+        throw new Error(`attempt ${attempts++}`);
+      };
+      const late = withRetries(
+        attempt,
+        { attemptsMax: 9, waitMs: () => 10 },
+        { remainingMs: () => left.shift()!, wait: async (ms) => void waits.push(ms) },
+      );
+      await assert.rejects(late, /attempt 0/);
+      assert.deepEqual([attempts, waits], [1, waitsExpected]);
+    }
+  });
+
   it('stops waiting when the signal is aborted', async () => {
     const ending = new AbortController();
     const attempt = async (): Promise<never> => {
