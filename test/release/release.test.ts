@@ -303,6 +303,8 @@ describe('A release', function () {
     if (root === null) return this.skip();
     const opt = join(root.path, 'opt/gannet');
     const path = '/usr/sbin:/usr/bin:/sbin:/bin';
+    // A removed package leaves its user, as Debian's packages do; an image begins without one.
+    await ran(root, ['userdel', 'gannet'], { PATH: path });
     try {
       assert.match(instruction('COPY'), / \/opt\/gannet$/);
       cpSync(`${OUT}/${NAME}`, opt, { recursive: true });
