@@ -30,7 +30,7 @@ export interface DataFolder {
 }
 
 export interface DataFolderOptions {
-  /** `major.minor.patch` of the program. */
+  /** The version of the program, as in package.json. */
   version: string;
   /** Whether to take over a folder of an older version. */
   upgrade: boolean;
@@ -325,8 +325,9 @@ export function isVersionOf(data: string, program: string): boolean {
   return stored !== null && ours !== null && stored[0] === ours[0] && stored[1] === ours[1];
 }
 
+/** The numbers of a version; one before its release has more after a dash, as in `1.0.0-dev`. */
 function parseVersion(text: string): [number, number, number] | null {
-  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(text);
+  const match = /^(\d+)\.(\d+)\.(\d+)(?:-[\w.]+)?$/.exec(text);
   return match === null ? null : [Number(match[1]), Number(match[2]), Number(match[3])];
 }
 

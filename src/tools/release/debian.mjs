@@ -88,7 +88,9 @@ const OVERRIDES = [
  * @param moment seconds since 1970.
  * @returns the file
  */
-export function debianPackage(root, out, { version, moment }) {
+export function debianPackage(root, out, { version: released, moment }) {
+  // In Debian's order a version with `~` comes before the one without.
+  const version = released.replace('-', '~');
   const tree = join(out, 'debian');
   rmSync(tree, { recursive: true, force: true });
   const lib = join(tree, 'usr/lib/gannet');
@@ -158,7 +160,7 @@ export function debianPackage(root, out, { version, moment }) {
   });
   writeFileSync(join(tree, 'DEBIAN/md5sums'), sums.join(''));
   execFileSync('chmod', ['-R', 'u=rwX,go=rX', tree]);
-  const file = join(out, `gannet_${version}_amd64.deb`);
+  const file = join(out, `gannet_${released}_amd64.deb`);
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z6', '--build', tree, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(moment) },

@@ -103,6 +103,10 @@ describe('the data folder', () => {
   const ROWS: [string, boolean, string | RegExp | null][] = [
     ['1.2.3', false, null],
     ['1.2.9', false, null],
+    ['1.2.0-dev', false, null],
+    ['1.1.0-dev', true, '1.1.0-dev'],
+    ['1.3.0-dev', false, /newer than this program/],
+    ['1.2.0-', true, /is not a version/],
     ['1.1.0', false, /written by version 1\.1\.0, this program is 1\.2\.3.*--upgrade-db/s],
     ['0.9.9', false, /written by version 0\.9\.9/],
     ['1.1.0', true, '1.1.0'],
