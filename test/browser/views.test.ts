@@ -130,6 +130,8 @@ describe('Every view of the page, in a browser', () => {
     it(`is fit for everybody: ${colorScheme}, ${device}`, async () => {
       await inTab({ colorScheme, viewport }, async (tab) => {
         const { page } = tab;
+        // A chosen file and an open dialog are left on purpose.
+        page.on('dialog', (question) => void question.accept());
         const links = await page.getByRole('navigation').getByRole('link').all();
         const names = await Promise.all(links.map((link) => link.getAttribute('href')));
         assert.ok(names.length > 8);

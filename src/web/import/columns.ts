@@ -152,7 +152,10 @@ export interface Target {
   readonly fields: readonly string[];
 }
 
-/** Share of the fields of a file that an index must have to be proposed. */
+/**
+ * Share of the fields of a file that an index must have to be proposed. An index that is not
+ * selected must also have few others, which a file with less of them would take away.
+ */
 const FIELDS_SHARED = 0.5;
 
 /**
@@ -166,15 +169,17 @@ export function proposedIndex(
   selected: string | null,
 ): string {
   const names = columns.map(({ name }) => name);
-  const shared = ({ primaryKey, fields }: Target): number => {
+  const shared = ({ primaryKey, fields }: Target, others = 0): number => {
     if (primaryKey !== null && !names.includes(primaryKey)) return 0;
-    return names.filter((name) => fields.includes(name)).length / names.length;
+    const common = names.filter((name) => fields.includes(name)).length;
+    return common / Math.max(names.length, others);
   };
-  const isFit = (target: Target): boolean => shared(target) >= FIELDS_SHARED;
+  const likeness = (target: Target): number => shared(target, target.fields.length);
   const own = targets.find(({ uid }) => uid === selected);
-  if (own !== undefined && (isFit(own) || own.primaryKey === null)) return own.uid;
-  const best = targets.toSorted((a, b) => shared(b) - shared(a)).find(isFit);
-  if (best !== undefined) return best.uid;
+  const isOwn = own !== undefined && (own.primaryKey === null || shared(own) >= FIELDS_SHARED);
+  if (isOwn) return own.uid;
+  const [best] = targets.toSorted((a, b) => likeness(b) - likeness(a));
+  if (best !== undefined && likeness(best) >= FIELDS_SHARED) return best.uid;
   const name = fileName.replace(/\.[^.]*$/, '').replaceAll(/[^\w-]+/g, '-');
   return name.replaceAll(/^-+|-+$/g, '').slice(0, UID_CHARACTERS_MAX) || 'documents';
 }

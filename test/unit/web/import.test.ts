@@ -169,6 +169,10 @@ describe('Columns of a file', () => {
     assert.equal(propose([books, shop], 'shop'), 'shop');
     assert.equal(propose([books, empty], 'empty'), 'empty');
     assert.equal(propose([books], 'books'), 'Summer-shoes-2');
+    // A file with a few of the fields goes to an index that has many only if it is selected.
+    const large = { ...shop, fields: [...shop.fields, 'a', 'b', 'c'] };
+    assert.equal(propose([books, large], 'large'), 'Summer-shoes-2');
+    assert.equal(propose([books, large], 'shop'), 'shop');
     assert.equal(propose([], null), 'Summer-shoes-2');
     assert.equal(proposedIndex('€.csv', columns, [], null), 'documents');
   });

@@ -110,10 +110,15 @@ export function Import({ uid }: { uid: string | null }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const choose = (next: File | null): void => {
     setFile(next);
-    setTyped(({ method }) => (method === undefined ? {} : { method }));
+    // The fields belong to the file.
+    setTyped(({ into, method }) => ({
+      ...(method !== undefined && { method }),
+      ...(into !== undefined && { into }),
+    }));
   };
   const state = useImport(() => {
-    choose(null);
+    setFile(null);
+    setTyped(({ method }) => (method === undefined ? {} : { method }));
     if (input.current !== null) input.current.value = '';
   });
   const loaded = useSample(file, typed.delimiter);
