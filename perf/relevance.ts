@@ -9,7 +9,8 @@
  *
  * Without `--search`, the strategies are compared. A set may have a member `settings`, which the
  * index has while this set is searched. With the folder of a model (docs/embedders.md, local
- * models), its embeddings of `--template` are searched too, at three ratios and with both fusions.
+ * models), its embeddings of `--template` are searched too: alone, and at three ratios by scores
+ * and with the fusion of the strategy.
  *
  * Documents have an `id`. A question is `{id, q}`. A judgement is `{id, relevant: [document ids]}`
  * with the id of the question, or `{query, document, gain}`. A question with `relevant` is a
@@ -62,13 +63,16 @@ const DEFAULT_SETS = [
   'natural, no proximity={"matchingStrategy":"natural","settings":{"proximityPrecision":"byAttribute"}}',
   'natural={"matchingStrategy":"natural"}',
 ];
-const HYBRID_SETS = ['score', 'rrf'].flatMap((fusion) =>
-  [0.3, 0.5, 0.7].map((semanticRatio) => {
-    const hybrid = { embedder: 'model', semanticRatio, fusion };
-    const body = JSON.stringify({ matchingStrategy: 'natural', hybrid });
-    return `hybrid, ${fusion}, ${semanticRatio}=${body}`;
-  }),
-);
+const HYBRID_SETS = [
+  'vectors={"hybrid":{"embedder":"model","semanticRatio":1}}',
+  ...[{ fusion: 'score' }, {}].flatMap((fusion) =>
+    [0.3, 0.5, 0.7].map((semanticRatio) => {
+      const hybrid = { embedder: 'model', semanticRatio, ...fusion };
+      const body = JSON.stringify({ matchingStrategy: 'natural', hybrid });
+      return `hybrid, ${fusion.fusion ?? 'by default'}, ${semanticRatio}=${body}`;
+    }),
+  ),
+];
 const RESAMPLES = 2000;
 
 function textOf(file: string): string {

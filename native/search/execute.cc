@@ -130,8 +130,10 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
 
 bool EnoughWords(const SearchRequest& request, const RankedList& words) {
   const Hybrid& hybrid = *request.hybrid;
-  const uint64_t first_page = request.FirstPage(words.snapshot->settings->max_total_hits);
-  return !request.needs_vectors && !hybrid.min_score && hybrid.fusion == Fusion::kScore &&
+  const index::Settings& settings = *words.snapshot->settings;
+  const uint64_t first_page = request.FirstPage(settings.max_total_hits);
+  return !request.needs_vectors && !hybrid.min_score &&
+         request.FusionOf(settings) == Fusion::kScore &&
          WordsAreEnough(words.hits(), hybrid.ratio, first_page);
 }
 

@@ -148,6 +148,11 @@ std::vector<Fused> Ordered(const std::vector<Hit>& words, const std::vector<Hit>
 
 }  // namespace
 
+bool IsFused(const Hit& hit) {
+  const RankingRule* rule = hit.detail == nullptr ? nullptr : hit.detail->rule;
+  return rule == &FusionRule(false) || rule == &FusionRule(true);
+}
+
 uint64_t FusedDepth(uint64_t end) { return end == 0 ? 0 : std::max(end, kFusedHits); }
 
 FusedHits FuseByRank(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,

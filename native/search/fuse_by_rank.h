@@ -30,6 +30,9 @@ struct FusedDetail : Detail {
   const Detail* semantic = nullptr;  // null: not in the list
 };
 
+// Whether the hit is fused.
+bool IsFused(const Hit& hit);
+
 // `by_vector`: whether the rank by vectors counts at least as much.
 struct FusedHits : MergedHits {
   std::deque<FusedDetail> details;  // the hits point into it

@@ -25,7 +25,7 @@ MergedHits Merge(const SearchRequest& request, const RankedList& words, const Ra
                  MergeEnd end, std::deque<FusedDetail>& fused) {
   const double ratio = request.hybrid->ratio;
   const Distinct* distinct = words.distinct.get();
-  if (request.hybrid->fusion == Fusion::kScore)
+  if (request.FusionOf(*words.snapshot->settings) == Fusion::kScore)
     return MergeHits(words.hits(), semantic.hits(), ratio, end, distinct);
   FusedHits merged = FuseByRank(words.hits(), semantic.hits(), ratio, end, distinct);
   fused = std::move(merged.details);
@@ -153,7 +153,7 @@ uint64_t DepthOf(const SearchRequest& request, const index::Snapshot& snapshot, 
     if (distinct.ok() && *distinct != nullptr) return snapshot.documents.size();
   }
   end = std::max(end, request.FirstPage(snapshot.settings->max_total_hits));
-  return request.hybrid->fusion == Fusion::kRrf ? FusedDepth(end) : end;
+  return request.FusionOf(*snapshot.settings) == Fusion::kRrf ? FusedDepth(end) : end;
 }
 
 HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,

@@ -51,7 +51,9 @@ Hybrid ParseHybrid(const json::Value& value) {
   hybrid.embedder = value["embedder"].string();
   hybrid.ratio = value["semanticRatio"].number(0.5);
   if (!value["minScore"].is_null()) hybrid.min_score = value["minScore"].number();
-  if (value["fusion"].string() == "rrf") hybrid.fusion = Fusion::kRrf;
+  const std::string& fusion = value["fusion"].string();
+  if (fusion == "rrf") hybrid.fusion = Fusion::kRrf;
+  if (fusion == "score") hybrid.fusion = Fusion::kScore;
   return hybrid;
 }
 
@@ -171,6 +173,11 @@ uint64_t SearchRequest::FirstPage(uint64_t total_max) const {
 
 MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) const {
   return strategy.value_or(settings.default_matching_strategy);
+}
+
+Fusion SearchRequest::FusionOf(const index::Settings& settings) const {
+  const bool natural = StrategyOf(settings) == MatchingStrategy::kNatural;
+  return hybrid->fusion.value_or(natural ? Fusion::kRrf : Fusion::kScore);
 }
 
 uint64_t CutoffMs(const index::Snapshot& snapshot) { return snapshot.settings->search_cutoff_ms; }

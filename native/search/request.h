@@ -38,7 +38,7 @@ struct Hybrid {
   std::string embedder;
   double ratio = 0.5;
   std::optional<double> min_score = std::nullopt;
-  Fusion fusion = Fusion::kScore;
+  std::optional<Fusion> fusion = std::nullopt;  // nullopt: that of the strategy
 };
 
 // The parameter `groupBy`. Its page is that of the best hits, which are distinct by the attribute.
@@ -117,6 +117,9 @@ struct SearchRequest {
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
   }
   MatchingStrategy StrategyOf(const index::Settings& settings) const;
+  // Scores of `natural` and similarities have no common scale, so they are fused by rank unless the
+  // request names another fusion. REQUIRES: the request has `hybrid`.
+  Fusion FusionOf(const index::Settings& settings) const;
   // The positions that the page shows. total_max: no position after this many hits can be reached.
   Window PageWindow(uint64_t total_max) const;
   // The number of hits on the first page, whichever page is wanted. total_max: as for PageWindow.

@@ -34,7 +34,7 @@ export interface HybridQuery {
   semanticRatio?: number;
   /** Documents found only by vectors are omitted below this score. */
   minScore?: number | null;
-  /** How both lists become one: by their scores, or by their ranks. */
+  /** How both lists become one: by their scores, or by their ranks. Default: by the strategy. */
   fusion?: Fusion | null;
 }
 
@@ -188,9 +188,8 @@ const HYBRID: Schema = {
     fusion: {
       type: ['string', 'null'],
       enum: FUSIONS,
-      default: 'score',
       description:
-        'Merges the hits of words and of vectors by their scores, or by their ranks (reciprocal rank fusion).',
+        'Merges the hits of words and of vectors by their scores, or by their ranks (reciprocal rank fusion). Default: `rrf` with the matching strategy `natural`, `score` with others.',
       'x-code': 'invalid_search_hybrid_query',
     },
   },

@@ -530,6 +530,42 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
       assert.equal(given.json.semanticHitCount, wanted.json.semanticHitCount);
     });
 
+    it('fuse by ranks what `natural` finds as when that is named', async () => {
+      const hits = async (strategy: object, fusion?: string): Promise<object[]> => {
+        const hybrid = { embedder: 'own', semanticRatio: 0.7, ...(fusion && { fusion }) };
+        const body = {
+          ...{ q: 'red apple', vector: [0.1, 0.2, -0.4], hybrid, ...strategy },
+          ...{ useNetwork: true, showRankingScore: true, limit: 90 },
+        };
+        const { status, json } = await cluster.servers[1]!.call('POST', `${path}/search`, { body });
+        assert.equal(status, 200, JSON.stringify(json));
+        assert.deepEqual(json.remoteErrors, {});
+        return json.hits;
+      };
+      const natural = { matchingStrategy: 'natural' };
+      const named = await hits(natural, 'rrf');
+      assert.deepEqual(await hits(natural), named);
+      assert.notDeepEqual(await hits(natural, 'score'), named);
+      const byScores = await hits({});
+      assert.deepEqual(byScores, await hits({}, 'score'));
+      const body = { defaultMatchingStrategy: 'natural' };
+      for (const [n, server] of cluster.servers.entries()) {
+        await server.finish('PATCH', `${path}/settings`, { body });
+        // Each server fuses its own hits, by ranks only where its setting says so.
+        const mixed = await hits({});
+        for (const [of, name] of cluster.names.entries()) {
+          const own = ({ _federation }: any): boolean => _federation.remote === name;
+          const wanted = of <= n ? named : byScores;
+          const first = mixed.filter(own);
+          assert.deepEqual(first, wanted.filter(own).slice(0, first.length), name);
+        }
+      }
+      for (const server of cluster.servers)
+        await server.finish('PATCH', `${path}/settings`, {
+          body: { defaultMatchingStrategy: null },
+        });
+    });
+
     it('count semantic hits only where this server was asked for some', async () => {
       const nearest = { vector: [0.1, 0.2, -0.4], hybrid: { embedder: 'own', semanticRatio: 1 } };
       const search = (local: object, remote: object): object => ({

@@ -192,6 +192,53 @@ describe('Searching by vectors', () => {
     }
   });
 
+  it('fuses by ranks what `natural` finds, unless another fusion is named', async () => {
+    const natural = { matchingStrategy: 'natural' };
+    const request = { q: 'tart', vector: [1, 0], showRankingScore: true };
+    const hybrid = (fusion?: string): object => ({
+      ...{ embedder: 'taste', semanticRatio: 0.7 },
+      ...(fusion !== undefined && { fusion }),
+    });
+    const page = { page: 1, hitsPerPage: 4, distinct: 'kind' };
+    const one = async (body: object): Promise<object[]> => {
+      const { status, json } = await server.call('POST', '/indexes/dishes/search', {
+        body: { ...request, ...body },
+      });
+      assert.equal(status, 200, JSON.stringify(json));
+      return json.hits;
+    };
+    const several = async (body: object, federation?: object): Promise<object[]> => {
+      const query = { indexUid: 'dishes', ...request, ...body };
+      const { status, json } = await server.call('POST', '/multi-search', {
+        body: { queries: [query], ...(federation && { federation }) },
+      });
+      assert.equal(status, 200, JSON.stringify(json));
+      return federation ? json.hits : json.results[0].hits;
+    };
+    const runs: ((body: object) => Promise<object[]>)[] = [
+      (body) => one(body),
+      (body) => one({ ...body, ...page }),
+      (body) => several(body),
+      (body) => several(body, {}),
+      (body) => several(body, { page: 1, hitsPerPage: 3, distinct: 'kind' }),
+    ];
+    const check = async (strategy: object, isFused: boolean): Promise<void> => {
+      for (const [n, run] of runs.entries()) {
+        const [byDefault, score, rrf] = await Promise.all(
+          [undefined, 'score', 'rrf'].map((fusion) => run({ ...strategy, hybrid: hybrid(fusion) })),
+        );
+        assert.notDeepEqual(score, rrf, `run ${n}`);
+        assert.deepEqual(byDefault, isFused ? rrf : score, `run ${n}`);
+      }
+    };
+    await check(natural, true);
+    await check({}, false);
+    await index.updateSettings({ defaultMatchingStrategy: 'natural' } as object).waitTask();
+    await check({}, true);
+    await check({ matchingStrategy: 'last' }, false);
+    await index.updateSettings({ defaultMatchingStrategy: null } as object).waitTask();
+  });
+
   it('sorts what is equally near, and sorts first where that rule comes first', async () => {
     const sort = ['price:asc'];
     assert.deepEqual(

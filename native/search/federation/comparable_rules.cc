@@ -32,7 +32,7 @@ std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot
         RulesFor({.settings = settings, .sort = sort, .by_vectors = true, .compared = true})));
   }
   // Fusion by rank takes the place of all rules from the first relevancy rule on.
-  if (request.kind() == SearchKind::kHybrid && request.hybrid->fusion == Fusion::kRrf) {
+  if (request.kind() == SearchKind::kHybrid && request.FusionOf(settings) == Fusion::kRrf) {
     for (Classes& classes : lists) {
       const auto fused = std::find_if(classes.begin(), classes.end(), [](const RuleClass& one) {
         return one.kind == RankingRule::kRelevancy;

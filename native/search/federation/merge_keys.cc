@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "index/external_id.h"
 #include "search/federation/distinct_values.h"
+#include "search/fuse_by_rank.h"
 #include "search/ranking/score_key.h"
 #include "segment/rows.h"
 
@@ -68,6 +69,7 @@ Status AppendMergeKeys(const FederatedQuery& query, const RankedHit& hit, std::s
   const index::Snapshot& snapshot = *query.snapshot;
   out += ",\"weightedScoreValues\":";
   AppendScoreKey(hit.pin == nullptr ? *hit.key : ScoreKey(), out);
+  if (IsFused(hit.hit)) out += ",\"fused\":true";
   out += ",\"documentKey\":";
   GANNET_RETURN_IF_ERROR(AppendDocumentKey(snapshot, hit.hit.docid, out));
   const std::string* distinct = DistinctOf(query);

@@ -137,6 +137,7 @@ class ResponseMerge {
     const double words = halves["words"].number(), vectors = halves["vectors"].number();
     for (ServerResponse& response : responses_) {
       for (ServerHit& hit : response.hits) {
+        if (hit.fused) continue;
         for (ScorePart& part : hit.key.parts)
           part.number *= part.rule->by_vectors() ? vectors : words;
       }

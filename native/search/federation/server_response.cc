@@ -206,6 +206,8 @@ void ResponseReader::ReadSource(std::string_view source, ServerHit& hit,
       hit.key.global = Number(value, kOtherwise);
     } else if (name == "documentKey") {
       if (Is(value, Kind::kString, kOtherwise)) hit.document = value;
+    } else if (name == "fused") {
+      hit.fused = value == "true";
     } else if (name == "distinctKeys") {
       hit.distinct = Strings(value, kOtherwise);
     } else if (name == "weightedScoreValues") {

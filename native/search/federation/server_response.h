@@ -29,6 +29,7 @@ struct ServerHit {
   std::string_view index_uid;
   std::string_view score;     // weighted
   uint64_t position = 0;      // position of its query
+  bool fused = false;         // by rank: its score has the weights of both halves
   ScoreKey key;               // what the hit is compared by
   std::string_view document;  // identifies the document on all servers; empty: not sent
   std::vector<std::string_view> distinct;  // each identifies a value of the distinct attribute

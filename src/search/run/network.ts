@@ -496,9 +496,9 @@ function atPosition(error: unknown, positioned: readonly PositionedQuery[]): unk
   return error.locatedAt({ query: positioned[error.at.query]?.position ?? error.at.query });
 }
 
-/** Sizes of the two halves of a hybrid search. Fused ranks are weighed already. */
+/** Sizes of the two halves of a hybrid search. */
 function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
-  if (searchKind(query) !== 'hybrid' || query.hybrid?.fusion === 'rrf') return undefined;
+  if (searchKind(query) !== 'hybrid') return undefined;
   const vectors = query.hybrid?.semanticRatio ?? SEMANTIC_RATIO_DEFAULT;
   return { words: 1 - vectors, vectors };
 }

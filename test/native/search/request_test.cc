@@ -89,8 +89,24 @@ TEST(SearchRequest, ReadsVectorsFromBase64) {
   const SearchRequest half = Parse(R"({"hybrid":{"embedder":"e"}})");
   EXPECT_EQ(half.hybrid->ratio, 0.5);
   EXPECT_FALSE(half.hybrid->min_score.has_value());
-  EXPECT_EQ(half.hybrid->fusion, Fusion::kScore);
-  EXPECT_EQ(Parse(R"({"hybrid":{"embedder":"e","fusion":"rrf"}})").hybrid->fusion, Fusion::kRrf);
+  EXPECT_FALSE(half.hybrid->fusion.has_value());
+}
+
+TEST(SearchRequest, FusesByRankIfTheStrategyIsNatural) {
+  index::Settings words, natural;
+  natural.default_matching_strategy = MatchingStrategy::kNatural;
+  const auto fusion = [&](const std::string& more, const std::string& strategy, bool by_default) {
+    return Parse(R"({"hybrid":{"embedder":"e")" + more + "}" + strategy + "}")
+        .FusionOf(by_default ? natural : words);
+  };
+  const std::string all = R"(,"matchingStrategy":"all")";
+  const std::string question = R"(,"matchingStrategy":"natural")";
+  EXPECT_EQ(fusion("", "", false), Fusion::kScore);
+  EXPECT_EQ(fusion("", "", true), Fusion::kRrf);
+  EXPECT_EQ(fusion("", all, true), Fusion::kScore);
+  EXPECT_EQ(fusion("", question, false), Fusion::kRrf);
+  EXPECT_EQ(fusion(R"(,"fusion":"score")", question, true), Fusion::kScore);
+  EXPECT_EQ(fusion(R"(,"fusion":"rrf")", all, false), Fusion::kRrf);
 }
 
 TEST(SearchRequest, ReadsPinsInTheirOrder) {

@@ -24,7 +24,8 @@ const STRATEGIES = [
 ] as const;
 
 const FUSIONS = [
-  ['', 'by their scores'],
+  ['', 'as the strategy needs'],
+  ['score', 'by their scores'],
   ['rrf', 'by their ranks'],
 ] as const;
 
