@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { OPTIONS } from '../../src/config.ts';
 
 const FOLDER = 'docs/deploy';
@@ -23,6 +24,24 @@ function run(tool: string, args: readonly string[]): { status: number | null; te
   return { status, text: stdout + stderr };
 }
 
+interface Compose {
+  services: Record<
+    string,
+    {
+      image?: string;
+      restart?: string;
+      entrypoint?: string[];
+      environment: Record<string, string>;
+      volumes?: string[];
+      ports?: string[];
+      healthcheck?: object;
+      stop_grace_period?: string;
+      deploy?: { resources: { limits: { cpus: string; memory: string } } };
+    }
+  >;
+  volumes: Record<string, unknown>;
+}
+
 describe('The files for deployment', () => {
   it('name only variables of options', () => {
     const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
@@ -38,6 +57,52 @@ describe('The files for deployment', () => {
       }
     }
     assert.ok(named > 10);
+  });
+
+  /** A file of compose, its anchors and merges resolved. */
+  const compose = (name: string): Compose =>
+    parse(readFileSync(join(FOLDER, name), 'utf8'), { merge: true }) as Compose;
+
+  it('have a server of its own in a volume, with a health check and limits', () => {
+    const { services, volumes } = compose('compose.yaml');
+    assert.deepEqual(Object.keys(services), ['gannet']);
+    const { gannet } = services;
+    const image = readFileSync(join(FOLDER, 'Dockerfile'), 'utf8');
+    // What the image keeps outside of the volume is lost with the container.
+    const folder = /^VOLUME (\S+)$/m.exec(image)![1]!;
+    assert.deepEqual(gannet!.volumes, [`data:${folder}`]);
+    assert.ok('data' in volumes);
+    for (const [, path] of image.matchAll(/GANNET_\w+(?:PATH|DIR)=(\S+)/g)) {
+      assert.ok(path!.startsWith(`${folder}/`), path);
+    }
+    const [, interval, timeout, period, command] =
+      /^HEALTHCHECK --interval=(\S+) --timeout=(\S+) --start-period=(\S+) CMD (.*)$/m.exec(image)!;
+    assert.deepEqual(gannet!.healthcheck, {
+      ...{ test: ['CMD', ...(JSON.parse(command!) as string[])], interval, timeout },
+      ...{ start_period: period, retries: 3 },
+    });
+    const { cpus, memory } = gannet!.deploy!.resources.limits;
+    assert.ok(Number(cpus) >= 1 && /^\d+G$/.test(memory));
+    assert.ok(
+      Number(/^(\d+)s$/.exec(gannet!.stop_grace_period!)![1]) >
+        Number(OPTIONS['shutdown-seconds'].initial),
+    );
+    assert.match(gannet!.environment.GANNET_MASTER_KEY!, /:\?/, 'a start without a key is refused');
+    assert.match(gannet!.ports![0]!, /^127\.0\.0\.1:/);
+  });
+
+  it('give containers of compose an image, named volumes, and a start after a fault', () => {
+    for (const name of ['compose.yaml', 'compose-cluster.yaml']) {
+      const { services, volumes } = compose(name);
+      const used = Object.values(services).flatMap((one) => one.volumes ?? []);
+      const names = new Set(used.map((volume) => volume.split(':')[0]!));
+      assert.deepEqual([...names].toSorted(), Object.keys(volumes).toSorted(), name);
+      for (const [service, { image, restart, entrypoint }] of Object.entries(services)) {
+        assert.ok(image, `${name}: ${service}`);
+        // What prepares a folder ends.
+        assert.ok(restart !== undefined || entrypoint !== undefined, `${name}: ${service}`);
+      }
+    }
   });
 
   it('have a chart that helm accepts, alone and as a cluster', function () {
