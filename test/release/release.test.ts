@@ -124,6 +124,42 @@ describe('A release', function () {
     copyFileSync('test/demo/books.ndjson', join(folder, 'books.ndjson'));
   }
 
+  it('has checksums, and for each file a bill of materials with what is in it', function () {
+    if (missing !== null) return this.skip();
+    const argv = ['--check', '--strict', 'SHA256SUMS'];
+    const checked = spawnSync('sha256sum', argv, { cwd: OUT, encoding: 'utf8' });
+    assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+    const names = readFileSync(`${OUT}/SHA256SUMS`, 'utf8').match(/\S+$/gm)!;
+    const files = names.filter((name) => !name.endsWith('.cdx.json'));
+    const endings = ['-linux-x64.tar.gz', '_amd64.deb', `gannet-chart-${version}.tgz`];
+    for (const ending of [...endings, `gannet-${version}.tgz`, `gannet-linux-x64-${version}.tgz`]) {
+      assert.ok(
+        files.some((name) => name.endsWith(ending)),
+        ending,
+      );
+    }
+    const partsOf = (name: string): string[] => {
+      const bill = JSON.parse(readFileSync(`${OUT}/${name}.cdx.json`, 'utf8')) as {
+        components?: { name: string; version?: string }[];
+      };
+      return (bill.components ?? []).map((part) => `${part.name} ${part.version ?? ''}`);
+    };
+    for (const name of files) assert.ok(names.includes(`${name}.cdx.json`), name);
+    const inArchive = partsOf(`${NAME}.tar.gz`).join('\n');
+    for (const name of [
+      'node',
+      'openssl',
+      'LMDB',
+      'CRoaring',
+      'simdjson',
+      'libstdc\\+\\+',
+      'pino',
+    ]) {
+      assert.match(inArchive, new RegExp(`^${name} \\d`, 'm'), name);
+    }
+    assert.match(partsOf(`gannet-linux-x64-${version}.tgz`).join('\n'), /^usearch \d/m);
+  });
+
   it('runs from its archive without Node or anything else on the PATH', async function () {
     if (missing !== null) return this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'gannet-archive-'));

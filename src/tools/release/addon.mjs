@@ -15,7 +15,7 @@ import { run } from './run.mjs';
 
 /**
  * The platforms that have a package of npm with the addon. `zig` is the name of a platform that zig
- * compiles for; without it the addon is built on that platform (.github/workflows/packages.yml).
+ * compiles for; without it the addon is built on that platform (.github/workflows/release.yml).
  */
 export const PLATFORMS = {
   'linux-x64': { os: 'linux', cpu: 'x64', libc: 'glibc', zig: `x86_64-linux-gnu.${GLIBC}` },

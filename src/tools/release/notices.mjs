@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Libraries compiled into the addon (CMakeLists.txt), with the libraries they contain. */
-const NATIVE = [
+export const NATIVE = [
   'node_modules/lmdb',
   'node_modules/roaring',
   'node_modules/simdjson',
@@ -26,7 +26,7 @@ const INNER = {
  * What the binary of uWebSockets.js contains, whose package holds no licences: texts in
  * `licences/`. zlib and libuv are Node's. `test/unit/notices.test.ts` looks into the binary.
  */
-const SOCKET_LIBRARY = {
+export const SOCKET_LIBRARY = {
   BoringSSL: 'boringssl',
   lsquic: 'lsquic',
   'ls-qpack': 'ls-qpack',

@@ -19,10 +19,13 @@ import { notices, socketNotices } from './notices.mjs';
 import { run } from './run.mjs';
 
 const { values: GIVEN, positionals: NAMED } = parseArgs({
-  options: { 'build-dir': { type: 'string', default: 'build' } },
+  options: {
+    'build-dir': { type: 'string', default: 'build' },
+    out: { type: 'string', default: 'build/npm' },
+  },
   allowPositionals: true,
 });
-const OUT = 'build/npm';
+const OUT = GIVEN.out;
 const CACHE = 'build/release/cache';
 const PROJECT = JSON.parse(readFileSync('package.json', 'utf8'));
 const { version, description, license, engines } = PROJECT;

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
-// Makes a release from the build: build/release/gannet-VERSION-linux-x64.tar.gz, which needs
-// nothing but glibc, and a Debian package of it. Run after `npm run build`, which builds the addon
-// with cmake.
-//   node release.mjs [--no-package] [--build-dir build]
+// Makes a release from the build, in build/release/: an archive that needs nothing but glibc, a
+// Debian package of it, packages of npm, the chart; for each a bill of materials; SHA256SUMS and
+// its signature. Run after `npm run build`, which builds the addon with cmake.
+//   node release.mjs [--no-package] [--image] [--sign KEY] [--build-dir build] [PLATFORM...]
+//   --no-package  only the archive
+//   --image       also the image, which docker builds
+//   --sign        a private key of minisign or cosign
+//   PLATFORM      of the packages of npm; this machine's if none is named
 import {
   chmodSync,
   cpSync,
@@ -10,13 +14,24 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { checkVersions, portableAddon } from './addon.mjs';
+import { chartPackage, momentOf, packFolder, sign, writeSums } from './artefacts.mjs';
+import {
+  billOf,
+  nativeComponents,
+  nodeComponents,
+  otherComponent,
+  packageComponents,
+  socketComponents,
+} from './bill.mjs';
 import { debianPackage } from './debian.mjs';
 import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
 import { notices, socketNotices } from './notices.mjs';
@@ -24,9 +39,12 @@ import { librariesOf, portableLink } from './portable.mjs';
 import { run } from './run.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const { values: GIVEN } = parseArgs({
+const { values: GIVEN, positionals: PLATFORMS } = parseArgs({
+  allowPositionals: true,
   options: {
     'no-package': { type: 'boolean', default: false },
+    image: { type: 'boolean', default: false },
+    sign: { type: 'string' },
     'build-dir': { type: 'string', default: 'build' },
   },
 });
@@ -230,25 +248,64 @@ function main() {
   const root = join(OUT, NAME);
   assemble(root, parts);
   checkLibraries(root);
-  const moment = momentOf();
-  const archive = `${root}.tar.gz`;
-  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${moment}`];
-  run('tar', ['-C', OUT, ...fixed, '-I', 'gzip -n -6', '-cf', archive, NAME]);
-  say(archive);
-  if (!GIVEN['no-package']) say(debianPackage(root, OUT, { version: PROJECT.version, moment }));
+  const about = { version: PROJECT.version, moment: momentOf() };
+  const archive = packFolder(root, `${root}.tar.gz`, about.moment);
+  if (GIVEN['no-package']) return say(archive);
+  const versions = JSON.parse(
+    run(join(node, 'bin/node'), ['-p', 'JSON.stringify(process.versions)']),
+  );
+  const server = packageComponents(bundled);
+  const alone = [
+    ...server,
+    ...packageComponents(packages),
+    ...nativeComponents(),
+    ...nodeComponents(versions),
+    ...socketComponents(uwsName, JSON.parse(readFileSync(join(uws, 'package.json'))).version),
+  ];
+  const [chart, ...npm] = [chartPackage(OUT, about), ...npmPackages()];
+  const made = [
+    [archive, [...alone, otherComponent('libstdc++', gccVersion(old), 'GPL-3.0-or-later')]],
+    [debianPackage(root, OUT, about), alone],
+    [chart, []],
+    // The first has the server, each other one the addon for a platform.
+    ...npm.map((file, at) => [file, at === 0 ? server : nativeComponents()]),
+  ];
+  const files = made.flatMap(([file, parts]) => {
+    const bill = `${file}.cdx.json`;
+    writeFileSync(bill, billOf(file, { ...about, parts }));
+    return [file, bill];
+  });
+  const sums = writeSums(OUT, files);
+  const signature = GIVEN.sign === undefined ? [] : [sign(sums, GIVEN.sign)];
+  for (const file of [...files, sums, ...signature]) say(file);
+  if (GIVEN.image) buildImage();
 }
 
-/**
- * The modification time of all files in seconds since 1970: that of the commit, so that builds are
- * reproducible.
- */
-function momentOf() {
-  if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);
-  try {
-    return Number(run('git', ['show', '-s', '--format=%ct', 'HEAD'], { stdio: 'pipe' }));
-  } catch {
-    return Math.floor(Date.now() / 1000);
-  }
+/** Makes the packages of npm. @returns the files, in the folder of the release */
+function npmPackages() {
+  const out = join(OUT, 'npm');
+  const how = ['--build-dir', GIVEN['build-dir'], '--out', out, ...PLATFORMS];
+  const made = run(process.execPath, [join(HERE, 'npm.mjs'), ...how])
+    .trim()
+    .split('\n');
+  return made.map((file) => {
+    const here = join(OUT, basename(file));
+    renameSync(file, here);
+    return here;
+  });
+}
+
+/** The version of the C++ library of the old Debian, from the newest entry of its changelog. */
+function gccVersion(old) {
+  const changes = readFileSync(join(old, 'usr/share/doc/gcc-10-base/changelog.Debian.gz'));
+  return /^\S+ \(([^)]+)\)/.exec(gunzipSync(changes).toString('utf8'))[1];
+}
+
+function buildImage() {
+  const tag = `gannet:${PROJECT.version}`;
+  const stdio = ['ignore', 'inherit', 'inherit'];
+  run('docker', ['build', '-f', 'docs/deploy/Dockerfile', '-t', tag, '.'], { stdio });
+  say(tag);
 }
 
 try {
