@@ -123,5 +123,6 @@ __wrap_${name}:
     return object;
   });
   const wraps = versions.map(([name]) => `-Wl,--wrap=${name}`);
-  return [...objects, ...wraps, '-static-libstdc++', '-Wl,--gc-sections'];
+  // The linker makes the build's id from all it writes: without symbols, no folder is in that.
+  return [...objects, ...wraps, '-static-libstdc++', '-Wl,--gc-sections', '-Wl,--strip-all'];
 }
