@@ -1,5 +1,6 @@
 /** Figures, and charts of how they changed. */
 import type { JSX } from 'preact';
+import { roundAbove } from './histogram.ts';
 
 interface FigureProps {
   name: string;
@@ -22,34 +23,39 @@ export function Figure({ name, value, note }: FigureProps): JSX.Element {
 
 const WIDTH = 300;
 const HEIGHT = 80;
+/** Share of its place that a bar has. */
+const BAR = 0.7;
 
 interface ChartProps {
   title: string;
-  values: readonly number[];
+  /** null: nothing is known, which draws nothing. */
+  values: readonly (number | null)[];
   show(value: number): string;
+  /** Whether each value is a sum of its own, which a bar shows, and not a point of a course. */
+  bars?: boolean;
   /** What the first and the last value belong to, such as days. */
   ends?: readonly [string, string];
+  /** 1024 for bytes, whose round numbers are others. */
+  unit?: number;
 }
 
-/** Draws the values from left to right. The greatest one has the full height. */
-export function Chart({ title, values, show, ends }: ChartProps): JSX.Element {
-  const greatest = Math.max(1, ...values);
-  // A single value becomes a horizontal line.
-  const drawn = values.length === 1 ? [...values, ...values] : values;
-  const step = WIDTH / Math.max(1, drawn.length - 1);
-  const points = drawn.map(
-    (value, position) =>
-      `${(position * step).toFixed(1)},${(HEIGHT - (value / greatest) * (HEIGHT - 4) - 2).toFixed(1)}`,
-  );
-  const last = values.at(-1) ?? 0;
-  const range = `from ${show(Math.min(...values, greatest))} to ${show(Math.max(0, ...values))}, last ${show(last)}`;
+/** Draws the values from left to right, below a round number. */
+export function Chart(props: ChartProps): JSX.Element {
+  const { title, values, show, bars = false, ends, unit = 1000 } = props;
+  const known = values.filter((value) => value !== null);
+  const top = roundAbove(Math.max(0, ...known), unit);
+  const range =
+    known.length === 0
+      ? 'nothing yet'
+      : `from ${show(Math.min(...known))} to ${show(Math.max(...known))}, last ${show(known.at(-1)!)}`;
   return (
     <figure>
       <figcaption>{title}</figcaption>
       <div class="chart">
         <p class="axis" aria-hidden="true">
-          <span>{show(greatest)}</span>
-          <span>{show(0)}</span>
+          {[top, top / 2, 0].map((value) => (
+            <span key={value}>{show(value)}</span>
+          ))}
         </p>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -58,10 +64,9 @@ export function Chart({ title, values, show, ends }: ChartProps): JSX.Element {
           preserveAspectRatio="none"
         >
           {[0, 0.5, 1].map((part) => (
-            <path key={part} class="grid" d={`M0 ${2 + part * (HEIGHT - 4)}H${WIDTH}`} />
+            <path key={part} class="grid" d={`M0 ${part * HEIGHT}H${WIDTH}`} />
           ))}
-          <polygon points={`0,${HEIGHT - 2} ${points.join(' ')} ${WIDTH},${HEIGHT - 2}`} />
-          <polyline points={points.join(' ')} />
+          {bars ? <Bars values={values} top={top} /> : <Course values={known} top={top} />}
         </svg>
         {ends === undefined ? null : (
           <p class="ends">
@@ -72,5 +77,51 @@ export function Chart({ title, values, show, ends }: ChartProps): JSX.Element {
       </div>
       <small>{range}</small>
     </figure>
+  );
+}
+
+interface DrawnProps<T> {
+  values: readonly T[];
+  /** The value that has the full height. */
+  top: number;
+}
+
+function Bars({ values, top }: DrawnProps<number | null>): JSX.Element {
+  const step = WIDTH / values.length;
+  return (
+    <>
+      {values.map((value, at) =>
+        value === null || value === 0 ? null : (
+          <rect
+            key={at}
+            x={(at + (1 - BAR) / 2) * step}
+            y={HEIGHT * (1 - value / top)}
+            width={BAR * step}
+            height={HEIGHT * (value / top)}
+          />
+        ),
+      )}
+    </>
+  );
+}
+
+/** A line; a single value is a stroke at the end, because nothing is known before it. */
+function Course({ values, top }: DrawnProps<number>): JSX.Element | null {
+  const step = WIDTH / Math.max(1, values.length - 1);
+  const at = (value: number, x: number): string =>
+    `${x.toFixed(1)},${(HEIGHT * (1 - value / top)).toFixed(1)}`;
+  const [first] = values;
+  if (first === undefined) return null;
+  const points =
+    values.length === 1
+      ? [at(first, WIDTH - 10), at(first, WIDTH)]
+      : values.map((value, position) => at(value, position * step));
+  return (
+    <>
+      {values.length === 1 ? null : (
+        <polygon points={`0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}`} />
+      )}
+      <polyline points={points.join(' ')} />
+    </>
   );
 }

@@ -43,3 +43,13 @@ export function momentUnit(field: string, max: number): 's' | 'ms' | null {
   if (max > 6.3e11 && max < 1e14) return 'ms';
   return max > 6.3e8 && max < 1e11 ? 's' : null;
 }
+
+/** The least round number that is not below `value`, with a half that is whole for whole numbers. */
+export function roundAbove(value: number, unit: number): number {
+  if (value <= 2) return 2;
+  let scale = 1;
+  while (value > scale * unit) scale *= unit;
+  const digits = 10 ** Math.floor(Math.log10(value / scale));
+  const steps = [1, 2, 4, 6, 8, 10].map((step) => step * digits * scale);
+  return steps.find((step) => step >= value)!;
+}

@@ -157,6 +157,13 @@ describe('Every view of the page, in a browser', () => {
             await page.getByRole('row', { name: /^far/ }).getByText('responds').waitFor();
             await page.getByRole('row', { name: /^gone/ }).getByText('fails').waitFor();
           }
+          if (name === 'analytics') {
+            await page.getByRole('img', { name: /Searches by day: from/ }).waitFor();
+            await page
+              .getByRole('row', { name: /^books dune/ })
+              .first()
+              .waitFor();
+          }
           if (name === 'rules') await page.getByRole('heading', { name: 'desert' }).waitFor();
           assert.deepEqual(await violations(page), [], name);
           assert.equal(await overflow(page), 0, `${name} is wider than the screen`);

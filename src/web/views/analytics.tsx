@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { Chart, Figure } from '../chart.tsx';
-import { Fault, pathOf, type Client } from '../client.ts';
+import { Fault, pathOf } from '../client.ts';
 import { download } from '../download.ts';
 import { count, milliseconds, percent } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { useAction, useLoaded, type Loaded } from '../hooks.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
@@ -36,6 +37,8 @@ interface List {
   readonly name: string;
   readonly title: string;
   readonly columns: readonly Column[];
+  /** What an empty list means, and what to do. */
+  readonly nothing: string;
 }
 
 const SEARCHES: Column = { field: 'searches', title: 'Searches' };
@@ -54,21 +57,25 @@ const LISTS: readonly List[] = [
       { field: 'conversionRate', title: 'Converted', show: percent },
       { field: 'meanClickPosition', title: 'Mean position of clicks' },
     ],
+    nothing: 'Nobody searched in this period. Searches with a search key are recorded.',
   },
   {
     name: 'searches-without-results',
     title: 'Searches without results',
     columns: [QUERY, { field: 'searchesWithoutResults', title: 'Without results' }, SEARCHES],
+    nothing: 'Every search found something.',
   },
   {
     name: 'searches-without-clicks',
     title: 'Searches without clicks',
     columns: [QUERY, SEARCHES, { field: 'meanHits', title: 'Mean hits' }],
+    nothing: 'No search was left without a click. Clicks are recorded when your site sends events.',
   },
   {
     name: 'top-filters',
     title: 'Most frequent filters',
     columns: [{ field: 'filter', title: 'Filter' }, SEARCHES],
+    nothing: 'No search had a filter.',
   },
 ];
 
@@ -86,26 +93,13 @@ function daysAgo(days: number): string {
 }
 
 export function AnalyticsView(): JSX.Element {
-  const { client } = useSession();
   const { query } = useAddress();
   const { days = '30', indexUids = '' } = query;
   const change = (part: { days?: string; indexUids?: string }): void =>
     replaceAddress(viewHref('analytics', null, { days, indexUids, ...part }));
   const range = { from: daysAgo(Number(days)), indexUids };
-  // As many days before, up to the day before the period.
-  const earlier = { from: daysAgo(2 * Number(days) + 1), to: daysAgo(Number(days) + 1), indexUids };
-  const loaded = useLoaded(
-    async (signal) => {
-      const [whole, before, byDay] = await Promise.all([
-        report<Summary>(client, 'summary', range, signal),
-        report<Summary>(client, 'summary', earlier, signal),
-        report<Summary>(client, 'summary', { ...range, groupBy: 'day' }, signal),
-      ]);
-      return { whole: whole[0], before: before[0], byDay };
-    },
-    [client, range.from, indexUids],
-  );
-  if (loaded.error instanceof Fault && loaded.error.code === 'feature_not_enabled') {
+  const whole = useReport<Summary>('summary', range);
+  if (whole.error instanceof Fault && whole.error.code === 'feature_not_enabled') {
     return (
       <p class="note">
         Nothing is recorded. A server that is started with <code>--analytics-retention-days</code>{' '}
@@ -113,7 +107,6 @@ export function AnalyticsView(): JSX.Element {
       </p>
     );
   }
-  const { whole, before, byDay = [] } = loaded.value ?? {};
   return (
     <>
       <div class="row">
@@ -130,57 +123,65 @@ export function AnalyticsView(): JSX.Element {
           onInput={(value) => change({ indexUids: value })}
         />
       </div>
-      <Problem error={loaded.error} />
-      {/* Lists are requested only when something is recorded. */}
-      {whole === undefined ? null : (
-        <>
-          <Figures whole={whole} before={before} />
-          <Charts byDay={byDay} />
-          {LISTS.map((list) => (
-            <ListTable key={list.name} list={list} range={range} />
-          ))}
-        </>
-      )}
+      <Figures whole={whole} days={Number(days)} indexUids={indexUids} />
+      <Charts range={range} days={Number(days)} />
+      {LISTS.map((list) => (
+        <ListTable key={list.name} list={list} range={range} />
+      ))}
     </>
   );
 }
 
-function Charts({ byDay }: { byDay: readonly Summary[] }): JSX.Element {
-  const ends = [byDay[0]?.day ?? '', byDay.at(-1)?.day ?? ''] as const;
+interface ChartsProps {
+  range: Range;
+  days: number;
+}
+
+function Charts({ range, days }: ChartsProps): JSX.Element {
+  const { value, error } = useReport<Summary>('summary', { ...range, groupBy: 'day' });
+  const found = new Map(value?.map((one) => [one.day, one]));
+  const all = Array.from({ length: days + 1 }, (_, at) => daysAgo(days - at));
+  const chart = (
+    title: string,
+    show: (value: number) => string,
+    of: (one: Summary) => number | null,
+  ): JSX.Element => (
+    <Chart
+      bars
+      title={title}
+      values={all.map((name) => {
+        const one = found.get(name);
+        return one === undefined ? null : of(one);
+      })}
+      show={show}
+      ends={[all[0]!, all.at(-1)!]}
+    />
+  );
+  if (value === undefined)
+    return error === null ? <Skeleton rows={2} /> : <Problem error={error} />;
   return (
     <div class="charts">
-      <Chart
-        title="Searches by day"
-        values={byDay.map(({ searches }) => searches)}
-        show={count}
-        ends={ends}
-      />
-      <Chart
-        title="Clicks by day"
-        values={byDay.map(({ clicks }) => clicks)}
-        show={count}
-        ends={ends}
-      />
-      <Chart
-        title="95th percentile of response times, by day"
-        values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
-        show={milliseconds}
-        ends={ends}
-      />
+      {chart('Searches by day', count, ({ searches }) => searches)}
+      {chart('Clicks by day', count, ({ clicks }) => clicks)}
+      {chart(
+        '95th percentile of response times, by day',
+        milliseconds,
+        ({ latencyMs }) => latencyMs.p95,
+      )}
     </div>
   );
 }
 
 type Range = Readonly<Record<string, string>>;
 
-async function report<R>(
-  client: Client,
-  name: string,
-  range: Range,
-  signal: AbortSignal,
-): Promise<readonly R[]> {
+function useReport<R>(name: string, range: Range): Loaded<readonly R[]> {
+  const { client } = useSession();
   const path = pathOf(['analytics', name], range);
-  return (await client.send<{ results: readonly R[] }>('GET', path, { signal })).results;
+  return useLoaded(
+    async (signal) =>
+      (await client.send<{ results: readonly R[] }>('GET', path, { signal })).results,
+    [client, path],
+  );
 }
 
 /** How a number changed since the period before; undefined: there was nothing. */
@@ -191,12 +192,27 @@ function change(now: number, before: number | undefined): string | undefined {
 }
 
 interface FiguresProps {
+  whole: Loaded<readonly Summary[]>;
+  days: number;
+  indexUids: string;
+}
+
+function Figures({ whole, days, indexUids }: FiguresProps): JSX.Element {
+  // As many days before, up to the day before the period.
+  const earlier = { from: daysAgo(2 * days + 1), to: daysAgo(days + 1), indexUids };
+  const before = useReport<Summary>('summary', earlier).value?.[0];
+  const summary = whole.value?.[0];
+  if (summary !== undefined) return <FigureList whole={summary} before={before} />;
+  return whole.error === null ? <Skeleton rows={1} /> : <Problem error={whole.error} />;
+}
+
+interface FigureListProps {
   whole: Summary;
   /** The period before; undefined: not known. */
   before: Summary | undefined;
 }
 
-function Figures({ whole, before }: FiguresProps): JSX.Element {
+function FigureList({ whole, before }: FigureListProps): JSX.Element {
   const rate = (value: number | null): string => (value === null ? 'none' : percent(value));
   const { p50, p95, p99 } = whole.latencyMs;
   const figure = (
@@ -228,10 +244,7 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
   const { client } = useSession();
   const action = useAction();
   const { name, title, columns } = list;
-  const loaded = useLoaded(
-    (signal) => report<Row>(client, name, range, signal),
-    [client, name, range.from, range.indexUids],
-  );
+  const loaded = useReport<Row>(name, range);
   const rows = loaded.value ?? [];
   const downloadCsv = (): void =>
     action.run(async () => {
@@ -243,9 +256,9 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
     <section class="panel" aria-label={title}>
       <h2>{title}</h2>
       <Problem error={loaded.error} />
-      {rows.length === 0 ? (
-        <p class="note">{loaded.loading ? '' : 'None.'}</p>
-      ) : (
+      {loaded.value === undefined && loaded.error === null ? <Skeleton rows={2} /> : null}
+      {loaded.value?.length === 0 ? <p class="note">{list.nothing}</p> : null}
+      {rows.length === 0 ? null : (
         <>
           <div class="wide" tabIndex={0} role="region" aria-label={`${title}, table`}>
             <table>

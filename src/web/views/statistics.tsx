@@ -63,6 +63,7 @@ export function StatisticsView(): JSX.Element {
               title="Bytes in use since this view was opened"
               values={samples.map(({ bytes }) => bytes)}
               show={size}
+              unit={1024}
             />
             {rights.has('tasks') ? <PastBatches /> : null}
           </div>
