@@ -33,12 +33,33 @@ function pointsOf(arc, { scale, translate }) {
   });
 }
 
-/** @param ring numbers of arcs; a negative one, ~number, is walked backwards */
+/** Tenths of a degree around the world. */
+const AROUND = 360 * UNITS;
+
+/**
+ * A ring that crosses the 180th meridian goes on beyond it, instead of back across the world; what
+ * lies beyond is drawn at the other edge, too. A ring around a pole is closed below it.
+ * @param ring numbers of arcs; a negative one, ~number, is walked backwards
+ */
 function ringPath(ring, lines) {
   const points = ring.flatMap((number) =>
     number < 0 ? lines[~number].toReversed() : lines[number],
   );
-  const [first, ...others] = points;
+  let turns = 0;
+  const unrolled = points.map(([x, y], at) => {
+    const step = at === 0 ? 0 : x - points[at - 1][0];
+    if (Math.abs(step) > AROUND / 2) turns -= Math.sign(step);
+    return [x + turns * AROUND, y];
+  });
+  if (turns !== 0) unrolled.push([unrolled.at(-1)[0], 900], [unrolled[0][0], 900], unrolled[0]);
+  const columns = unrolled.map(([x]) => x);
+  const copies = [-AROUND, 0, AROUND].filter(
+    (by) => Math.max(...columns) + by > -AROUND / 2 && Math.min(...columns) + by < AROUND / 2,
+  );
+  return copies.map((by) => closedPath(unrolled.map(([x, y]) => [x + by, y]))).join('');
+}
+
+function closedPath([first, ...others]) {
   let [x, y] = first;
   let path = `M${x} ${y}l`;
   let steps = 0;
