@@ -70,4 +70,49 @@ describe('The appearance of the page', () => {
     );
     assert.deepEqual(await figure.locator('.ends span').allTextContents(), days);
   });
+
+  it('lets the map be dragged, and lists what a marker stands for', async () => {
+    const { server } = stage;
+    await server.finish('PATCH', '/indexes/places/settings', {
+      body: { filterableAttributes: ['_geo'], sortableAttributes: ['_geo'] },
+    });
+    const at = (id: number, name: string, lat: number, lng: number): object => ({
+      id,
+      name,
+      _geo: { lat, lng },
+    });
+    await server.finish('POST', '/indexes/places/documents', {
+      body: [
+        at(1, 'Upper hall', 40, 10),
+        at(2, 'Lower hall', 40, 10),
+        at(3, 'Tower', 45, 30),
+        at(4, 'Bridge', 10, -60),
+      ],
+    });
+    await open('search/places', 'Search');
+    const map = page.getByRole('group', { name: 'Map' });
+    const land = map.locator('path.land');
+    await page.getByText('Shown: 4 places').waitFor();
+    await map.locator('.several').click();
+    const list = page.getByRole('region', { name: 'Places of the marker' });
+    await list.getByRole('link', { name: 'Upper hall' }).waitFor();
+    await list.getByRole('link', { name: 'Lower hall' }).waitFor();
+    await page.getByText('Shown: 2 places').waitFor();
+    const before = await land.getAttribute('transform');
+    const { x, y, width, height } = (await map.locator('svg.map').boundingBox())!;
+    await page.mouse.move(x + width * 0.3, y + height * 0.8);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.2, y + height * 0.7);
+    assert.notEqual(await land.getAttribute('transform'), before);
+    const asked = page.waitForRequest((request) =>
+      (request.postData() ?? '').includes('_geoBoundingBox'),
+    );
+    await page.mouse.move(x + width * 0.05, y + height * 0.6);
+    await page.mouse.up();
+    await asked;
+    await map.getByRole('button', { name: 'All results' }).click();
+    await page.getByText('Shown: 4 places').waitFor();
+    await map.locator('.one').first().click();
+    await list.getByRole('link', { name: /Tower|Bridge/ }).waitFor();
+  });
 });

@@ -1,5 +1,6 @@
-import type { JSX } from 'preact';
+import type { JSX, SVGAttributes } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { viewHref } from '../../address.ts';
 import { count, counted } from '../../format.ts';
 import { titleField } from '../../hit-fields.ts';
 import { useLoaded, type Loaded } from '../../hooks.ts';
@@ -66,9 +67,13 @@ function useFoundPoints({ index, state, sample }: Props, view: View | null): Loa
 export function PointMap(props: Props): JSX.Element | null {
   const { index, state, sample } = props;
   const [moved, setMoved] = useState<View | null>(null);
+  const [chosen, setChosen] = useState<readonly Hit[]>([]);
   const { page: _, sort: __, ...asked } = state;
   // Another search is shown as a whole.
-  useEffect(() => setMoved(null), [JSON.stringify(asked)]);
+  useEffect(() => {
+    setMoved(null);
+    setChosen([]);
+  }, [JSON.stringify(asked)]);
   const loaded = useFoundPoints(props, moved);
   const located = (loaded.value?.hits ?? []).flatMap((hit) => {
     const point = pointOf(hit._geo);
@@ -79,8 +84,12 @@ export function PointMap(props: Props): JSX.Element | null {
   const view = moved ?? viewOf(points);
   const total = loaded.value?.estimatedTotalHits ?? 0;
   const title = sample === undefined ? undefined : titleField(sample, index.primaryKey);
-  const nameOf = (at: number): string =>
-    String(located[at]?.hit[title ?? ''] ?? located[at]?.hit[index.primaryKey ?? ''] ?? '');
+  const nameOf = (hit: Hit | undefined): string =>
+    String(hit?.[title ?? ''] ?? hit?.[index.primaryKey ?? ''] ?? '');
+  const openCluster = (cluster: Cluster): void => {
+    setChosen(cluster.members.map((at) => located[at]!.hit));
+    if (cluster.members.length > 1) setMoved(viewAt(cluster, view.height / 3));
+  };
   return (
     <figure class="map-of">
       <Problem error={loaded.error} />
@@ -95,10 +104,17 @@ export function PointMap(props: Props): JSX.Element | null {
           setMoved(shifted(view, step));
         }}
       >
-        <Drawing view={view} points={points} nameOf={nameOf} onMove={setMoved} />
+        <Drawing
+          view={view}
+          points={points}
+          nameOf={(at) => nameOf(located[at]?.hit)}
+          onMove={setMoved}
+          onOpen={openCluster}
+        />
         <Buttons view={view} onMove={setMoved} />
       </div>
       <figcaption class="note">{caption(points.length, total)}</figcaption>
+      <MarkerList index={index} hits={chosen} nameOf={nameOf} />
     </figure>
   );
 }
@@ -107,6 +123,44 @@ function caption(points: number, total: number): string {
   if (total < PLACES_MAX)
     return `Shown: ${counted(points, 'place')}, all in this part of the world.`;
   return `Shown: the first ${count(points)} places of more than ${count(PLACES_MAX)} results in this part of the world. Move closer to see all of fewer.`;
+}
+
+/** Names that the list of a marker has. */
+const LISTED_MAX = 30;
+
+interface MarkerListProps {
+  index: IndexEntry;
+  hits: readonly Hit[];
+  nameOf(hit: Hit): string;
+}
+
+/** What the marker that was clicked stands for. */
+function MarkerList({ index, hits, nameOf }: MarkerListProps): JSX.Element | null {
+  const { rights } = useSession();
+  if (hits.length === 0) return null;
+  return (
+    <div role="region" aria-label="Places of the marker">
+      <ul class="values">
+        {hits.slice(0, LISTED_MAX).map((hit, at) => {
+          const id = hit[index.primaryKey ?? ''];
+          return (
+            <li key={at}>
+              {id === undefined || !rights.has('indexes') ? (
+                nameOf(hit)
+              ) : (
+                <a href={viewHref('documents', index.uid, { id: String(id) })}>{nameOf(hit)}</a>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {hits.length > LISTED_MAX ? (
+        <p class="note">
+          {count(LISTED_MAX)} of {counted(hits.length, 'place')}. Move closer to see the others.
+        </p>
+      ) : null}
+    </div>
+  );
 }
 
 const STEPS: Readonly<Record<string, readonly [north: number, east: number]>> = {
@@ -127,9 +181,49 @@ interface DrawingProps {
   points: readonly Point[];
   nameOf(at: number): string;
   onMove(view: View): void;
+  onOpen(cluster: Cluster): void;
 }
 
-function Drawing({ view, points, nameOf, onMove }: DrawingProps): JSX.Element {
+/** Screen pixels by which a pointer moves before it drags. */
+const DRAG_MIN = 4;
+
+interface Drag {
+  readonly x: number;
+  readonly y: number;
+  /** Where the map is meanwhile; null: still where it was. */
+  readonly view: View | null;
+}
+
+/** The map follows the pointer. What is there is asked when it is released. */
+function useDrag(
+  view: View,
+  onMove: (view: View) => void,
+): { readonly dragged: View; readonly handlers: SVGAttributes<SVGSVGElement> } {
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const handlers: SVGAttributes<SVGSVGElement> = {
+    onPointerDown: ({ button, clientX, clientY }) => {
+      if (button === 0) setDrag({ x: clientX, y: clientY, view: null });
+    },
+    onPointerMove: ({ currentTarget, pointerId, clientX, clientY }) => {
+      if (drag === null) return;
+      const [right, down] = [clientX - drag.x, clientY - drag.y];
+      if (drag.view === null && Math.hypot(right, down) < DRAG_MIN) return;
+      // Not before: a click belongs to the marker below the pointer.
+      currentTarget.setPointerCapture(pointerId);
+      const { width, height } = currentTarget.getBoundingClientRect();
+      setDrag({ ...drag, view: shifted(view, [down / height, -right / width]) });
+    },
+    onPointerUp: () => {
+      if (drag?.view) onMove(drag.view);
+      setDrag(null);
+    },
+    onPointerCancel: () => setDrag(null),
+  };
+  return { dragged: drag?.view ?? view, handlers };
+}
+
+function Drawing({ view: asked, points, nameOf, onMove, onOpen }: DrawingProps): JSX.Element {
+  const { dragged: view, handlers } = useDrag(asked, onMove);
   const scale = WIDTH / widthOf(view);
   const x = (lng: number): number => (lng - view.west) * scale;
   const y = (lat: number): number => (view.north - lat) * scale;
@@ -139,6 +233,7 @@ function Drawing({ view, points, nameOf, onMove }: DrawingProps): JSX.Element {
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       role="img"
       aria-label={`Locations of ${counted(points.length, 'result')} by longitude and latitude`}
+      {...handlers}
     >
       <path
         class="land"
@@ -152,7 +247,7 @@ function Drawing({ view, points, nameOf, onMove }: DrawingProps): JSX.Element {
           y={y(cluster.lat)}
           cluster={cluster}
           name={nameOf(cluster.members[0]!)}
-          onOpen={() => onMove(viewAt(cluster, view.height / 3))}
+          onOpen={() => onOpen(cluster)}
         />
       ))}
     </svg>
@@ -167,12 +262,12 @@ interface DotProps {
   onOpen(): void;
 }
 
-/** A click on several moves closer. Keys have the buttons and the arrows. */
+/** A click lists the places; on several it moves closer. Keys have the buttons and the arrows. */
 function Dot({ x, y, cluster, name, onOpen }: DotProps): JSX.Element {
   const { members } = cluster;
   if (members.length === 1) {
     return (
-      <circle cx={x} cy={y} r="5">
+      <circle class="one" cx={x} cy={y} r="6" onClick={onOpen}>
         <title>{name}</title>
       </circle>
     );
