@@ -44,7 +44,7 @@ export function momentUnit(field: string, max: number): 's' | 'ms' | null {
   return max > 6.3e8 && max < 1e11 ? 's' : null;
 }
 
-/** The least round number that is not below `value`, with a half that is whole for whole numbers. */
+/** The least round number that is not below `value`. Its half is whole, too. */
 export function roundAbove(value: number, unit: number): number {
   if (value <= 2) return 2;
   let scale = 1;
