@@ -10,6 +10,7 @@
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
 import { HAS_ETCD } from '../support/etcd.ts';
+import { recordRun } from '../support/record-run.ts';
 import { runTrial } from './trial.ts';
 
 const { values } = parseArgs({
@@ -19,4 +20,6 @@ const { values } = parseArgs({
 if (!HAS_ETCD) throw new Error('etcd is not installed (Debian package etcd-server)');
 const seed = values.seed === undefined ? newSeed() : Number(values.seed);
 console.log(`seed ${seed}`);
-await runTrial({ seed, minutes: Number(values.minutes), log: console.log });
+const minutes = Number(values.minutes);
+await runTrial({ seed, minutes, log: console.log });
+recordRun('cluster', minutes, seed);

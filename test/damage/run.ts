@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
 import { freePort } from '../support/free-port.ts';
+import { recordRun } from '../support/record-run.ts';
 import { runCampaign } from './campaign.ts';
 
 const { values } = parseArgs({
@@ -26,4 +27,5 @@ const { refused, errors, harmless, faults } = await runCampaign({
 console.log(
   `${refused} refused at start, ${errors} answered with errors, ${harmless} harmless, ${faults.length} faults`,
 );
+if (faults.length === 0) recordRun('damage', refused + errors + harmless, seed);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -13,6 +13,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { recordRun } from '../support/record-run.ts';
 
 const BUILD = 'build/fuzz';
 const INPUT_BYTES_MAX = 4096;
@@ -65,12 +66,13 @@ function main(): number {
   const jobs = String(availableParallelism());
   if (!configured || !run('cmake', ['--build', BUILD, '-j', jobs, '--target', ...names])) return 1;
   const failed: string[] = [];
+  let executed = 0;
   for (const target of targets) {
     const found = `${BUILD}/corpus/${target}`;
     mkdirSync(found, { recursive: true });
     const kept = `test/fuzz/corpus/${target}`;
     console.log(`\n== ${target}, ${values.seconds} s`);
-    const good = run(`${BUILD}/${target}_fuzz`, [
+    const argv = [
       found,
       ...(existsSync(kept) ? [kept] : []),
       `-max_total_time=${values.seconds}`,
@@ -78,11 +80,19 @@ function main(): number {
       `-artifact_prefix=${BUILD}/${target}-`,
       '-print_final_stats=1',
       '-verbosity=0',
-    ]);
-    if (!good) failed.push(target);
+    ];
+    const ended = spawnSync(`${BUILD}/${target}_fuzz`, argv, {
+      stdio: ['ignore', 'inherit', 'pipe'],
+      encoding: 'utf8',
+      maxBuffer: 2 ** 30,
+    });
+    process.stderr.write(ended.stderr);
+    executed += Number(/number_of_executed_units: (\d+)/.exec(ended.stderr)?.[1] ?? 0);
+    if (ended.status !== 0) failed.push(target);
   }
   const verdict = failed.length === 0 ? 'none failed' : `failed: ${failed.join(', ')}`;
   console.log(`\n${targets.length} fuzz targets, ${verdict}`);
+  if (failed.length === 0) recordRun('parsers', executed);
   return failed.length === 0 ? 0 : 1;
 }
 

@@ -17,6 +17,7 @@
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
 import { FOCUSES } from './generate.ts';
+import { recordRun } from '../support/record-run.ts';
 import { runRounds } from './rounds.ts';
 
 const { values } = parseArgs({
@@ -31,8 +32,9 @@ const { values } = parseArgs({
   },
 });
 
-const { failures } = await runRounds({
-  seed: values.seed === undefined ? newSeed() : Number(values.seed),
+const seed = values.seed === undefined ? newSeed() : Number(values.seed);
+const { failures, comparisons } = await runRounds({
+  seed,
   comparisons: Number(values.comparisons),
   round: values.round === undefined ? null : Number(values.round),
   size: values.size === 'small' || values.size === 'large' ? values.size : null,
@@ -41,4 +43,5 @@ const { failures } = await runRounds({
   shrinks: !values['no-shrink'],
   log: console.log,
 });
+if (failures.length === 0) recordRun('oracle', comparisons, seed);
 process.exitCode = failures.length > 0 ? 1 : 0;

@@ -12,6 +12,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { recordRun } from '../support/record-run.ts';
 import { simulate } from './simulation.ts';
 
 const HISTORY_LINES = 400;
@@ -54,7 +55,8 @@ function job(from: number, count: number): Promise<number> {
   const child = spawn(
     process.execPath,
     [...args, '--from', String(from), '--seeds', String(count)],
-    { stdio: 'inherit' },
+    // The whole run is recorded, not its shares.
+    { stdio: 'inherit', env: { ...process.env, GANNET_RECORD: '' } },
   );
   return new Promise((resolve) => child.on('close', (status) => resolve(status ?? 1)));
 }
@@ -62,6 +64,12 @@ function job(from: number, count: number): Promise<number> {
 async function main(): Promise<number> {
   if (values.seed !== undefined) return replay(Number(values.seed));
   const [from, count, jobs] = [Number(values.from), Number(values.seeds), Number(values.jobs)];
+  const status = await runShares(from, count, jobs);
+  if (status === 0) recordRun('simulation', count, `${from} to ${from + count - 1}`);
+  return status;
+}
+
+async function runShares(from: number, count: number, jobs: number): Promise<number> {
   if (jobs <= 1 || count < 1000) return runAll(from, count);
   const share = Math.ceil(count / jobs);
   const statuses = await Promise.all(

@@ -17,6 +17,7 @@ import { diskMb, privateMb } from '../../perf/process-stats.ts';
 import { percentiles } from '../../perf/statistics.ts';
 import { KillRun } from '../http/kill/support/kills.ts';
 import { freePort } from '../support/free-port.ts';
+import { recordRun } from '../support/record-run.ts';
 import { newSeed } from '../http/kill/support/random.ts';
 import { INDEXES, WORDS } from '../http/kill/support/workload.ts';
 
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
     throw new Error(`seed ${seed}, folder ${dir}`, { cause: error });
   }
   report(samples);
+  recordRun('soak', Number(values.minutes), seed);
   if (values.dir === undefined) rmSync(dir, { recursive: true });
 }
 

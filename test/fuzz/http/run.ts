@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { startBuiltServer, type BuiltServer } from '../../support/built-server.ts';
 import { mulberry } from '../../support/random.ts';
+import { recordRun } from '../../support/record-run.ts';
 import { Requests, type Description, type FuzzRequest } from './requests.ts';
 
 const ANSWER_MS_MAX = 60_000;
@@ -165,6 +166,7 @@ async function main(): Promise<number> {
   console.log(
     `longest wait of GET /health, three times the same request: ${run.longestHeldMs.toFixed(1)} ms`,
   );
+  if (run.faults.length === 0) recordRun('requests', sent, values.seed);
   return run.faults.length === 0 ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
  * [--port N] [--dir FOLDER]`
  */
 import { parseArgs } from 'node:util';
+import { recordRun } from '../../support/record-run.ts';
 import { runKills } from './support/kills.ts';
 import { newSeed } from './support/random.ts';
 
@@ -15,10 +16,13 @@ const { values } = parseArgs({
   },
 });
 
+const kills = Number(values.kills);
+const seed = values.seed === undefined ? newSeed() : Number(values.seed);
 await runKills({
-  kills: Number(values.kills),
-  seed: values.seed === undefined ? newSeed() : Number(values.seed),
+  kills,
+  seed,
   log: console.log,
   ...(values.port === undefined ? {} : { port: Number(values.port) }),
   ...(values.dir === undefined ? {} : { dir: values.dir }),
 });
+recordRun('kill', kills, seed);
