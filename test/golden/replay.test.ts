@@ -1,8 +1,8 @@
 /**
  * Replays the recorded responses of the reference and compares the number that agree with
  * test/golden/expected.json, file by file. The numbers there only grow: GANNET_UPDATE_GOLDEN=1
- * writes those that are greater in this run. docs/differences.md explains the responses that do not
- * agree.
+ * writes those that are greater in this run. test/golden/differences.md explains the responses that
+ * do not agree.
  *
  * The recorded responses are not part of the repository; without them these tests are skipped.
  */
