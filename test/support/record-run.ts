@@ -2,7 +2,8 @@
  * The record of long runs, from which `docs/reliability.md` is written.
  *
  * With `GANNET_RECORD=1` each campaign that found nothing appends a line to
- * `test/reliability.ndjson`. One that finds a fault gets a line in docs/internals/faults.md instead.
+ * `test/reliability.ndjson`. A run that finds a fault is not counted: the fault gets a line in
+ * docs/internals/faults.md.
  */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
