@@ -69,6 +69,9 @@ export function restoreCommand(version: () => string): Command {
     options: RESTORE_OPTIONS,
     run: (given, _, { output }) =>
       withLog(given, async (log) => {
+        const onDamaged = (object: string): void => {
+          output.write(`The object ${object} is damaged or missing: an older one serves.\n`);
+        };
         const client = new OutboundClient({ denyPrivate: false, allow: [] });
         const store = clusterStoreOf(given);
         const dbPath = dbPathOf(given, process.env);
@@ -76,8 +79,8 @@ export function restoreCommand(version: () => string): Command {
         try {
           const blobs =
             store.kind === 'folder' ? new DirectoryBlobs(store.dir) : new S3Blobs(store, client);
-          const options = { dbPath, version: version(), native: loadAddon(), blobs, log, target };
-          const sequence = await restore(options);
+          const options = { dbPath, version: version(), native: loadAddon(), blobs, log };
+          const sequence = await restore({ ...options, target, onDamaged });
           output.write(`${dbPath} has the data of the cluster as of commit ${sequence}.\n`);
         } finally {
           await client.close();

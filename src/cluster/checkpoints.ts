@@ -18,11 +18,13 @@ import { DamagedError, NoLeaderError, UnavailableError } from './errors.ts';
 import type { CheckpointRef, Log, LogSettings } from './log/log.ts';
 import {
   blobsOfEntry,
+  type CommitRecord,
   decodeBody,
   type Entry,
   type Epoch,
   type FileRef,
   recordOf,
+  type RecordRef,
   type Sequence,
 } from './record.ts';
 import {
@@ -34,6 +36,7 @@ import {
   lastOf,
   loadCheckpoint,
   loadIfWhole,
+  unlessDamaged,
 } from './objects.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from './replica.ts';
 import { Limit, type Runtime } from './runtime.ts';
@@ -85,8 +88,14 @@ export class Checkpoints {
   /**
    * Writes a checkpoint of the present state, trims the log, and removes objects that are no longer
    * needed.
+   * @param lost objects that no node can read, and this one cannot store again. The checkpoint does
+   *   not name them, and the log begins after the entries that do
    */
-  async write(epoch: Epoch, exclusive: <T>(task: () => Promise<T>) => Promise<T>): Promise<void> {
+  async write(
+    epoch: Epoch,
+    exclusive: <T>(task: () => Promise<T>) => Promise<T>,
+    lost: ReadonlySet<BlobName> = new Set(),
+  ): Promise<void> {
     const { log, replica, transfers } = this.#parts;
     const { sequence, local } = await exclusive(async () => ({
       sequence: replica.applied,
@@ -96,16 +105,23 @@ export class Checkpoints {
     let isNamed = false;
     try {
       const { settings } = await log.state();
-      if ((settings.checkpoint?.sequence ?? -1) >= sequence) return;
-      const { before, entries, named, known } = await this.#stored(settings, sequence);
+      const newest = settings.checkpoint?.sequence ?? 0;
+      if (settings.checkpoint !== null && newest >= sequence && lost.size === 0) return;
+      const { before, entries, named, known } = await this.#stored(
+        settings,
+        sequence,
+        lost,
+        lost.size > 0,
+      );
       const databases = await this.#databases(local, known, epoch, uploaded);
       if (entries.length > 0) await this.#archive(entries, epoch);
-      const { passed } = known;
+      // A checkpoint of the same sequence is replaced.
+      const { passed } = entries.length === 0 ? (before ?? known) : known;
       const at = named.at(-1)?.at ?? this.#parts.runtime.now();
       isNamed = true;
       const blob = await this.#store({ sequence, epoch, at, databases, passed }, epoch);
       // A node that has not reached the previous checkpoint can no longer follow the log.
-      const floor = Math.max(settings.floor, (before?.sequence ?? 0) + 1);
+      const floor = Math.max(settings.floor, newest + 1, known.lastLost + 1);
       await this.replaceSettings(
         settings,
         { ...settings, checkpoint: { sequence, blob }, floor },
@@ -131,13 +147,63 @@ export class Checkpoints {
     return (await this.#stored(settings, replica.applied)).known.byDatabase();
   }
 
-  /** What is stored as of a record: the newest checkpoint, and the entries after it. */
-  async #stored({ checkpoint, floor }: LogSettings, sequence: Sequence) {
-    const before =
-      checkpoint === null ? null : await loadCheckpoint(this.#parts.blobs, checkpoint.blob);
-    const entries = await this.#entries((before?.sequence ?? floor - 1) + 1, sequence);
-    const named = await this.#namedBy(entries);
-    return { before, entries, named, known: new KnownFiles(before, named) };
+  /**
+   * What is stored as of a record: the newest checkpoint, and the entries after it.
+   * @param lost objects that cannot be read; null: the first one that cannot ends this
+   * @param isMending the entries before that checkpoint matter too: nodes may have to apply them
+   */
+  async #stored(
+    { checkpoint, floor }: LogSettings,
+    sequence: Sequence,
+    lost: ReadonlySet<BlobName> | null = null,
+    isMending = false,
+  ) {
+    const { blobs } = this.#parts;
+    const load = lost === null ? loadCheckpoint : loadIfWhole;
+    const before = checkpoint === null ? null : await load(blobs, checkpoint.blob);
+    const entries = await this.#entries((checkpoint?.sequence ?? floor - 1) + 1, sequence);
+    const named = await this.#namedBy(entries, lost !== null);
+    const passed = isMending ? await this.#entries(floor, checkpoint?.sequence ?? 0) : [];
+    const early = await this.#namedBy(passed, true);
+    return {
+      before,
+      entries,
+      named,
+      known: new KnownFiles(before, named, lost ?? new Set(), early),
+    };
+  }
+
+  /**
+   * Stores objects again that nodes have found damaged, from the files of this node.
+   * @returns those of which it has no copy, and which other nodes may need
+   */
+  async mend(damaged: readonly BlobName[]): Promise<Set<BlobName>> {
+    const { log, blobs, replica, transfers, runtime, isOwnStore } = this.#parts;
+    const { settings } = await log.state();
+    const { known } = await this.#stored(settings, replica.applied, new Set(), true);
+    const lost = new Set<BlobName>();
+    for (const object of damaged) {
+      const found = known.objects.get(object);
+      const isNewest = object === settings.checkpoint?.blob;
+      const isWhole = await unlessDamaged(async () => {
+        if (found !== undefined) await transfers.check({ ...found, blob: object });
+        else if (isNewest) await loadCheckpoint(blobs, object);
+        return true;
+      });
+      if (isWhole !== null) continue;
+      const copy =
+        found?.file === undefined ? null : await replica.sourceOf(found.database, found.file);
+      if (copy === null) {
+        runtime.log(`The object ${object} is damaged: a new checkpoint replaces it`);
+        lost.add(object);
+        continue;
+      }
+      // Another folder may have been mounted in its place.
+      if (!(await isOwnStore())) throw new DamagedError('The object store has another owner');
+      await blobs.put(object, copy);
+      runtime.log(`The object ${object} was damaged, and is stored again`);
+    }
+    return lost;
   }
 
   /**
@@ -190,13 +256,20 @@ export class Checkpoints {
    * Returns what the entries name. Only one record is held at a time, because those stored as
    * objects are large.
    */
-  async #namedBy(entries: readonly Entry[]): Promise<Named[]> {
+  async #namedBy(entries: readonly Entry[], isTolerant = false): Promise<Named[]> {
     const { transfers, formatMax } = this.#parts;
     const named: Named[] = [];
     for (const entry of entries) {
-      const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref), formatMax);
-      const { at, database, files } = record;
-      named.push({ at, database, files, blobs: blobsOfEntry(record, decodeBody(entry.body)) });
+      const { sequence } = entry;
+      const body = decodeBody(entry.body);
+      const ref = body.kind === 'ref' ? body : null;
+      const read = (): Promise<CommitRecord> =>
+        recordOf(entry, (one) => transfers.fetchRecord(one), formatMax);
+      const record = isTolerant ? await unlessDamaged(read) : await read();
+      const at = record?.at ?? named.at(-1)?.at ?? this.#parts.runtime.now();
+      const { database = '', files = [] } = record ?? {};
+      const blobs = blobsOfEntry({ files }, body);
+      named.push({ sequence, at, database, files, blobs, ref, isLost: record === null });
     }
     return named;
   }
@@ -212,8 +285,11 @@ export class Checkpoints {
     const store = async (file: LocalFile): Promise<FileRef> => {
       const { database, name, kind } = file;
       const found = kind === 'file' ? known.find(database, name) : undefined;
-      if (found !== undefined) return found;
+      if (found !== undefined && !known.isLost(found)) return found;
       const source = await file.source();
+      if (found !== undefined && !source.sha256.equals(found.sha256)) {
+        throw new DamagedError(`The file ${name} of ${database} is damaged here and in the store`);
+      }
       const blob = await this.#parts.transfers.upload(source, epoch);
       uploaded.push(blob);
       return { name, size: source.size, sha256: source.sha256, blob };
@@ -312,26 +388,65 @@ export class Checkpoints {
 
 /** The objects and files that an entry names. */
 interface Named {
+  readonly sequence: Sequence;
   readonly at: number;
   readonly database: string;
   readonly files: readonly FileRef[];
   readonly blobs: readonly BlobName[];
+  /** The object that holds the record. */
+  readonly ref: RecordRef | null;
+  /** That object cannot be read, so its files are not known. */
+  readonly isLost: boolean;
+}
+
+/** What an object has to be. */
+interface StoredObject {
+  readonly size: number;
+  readonly sha256: Buffer;
+  readonly database: string;
+  /** Absent: the object holds a record, or a copy of a database. */
+  readonly file?: FileRef;
 }
 
 /** Files that are already stored, according to the checkpoint and the log. */
 class KnownFiles {
   readonly passed: readonly BlobName[];
+  /** What nodes may have to fetch. */
+  readonly objects = new Map<BlobName, StoredObject>();
+  /** The last entry that names a lost object. */
+  readonly lastLost: Sequence;
+  readonly #lost: ReadonlySet<BlobName>;
   /** By database and name. */
   readonly #files = new Map<string, Map<string, FileRef>>();
 
-  constructor(before: Checkpoint | null, named: readonly Named[]) {
-    for (const { name, files } of before?.databases ?? []) this.#add(name, files);
-    for (const { database, files } of named) this.#add(database, files);
+  constructor(
+    before: Checkpoint | null,
+    named: readonly Named[],
+    lost: ReadonlySet<BlobName>,
+    early: readonly Named[],
+  ) {
+    this.#lost = lost;
+    for (const { database, files, ref } of early) this.#addObjects(database, files, ref);
+    for (const { name: database, copies, files } of before?.databases ?? []) {
+      for (const copy of copies) this.objects.set(copy.blob, { ...copy, database });
+      this.#add(database, files);
+      this.#addObjects(database, files);
+    }
+    for (const { database, files, ref } of named) {
+      this.#add(database, files);
+      this.#addObjects(database, files, ref);
+    }
+    const isLost = (one: Named): boolean => one.isLost || one.blobs.some((blob) => lost.has(blob));
+    this.lastLost = [...early, ...named].findLast(isLost)?.sequence ?? 0;
     this.passed = named.flatMap(({ blobs }) => blobs);
   }
 
   find(database: string, name: string): FileRef | undefined {
     return this.#files.get(database)?.get(name);
+  }
+
+  isLost({ blob }: FileRef): boolean {
+    return this.#lost.has(blob);
   }
 
   byDatabase(): Map<string, FileRef[]> {
@@ -342,5 +457,10 @@ class KnownFiles {
     const known = this.#files.get(database) ?? new Map<string, FileRef>();
     for (const file of files) known.set(file.name, file);
     this.#files.set(database, known);
+  }
+
+  #addObjects(database: string, files: readonly FileRef[], ref: RecordRef | null = null): void {
+    for (const file of files) this.objects.set(file.blob, { ...file, database, file });
+    if (ref !== null) this.objects.set(ref.blob, { ...ref, database });
   }
 }

@@ -36,6 +36,13 @@ export class TrimmedError extends Error {
 /** Bytes from the log or the object store are not what they claim to be. They are never applied. */
 export class DamagedError extends Error {
   override readonly name = 'DamagedError';
+  /** The object that is not what was stored; null: other bytes. */
+  readonly object: BlobName | null;
+
+  constructor(message: string, object: BlobName | null = null) {
+    super(message);
+    this.object = object;
+  }
 }
 
 /** The record was written by a newer version of the program. */
@@ -50,8 +57,15 @@ export class RefusedError extends Error {
 
 export class BlobMissingError extends Error {
   override readonly name = 'BlobMissingError';
+  readonly object: BlobName;
 
   constructor(name: BlobName) {
     super(`The object ${name} does not exist`);
+    this.object = name;
   }
+}
+
+/** The object of the store that an error calls damaged or missing. */
+export function damagedObject(error: unknown): BlobName | null {
+  return error instanceof DamagedError || error instanceof BlobMissingError ? error.object : null;
 }

@@ -33,6 +33,8 @@ export interface FollowerParts {
   readonly formatMax: number;
   /** Brings the replica to the newest checkpoint. */
   readonly install: () => Promise<void>;
+  /** Called with what keeps a record from being applied. */
+  readonly onFault: (error: unknown) => void;
   /** Ends all work of the node. */
   readonly signal: AbortSignal;
 }
@@ -189,6 +191,7 @@ export class Follower {
         reason = failure as Error;
       }
     }
+    this.#parts.onFault(reason);
     if (reason.message !== this.#fault) {
       this.#parts.runtime.log(`The log cannot be followed at present: ${reason.message}`);
     }

@@ -9,6 +9,7 @@ import type { BlobName, Blobs, BlobSource } from './blobs/blobs.ts';
 import { SHA256_BYTES } from './bytes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import {
+  damagedObject,
   NoLeaderError,
   OutcomeUnknownError,
   RefusedError,
@@ -154,6 +155,7 @@ export class ClusterNode {
   /** Bytes of records stored as objects since then. */
   #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
+  #damaged: readonly BlobName[] = [];
   /** The owner that the object store must have; null: not known yet. */
   #owner: { readonly id: string; readonly store: string } | null = null;
   /** When this node last had everything in the log, by the clock of the runtime. */
@@ -191,7 +193,11 @@ export class ClusterNode {
       expected: () => this.#owner,
       onCheck: () => void this.#handOver().catch(() => {}),
     });
-    this.#follower = new Follower({ ...shared, install: () => this.#checkpoints.install() });
+    this.#follower = new Follower({
+      ...shared,
+      install: () => this.#checkpoints.install(),
+      onFault: (error) => this.#report(error),
+    });
     this.#leadership = new Leadership({
       log,
       runtime,
@@ -605,7 +611,13 @@ export class ClusterNode {
       nodes: running.map((member) => (member.name === this.#options.name ? this.#self() : member)),
       registered: formats === null ? null : [...formats.keys()],
       fault: this.#follower.fault ?? this.storeFault,
+      damagedObjects: this.#damaged,
     };
+  }
+
+  /** Objects of the store that a node has found damaged, until they are mended. */
+  get damagedObjects(): readonly BlobName[] {
+    return this.#damaged;
   }
 
   /** Whether another process runs under the name of this node. */
@@ -613,11 +625,12 @@ export class ClusterNode {
     return this.#leadership.nameIsTaken;
   }
 
-  #see({ head, leader, settings }: LogState, asked: number): void {
+  #see({ head, leader, settings, damaged }: LogState, asked: number): void {
     this.#heardAt = Math.max(this.#heardAt, asked);
     if (leader?.epoch !== this.#leader?.epoch) this.#endLeader();
     this.#leader = leader;
     this.#format = settings.format;
+    this.#damaged = damaged;
     this.#known = { head, asked };
     this.#follower.expect(head);
     this.#updateLag();
@@ -681,12 +694,28 @@ export class ClusterNode {
    * the error of the log or of the object store.
    */
   files(): Promise<ReadonlyMap<string, readonly FileRef[]>> {
-    return this.#checkpoints.files();
+    return this.#reporting(this.#checkpoints.files());
   }
 
   /** Fetches the files that do not exist here as they have to be. */
   fetch(database: string, files: readonly FileRef[]): Promise<void> {
-    return this.#transfers.fetchFiles(database, files);
+    return this.#reporting(this.#transfers.fetchFiles(database, files));
+  }
+
+  async #reporting<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result;
+    } catch (error) {
+      this.#report(error);
+      throw error;
+    }
+  }
+
+  /** Lets the leader mend an object that an error calls damaged. */
+  #report(error: unknown): void {
+    const object = damagedObject(error);
+    const isOfCluster = object !== null && epochOf(object) !== null;
+    if (isOfCluster) this.#parts.log.reportDamage(object).catch(() => {});
   }
 
   /** Runs a task while no record is being applied. */
@@ -708,6 +737,7 @@ export class ClusterNode {
         isMeasured = true;
         await this.#maintain(term);
       } catch (error) {
+        this.#report(error);
         this.#parts.runtime.log(`Maintenance of the cluster: ${(error as Error).message}`);
       }
       await this.#parts.runtime.sleep(maintenanceMs, term.signal);
@@ -721,8 +751,7 @@ export class ClusterNode {
    */
   async #catchUp(term: Term): Promise<boolean> {
     const { runtime } = this.#parts;
-    const progress = (): string => `${this.applied} ${this.#transfers.bytesFetched}`;
-    let seen = progress();
+    const seen = { applied: this.applied, bytes: this.#transfers.bytesFetched };
     let since = runtime.elapsed();
     while (!term.signal.aborted && this.applied < term.head) {
       const end = new AbortController();
@@ -734,7 +763,10 @@ export class ClusterNode {
       ]);
       term.signal.removeEventListener('abort', stop);
       end.abort();
-      if (progress() !== seen) [seen, since] = [progress(), runtime.elapsed()];
+      const { bytesFetched } = this.#transfers;
+      if (this.applied > seen.applied || bytesFetched > seen.bytes) since = runtime.elapsed();
+      seen.applied = this.applied;
+      seen.bytes = Math.max(seen.bytes, bytesFetched);
       if (runtime.elapsed() - since < BECOME_READY_MS) continue;
       runtime.log('This node leads and cannot catch up: another one may lead');
       await this.#leadership.resign(term, REST_MS).catch(() => {});
@@ -764,17 +796,34 @@ export class ClusterNode {
 
   async #maintain({ epoch }: Term): Promise<void> {
     const { log } = this.#parts;
-    const { settings } = await log.state();
+    const { settings, damaged } = await log.state();
     await this.#raiseFormat(settings, epoch);
     const hasNone = settings.checkpoint === null && settings.floor > 1;
     const isDue =
       this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES) ||
       this.#recordBytes >= CHECKPOINT_RECORD_BYTES;
-    if (!hasNone && !isDue) return;
+    const lost = await this.#mend(damaged);
+    if (!hasNone && !isDue && lost.size === 0) return;
     const [bytes, recordBytes] = [this.#logBytes, this.#recordBytes];
-    await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task));
+    await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task), lost);
     this.#logBytes -= bytes;
     this.#recordBytes -= recordBytes;
+    for (const object of lost) await log.settleDamage(object);
+  }
+
+  /** @returns the objects that only a new checkpoint can replace */
+  async #mend(damaged: readonly BlobName[]): Promise<ReadonlySet<BlobName>> {
+    if (damaged.length === 0) return new Set();
+    const { log, runtime } = this.#parts;
+    try {
+      const lost = await this.#checkpoints.mend(damaged);
+      for (const object of damaged) if (!lost.has(object)) await log.settleDamage(object);
+      return lost;
+    } catch (error) {
+      // Checkpoints are still needed.
+      runtime.log(`Damaged objects cannot be stored again: ${(error as Error).message}`);
+      return new Set();
+    }
   }
 
   /**
@@ -804,4 +853,5 @@ export interface ClusterStatus {
   readonly registered: readonly string[] | null;
   /** Why this node can apply no records at present. */
   readonly fault: string | null;
+  readonly damagedObjects: readonly BlobName[];
 }

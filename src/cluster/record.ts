@@ -176,7 +176,7 @@ export function isRef({ body }: Entry): boolean {
 }
 
 /** The objects that an entry names. */
-export function blobsOfEntry({ files }: CommitRecord, body: EntryBody): BlobName[] {
+export function blobsOfEntry({ files }: Pick<CommitRecord, 'files'>, body: EntryBody): BlobName[] {
   const names = files.map(({ blob }) => blob);
   return body.kind === 'ref' ? [body.blob, ...names] : names;
 }

@@ -3,9 +3,9 @@
  * nothing, then applies the entries up to it, from the object store and, if it is still there, from
  * the log. Only the log holds the entries after the newest checkpoint.
  */
-import type { Blobs } from './blobs/blobs.ts';
+import type { BlobName, Blobs } from './blobs/blobs.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { BlobMissingError, DamagedError, RefusedError } from './errors.ts';
+import { DamagedError, damagedObject, RefusedError } from './errors.ts';
 import { ARCHIVE, CHECKPOINTS, firstOf, lastOf, loadArchive, loadIfWhole } from './objects.ts';
 import type { Log } from './log/log.ts';
 import { type CommitRecord, type Entry, recordOf, type Sequence } from './record.ts';
@@ -24,6 +24,7 @@ export type RecoveryTarget = { readonly sequence: Sequence } | { readonly at: nu
  * or when the sequence is beyond the newest entry; `DamagedError` or `BlobMissingError` when an
  * object is damaged or missing.
  * @param log null: it is lost, or not to be used
+ * @param onDamaged called with each damaged or missing object for which an older checkpoint is used
  * @returns the last record that the replica holds
  */
 export async function recover(
@@ -31,9 +32,12 @@ export async function recover(
   replica: Replica,
   target: RecoveryTarget,
   log: Pick<Log, 'read'> | null = null,
+  onDamaged: (object: BlobName) => void = () => {},
 ): Promise<Sequence> {
   const transfers = new Transfers(blobs, replica, 'recovery');
-  let hasBegun = await install(blobs, replica, transfers, target);
+  const damaged: BlobName[] = [];
+  let hasBegun = await install(blobs, replica, transfers, target, damaged);
+  damaged.forEach(onDamaged);
   for await (const entry of entriesOf(blobs, log, replica.applied + 1)) {
     const record = await recordOf(entry, (ref) => transfers.fetchRecord(ref));
     if (isBeyond(record, target)) break;
@@ -42,6 +46,7 @@ export async function recover(
     hasBegun = true;
     await transfers.fetchFiles(record.database, record.files);
     await replica.apply(record);
+    if ('sequence' in target && target.sequence === record.sequence) break;
   }
   if (!hasBegun) throw new RefusedError('There is no checkpoint of that time');
   if ('sequence' in target && target.sequence > replica.applied) {
@@ -56,9 +61,11 @@ async function install(
   replica: Replica,
   transfers: Transfers,
   target: RecoveryTarget,
+  damaged: BlobName[],
 ): Promise<boolean> {
   for (const name of (await blobs.list(CHECKPOINTS)).toReversed()) {
     const checkpoint = await loadIfWhole(blobs, name);
+    if (checkpoint === null) damaged.push(name);
     if (checkpoint === null || isBeyond(checkpoint, target)) continue;
     try {
       for (const { name: database, copies, files } of checkpoint.databases) {
@@ -66,7 +73,9 @@ async function install(
       }
     } catch (error) {
       // The leader was replaced before its checkpoint counted. An older checkpoint serves as well.
-      if (!(error instanceof BlobMissingError || error instanceof DamagedError)) throw error;
+      const object = damagedObject(error);
+      if (object === null) throw error;
+      damaged.push(object);
       continue;
     }
     await replica.install(checkpoint);
@@ -107,7 +116,11 @@ async function* archived(blobs: Blobs, from: Sequence): AsyncGenerator<Entry, un
   let next = from;
   for (;;) {
     const name = names.find((one) => firstOf(one) <= next && next <= lastOf(one));
-    if (name === undefined) return;
+    if (name === undefined) {
+      const isGap = from > 1 && names.some((one) => firstOf(one) > next);
+      if (isGap) throw new DamagedError(`The archive of the commits after ${next - 1} is missing`);
+      return;
+    }
     const entries = await loadArchive(blobs, name);
     yield* entries.filter(({ sequence }) => sequence >= next);
     next = lastOf(name) + 1;

@@ -33,6 +33,8 @@ export interface Replica {
    * from a commit that never reached the log, so the name alone proves nothing.
    */
   hasFile(database: string, file: FileRef): Promise<boolean>;
+  /** The content of a file that a record has named; null unless it exists exactly so. */
+  sourceOf(database: string, file: FileRef): Promise<BlobSource | null>;
   /**
    * Stores a file durably, replacing any file of this name. Takes effect only if `content` ends
    * without an error.

@@ -41,7 +41,10 @@ export class Transfers {
     return this.#bytesToFetch;
   }
 
-  /** Grows while anything arrives from the object store. */
+  /**
+   * Grows while anything arrives from the object store. What turns out to be damaged or cut off is
+   * subtracted, so that reading it again and again is no progress.
+   */
   get bytesFetched(): number {
     return this.#bytesFetched;
   }
@@ -82,7 +85,7 @@ export class Transfers {
   }
 
   async fetchRecord({ blob, size, sha256: sum }: RecordRef): Promise<Buffer> {
-    if (size > RECORD_BYTES_MAX) throw new DamagedError(`The record ${blob} is too large`);
+    if (size > RECORD_BYTES_MAX) throw new DamagedError(`The record ${blob} is too large`, blob);
     const bytes = Buffer.allocUnsafe(size);
     let at = 0;
     for await (const piece of this.#checked(blob, size, sum)) {
@@ -90,6 +93,12 @@ export class Transfers {
       at += piece.length;
     }
     return bytes;
+  }
+
+  /** Reads an object to its end. Throws as `#checked` does. */
+  async check({ blob, size, sha256: sum }: Omit<RecordRef, 'epoch'>): Promise<void> {
+    const pieces = this.#checked(blob, size, sum);
+    while ((await pieces.next()).done !== true);
   }
 
   /** Fetches the files that do not exist here. */
@@ -127,15 +136,19 @@ export class Transfers {
   ): AsyncGenerator<Uint8Array, undefined> {
     const hash = createHash('sha256');
     let bytes = 0;
-    for await (const piece of this.#blobs.get(blob)) {
-      bytes += piece.length;
-      this.#bytesFetched += piece.length;
-      if (bytes > size) break;
-      hash.update(piece);
-      yield piece;
-    }
-    if (bytes !== size || !hash.digest().equals(sum)) {
-      throw new DamagedError(`The object ${blob} is damaged`);
+    let isWhole = false;
+    try {
+      for await (const piece of this.#blobs.get(blob)) {
+        bytes += piece.length;
+        this.#bytesFetched += piece.length;
+        if (bytes > size) break;
+        hash.update(piece);
+        yield piece;
+      }
+      isWhole = bytes === size && hash.digest().equals(sum);
+      if (!isWhole) throw new DamagedError(`The object ${blob} is damaged`, blob);
+    } finally {
+      if (!isWhole) this.#bytesFetched -= bytes;
     }
   }
 }

@@ -293,6 +293,7 @@ export const CLUSTER = object({
   head: COUNT,
   applied: COUNT,
   fault: orNull(TEXT),
+  damagedObjects: listOf(TEXT),
   nodes: listOf(
     object({
       name: TEXT,

@@ -59,6 +59,7 @@ export interface ClusterMember {
     | 'silentMs'
     | 'trouble'
     | 'storeFault'
+    | 'damagedObjects'
   >;
   readonly client: OutboundClient;
   readonly lagMsMax: number;

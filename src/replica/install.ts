@@ -16,7 +16,7 @@ import { syncFolder } from '../base/sync-folder.ts';
 import type { Blobs } from '../cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../cluster/checkpoint.ts';
 import { Checkpoints } from '../cluster/checkpoints.ts';
-import { UnavailableError } from '../cluster/errors.ts';
+import { damagedObject, UnavailableError } from '../cluster/errors.ts';
 import type { Log } from '../cluster/log/log.ts';
 import { type FileRef, FORMAT_MAX } from '../cluster/record.ts';
 import type { Replica } from '../cluster/replica.ts';
@@ -30,6 +30,8 @@ import { checkpointPath } from './server-replica.ts';
 /** Parts of a data folder that a checkpoint replaces. */
 const PARTS = ['payloads', 'indexes', 'store'];
 const RETRY_MS = 500;
+/** Pause before a damaged object is read again. */
+const DAMAGED_RETRY_MS = 2000;
 /** This file marks a fetched checkpoint as complete. */
 const COMPLETE = 'complete';
 /** Holds the id of the cluster; present once the data has been current. */
@@ -57,10 +59,14 @@ export async function installIfBehind(dir: string, parts: InstallParts): Promise
       while (await install(dir, parts));
       return;
     } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      if (error.message !== reported) parts.runtime.log(`The node waits: ${error.message}`);
-      reported = error.message;
-      await delay(RETRY_MS);
+      const damaged = damagedObject(error);
+      if (!(error instanceof UnavailableError) && damaged === null) throw error;
+      // The leader puts it again, or replaces the checkpoint.
+      if (damaged !== null) await parts.log.reportDamage(damaged).catch(() => {});
+      const { message } = error as Error;
+      if (message !== reported) parts.runtime.log(`The node waits: ${message}`);
+      reported = message;
+      await delay(damaged === null ? RETRY_MS : DAMAGED_RETRY_MS);
     }
   }
 }
@@ -222,6 +228,10 @@ export class FetchedCheckpoint implements Replica {
     if (!existsSync(path)) return false;
     const { size, sum } = await digestOf(path);
     return size === file.size && sum.equals(file.sha256);
+  }
+
+  async sourceOf(): Promise<null> {
+    return null;
   }
 
   async writeFile(

@@ -6,7 +6,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { syncFolder } from '../base/sync-folder.ts';
-import type { Blobs } from '../cluster/blobs/blobs.ts';
+import type { BlobName, Blobs, BlobSource } from '../cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../cluster/checkpoint.ts';
 import { RefusedError } from '../cluster/errors.ts';
 import type { Log } from '../cluster/log/log.ts';
@@ -31,6 +31,8 @@ export interface RestoreOptions {
   /** Holds the records after the newest checkpoint. null: they are not recovered. */
   readonly log: Log | null;
   readonly target: RecoveryTarget;
+  /** Called with each damaged object for which an older checkpoint is used. */
+  readonly onDamaged: (object: BlobName) => void;
 }
 
 /**
@@ -43,7 +45,8 @@ export async function restore(options: RestoreOptions): Promise<Sequence> {
   await importDatabase(options.dbPath, async (dir) => {
     const replica = new RestoredReplica(dir, options);
     try {
-      last = await recover(options.blobs, replica, options.target, replica.log);
+      const { blobs, target, onDamaged } = options;
+      last = await recover(blobs, replica, target, replica.log, onDamaged);
       await replica.leaveCluster();
     } finally {
       await replica.close();
@@ -108,6 +111,10 @@ class RestoredReplica implements Replica {
 
   hasFile(database: string, file: FileRef): Promise<boolean> {
     return this.#replica.hasFile(database, file);
+  }
+
+  sourceOf(database: string, file: FileRef): Promise<BlobSource | null> {
+    return this.#replica.sourceOf(database, file);
   }
 
   writeFile(database: string, file: FileRef, content: AsyncIterable<Uint8Array>): Promise<void> {

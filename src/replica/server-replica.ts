@@ -143,6 +143,14 @@ export class ServerReplica implements Replica {
     return taskStore.payloadFile(Number(PAYLOAD.exec(name)![1]));
   }
 
+  async sourceOf(database: string, file: FileRef): Promise<BlobSource | null> {
+    // Each node has databases of its own.
+    if ([STORE_FILE, INDEX_FILE].includes(file.name)) return null;
+    const path = this.fileOf(database, file);
+    const source = existsSync(path) ? await fileSource(path) : null;
+    return source?.sha256.equals(file.sha256) === true ? source : null;
+  }
+
   async writeFile(
     database: string,
     file: FileRef,

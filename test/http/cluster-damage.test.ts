@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BuiltServer, TestResponse } from '../support/built-server.ts';
 import { ClusterStage } from '../support/cluster-stage.ts';
@@ -175,26 +175,70 @@ describe('Damage on a node of a cluster', function () {
     await follower.restart();
   });
 
-  it('whose object is damaged too: not served until the object is whole', async () => {
-    await follower.kill();
-    const before = copies(follower);
+  /** The objects of the files of a node. */
+  function objectsOf(files: ReadonlyMap<string, Buffer>): Map<string, Buffer> {
     const objects = new Map<string, Buffer>();
     for (const name of readdirSync(join(stage.store, 'files'))) {
       const path = join(stage.store, 'files', name);
       const bytes = readFileSync(path);
-      if ([...before.values()].some((one) => one.equals(bytes))) objects.set(path, bytes);
+      if ([...files.values()].some((one) => one.equals(bytes))) objects.set(path, bytes);
     }
-    assert.ok(objects.size > 0);
-    for (const path of [...before.keys(), ...objects.keys()]) flip(path);
+    assert.notEqual(objects.size, 0);
+    return objects;
+  }
+
+  const damagedObjects = async (server: BuiltServer): Promise<string[]> =>
+    (await server.call('GET', '/cluster')).json.damagedObjects;
+
+  it('whose object is damaged or missing too: the leader stores it again', async () => {
+    for (const damage of [flip, rmSync]) {
+      await follower.kill();
+      const before = copies(follower);
+      const objects = objectsOf(before);
+      for (const path of before.keys()) flip(path);
+      for (const path of objects.keys()) damage(path);
+      await follower.restart();
+      while (!(await neverWrong()) || !areEqual(before)) await delay(20);
+      assert.ok(areEqual(objects), 'the objects are as before');
+      while ((await damagedObjects(follower)).length > 0) await delay(20);
+    }
+  });
+
+  it('whose object and other copy are damaged too: shown until the object is whole', async () => {
+    await leader.call('PATCH', '/experimental-features', { body: { metrics: true } });
+    await level();
+    const right = new Map<unknown, TestResponse>();
+    for (const body of searches) right.set(body, await search(leader, body));
+    await follower.kill();
+    const before = copies(follower);
+    const objects = objectsOf(before);
+    for (const path of [...before.keys(), ...segments(leader), ...objects.keys()]) flip(path);
     await follower.restart();
-    // All blocks are damaged.
-    assert.equal(await neverWrong(), false);
     while ((await search(follower, searches[0])).json.code !== 'cluster_unavailable') {
       await delay(20);
     }
+    const names = [...objects.keys()].map((path) => `files/${basename(path)}`);
+    const isShown = async (server: BuiltServer): Promise<boolean> => {
+      const shown = await damagedObjects(server);
+      return names.some((name) => shown.includes(name));
+    };
+    while (!(await isShown(follower))) await delay(20);
+    const headers = { authorization: `Bearer ${follower.masterKey}` };
+    const metrics = await (await fetch(`${follower.url}/metrics`, { headers })).text();
+    assert.match(metrics, /gannet_cluster_damaged_objects [1-9]/);
     assert.equal(areEqual(before), false);
     for (const [path, bytes] of objects) writeFileSync(path, bytes);
-    while (!(await neverWrong()) || !areEqual(before)) await delay(20);
+    while (!areEqual(before)) await delay(20);
+    for (const [body, response] of right) {
+      for (const server of [leader, follower]) {
+        let seen = await search(server, body);
+        for (; seen.status !== 200; seen = await search(server, body)) await delay(20);
+        assert.deepEqual(resultOf(seen), resultOf(response));
+      }
+    }
+    for (const server of [leader, follower]) {
+      while ((await damagedObjects(server)).length > 0) await delay(20);
+    }
   });
 
   it('that the leader meets in a batch: the task succeeds, here or elsewhere', async () => {

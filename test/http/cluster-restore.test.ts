@@ -1,7 +1,7 @@
 /** What a cluster has stored becomes the data of a single server, as it was at a chosen commit. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
@@ -121,5 +121,29 @@ describe('gannet restore', function () {
     assert.match(restore('--to', '2001-01-01T00:00:00Z').text, /no checkpoint of that time/);
     const { status, text } = restore('--to', 'yesterday');
     assert.deepEqual([status, text], [2, '--to must be a sequence or a date, not `yesterday`.\n']);
+  });
+
+  it('goes around a damaged checkpoint, and names what is damaged', () => {
+    const flip = (name: string): void => {
+      const path = join(stage.store, name);
+      const bytes = readFileSync(path);
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(path, bytes);
+    };
+    const of = (folder: string): string[] =>
+      readdirSync(join(stage.store, folder)).map((name) => `${folder}/${name}`);
+    const newest = of('checkpoints').toSorted().at(-1)!;
+    const { text: whole } = restore();
+    flip(newest);
+    const { status, text } = restore();
+    assert.equal(status, 0, text);
+    assert.equal(
+      text,
+      `The object ${newest} is damaged or missing: an older one serves.\n${whole}`,
+    );
+    for (const name of of('files')) flip(name);
+    const refused = restore();
+    assert.equal(refused.status, 1, refused.text);
+    assert.match(refused.text, /The object files\/\S+ is damaged/);
   });
 });

@@ -1,5 +1,5 @@
 /** A simulated machine: its clock, its disk, its connections, and the process that runs on it. */
-import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
+import { type BlobSource, bufferSource } from '../../src/cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../../src/cluster/checkpoint.ts';
 import { RefusedError, UnavailableError } from '../../src/cluster/errors.ts';
 import type { Io } from '../support/io.ts';
@@ -235,6 +235,12 @@ export class SimulatedReplica implements Replica {
       const found = this.#disk.files.get(`${database}/${file.name}`);
       return found !== undefined && digestOf(found).equals(file.sha256);
     });
+  }
+
+  async sourceOf(database: string, file: FileRef): Promise<BlobSource | null> {
+    const found = this.#disk.files.get(`${database}/${file.name}`);
+    const isWhole = found !== undefined && digestOf(found).equals(file.sha256);
+    return isWhole ? bufferSource(found, file.sha256) : null;
   }
 
   async writeFile(

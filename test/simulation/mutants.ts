@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'does not check the content of objects',
     file: 'transfers.ts',
-    from: '  if (bytes !== size || !hash.digest().equals(sum)) {\n',
-    to: '  if (bytes !== size) {\n',
+    from: 'bytes === size && hash.digest().equals(sum)',
+    to: 'bytes === size',
     finds: new RegExp(`${EQUAL.source}|${PREFIX.source}`),
   },
   {
@@ -144,6 +144,27 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'follower.ts',
     from: '    this.#missingSince = null;\n    this.#watch.abort();\n',
     to: '    this.#missingSince = null;\n',
+    finds: ALIVE,
+  },
+  {
+    name: 'reports no damaged object',
+    file: 'node.ts',
+    from: '    if (isOfCluster) this.#parts.log',
+    to: '    if (isOfCluster && object === null) this.#parts.log',
+    finds: ALIVE,
+  },
+  {
+    name: 'stores no damaged object again that only early entries name',
+    file: 'checkpoints.ts',
+    from: 'const passed = isMending ? ',
+    to: 'const passed = isMending && floor < 0 ? ',
+    finds: ALIVE,
+  },
+  {
+    name: 'takes reading a damaged object again for progress',
+    file: 'transfers.ts',
+    from: '      if (!isWhole) this.#bytesFetched -= bytes;\n',
+    to: '',
     finds: ALIVE,
   },
 ];

@@ -14,6 +14,7 @@ import {
 import { MemoryLogState } from '../support/memory-log.ts';
 import { ClusterNode } from '../../src/cluster/node.ts';
 import {
+  blobsOfEntry,
   type CommitRecord,
   decodeBody,
   decodeRecord,
@@ -56,6 +57,8 @@ class Simulation {
   readonly #scheduler: Scheduler;
   readonly #log: MemoryLogState;
   readonly #objects = new Objects();
+  /** The contents of damaged objects. */
+  readonly #rotten = new WeakSet<Buffer>();
   readonly #hosts: Host[];
   readonly #processes = new Map<string, Process>();
   readonly #formats = new Map<string, number>();
@@ -108,6 +111,7 @@ class Simulation {
       'peers',
       'full',
       'killAnywhere',
+      'rot',
     ];
     this.#intensity = Object.fromEntries(kinds.map((kind) => [kind, some(1)]));
     this.#isFounded = scheduler.chance(0.25);
@@ -257,7 +261,10 @@ class Simulation {
     // Nobody but the founder has the data until the first checkpoint, so a wiped disk would end the
     // cluster.
     const isCopied = !this.#isFounded || this.#log.state.settings.checkpoint !== null;
-    if (isCopied && this.#scheduler.chance(0.1)) this.#wipe(host);
+    // What is damaged in the store needs a copy elsewhere.
+    const others = this.#hosts.filter((one) => one !== host);
+    const isSafe = this.#intensity.rot === 0 || others.every((one) => this.#hasAll(one));
+    if (isCopied && isSafe && this.#scheduler.chance(0.1)) this.#wipe(host);
     this.#scheduler.after(100 + this.#scheduler.latency(500), () => this.#start(host));
   }
 
@@ -304,6 +311,7 @@ class Simulation {
         for (const host of this.#hosts) host.logFullUntil = until;
       },
       peers: (host, until) => (host.peersCutUntil = until),
+      rot: () => this.#rot(),
     };
     scheduler.after(150 + scheduler.random() * 450, () => {
       if (!this.#isChaotic) return;
@@ -317,6 +325,32 @@ class Simulation {
       }
       this.#disturb();
     });
+  }
+
+  /** Whether the disk of a host has what all records make. */
+  #hasAll({ disk }: Host): boolean {
+    return disk.state.applied === this.#log.state.head;
+  }
+
+  /** Damages an object that nodes may need, of which some node has what it holds. */
+  #rot(): void {
+    if (!this.#hosts.some((host) => this.#hasAll(host))) return;
+    const { checkpoint } = this.#log.state.settings;
+    const names = [...this.#log.entries].flatMap(([sequence, bytes]) =>
+      blobsOfEntry(this.#records[sequence] ?? { files: [] }, decodeBody(bytes)),
+    );
+    if (checkpoint !== null) {
+      names.push(checkpoint.blob);
+      const isWhole = !this.#rotten.has(this.#objects.get(checkpoint.blob)!);
+      if (isWhole) names.push(...blobsOf(decodeCheckpoint(this.#objects.get(checkpoint.blob)!)));
+    }
+    if (names.length === 0) return;
+    const name = this.#scheduler.pick(names);
+    const bytes = Buffer.from(this.#objects.get(name) ?? 'x');
+    bytes[Math.floor(this.#scheduler.random() * bytes.length)]! ^= 1;
+    this.#note(() => `the object ${name} is damaged`);
+    this.#rotten.add(bytes);
+    this.#objects.set(name, bytes);
   }
 
   #heal(): void {
@@ -511,6 +545,7 @@ class Simulation {
   /** Throws when the object that the log names is not there as a whole. */
   #object(name: string, sum: Buffer): Buffer {
     const found = this.#objects.get(name);
+    if (found !== undefined && this.#rotten.has(found)) return found;
     if (found === undefined || !model.digestOf(found).equals(sum)) {
       throw new Violation(`The log names the object ${name}, which is missing or damaged`);
     }
@@ -575,7 +610,8 @@ class Simulation {
     if (checkpoint !== null) {
       const bytes = this.#objects.get(checkpoint.blob);
       if (bytes === undefined) throw new Violation('The newest checkpoint was removed');
-      const missing = blobsOf(decodeCheckpoint(bytes)).find((name) => !this.#objects.has(name));
+      const named = this.#rotten.has(bytes) ? [] : blobsOf(decodeCheckpoint(bytes));
+      const missing = named.find((name) => !this.#objects.has(name));
       if (missing !== undefined) {
         throw new Violation(`The newest checkpoint lacks the object ${missing}`);
       }

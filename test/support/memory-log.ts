@@ -31,6 +31,7 @@ export class MemoryLogState {
     head: 0,
     settings: NO_SETTINGS,
     leader: null,
+    damaged: [],
   };
   #revision = 0;
   #waiting: (() => void)[] = [];
@@ -130,6 +131,11 @@ export class MemoryLogState {
     return true;
   }
 
+  setDamaged(object: string, isDamaged: boolean): void {
+    const others = this.#state.damaged.filter((one) => one !== object);
+    this.change({ damaged: isDamaged ? [...others, object] : others });
+  }
+
   #expire(): void {
     const now = this.#now();
     for (const [id, { until }] of this.#leases) if (now > until) this.revoke(id);
@@ -227,5 +233,13 @@ export class MemoryLog implements Log {
     return this.#io('forget', () => {
       this.#shared.formats.delete(name);
     });
+  }
+
+  reportDamage(object: string): Promise<void> {
+    return this.#io('report', () => this.#shared.setDamaged(object, true));
+  }
+
+  settleDamage(object: string): Promise<void> {
+    return this.#io('settle', () => this.#shared.setDamaged(object, false));
   }
 }

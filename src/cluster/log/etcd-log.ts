@@ -9,10 +9,12 @@
  *   log/<sequence>     the body of an entry; 16 hexadecimal digits
  *   running/<node>     JSON of `Member`. Bound to the lease
  *   members/<node>     the newest format that the node reads, decimal
+ *   damaged/<object>   empty: a node has found this object damaged
  *
  * etcd should be the cluster's own: the history of its keys is compacted.
  */
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
+import type { BlobName } from '../blobs/blobs.ts';
 import { DamagedError, TrimmedError, UnavailableError } from '../errors.ts';
 import { type Entry, type Epoch, type Sequence } from '../record.ts';
 import { hex } from '../transfers.ts';
@@ -35,6 +37,8 @@ import {
  * with at most 4 MiB.
  */
 const READ_ENTRIES_MAX = 12;
+/** Damaged objects in a state, which each node reads twice per second. */
+const DAMAGED_MAX = 20;
 
 interface WireKeyValue {
   key: string;
@@ -70,15 +74,17 @@ export class EtcdLog implements Log {
     const names = ['identity', 'store', 'head', 'settings', 'leader'];
     const { ranges } = await this.#transaction(
       [],
-      names.map((name) => this.#range(name)),
+      [...names.map((name) => this.#range(name)), this.#range('damaged/', 'damaged0', DAMAGED_MAX)],
     );
     const [identity, store, head, settings, leader] = ranges.map(([found]) => found);
+    const damaged = ranges.at(-1)!.map(({ key }) => this.#rest(key, 'damaged/'));
     return {
       identity: identity === undefined ? null : json<Identity>(identity),
       store: store === undefined ? null : store.value.toString(),
       head: head === undefined ? 0 : Number(head.value),
       settings: settings === undefined ? NO_SETTINGS : json<LogSettings>(settings),
       leader: leader === undefined ? null : { ...json<Leader>(leader), epoch: leader.created },
+      damaged,
     };
   }
 
@@ -218,17 +224,25 @@ export class EtcdLog implements Log {
       [this.#range('running/', 'running0'), this.#range('members/', 'members0')],
     );
     const [running = [], members = []] = ranges;
-    const begin = this.#prefix.length + 'members/'.length;
     return {
       running: running.map((found) => json<Member>(found)),
       formats: new Map(
-        members.map(({ key, value }) => [key.toString().slice(begin), Number(value)]),
+        members.map(({ key, value }) => [this.#rest(key, 'members/'), Number(value)]),
       ),
     };
   }
 
   async forget(name: string): Promise<void> {
     await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
+  }
+
+  async reportDamage(object: BlobName): Promise<void> {
+    const name = `damaged/${object}`;
+    await this.#transaction([this.#isAbsent(name)], [this.#put(name, '')]);
+  }
+
+  async settleDamage(object: BlobName): Promise<void> {
+    await this.#client.call('kv/deleterange', { key: this.#key(`damaged/${object}`) });
   }
 
   // --- Requests ----------------------------------------------------------------------------------
@@ -250,8 +264,7 @@ export class EtcdLog implements Log {
   }
 
   #entryOf({ key, value }: KeyValue): Entry {
-    const digits = key.toString().slice(this.#prefix.length + 'log/'.length);
-    return { sequence: Number.parseInt(digits, 16), body: value };
+    return { sequence: Number.parseInt(this.#rest(key, 'log/'), 16), body: value };
   }
 
   async #transaction(
@@ -273,6 +286,11 @@ export class EtcdLog implements Log {
 
   #key(name: string): string {
     return Buffer.from(this.#prefix + name).toString('base64');
+  }
+
+  /** What follows a beginning in the name of a key. */
+  #rest(key: Buffer, beginning: string): string {
+    return key.toString().slice(this.#prefix.length + beginning.length);
   }
 
   #range(name: string, end?: string, limit?: number): Operation {

@@ -58,6 +58,8 @@ export interface LogState {
   readonly head: Sequence;
   readonly settings: LogSettings;
   readonly leader: Leader | null;
+  /** Objects that a node has found damaged; only the first of many. */
+  readonly damaged: readonly BlobName[];
 }
 
 export type AppendResult =
@@ -140,6 +142,11 @@ export interface Log {
   members(): Promise<MemberList>;
   /** Removes a member that will not return, so that its format no longer counts. */
   forget(name: string): Promise<void>;
+
+  /** Shows the leader that an object of the store is damaged or missing. */
+  reportDamage(object: BlobName): Promise<void>;
+  /** Withdraws a report. */
+  settleDamage(object: BlobName): Promise<void>;
 }
 
 export interface MemberList {

@@ -104,18 +104,21 @@ async function takeEvent(
   return json(200, { at: found?.at ?? null, isNamed: found?.isNamed ?? false });
 }
 
+const NO_FAULTS = { fault: null, damagedObjects: [] };
+
 /** A server without a cluster shows one without nodes. */
 async function showCluster(_: RequestContext, { cluster }: Dependencies): Promise<RouteResponse> {
   if (cluster === null) {
-    return json(200, { leader: null, epoch: null, head: 0, applied: 0, fault: null, nodes: [] });
+    return json(200, { leader: null, epoch: null, head: 0, applied: 0, ...NO_FAULTS, nodes: [] });
   }
-  const { leader, head, nodes, fault } = await cluster.node.status();
+  const { leader, head, nodes, fault, damagedObjects } = await cluster.node.status();
   return json(200, {
     leader: leader?.node ?? null,
     epoch: leader?.epoch ?? null,
     head,
     applied: cluster.node.applied,
     fault,
+    damagedObjects,
     nodes: nodes.map(({ name, url, applied, lagMs, bytesToFetch, storeFault }) => ({
       name,
       url,

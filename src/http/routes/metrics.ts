@@ -68,6 +68,8 @@ function writeCluster(out: MetricsText, { cluster }: Dependencies): void {
   out.gauge('cluster_lag_seconds', 'How far this node is behind', node.lagMs / 1000);
   const hasStore = node.storeFault === null ? 1 : 0;
   out.gauge('cluster_store_usable', '1 while this node can use the object store', hasStore);
+  const damaged = node.damagedObjects.length;
+  out.gauge('cluster_damaged_objects', 'Objects of the store found damaged', damaged);
   const hasLeader = node.trouble?.kind === 'no_leader' ? 0 : 1;
   out.gauge('cluster_has_leader', '1 while this node knows a leader that takes writes', hasLeader);
 }

@@ -38,7 +38,7 @@ function peersOf(nodes: Record<string, Node | null>): Peers {
     token: 'secret',
     node: {
       status: async () => ({
-        ...{ leader: null, head: 0, fault: null, registered },
+        ...{ leader: null, head: 0, fault: null, damagedObjects: [], registered },
         nodes: running.map((name) => ({
           ...{ name, url: `http://${name}.test`, formatMax: 1 },
           ...{ applied: 0, lagMs: 0, bytesToFetch: 0, isFit: true, storeFault: null },

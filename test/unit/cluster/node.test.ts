@@ -1,5 +1,7 @@
 /** A node of a cluster in single situations; test/simulation/ combines them at random. */
 import assert from 'node:assert/strict';
+import { decodeCheckpoint } from '../../../src/cluster/checkpoint.ts';
+import { decodeBody } from '../../../src/cluster/record.ts';
 import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { recover, type RecoveryTarget } from '../../../src/cluster/recovery.ts';
@@ -380,22 +382,27 @@ describe('A node of a cluster', () => {
     assert.equal(await cluster.commit(only, 'one'), 1);
   });
 
-  it('does not apply a record whose object is damaged, and says so', async () => {
-    const { leader, followers } = await three();
-    const [one, two] = followers;
+  it('does not apply a record whose object is damaged, and every node says so', async () => {
+    const late = { maintenanceMs: 30_000 };
+    const all = [await cluster.start('a', late), await cluster.start('b', late)];
+    const leader = await cluster.leader(all);
+    const one = all.find((member) => member !== leader)!;
     one.host.logCutUntil = cluster.scheduler.now + 3000;
     const files = await cluster.run(leader.node.upload([localFile('f')]));
     await cluster.run(leader.node.commit(() => proposal('one', files)));
-    await caughtUp([leader, two]);
-    const bytes = damagedCopy(cluster.objects.get(files[0]!.blob)!);
-    cluster.objects.set(files[0]!.blob, bytes);
+    const { blob } = files[0]!;
+    cluster.objects.set(blob, damagedCopy(cluster.objects.get(blob)!));
     await cluster.wait(10_000);
     assert.equal(one.node.applied, 0);
     const { fault } = await cluster.run(one.node.status());
     assert.match(fault!, /is damaged/);
-    bytes[0]! ^= 1;
+    for (const { node } of all) {
+      assert.deepEqual(node.damagedObjects, [blob]);
+      assert.deepEqual((await cluster.run(node.status())).damagedObjects, [blob]);
+    }
     await caughtUp([one]);
     assert.equal((await cluster.run(one.node.status())).fault, null);
+    await cluster.until(() => all.every(({ node }) => node.damagedObjects.length === 0));
   });
 
   it('resigns when it cannot apply what it has added, and loses nothing', async () => {
@@ -499,6 +506,81 @@ describe('The objects of a cluster', () => {
       await cluster.wait(300);
     }
   }
+
+  /** Damages or removes objects, and starts a node that needs all data. */
+  async function joinAfter(change: (name: string) => void, names: string[]): Promise<Member> {
+    assert.notEqual(names.length, 0);
+    for (const name of names) change(name);
+    const joined = await cluster.start('b', { ...options, maintenanceMs: 1e6 });
+    await cluster.until(() => joined.node.applied === cluster.log.state.head);
+    await cluster.until(() => cluster.log.state.damaged.length === 0);
+    return joined;
+  }
+
+  const damage = (name: string): void => {
+    cluster.objects.set(name, damagedCopy(cluster.objects.get(name)!));
+  };
+  const remove = (name: string): void => void Map.prototype.delete.call(cluster.objects, name);
+
+  /** The newest checkpoint, what it names, and the objects of large records after it. */
+  function stored(): { checkpoint: string; copies: string[]; files: string[]; records: string[] } {
+    const { log, objects } = cluster;
+    const { blob: checkpoint, sequence } = log.state.settings.checkpoint!;
+    const { databases } = decodeCheckpoint(objects.get(checkpoint)!);
+    const bodies = [...log.entries].filter(([at]) => at > sequence).map(([, body]) => body);
+    const records = bodies.map(decodeBody).flatMap((one) => (one.kind === 'ref' ? one.blob : []));
+    const blobs = (kind: 'copies' | 'files'): string[] =>
+      databases.flatMap((one) => one[kind].map(({ blob }) => blob));
+    return { checkpoint, copies: blobs('copies'), files: blobs('files'), records };
+  }
+
+  for (const [kind, change] of [['damaged', damage] as const, ['missing', remove] as const]) {
+    it(`that are ${kind} are stored again by the leader, which has the files`, async () => {
+      const leader = await cluster.leader([await cluster.start('a', options)]);
+      await work(leader, 10);
+      const { files, checkpoint } = stored();
+      const before = new Map(files.map((name) => [name, cluster.objects.get(name)]));
+      const joined = await joinAfter(change, files);
+      assert.ok(model.isSame(joined.replica.view, leader.replica.view));
+      for (const [name, bytes] of before) assert.deepEqual(cluster.objects.get(name), bytes);
+      assert.equal(cluster.log.state.settings.checkpoint!.blob, checkpoint);
+    });
+
+    for (const object of ['checkpoint', 'copies', 'records'] as const) {
+      it(`that are ${kind} are replaced by a new checkpoint: ${object}`, async () => {
+        const lazy = { ...options, checkpointLogBytes: 1500 };
+        const leader = await cluster.leader([await cluster.start('a', lazy)]);
+        await work(leader, 10);
+        // A new node cannot follow the log.
+        for (let n = 0; cluster.log.state.settings.floor === 1; n++) {
+          assert.notEqual(n, 100);
+          await work(leader, 1);
+        }
+        await cluster.commit(leader, 'large'.padEnd(500, '.'));
+        const { checkpoint } = stored();
+        const names = [stored()[object]].flat();
+        const joined = await joinAfter(change, names);
+        assert.ok(model.isSame(joined.replica.view, leader.replica.view));
+        assert.notEqual(cluster.log.state.settings.checkpoint!.blob, checkpoint);
+        // Checkpoints go on.
+        const { sequence } = cluster.log.state.settings.checkpoint!;
+        await work(leader, 20);
+        assert.notEqual(cluster.log.state.settings.checkpoint!.sequence, sequence);
+      });
+    }
+  }
+
+  it('that are whole although a node has reported them stay as they are', async () => {
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    await work(leader, 10);
+    const { files, checkpoint } = stored();
+    for (const name of [files[0]!, checkpoint, 'files/of-nobody']) {
+      cluster.log.setDamaged(name, true);
+    }
+    await cluster.until(() => cluster.log.state.damaged.length === 0);
+    assert.equal(cluster.log.state.settings.checkpoint!.blob, checkpoint);
+    assert.ok(!cluster.objects.has('files/of-nobody'));
+  });
 
   it('are removed when no checkpoint within the retention time needs them', async () => {
     const leader = await cluster.leader([await cluster.start('a', options)]);
