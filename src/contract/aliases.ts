@@ -1,7 +1,7 @@
 /** Aliases: further names of indexes. */
+import { indexUid, object, type Static } from './declare.ts';
 import { ApiError } from './errors.ts';
 import { paginationQuery } from './indexes.ts';
-import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 export const ALIASES_MAX = 10_000;
 
@@ -16,22 +16,13 @@ export interface Alias {
   updatedAt: string;
 }
 
-export interface PutAlias {
-  indexUid: string;
-}
-
-export const PUT_ALIAS: Schema = {
-  type: 'object',
-  properties: {
-    indexUid: {
-      ...INDEX_UID_SCHEMA,
-      'x-code': 'invalid_alias_index_uid',
-      'x-missing-code': 'missing_alias_index_uid',
-    },
-  },
-  required: ['indexUid'],
-  additionalProperties: false,
-};
+export const PUT_ALIAS = object({
+  indexUid: indexUid({
+    'x-code': 'invalid_alias_index_uid',
+    'x-missing-code': 'missing_alias_index_uid',
+  }),
+});
+export type PutAlias = Static<typeof PUT_ALIAS>;
 
 export const LIST_ALIASES_QUERY = paginationQuery('invalid_alias_offset', 'invalid_alias_limit');
 

@@ -1,49 +1,53 @@
 /** Usage events, the recorded data of searches, and the queries of the reports on both. */
+import {
+  boolean,
+  date,
+  declared,
+  indexUid,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  starList,
+  string,
+  type Static,
+} from './declare.ts';
 import { ApiError } from './errors.ts';
-import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 const EVENT_TYPES = ['click', 'conversion'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The body of `POST /events`. */
-export interface UsageEvent {
-  eventType: EventType;
-  eventName: string;
-  indexUid: string;
-  /** The primary key of the document, as a number or a text; both spellings are accepted. */
-  objectId?: string | number | null;
-  objectID?: string | number | null;
-  objectName?: string | null;
-  /** Position in the results, as the front end counts. */
-  position?: number | null;
-  /** Used when the header `X-SVC-USER-ID` is absent. */
-  userId?: string | null;
-  /** `metadata.queryUid` of the response that the user clicked in. */
-  queryUid?: string | null;
-}
-
 const POSITION_MAX = 2 ** 32 - 1;
 /** Characters of event names and ids. */
 const EVENT_TEXT_MAX = 512;
-const ID: Schema = { type: ['string', 'integer', 'null'], maxLength: EVENT_TEXT_MAX };
-const TEXT: Schema = { type: ['string', 'null'], maxLength: EVENT_TEXT_MAX };
+/** The primary key of the document, as a number or a text; both spellings are accepted. */
+const ID = declared<string | number | null>({
+  type: ['string', 'integer', 'null'],
+  maxLength: EVENT_TEXT_MAX,
+});
+const TEXT = nullable(string({ maxLength: EVENT_TEXT_MAX }));
 
-export const USAGE_EVENT: Schema = {
-  type: 'object',
-  properties: {
-    eventType: { type: 'string', enum: EVENT_TYPES },
-    eventName: { type: 'string', minLength: 1, maxLength: EVENT_TEXT_MAX },
-    indexUid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
+/** The body of `POST /events`. */
+export const USAGE_EVENT = object({
+  eventType: oneOf(EVENT_TYPES),
+  eventName: string({ minLength: 1, maxLength: EVENT_TEXT_MAX }),
+  indexUid: indexUid({ 'x-missing-code': 'missing_index_uid' }),
+  ...optionals({
     objectId: ID,
     objectID: ID,
-    objectName: { type: ['string', 'null'] },
-    position: { type: ['integer', 'null'], minimum: 0, maximum: POSITION_MAX },
+    objectName: nullable(string()),
+    // In the results, as the front end counts.
+    position: nullable(integer({ minimum: 0, maximum: POSITION_MAX })),
+    // Used when the header `X-SVC-USER-ID` is absent.
     userId: TEXT,
+    // `metadata.queryUid` of the response that the user clicked in.
     queryUid: TEXT,
-  },
-  required: ['eventType', 'eventName', 'indexUid'],
-  additionalProperties: false,
-};
+  }),
+});
+export type UsageEvent = Static<typeof USAGE_EVENT>;
 
 /** Returns what is wrong with an event beyond its schema. */
 export function usageEventFault(event: UsageEvent): ApiError | null {
@@ -60,71 +64,39 @@ export function usageEventFault(event: UsageEvent): ApiError | null {
 /** Maximum number of rows in one report. */
 const REPORT_ROWS_MAX = 1000;
 
-export interface ReportQuery {
-  indexUids?: string[];
-  /** Milliseconds since the epoch, inclusive. */
-  from?: number;
-  /** Milliseconds since the epoch, exclusive. */
-  to?: number;
-  format?: 'json' | 'csv';
-}
+const RANGE = optionals({
+  indexUids: starList(indexUid(), 'invalid_index_uid'),
+  // A plain date means its start, inclusive; as an end it means its end, exclusive.
+  from: date('date-before'),
+  to: date('date-after'),
+  format: oneOf(['json', 'csv'], { default: 'json' }),
+});
+const REPORT_QUERY = object(RANGE);
+export type ReportQuery = Static<typeof REPORT_QUERY>;
 
-const RANGE: Record<string, Schema> = {
-  indexUids: {
-    type: 'array',
-    items: { type: 'string', format: 'index-uid', 'x-code': 'invalid_index_uid' },
-    'x-query': 'star-list',
-    'x-code': 'invalid_index_uid',
-  },
-  // A plain date means its start; as an end it means its end.
-  from: { type: 'string', 'x-query': 'date-before' },
-  to: { type: 'string', 'x-query': 'date-after' },
-  format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
-};
+const PAGE = optionals({
+  offset: integer({ minimum: 0, default: 0 }),
+  limit: integer({ minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 }),
+});
 
-export interface QueryReportQuery extends ReportQuery {
-  /** Leave out the partial queries that a user typed before a longer one. */
-  finalQueries?: boolean;
-  offset?: number;
-  limit?: number;
-}
+export const QUERY_REPORT_QUERY = object({
+  ...RANGE,
+  // Leave out the partial queries that a user typed before a longer one.
+  finalQueries: optional(boolean({ default: false })),
+  ...PAGE,
+});
+export type QueryReportQuery = Static<typeof QUERY_REPORT_QUERY>;
 
-const PAGE: Record<string, Schema> = {
-  offset: { type: 'integer', minimum: 0, default: 0 },
-  limit: { type: 'integer', minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 },
-};
-
-export const QUERY_REPORT_QUERY: Schema = {
-  type: 'object',
-  properties: { ...RANGE, finalQueries: { type: 'boolean', default: false }, ...PAGE },
-  additionalProperties: false,
-};
-
-export const FILTER_REPORT_QUERY: Schema = {
-  type: 'object',
-  properties: { ...RANGE, ...PAGE },
-  additionalProperties: false,
-};
+export const FILTER_REPORT_QUERY = object({ ...RANGE, ...PAGE });
 
 const GROUPINGS = ['index', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-export interface SummaryQuery extends ReportQuery {
-  groupBy?: Grouping[];
-}
-
-export const SUMMARY_QUERY: Schema = {
-  type: 'object',
-  properties: {
-    ...RANGE,
-    groupBy: {
-      type: 'array',
-      items: { type: 'string', enum: GROUPINGS },
-      'x-query': 'comma-list',
-    },
-  },
-  additionalProperties: false,
-};
+export const SUMMARY_QUERY = object({
+  ...RANGE,
+  groupBy: optional(list(oneOf(GROUPINGS), { 'x-query': 'comma-list' })),
+});
+export type SummaryQuery = Static<typeof SUMMARY_QUERY>;
 
 /** One search as stored: its values in this order. */
 export type SearchRow = [

@@ -3,6 +3,20 @@ import { err, ok, type Result } from '../base/result.ts';
 import { masked, maskedUrl, unmasked, unmaskedUrl } from '../base/secrets.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import type { Schema } from './schema.ts';
+import {
+  boolean,
+  each,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Declared,
+  type Static,
+} from './declare.ts';
 
 export const CHAT_SOURCES = ['openAi', 'azureOpenAi', 'mistral', 'gemini', 'vLlm'] as const;
 export type ChatSource = (typeof CHAT_SOURCES)[number];
@@ -27,13 +41,6 @@ export interface ChatWorkspace {
   apiKey: string | null;
   prompts: Partial<ChatPrompts>;
 }
-
-export type ChatSettingsChange = Partial<
-  Omit<ChatWorkspace, 'uid' | 'source' | 'prompts'> & {
-    source: ChatSource | null;
-    prompts: Partial<Record<keyof ChatPrompts, string | null>> | null;
-  }
->;
 
 export const DEFAULT_PROMPTS: ChatPrompts = {
   system:
@@ -76,36 +83,33 @@ export const CHAT_WORKSPACES_MAX = 1_000;
 const PROMPT_LENGTH_MAX = 65_536;
 const TEXT_LENGTH_MAX = 4_096;
 
-function textOrNull(code: ErrorCode, maxLength: number): Schema {
-  return { type: ['string', 'null'], maxLength, 'x-code': code };
+function textOrNull(
+  code: ErrorCode,
+  maxLength = TEXT_LENGTH_MAX,
+  options: Pick<Schema, 'x-secret'> = {},
+): Declared<string | null> {
+  return nullable(string({ maxLength, 'x-code': code, ...options }));
 }
 
-export const PATCH_CHAT_SETTINGS: Schema = {
-  type: 'object',
-  properties: {
-    source: { type: ['string', 'null'], enum: [...CHAT_SOURCES] },
-    orgId: textOrNull('invalid_chat_completion_org_id', TEXT_LENGTH_MAX),
-    projectId: textOrNull('invalid_chat_completion_project_id', TEXT_LENGTH_MAX),
-    apiVersion: textOrNull('invalid_chat_completion_api_version', TEXT_LENGTH_MAX),
-    deploymentId: textOrNull('invalid_chat_completion_deployment_id', TEXT_LENGTH_MAX),
-    baseUrl: {
-      ...textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX),
-      'x-secret': true,
-    },
-    apiKey: { ...textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX), 'x-secret': true },
-    prompts: {
-      type: ['object', 'null'],
-      properties: Object.fromEntries(
-        Object.entries(PROMPT_CODES).map(([name, code]) => [
-          name,
-          textOrNull(code, PROMPT_LENGTH_MAX),
-        ]),
+const PROMPT_NAMES = Object.keys(PROMPT_CODES) as (keyof ChatPrompts)[];
+
+export const PATCH_CHAT_SETTINGS = object(
+  optionals({
+    source: nullable(oneOf(CHAT_SOURCES)),
+    orgId: textOrNull('invalid_chat_completion_org_id'),
+    projectId: textOrNull('invalid_chat_completion_project_id'),
+    apiVersion: textOrNull('invalid_chat_completion_api_version'),
+    deploymentId: textOrNull('invalid_chat_completion_deployment_id'),
+    baseUrl: textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX, { 'x-secret': true }),
+    apiKey: textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX, { 'x-secret': true }),
+    prompts: nullable(
+      object(
+        optionals(each(PROMPT_NAMES, (name) => textOrNull(PROMPT_CODES[name], PROMPT_LENGTH_MAX))),
       ),
-      additionalProperties: false,
-    },
-  },
-  additionalProperties: false,
-};
+    ),
+  }),
+);
+export type ChatSettingsChange = Static<typeof PATCH_CHAT_SETTINGS>;
 
 export function newWorkspace(uid: string): ChatWorkspace {
   return {
@@ -168,69 +172,32 @@ export function workspaceView(workspace: ChatWorkspace): Record<string, unknown>
   };
 }
 
-export interface ChatTool {
-  type?: string;
-  function: { name: string };
-}
-
-export interface ChatMessage {
-  role: string;
+/** Members of it that are not declared are passed on to the provider. */
+const OPEN = { additionalProperties: true } as const;
+interface Open {
   [field: string]: unknown;
 }
 
-/** The body of a completion. Other fields are passed on to the provider. */
-export interface ChatCompletionRequest {
-  model: string;
-  messages: ChatMessage[];
-  stream?: boolean | null;
-  n?: number | null;
-  stream_options?: { include_usage?: boolean | null; [field: string]: unknown } | null;
-  tools?: ChatTool[] | null;
-  [field: string]: unknown;
-}
+const TOOL = object({ function: object({ name: string() }, OPEN) }, OPEN);
+export type ChatTool = Static<typeof TOOL> & { type?: string };
 
-export const CHAT_COMPLETION: Schema = {
-  type: 'object',
-  properties: {
-    model: { type: 'string' },
-    messages: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          role: { type: 'string', enum: ['system', 'developer', 'user', 'assistant', 'tool'] },
-        },
-        required: ['role'],
-        additionalProperties: true,
-      },
-    },
-    stream: {
-      type: ['boolean', 'null'],
-      description: 'Absent: true, but false with `--chat-allow-non-streaming`.',
-    },
-    n: { type: ['integer', 'null'] },
-    stream_options: {
-      type: ['object', 'null'],
-      properties: { include_usage: { type: ['boolean', 'null'] } },
-      additionalProperties: true,
-    },
-    tools: {
-      type: ['array', 'null'],
-      items: {
-        type: 'object',
-        properties: {
-          function: {
-            type: 'object',
-            properties: { name: { type: 'string' } },
-            required: ['name'],
-            additionalProperties: true,
-          },
-        },
-        required: ['function'],
-        additionalProperties: true,
-      },
-    },
+const MESSAGE = object({ role: oneOf(['system', 'developer', 'user', 'assistant', 'tool']) }, OPEN);
+export type ChatMessage = { role: string } & Open;
+
+/** The body of a completion. */
+export const CHAT_COMPLETION = object(
+  {
+    model: string(),
+    messages: list(MESSAGE),
+    ...optionals({
+      stream: nullable(
+        boolean({ description: 'Absent: true, but false with `--chat-allow-non-streaming`.' }),
+      ),
+      n: nullable(integer()),
+      stream_options: nullable(object({ include_usage: optional(nullable(boolean())) }, OPEN)),
+      tools: nullable(list(TOOL)),
+    }),
   },
-  required: ['model', 'messages'],
-  additionalProperties: true,
-};
+  OPEN,
+);
+export type ChatCompletionRequest = Static<typeof CHAT_COMPLETION> & Open;

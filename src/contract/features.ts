@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import { boolean, each, nullable, object, optionals, type Static } from './declare.ts';
 
 /**
  * In the order of the response. A stored value for a feature that unlocks nothing has no effect.
@@ -32,10 +32,5 @@ export const NO_FEATURES: FeatureSet = Object.fromEntries(
 ) as FeatureSet;
 
 /** null leaves a feature unchanged. */
-export type FeaturePatch = Partial<Record<Feature, boolean | null>>;
-
-export const PATCH_FEATURES: Schema = {
-  type: 'object',
-  properties: Object.fromEntries(FEATURES.map((name) => [name, { type: ['boolean', 'null'] }])),
-  additionalProperties: false,
-};
+export const PATCH_FEATURES = object(optionals(each(FEATURES, () => nullable(boolean()))));
+export type FeaturePatch = Static<typeof PATCH_FEATURES>;

@@ -2,7 +2,17 @@
 import { attributeNames } from './settings/searchable-attributes.ts';
 import { own } from '../base/own.ts';
 import type { FilterableRule } from './settings/filterable-attributes.ts';
-import type { Schema } from './schema.ts';
+import {
+  boolean,
+  each,
+  integer,
+  list,
+  nullable,
+  object,
+  optionals,
+  string,
+  type Static,
+} from './declare.ts';
 import type { SettingsObject } from './settings.ts';
 
 const FLAGS = {
@@ -14,48 +24,33 @@ const FLAGS = {
   filterable: 'invalid_index_fields_filter_filterable',
 } as const;
 type Flag = keyof typeof FLAGS;
-
-export type FieldFilter = Partial<Record<Flag, boolean | null>> & {
-  attributePatterns?: string[] | null;
-};
-
-export interface FieldsRequest {
-  offset?: number;
-  limit?: number;
-  filter?: FieldFilter | null;
-}
+const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
 
 /** Each is compared with every field of the index. */
 const PATTERNS_MAX = 256;
 
-export const FIELDS: Schema = {
-  type: 'object',
-  properties: {
-    offset: { type: 'integer', minimum: 0, default: 0, 'x-code': 'invalid_index_offset' },
-    limit: { type: 'integer', minimum: 0, default: 20, 'x-code': 'invalid_index_limit' },
-    filter: {
-      type: ['object', 'null'],
-      properties: {
-        attributePatterns: {
-          type: ['array', 'null'],
-          items: { type: 'string', 'x-code': 'invalid_index_fields_filter_attribute_patterns' },
-          maxItems: PATTERNS_MAX,
-          'x-code': 'invalid_index_fields_filter_attribute_patterns',
-        },
-        ...Object.fromEntries(
-          Object.entries(FLAGS).map(([name, code]) => [
-            name,
-            { type: ['boolean', 'null'], 'x-code': code },
-          ]),
-        ),
-      },
-      additionalProperties: false,
-      'x-code': 'invalid_index_fields_filter',
-      'x-key-code': 'invalid_index_fields_filter',
-    },
-  },
-  additionalProperties: false,
-};
+const FILTER = object(
+  optionals({
+    attributePatterns: nullable(
+      list(string({ 'x-code': 'invalid_index_fields_filter_attribute_patterns' }), {
+        maxItems: PATTERNS_MAX,
+        'x-code': 'invalid_index_fields_filter_attribute_patterns',
+      }),
+    ),
+    ...each(FLAG_NAMES, (name) => nullable(boolean({ 'x-code': FLAGS[name] }))),
+  }),
+  { 'x-code': 'invalid_index_fields_filter', 'x-key-code': 'invalid_index_fields_filter' },
+);
+export type FieldFilter = Static<typeof FILTER>;
+
+export const FIELDS = object(
+  optionals({
+    offset: integer({ minimum: 0, default: 0, 'x-code': 'invalid_index_offset' }),
+    limit: integer({ minimum: 0, default: 20, 'x-code': 'invalid_index_limit' }),
+    filter: nullable(FILTER),
+  }),
+);
+export type FieldsRequest = Static<typeof FIELDS>;
 
 export interface FieldView extends Record<
   Exclude<Flag, 'rankingRule' | 'filterable'>,

@@ -1,4 +1,18 @@
-import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+import {
+  boolean,
+  immutable,
+  indexUid,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Static,
+} from './declare.ts';
+import type { ErrorCode } from './errors.ts';
 
 export interface IndexInfo {
   uid: string;
@@ -35,113 +49,61 @@ export interface InstanceStats {
 /** Characters: no attribute name is longer. */
 const PRIMARY_KEY_MAX = 65_536;
 
-const PRIMARY_KEY: Schema = {
-  type: ['string', 'null'],
-  maxLength: PRIMARY_KEY_MAX,
-  'x-code': 'invalid_index_primary_key',
-};
+const PRIMARY_KEY = nullable(
+  string({ maxLength: PRIMARY_KEY_MAX, 'x-code': 'invalid_index_primary_key' }),
+);
 
-export interface CreateIndexRequest {
-  uid: string;
-  primaryKey?: string | null;
-}
+export const CREATE_INDEX = object({
+  uid: indexUid({ 'x-missing-code': 'missing_index_uid' }),
+  primaryKey: optional({ ...PRIMARY_KEY, default: null }),
+});
+export type CreateIndexRequest = Static<typeof CREATE_INDEX>;
 
-export const CREATE_INDEX: Schema = {
-  type: 'object',
-  properties: {
-    uid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
-    primaryKey: { ...PRIMARY_KEY, default: null },
-  },
-  required: ['uid'],
-  additionalProperties: false,
-};
-
-export interface UpdateIndexRequest {
-  primaryKey?: string | null;
-  uid?: string | null;
-}
-
-export const UPDATE_INDEX: Schema = {
-  type: 'object',
-  properties: {
-    primaryKey: PRIMARY_KEY,
-    uid: { ...INDEX_UID_SCHEMA, type: ['string', 'null'] },
-    createdAt: { not: {}, 'x-immutable-code': 'immutable_index_created_at' },
-    updatedAt: { not: {}, 'x-immutable-code': 'immutable_index_updated_at' },
-  },
-  additionalProperties: false,
-};
-
-export interface SwapElement {
-  indexes: string[];
-  rename?: boolean;
-}
+export const UPDATE_INDEX = object({
+  primaryKey: optional(PRIMARY_KEY),
+  uid: optional(nullable(indexUid())),
+  createdAt: immutable('immutable_index_created_at'),
+  updatedAt: immutable('immutable_index_updated_at'),
+});
+export type UpdateIndexRequest = Static<typeof UPDATE_INDEX>;
 
 /** Maximum number of pairs in one request. */
 const SWAPS_MAX = 1_000;
 
-export const SWAP_INDEXES: Schema = {
-  type: 'array',
-  maxItems: SWAPS_MAX,
-  items: {
-    type: 'object',
-    properties: {
-      indexes: {
-        type: 'array',
-        items: { type: 'string', format: 'index-uid' },
-        minItems: 2,
-        maxItems: 2,
-        'x-code': 'invalid_swap_indexes',
-        'x-missing-code': 'missing_swap_indexes',
-      },
-      rename: { type: 'boolean', default: false, 'x-code': 'invalid_swap_rename' },
-    },
-    required: ['indexes'],
-    additionalProperties: false,
-  },
-};
+export const SWAP_INDEXES = list(
+  object({
+    indexes: list(string({ format: 'index-uid' }), {
+      minItems: 2,
+      maxItems: 2,
+      'x-code': 'invalid_swap_indexes',
+      'x-missing-code': 'missing_swap_indexes',
+    }),
+    rename: optional(boolean({ default: false, 'x-code': 'invalid_swap_rename' })),
+  }),
+  { maxItems: SWAPS_MAX },
+);
+export type SwapElement = Static<typeof SWAP_INDEXES>[number];
 
 /** `offset` and `limit` of the list routes. */
-export function paginationQuery(
-  offsetCode: NonNullable<Schema['x-code']>,
-  limitCode: NonNullable<Schema['x-code']>,
-): Schema {
-  return {
-    type: 'object',
-    properties: {
-      offset: { type: 'integer', minimum: 0, default: 0, 'x-code': offsetCode },
-      limit: { type: 'integer', minimum: 0, default: 20, 'x-code': limitCode },
-    },
-    additionalProperties: false,
-  };
+export function paginationQuery(offsetCode: ErrorCode, limitCode: ErrorCode) {
+  return object(
+    optionals({
+      offset: integer({ minimum: 0, default: 0, 'x-code': offsetCode }),
+      limit: integer({ minimum: 0, default: 20, 'x-code': limitCode }),
+    }),
+  );
 }
-
-export interface Pagination {
-  offset?: number;
-  limit?: number;
-}
+export type Pagination = Static<ReturnType<typeof paginationQuery>>;
 
 export const LIST_INDEXES_QUERY = paginationQuery('invalid_index_offset', 'invalid_index_limit');
 
-export interface StatsQuery {
-  showInternalDatabaseSizes?: boolean;
-  sizeFormat?: 'human' | 'raw';
-}
-
-export const STATS_QUERY: Schema = {
-  type: 'object',
-  properties: {
-    showInternalDatabaseSizes: {
-      type: 'boolean',
+export const STATS_QUERY = object(
+  optionals({
+    showInternalDatabaseSizes: boolean({
       default: false,
       'x-code': 'invalid_stats_show_internal_database_sizes',
-    },
-    sizeFormat: {
-      type: 'string',
-      enum: ['human', 'raw'],
-      default: 'raw',
-      'x-code': 'invalid_stats_size_format',
-    },
-  },
-  additionalProperties: false,
-};
+    }),
+    sizeFormat: oneOf(['human', 'raw'], { default: 'raw', 'x-code': 'invalid_stats_size_format' }),
+  }),
+);
+export type StatsQuery = Static<typeof STATS_QUERY>;

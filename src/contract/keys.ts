@@ -1,8 +1,20 @@
 /** API keys: stored records, shown objects, bodies. */
 import { ACTIONS } from './actions.ts';
+import {
+  immutable,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Declared,
+  type Static,
+} from './declare.ts';
+import type { ErrorCode } from './errors.ts';
 import { paginationQuery } from './indexes.ts';
 import { RATE_LIMIT, type RateLimit } from './rate-limits.ts';
-import type { Schema } from './schema.ts';
 
 /** The stored part of a key. Its secret value is derived from the master key and the uid. */
 export interface KeyRecord {
@@ -36,85 +48,53 @@ export interface KeyView {
   rateLimit?: RateLimit;
 }
 
-export interface CreateKeyRequest {
-  description?: string | null;
-  name?: string | null;
-  uid?: string;
-  actions: string[];
-  indexes: string[];
-  expiresAt: string | null;
-  rateLimit?: Partial<RateLimit> | null;
-}
-
 /** Maximum characters of a text of a key, and names in its lists: many keys are listed at once. */
 const KEY_TEXT_MAX = 10_000;
 const KEY_NAMES_MAX = 10_000;
 
-const DESCRIPTION: Schema = {
-  type: ['string', 'null'],
-  maxLength: KEY_TEXT_MAX,
-  default: null,
-  'x-code': 'invalid_api_key_description',
-};
-const NAME: Schema = {
-  type: ['string', 'null'],
-  maxLength: KEY_TEXT_MAX,
-  default: null,
-  'x-code': 'invalid_api_key_name',
-};
+function shownText(code: ErrorCode): Declared<string | null> {
+  return nullable(string({ maxLength: KEY_TEXT_MAX, default: null, 'x-code': code }));
+}
 
-export const CREATE_KEY: Schema = {
-  type: 'object',
-  properties: {
-    description: DESCRIPTION,
-    name: NAME,
-    uid: { type: 'string', format: 'uuid', 'x-code': 'invalid_api_key_uid' },
-    actions: {
-      type: 'array',
-      items: { type: 'string', enum: ACTIONS },
-      maxItems: KEY_NAMES_MAX,
-      'x-code': 'invalid_api_key_actions',
-      'x-missing-code': 'missing_api_key_actions',
-    },
-    indexes: {
-      type: 'array',
-      items: { type: 'string', format: 'index-pattern' },
-      maxItems: KEY_NAMES_MAX,
-      'x-code': 'invalid_api_key_indexes',
-      'x-missing-code': 'missing_api_key_indexes',
-    },
-    expiresAt: {
-      type: ['string', 'null'],
+const CHANGEABLE = optionals({
+  description: shownText('invalid_api_key_description'),
+  name: shownText('invalid_api_key_name'),
+});
+
+export const CREATE_KEY = object({
+  ...CHANGEABLE,
+  uid: optional(string({ format: 'uuid', 'x-code': 'invalid_api_key_uid' })),
+  actions: list(oneOf(ACTIONS), {
+    maxItems: KEY_NAMES_MAX,
+    'x-code': 'invalid_api_key_actions',
+    'x-missing-code': 'missing_api_key_actions',
+  }),
+  indexes: list(string({ format: 'index-pattern' }), {
+    maxItems: KEY_NAMES_MAX,
+    'x-code': 'invalid_api_key_indexes',
+    'x-missing-code': 'missing_api_key_indexes',
+  }),
+  expiresAt: nullable(
+    string({
       format: 'key-date',
       'x-code': 'invalid_api_key_expires_at',
       'x-missing-code': 'missing_api_key_expires_at',
-    },
-    rateLimit: RATE_LIMIT,
-  },
-  required: ['actions', 'indexes', 'expiresAt'],
-  additionalProperties: false,
-};
+    }),
+  ),
+  rateLimit: optional(RATE_LIMIT),
+});
+export type CreateKeyRequest = Static<typeof CREATE_KEY>;
 
-export interface PatchKeyRequest {
-  description?: string | null;
-  name?: string | null;
-  rateLimit?: Partial<RateLimit> | null;
-}
-
-export const PATCH_KEY: Schema = {
-  type: 'object',
-  properties: {
-    description: DESCRIPTION,
-    name: NAME,
-    rateLimit: RATE_LIMIT,
-    uid: { not: {}, 'x-immutable-code': 'immutable_api_key_uid' },
-    actions: { not: {}, 'x-immutable-code': 'immutable_api_key_actions' },
-    indexes: { not: {}, 'x-immutable-code': 'immutable_api_key_indexes' },
-    expiresAt: { not: {}, 'x-immutable-code': 'immutable_api_key_expires_at' },
-    createdAt: { not: {}, 'x-immutable-code': 'immutable_api_key_created_at' },
-    updatedAt: { not: {}, 'x-immutable-code': 'immutable_api_key_updated_at' },
-  },
-  additionalProperties: false,
-};
+export const PATCH_KEY = object({
+  ...CHANGEABLE,
+  rateLimit: optional(RATE_LIMIT),
+  uid: immutable('immutable_api_key_uid'),
+  actions: immutable('immutable_api_key_actions'),
+  indexes: immutable('immutable_api_key_indexes'),
+  expiresAt: immutable('immutable_api_key_expires_at'),
+  createdAt: immutable('immutable_api_key_created_at'),
+  updatedAt: immutable('immutable_api_key_updated_at'),
+});
+export type PatchKeyRequest = Static<typeof PATCH_KEY>;
 
 export const LIST_KEYS_QUERY = paginationQuery('invalid_api_key_offset', 'invalid_api_key_limit');

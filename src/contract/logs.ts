@@ -1,35 +1,17 @@
 /** Bodies of the routes on logs. */
-import type { Schema } from './schema.ts';
+import { boolean, nullable, object, oneOf, optionals, string, type Static } from './declare.ts';
 
 /** Target of lines of the log. */
-const TARGET: Schema = {
-  type: ['string', 'null'],
-  minLength: 1,
-  maxLength: 10_000,
-  default: 'info',
-};
+const TARGET = nullable(string({ minLength: 1, maxLength: 10_000, default: 'info' }));
 
-export interface LogStreamBody {
-  mode?: 'human' | 'json' | null;
-  target?: string | null;
-}
-
-export const LOG_STREAM: Schema = {
-  type: 'object',
-  properties: {
+export const LOG_STREAM = object(
+  optionals({
     target: TARGET,
-    mode: { type: ['string', 'null'], enum: ['human', 'json'], default: 'human' },
-    profileMemory: { type: ['boolean', 'null'], default: false },
-  },
-  additionalProperties: false,
-};
+    mode: nullable(oneOf(['human', 'json'], { default: 'human' })),
+    profileMemory: nullable(boolean({ default: false })),
+  }),
+);
+export type LogStreamBody = Static<typeof LOG_STREAM>;
 
-export interface LogLevelBody {
-  target?: string | null;
-}
-
-export const LOG_LEVEL: Schema = {
-  type: 'object',
-  properties: { target: TARGET },
-  additionalProperties: false,
-};
+export const LOG_LEVEL = object(optionals({ target: TARGET }));
+export type LogLevelBody = Static<typeof LOG_LEVEL>;

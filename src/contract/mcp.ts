@@ -1,10 +1,10 @@
-import type { Schema } from './schema.ts';
+import { declared } from './declare.ts';
 
 /** Messages in one request. */
 const MESSAGES_MAX = 20;
 
 /** A message of JSON-RPC 2.0, or several; the protocol's own library checks them. */
-export const MCP_BODY: Schema = {
+export const MCP_BODY = declared<unknown>({
   oneOf: [
     { type: 'object', additionalProperties: true },
     {
@@ -14,4 +14,4 @@ export const MCP_BODY: Schema = {
       maxItems: MESSAGES_MAX,
     },
   ],
-};
+});

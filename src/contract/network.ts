@@ -3,8 +3,17 @@
  */
 import { err, ok, type Result } from '../base/result.ts';
 import { maskedUrl, unmaskedUrl } from '../base/secrets.ts';
+import {
+  boolean,
+  declared,
+  map,
+  nullable,
+  object,
+  optionals,
+  string,
+  type Static,
+} from './declare.ts';
 import { ApiError } from './errors.ts';
-import type { Schema } from './schema.ts';
 
 export interface Remote {
   /** Absolute, `http` or `https`. */
@@ -27,53 +36,50 @@ const REMOTES_MAX = 128;
 
 export const NO_NETWORK: Network = { self: null, remotes: {}, sharding: false };
 
-/** Absent members stay, null resets; a null remote is removed. */
-export interface NetworkPatch {
-  self?: string | null;
-  remotes?: Record<string, Partial<Record<keyof Remote, string | null>> | null> | null;
-  sharding?: boolean | null;
-}
-
 /** Maximum number of remotes that one request changes or removes. */
 const CHANGED_REMOTES_MAX = 1_000;
 
-const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
-
-export const PATCH_NETWORK: Schema = {
-  type: 'object',
-  properties: {
-    self: { type: ['string', 'null'], 'x-code': 'invalid_network_self' },
-    remotes: {
-      type: ['object', 'null'],
-      additionalProperties: {
-        type: ['object', 'null'],
-        properties: {
-          url: { ...SECRET_TEXT, format: 'http-url', 'x-code': 'invalid_network_url' },
-          searchApiKey: { ...SECRET_TEXT, 'x-code': 'invalid_network_search_api_key' },
-          writeApiKey: { ...SECRET_TEXT, 'x-code': 'invalid_network_write_api_key' },
+/** Absent members stay, null resets; a null remote is removed. */
+export const PATCH_NETWORK = object(
+  optionals({
+    self: nullable(string({ 'x-code': 'invalid_network_self' })),
+    remotes: nullable(
+      map(
+        nullable(
+          object(
+            optionals({
+              url: nullable(
+                string({ 'x-secret': true, format: 'http-url', 'x-code': 'invalid_network_url' }),
+              ),
+              searchApiKey: nullable(
+                string({ 'x-secret': true, 'x-code': 'invalid_network_search_api_key' }),
+              ),
+              writeApiKey: nullable(
+                string({ 'x-secret': true, 'x-code': 'invalid_network_write_api_key' }),
+              ),
+            }),
+          ),
+        ),
+        {
+          maxProperties: CHANGED_REMOTES_MAX,
+          'x-code': 'invalid_network_remotes',
+          'x-key-code': 'invalid_network_remotes',
         },
-        additionalProperties: false,
-      },
-      maxProperties: CHANGED_REMOTES_MAX,
-      'x-code': 'invalid_network_remotes',
-      'x-key-code': 'invalid_network_remotes',
-    },
-    sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
+      ),
+    ),
+    sharding: nullable(boolean({ 'x-code': 'invalid_network_sharding' })),
     // Clients send these although they set nothing; null means absent.
-    leader: { type: 'null', 'x-code': 'invalid_network_leader' },
-    shards: {
-      type: ['object', 'null'],
-      additionalProperties: {
-        type: ['object', 'null'],
-        additionalProperties: { type: 'null' },
-      },
-      maxProperties: CHANGED_REMOTES_MAX,
-      'x-code': 'invalid_network_shards',
-      'x-key-code': 'invalid_network_shards',
-    },
-  },
-  additionalProperties: false,
-};
+    leader: declared<null>({ type: 'null', 'x-code': 'invalid_network_leader' }),
+    shards: nullable(
+      map(nullable(map(declared<null>({ type: 'null' }))), {
+        maxProperties: CHANGED_REMOTES_MAX,
+        'x-code': 'invalid_network_shards',
+        'x-key-code': 'invalid_network_shards',
+      }),
+    ),
+  }),
+);
+export type NetworkPatch = Static<typeof PATCH_NETWORK>;
 
 /** The stored network with a request applied. */
 export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Network, ApiError> {

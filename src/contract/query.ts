@@ -13,6 +13,7 @@
  */
 import { excessIn, halfCharacterAt, INTEGER_DOUBLE_MAX, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
+import type { Declared, Static } from './declare.ts';
 import { ApiError } from './errors.ts';
 import { parsePlainDate, parseRfc3339 } from './formats.ts';
 import { acceptedNames, Fault, unknownEnumValue, unknownParameter } from './schema-faults.ts';
@@ -29,10 +30,13 @@ type Read = (text: string) => { value: unknown } | Fault;
 
 const DAY_MS = 86_400_000;
 
-export function queryParser<T>(schema: Schema): QueryParser<T> {
+export function queryParser<S extends Declared>(schema: S): QueryParser<Static<S>> {
   const accepted = acceptedNames(schema);
   const readers = new Map<string, Read>(
-    Object.entries(schema.properties ?? {}).map(([name, property]) => [name, reader(property)]),
+    Object.entries<Schema>(schema.properties ?? {}).map(([name, property]) => [
+      name,
+      reader(property),
+    ]),
   );
   return {
     schema,
@@ -57,7 +61,7 @@ export function queryParser<T>(schema: Schema): QueryParser<T> {
           return err(new ApiError(code, `Missing parameter \`${name}\`.`));
         }
       }
-      return ok(result as T);
+      return ok(result as Static<S>);
     },
   };
 }

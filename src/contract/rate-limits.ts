@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import { integer, nullable, object, optionals, type Static } from './declare.ts';
 
 /** Limits of a key; null: unlimited. */
 export interface RateLimit {
@@ -10,25 +10,19 @@ export interface RateLimit {
 /** Maximum of either number. */
 export const RATE_LIMIT_MAX = 1_000_000;
 
-const COUNT: Schema = {
-  type: ['integer', 'null'],
-  minimum: 1,
-  maximum: RATE_LIMIT_MAX,
-  default: null,
-};
+const COUNT = nullable(integer({ minimum: 1, maximum: RATE_LIMIT_MAX, default: null }));
 
 /** In the body of a key. null: the limits for all keys. */
-export const RATE_LIMIT: Schema = {
-  type: ['object', 'null'],
-  properties: { requestsPerSecond: COUNT, concurrentSearches: COUNT },
-  additionalProperties: false,
-  default: null,
-  'x-code': 'invalid_api_key_rate_limit',
-  'x-key-code': 'invalid_api_key_rate_limit',
-};
+export const RATE_LIMIT = nullable(
+  object(optionals({ requestsPerSecond: COUNT, concurrentSearches: COUNT }), {
+    default: null,
+    'x-code': 'invalid_api_key_rate_limit',
+    'x-key-code': 'invalid_api_key_rate_limit',
+  }),
+);
 
 /** The complete limits; null for absent members. */
-export function rateLimitOf(sent: Partial<RateLimit> | null | undefined): RateLimit | null {
+export function rateLimitOf(sent: Static<typeof RATE_LIMIT> | undefined): RateLimit | null {
   if (sent === null || sent === undefined) return null;
   const { requestsPerSecond = null, concurrentSearches = null } = sent;
   return { requestsPerSecond, concurrentSearches };

@@ -3,7 +3,8 @@
  */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { Feature, FeatureSet } from './features.ts';
-import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+import { declared, indexUid, nullable, string } from './declare.ts';
+import type { Schema } from './schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -69,13 +70,13 @@ function part(
   code: ErrorCode,
   kinds: Readonly<Record<string, Kind>>,
   properties: Record<string, Schema>,
-  nullable: boolean,
+  orNull: boolean,
 ): Schema {
   const coded = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, { ...schema, 'x-code': code }]),
   );
   return {
-    type: nullable ? ['object', 'null'] : 'object',
+    type: orNull ? ['object', 'null'] : 'object',
     properties: {
       kind: {
         type: 'string',
@@ -92,10 +93,11 @@ function part(
   };
 }
 
-const OPTIONAL_INDEX_UID: Schema = { ...INDEX_UID_SCHEMA, type: ['string', 'null'] };
-const OPTIONAL_TEXT: Schema = { type: ['string', 'null'] };
+const OPTIONAL_INDEX_UID = nullable(indexUid());
+const OPTIONAL_TEXT = nullable(string());
 
-export const RENDER: Schema = {
+/** Its type is that of the request {@link withoutNulls}, whose kinds decide which fields it has. */
+export const RENDER = declared<RenderRequest>({
   type: 'object',
   properties: {
     template: part(
@@ -119,7 +121,7 @@ export const RENDER: Schema = {
   },
   required: ['template'],
   additionalProperties: false,
-};
+});
 
 /** The request without the fields whose value is null. Clients send every field that they know. */
 export function withoutNulls({ template, input }: RenderRequest): RenderRequest {

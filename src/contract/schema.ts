@@ -90,9 +90,3 @@ export interface Schema {
   /** On a setting: what a change of it regenerates from all documents. */
   'x-makes-anew'?: readonly string[];
 }
-
-export const INDEX_UID_SCHEMA: Schema = {
-  type: 'string',
-  format: 'index-uid',
-  'x-code': 'invalid_index_uid',
-};

@@ -2,19 +2,28 @@
  * Dynamic search rules: they put documents at fixed positions of search results while conditions
  * hold.
  */
-import { ApiError } from './errors.ts';
+import {
+  boolean,
+  declared,
+  indexUid,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Static,
+  type TProperties,
+} from './declare.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
 import { isIndexUid } from './formats.ts';
-import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 export interface RuleConditions {
   time?: { start?: string; end?: string };
   query?: { isEmpty?: boolean; words?: string };
   filter?: { values: Record<string, unknown> };
-}
-
-export interface RuleAction {
-  selector: { indexUid?: string; id: string };
-  action: { type: 'pin'; position: number };
 }
 
 /** As stored and, except for `createdAt`, shown. Moments are RFC 3339. */
@@ -28,18 +37,6 @@ export interface SearchRule {
   conditions: RuleConditions;
   actions: RuleAction[];
   createdAt: string;
-}
-
-export interface SearchRulePatch {
-  description?: string | null;
-  precedence?: number | null;
-  active?: boolean | null;
-  conditions?: {
-    time?: { start?: string | null; end?: string | null } | null;
-    query?: { isEmpty?: boolean | null; words?: string | null } | null;
-    filter?: { values?: Record<string, unknown> | null } | null;
-  } | null;
-  actions?: RuleAction[] | null;
 }
 
 /** The patch as tasks show it: conditions that it removes are absent, a filter has values. */
@@ -62,7 +59,6 @@ function withoutNulls(object: object, depth: number): object {
   );
 }
 
-const MOMENT: Schema = { type: ['string', 'null'], format: 'moment' };
 const CONDITIONS = 'invalid_dynamic_search_rule_conditions';
 const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;
@@ -78,125 +74,79 @@ export const RULES_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of rules in one page of the list. */
 export const LISTED_RULES_MAX = 1_000;
 
-/** Uses one code for every fault inside. */
-function coded(code: string, schema: Schema): Schema {
-  const inner: Schema = {
-    ...schema,
-    'x-code': code,
-    'x-key-code': code,
-    'x-missing-code': code,
-  } as Schema;
-  if (schema.properties !== undefined) {
-    inner.properties = Object.fromEntries(
-      Object.entries(schema.properties).map(([name, child]) => [name, coded(code, child)]),
-    );
-  }
-  if (schema.items !== undefined) inner.items = coded(code, schema.items);
-  return inner;
+/** One code for every fault at a value and inside it. */
+function coded(code: ErrorCode) {
+  return { 'x-code': code, 'x-key-code': code, 'x-missing-code': code } as const;
+}
+const OF_CONDITIONS = coded(CONDITIONS);
+const OF_ACTIONS = coded(ACTIONS);
+
+/** A part of the conditions; its members and itself may be absent or null. */
+function conditions<P extends TProperties>(members: P) {
+  return nullable(object(optionals(members), OF_CONDITIONS));
 }
 
-function object(properties: Record<string, Schema>, required: string[], nullable: boolean): Schema {
-  return {
-    type: nullable ? ['object', 'null'] : 'object',
-    properties,
-    required,
-    additionalProperties: false,
-  };
-}
+const MOMENT = nullable(string({ format: 'moment', ...OF_CONDITIONS }));
 
-export const PATCH_RULE: Schema = {
-  type: 'object',
-  properties: {
-    description: { type: ['string', 'null'], 'x-code': 'invalid_dynamic_search_rule_description' },
-    precedence: {
-      type: ['integer', 'null'],
-      minimum: 0,
-      'x-code': 'invalid_dynamic_search_rule_priority',
-    },
-    active: { type: ['boolean', 'null'], 'x-code': 'invalid_dynamic_search_rule_active' },
-    conditions: coded(
-      CONDITIONS,
+const ACTION = object(
+  {
+    selector: object(
+      {
+        indexUid: optional(nullable(indexUid(OF_ACTIONS))),
+        id: string(OF_ACTIONS),
+      },
+      OF_ACTIONS,
+    ),
+    action: object(
+      {
+        type: oneOf(['pin'], OF_ACTIONS),
+        position: integer({ minimum: 0, maximum: POSITION_MAX, ...OF_ACTIONS }),
+      },
+      OF_ACTIONS,
+    ),
+  },
+  OF_ACTIONS,
+);
+export type RuleAction = Static<typeof ACTION>;
+
+export const PATCH_RULE = object(
+  optionals({
+    description: nullable(string({ 'x-code': 'invalid_dynamic_search_rule_description' })),
+    precedence: nullable(integer({ minimum: 0, 'x-code': 'invalid_dynamic_search_rule_priority' })),
+    active: nullable(boolean({ 'x-code': 'invalid_dynamic_search_rule_active' })),
+    conditions: conditions({
+      time: conditions({ start: MOMENT, end: MOMENT }),
+      query: conditions({
+        isEmpty: nullable(boolean(OF_CONDITIONS)),
+        words: nullable(string(OF_CONDITIONS)),
+      }),
+      filter: conditions({
+        values: nullable(declared<Record<string, unknown>>({ type: 'object', ...OF_CONDITIONS })),
+      }),
+    }),
+    actions: nullable(list(ACTION, { maxItems: RULE_ACTIONS_MAX, ...OF_ACTIONS })),
+  }),
+);
+export type SearchRulePatch = Static<typeof PATCH_RULE>;
+
+const RULE_FILTER = 'invalid_dynamic_search_rule_filter';
+
+export const LIST_RULES = object(
+  optionals({
+    offset: integer({ minimum: 0, default: 0, 'x-code': 'invalid_dynamic_search_rule_offset' }),
+    limit: integer({ minimum: 0, default: 20, 'x-code': 'invalid_dynamic_search_rule_limit' }),
+    filter: nullable(
       object(
-        {
-          time: object({ start: MOMENT, end: MOMENT }, [], true),
-          query: object(
-            { isEmpty: { type: ['boolean', 'null'] }, words: { type: ['string', 'null'] } },
-            [],
-            true,
-          ),
-          filter: object({ values: { type: ['object', 'null'] } }, [], true),
-        },
-        [],
-        true,
+        optionals({
+          query: nullable(string({ 'x-code': 'invalid_dynamic_search_rule_filter_query' })),
+          active: nullable(boolean({ 'x-code': 'invalid_dynamic_search_rule_filter_active' })),
+        }),
+        { 'x-code': RULE_FILTER, 'x-key-code': RULE_FILTER },
       ),
     ),
-    actions: coded(ACTIONS, {
-      type: ['array', 'null'],
-      maxItems: RULE_ACTIONS_MAX,
-      items: object(
-        {
-          selector: object(
-            {
-              indexUid: { ...INDEX_UID_SCHEMA, type: ['string', 'null'], 'x-code': ACTIONS },
-              id: { type: 'string' },
-            },
-            ['id'],
-            false,
-          ),
-          action: object(
-            {
-              type: { type: 'string', enum: ['pin'] },
-              position: { type: 'integer', minimum: 0, maximum: POSITION_MAX },
-            },
-            ['type', 'position'],
-            false,
-          ),
-        },
-        ['selector', 'action'],
-        false,
-      ),
-    }),
-  },
-  additionalProperties: false,
-};
-
-export interface ListRulesRequest {
-  offset?: number;
-  limit?: number;
-  filter?: { query?: string | null; active?: boolean | null } | null;
-}
-
-export const LIST_RULES: Schema = {
-  type: 'object',
-  properties: {
-    offset: {
-      type: 'integer',
-      minimum: 0,
-      default: 0,
-      'x-code': 'invalid_dynamic_search_rule_offset',
-    },
-    limit: {
-      type: 'integer',
-      minimum: 0,
-      default: 20,
-      'x-code': 'invalid_dynamic_search_rule_limit',
-    },
-    filter: {
-      type: ['object', 'null'],
-      properties: {
-        query: { type: ['string', 'null'], 'x-code': 'invalid_dynamic_search_rule_filter_query' },
-        active: {
-          type: ['boolean', 'null'],
-          'x-code': 'invalid_dynamic_search_rule_filter_active',
-        },
-      },
-      additionalProperties: false,
-      'x-code': 'invalid_dynamic_search_rule_filter',
-      'x-key-code': 'invalid_dynamic_search_rule_filter',
-    },
-  },
-  additionalProperties: false,
-};
+  }),
+);
+export type ListRulesRequest = Static<typeof LIST_RULES>;
 
 /** Letters, digits, `-` and `_`, at most 512. */
 export function isRuleUid(text: string): boolean {

@@ -8,6 +8,7 @@
  */
 import { RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
+import { declared } from './declare.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { floatsOf, type FloatMarker } from './floats.ts';
@@ -15,7 +16,7 @@ import { tooManyValues } from './schema-faults.ts';
 import type { Schema } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
 import { SETTING_GROUPS, isGiven, type Setting } from './settings/setting.ts';
-import { validator, type Validator } from './validator.ts';
+import { validator } from './validator.ts';
 
 export type SettingName = (typeof SETTINGS)[number]['name'];
 
@@ -57,16 +58,16 @@ function described(
 }
 
 /** Body of PATCH /settings. */
-export const SETTINGS_SCHEMA: Schema = {
+export const SETTINGS_SCHEMA = declared<Record<string, unknown>>({
   type: 'object',
   properties: Object.fromEntries(
     SETTING_ENTRIES.map((entry) => [entry.name, described(entry.schema, entry)]),
   ),
   'x-groups': SETTING_GROUPS,
   additionalProperties: false,
-};
+});
 
-const WHOLE: Validator<Record<string, unknown>> = validator(SETTINGS_SCHEMA);
+const WHOLE = validator(SETTINGS_SCHEMA);
 
 /** Body of a child route: the bare value. */
 export function childSchema(entry: Setting): Schema {

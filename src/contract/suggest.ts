@@ -1,15 +1,10 @@
 /** Suggestions: completions of what a user types. */
-import type { Schema } from './schema.ts';
+import { integer, nullable, object, optionals, string, type Static } from './declare.ts';
 
 /** Number of suggestions in a response by default. */
 export const SUGGESTIONS = 8;
 /** Maximum number of suggestions in a response. */
 const SUGGESTIONS_MAX = 100;
-
-export interface SuggestRequest {
-  q?: string | null;
-  limit?: number;
-}
 
 export interface Suggestion {
   text: string;
@@ -21,17 +16,15 @@ export interface Suggestion {
   count: number;
 }
 
-export const SUGGEST: Schema = {
-  type: 'object',
-  properties: {
-    q: { type: ['string', 'null'], 'x-code': 'invalid_suggest_q' },
-    limit: {
-      type: 'integer',
+export const SUGGEST = object(
+  optionals({
+    q: nullable(string({ 'x-code': 'invalid_suggest_q' })),
+    limit: integer({
       minimum: 1,
       maximum: SUGGESTIONS_MAX,
       default: SUGGESTIONS,
       'x-code': 'invalid_suggest_limit',
-    },
-  },
-  additionalProperties: false,
-};
+    }),
+  }),
+);
+export type SuggestRequest = Static<typeof SUGGEST>;

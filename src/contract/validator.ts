@@ -6,6 +6,7 @@
  */
 import { exactText, losslessText, parseJson, plainNumbers, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
+import type { Declared, Static } from './declare.ts';
 import { ApiError } from './errors.ts';
 import { type Fault, faultOf } from './schema-faults.ts';
 import { compileRules } from './schema-rules.ts';
@@ -13,6 +14,9 @@ import type { Schema } from './schema.ts';
 
 /** Returns what is wrong with a value; null: nothing. */
 export type Check = (value: unknown) => Fault | null;
+
+/** The type that a schema declares, if it does. */
+type Described<S extends Schema> = S extends Declared ? Static<S> : unknown;
 
 export interface Validator<T> {
   readonly schema: Schema;
@@ -22,12 +26,12 @@ export interface Validator<T> {
   validate(value: unknown): Result<T, ApiError>;
 }
 
-/** Compiles once, at start. The schema describes the type `T`. */
-export function validator<T>(schema: Schema): Validator<T> {
+/** Compiles once, at start. */
+export function validator<S extends Schema>(schema: S): Validator<Described<S>> {
   const check = compile(schema);
   const whole = schema['x-exact'] === true;
   const named = (keyword: 'x-exact' | 'x-lossless'): string[] =>
-    Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    Object.entries<Schema>(schema.properties ?? {}).flatMap(([name, property]) =>
       property[keyword] === true ? [name] : [],
     );
   const members = named('x-exact');
@@ -49,7 +53,7 @@ export function validator<T>(schema: Schema): Validator<T> {
     exact: whole || members.length + lossless.length > 0,
     validate(value) {
       const fault = check(value);
-      return fault === null ? ok(plain(value) as T) : err(fault.toError());
+      return fault === null ? ok(plain(value) as Described<S>) : err(fault.toError());
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import { immutable, map, nullable, object, optional, string, type Static } from './declare.ts';
 
 export interface WebhookRecord {
   uuid: string;
@@ -10,43 +10,32 @@ export interface WebhookRecord {
 export const LAUNCH_WEBHOOK_UUID = '00000000-0000-0000-0000-000000000000';
 export const WEBHOOKS_MAX = 20;
 
-export interface WebhookBody {
-  url?: string;
-  headers?: Record<string, string | null> | null;
-}
-
 /** Maximum number of headers that one request sets or removes. */
 const CHANGED_HEADERS_MAX = 1_000;
 
-const PROPERTIES: Record<string, Schema> = {
-  url: {
-    type: 'string',
-    format: 'http-url',
-    'x-secret': true,
-    'x-code': 'invalid_webhook_url',
-    'x-missing-code': 'invalid_webhook_url',
-  },
-  headers: {
-    type: ['object', 'null'],
-    propertyNames: { type: 'string', format: 'header-name' },
-    additionalProperties: { type: ['string', 'null'], format: 'header-value', 'x-secret': true },
-    'x-secret': true,
-    maxProperties: CHANGED_HEADERS_MAX,
-    'x-code': 'invalid_webhook_headers',
-  },
-  uuid: { not: {}, 'x-immutable-code': 'immutable_webhook_uuid' },
-  isEditable: { not: {}, 'x-immutable-code': 'immutable_webhook_is_editable' },
+const URL = string({
+  format: 'http-url',
+  'x-secret': true,
+  'x-code': 'invalid_webhook_url',
+  'x-missing-code': 'invalid_webhook_url',
+});
+
+const OTHERS = {
+  headers: optional(
+    nullable(
+      map(nullable(string({ format: 'header-value', 'x-secret': true })), {
+        propertyNames: { type: 'string', format: 'header-name' },
+        'x-secret': true,
+        maxProperties: CHANGED_HEADERS_MAX,
+        'x-code': 'invalid_webhook_headers',
+      }),
+    ),
+  ),
+  uuid: immutable('immutable_webhook_uuid'),
+  isEditable: immutable('immutable_webhook_is_editable'),
 };
 
-export const CREATE_WEBHOOK: Schema = {
-  type: 'object',
-  properties: PROPERTIES,
-  required: ['url'],
-  additionalProperties: false,
-};
-
-export const PATCH_WEBHOOK: Schema = {
-  type: 'object',
-  properties: PROPERTIES,
-  additionalProperties: false,
-};
+export const CREATE_WEBHOOK = object({ url: URL, ...OTHERS });
+export const PATCH_WEBHOOK = object({ url: optional(URL), ...OTHERS });
+export type CreateWebhook = Static<typeof CREATE_WEBHOOK>;
+export type PatchWebhook = Static<typeof PATCH_WEBHOOK>;

@@ -39,7 +39,7 @@ import { textOf } from '../contract/task-types/dump-form.ts';
 
 type Json = Record<string, unknown>;
 
-const RATE_LIMITS = validator<Partial<RateLimit> | null>(RATE_LIMIT);
+const RATE_LIMITS = validator(RATE_LIMIT);
 
 export interface DumpFile {
   path: string;

@@ -3,6 +3,7 @@ import type { Access, RouteAction } from '../auth/authorize.ts';
 import type { RequestMeter } from '../auth/throttle.ts';
 import { jsonString } from '../base/json.ts';
 import { jsonText } from '../base/json-slices.ts';
+import type { Declared, Static } from '../contract/declare.ts';
 import type { ApiError, ErrorCode } from '../contract/errors.ts';
 import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';
@@ -126,11 +127,10 @@ export function route<Q, B, S>(definition: Route<Q, B, S>): RouteOf<S> {
   return definition as unknown as RouteOf<S>;
 }
 
-/** `B` is the type that the schema describes. */
-export function bodyOf<B>(
-  schema: Schema,
-  options: Pick<BodyParser<B>, 'optional' | 'kind'> = {},
-): BodyParser<B> {
+export function bodyOf<S extends Declared>(
+  schema: S,
+  options: Pick<BodyParser<Static<S>>, 'optional' | 'kind'> = {},
+): BodyParser<Static<S>> {
   return { schema, ...options };
 }
 

@@ -3,6 +3,7 @@
  * of a server, which check the rights of the caller and the arguments.
  */
 
+import { declared } from '../contract/declare.ts';
 import { validator, type Validator } from '../contract/validator.ts';
 import type { Schema } from '../contract/schema.ts';
 
@@ -230,7 +231,8 @@ const VALIDATORS = new Map<Tool, Validator<Json>>();
 
 function validatorOf(tool: Tool): Validator<Json> {
   let known = VALIDATORS.get(tool);
-  if (known === undefined) VALIDATORS.set(tool, (known = validator(tool.inputSchema)));
+  if (known === undefined)
+    VALIDATORS.set(tool, (known = validator(declared<Json>(tool.inputSchema))));
   return known;
 }
 

@@ -94,6 +94,7 @@ const NATIVE_DOORS: readonly (readonly [header: RegExp, folders: readonly string
 /** Packages, and the folders that may import them. */
 const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[] = [
   [/^ajv/, ['contract']],
+  [/^@sinclair\/typebox/, ['contract']],
   [/^lmdb$/, ['store']],
   [/^pino/, ['base']],
   [/^undici/, ['outbound']],

@@ -10,7 +10,7 @@ import {
   type UsageEvent,
 } from '../../contract/analytics.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
-import { queryParser } from '../../contract/query.ts';
+import { queryParser, type QueryParser } from '../../contract/query.ts';
 import type { RecordedEvent } from '../../analytics/recorder.ts';
 import type { ReportSpec } from '../../analytics/report-worker.ts';
 import type { Analytics, Dependencies } from '../dependencies.ts';
@@ -40,7 +40,7 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
     action: 'analytics.get',
     summary:
       'Shows totals of searches, clicks, conversions and latency, by index or day on request.',
-    query: queryParser<SummaryQuery>(SUMMARY_QUERY),
+    query: queryParser(SUMMARY_QUERY),
     success: 200,
     response: REPORT,
     otherResponseTypes: ['text/csv'],
@@ -62,14 +62,14 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
 ];
 
 function queryReport(path: string, kind: ReportSpec['kind'], summary: string): Route {
+  const query: QueryParser<QueryReportQuery> =
+    kind === 'filters' ? queryParser(FILTER_REPORT_QUERY) : queryParser(QUERY_REPORT_QUERY);
   return route({
     method: 'GET',
     path,
     action: 'analytics.get',
     summary,
-    query: queryParser<QueryReportQuery>(
-      kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY,
-    ),
+    query,
     success: 200,
     response: REPORT,
     otherResponseTypes: ['text/csv'],

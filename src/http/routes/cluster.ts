@@ -1,43 +1,27 @@
+import { integer, object, optionals, string, type Static } from '../../contract/declare.ts';
 import { EVENTS_PATH, POSITION, positionOf, ROWS_PATH, textOf } from '../../analytics/peers.ts';
 import type { RecordedEvent } from '../../analytics/recorder.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
 import { CLUSTER } from '../../contract/responses.ts';
-import type { Schema } from '../../contract/schema.ts';
 import type { Analytics, Dependencies } from '../dependencies.ts';
 import { json, route, type RouteResponse, type RequestContext, type Route } from '../route.ts';
 
-interface RowsQuery {
-  /** ms since 1970. */
-  from?: number;
-  to?: number;
-  /** Begin with this number of the last chunks. */
-  last?: number;
-  position?: string;
-}
+const ROWS_QUERY = object(
+  optionals({
+    // ms since 1970.
+    from: integer({ minimum: 0 }),
+    to: integer({ minimum: 0 }),
+    // Begin with this number of the last chunks.
+    last: integer({ minimum: 0, maximum: 10_000 }),
+    position: string(),
+  }),
+);
+type RowsQuery = Static<typeof ROWS_QUERY>;
 
-const ROWS_QUERY: Schema = {
-  type: 'object',
-  properties: {
-    from: { type: 'integer', minimum: 0 },
-    to: { type: 'integer', minimum: 0 },
-    last: { type: 'integer', minimum: 0, maximum: 10_000 },
-    position: { type: 'string' },
-  },
-  additionalProperties: false,
-};
-
-interface PeerEventQuery {
-  /** JSON of a `RecordedEvent` with a member `records`. */
-  event: string;
-}
-
-const PEER_EVENT_QUERY: Schema = {
-  type: 'object',
-  properties: { event: { type: 'string' } },
-  required: ['event'],
-  additionalProperties: false,
-};
+/** `event`: JSON of a `RecordedEvent` with a member `records`. */
+const PEER_EVENT_QUERY = object({ event: string() });
+type PeerEventQuery = Static<typeof PEER_EVENT_QUERY>;
 
 export const CLUSTER_ROUTES: readonly Route[] = [
   route({
@@ -55,7 +39,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     action: null,
     forNodes: true,
     summary: 'Sends some rows of recorded searches and events.',
-    query: queryParser<RowsQuery>(ROWS_QUERY),
+    query: queryParser(ROWS_QUERY),
     success: 200,
     handle: sendRows,
   }),
@@ -65,7 +49,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     action: null,
     forNodes: true,
     summary: 'Finds the search of an event, and records the event.',
-    query: queryParser<PeerEventQuery>(PEER_EVENT_QUERY),
+    query: queryParser(PEER_EVENT_QUERY),
     success: 200,
     handle: takeEvent,
   }),

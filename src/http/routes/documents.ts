@@ -71,8 +71,8 @@ const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
 const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
 const PREFIX = '/indexes/:index_uid/documents';
-const METADATA = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
-const ADDITION = queryParser<AddDocumentsQuery>(ADD_DOCUMENTS_QUERY);
+const METADATA = queryParser(CUSTOM_METADATA_QUERY);
+const ADDITION = queryParser(ADD_DOCUMENTS_QUERY);
 
 /** Served by every HTTP thread. */
 export const DOCUMENT_READ_ROUTES: readonly ReadRoute[] = [
@@ -81,7 +81,7 @@ export const DOCUMENT_READ_ROUTES: readonly ReadRoute[] = [
     path: PREFIX,
     action: 'documents.get',
     summary: 'Lists documents.',
-    query: queryParser<ListDocumentsQuery>(LIST_DOCUMENTS_QUERY),
+    query: queryParser(LIST_DOCUMENTS_QUERY),
     success: 200,
     response: DOCUMENTS,
     handle: listDocuments,
@@ -91,7 +91,7 @@ export const DOCUMENT_READ_ROUTES: readonly ReadRoute[] = [
     path: `${PREFIX}/fetch`,
     action: 'documents.get',
     summary: 'Lists documents.',
-    body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
+    body: bodyOf(FETCH_DOCUMENTS, { kind: 'search' }),
     success: 200,
     response: DOCUMENTS,
     handle: fetchDocuments,
@@ -101,7 +101,7 @@ export const DOCUMENT_READ_ROUTES: readonly ReadRoute[] = [
     path: `${PREFIX}/:document_id`,
     action: 'documents.get',
     summary: 'Shows a document.',
-    query: queryParser<GetDocumentQuery>(GET_DOCUMENT_QUERY),
+    query: queryParser(GET_DOCUMENT_QUERY),
     success: 200,
     response: DOCUMENT,
     handle: showDocument,
@@ -158,7 +158,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     action: 'documents.delete',
     summary: 'Deletes the documents with the given ids.',
     query: METADATA,
-    body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
+    body: bodyOf(DELETE_BATCH, { kind: 'payload' }),
     bodyFirst: true,
     success: 202,
     response: TASK_SUMMARY,
@@ -170,7 +170,7 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     action: 'documents.delete',
     summary: 'Deletes the documents that a filter selects.',
     query: METADATA,
-    body: bodyOf<DeleteByFilterBody>(DELETE_BY_FILTER),
+    body: bodyOf(DELETE_BY_FILTER),
     success: 202,
     response: TASK_SUMMARY,
     handle: deleteByFilter,
@@ -180,8 +180,8 @@ export const DOCUMENT_ROUTES: readonly Route[] = [
     path: `${PREFIX}/edit`,
     action: 'documents.*',
     summary: 'Edits documents by a function.',
-    query: queryParser<EditDocumentsBody & CustomMetadataQuery>(EDIT_DOCUMENTS_QUERY),
-    body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
+    query: queryParser(EDIT_DOCUMENTS_QUERY),
+    body: bodyOf(EDIT_DOCUMENTS, { optional: true }),
     success: 202,
     response: TASK_SUMMARY,
     handle: editDocuments,

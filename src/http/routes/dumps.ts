@@ -29,7 +29,7 @@ export const DUMP_ROUTES: readonly Route[] = [
     path: '/dumps',
     action: 'dumps.get',
     summary: 'Lists the dumps, the newest first.',
-    query: queryParser<Pagination>(LIST_DUMPS_QUERY),
+    query: queryParser(LIST_DUMPS_QUERY),
     success: 200,
     response: DUMPS,
     handle: listDumps,

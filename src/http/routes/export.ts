@@ -17,7 +17,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
     path: '/export',
     action: 'export',
     summary: 'Sends indexes to another instance.',
-    body: bodyOf<ExportBody>(EXPORT),
+    body: bodyOf(EXPORT),
     success: 200,
     response: TASK_SUMMARY,
     handle: sendIndexes,

@@ -19,7 +19,7 @@ export const FIELD_ROUTES: readonly Route[] = [
     path: '/indexes/:index_uid/fields',
     action: 'fields.post',
     summary: 'Lists the fields of an index and the settings that apply to each.',
-    body: bodyOf<FieldsRequest>(FIELDS),
+    body: bodyOf(FIELDS),
     anyUid: true,
     success: 200,
     response: FIELDS_RESPONSE,

@@ -19,15 +19,13 @@ import {
   type Route,
 } from '../route.ts';
 
-type StreamBody = LogStreamBody & { profileMemory?: boolean };
-
 export const LOG_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
     path: '/logs/stream',
     action: 'metrics.get',
     summary: 'Streams the logs until the client closes the connection.',
-    body: bodyOf<StreamBody>(LOG_STREAM),
+    body: bodyOf(LOG_STREAM),
     success: 200,
     handle: streamLogs,
   }),
@@ -44,14 +42,14 @@ export const LOG_ROUTES: readonly Route[] = [
     path: '/logs/stderr',
     action: 'metrics.get',
     summary: 'Sets the levels of the log on standard error.',
-    body: bodyOf<LogLevelBody>(LOG_LEVEL),
+    body: bodyOf(LOG_LEVEL),
     success: 204,
     handle: setLogLevels,
   }),
 ];
 
 function streamLogs(
-  { body, connection, requestId }: RequestContext<unknown, StreamBody>,
+  { body, connection, requestId }: RequestContext<unknown, LogStreamBody>,
   server: Dependencies,
 ): RouteResponse {
   const filter = logFilter(body.target);

@@ -25,7 +25,7 @@ export const MCP_ROUTES: readonly Route[] = [
     path: '/mcp',
     action: 'search',
     summary: 'Answers an assistant that speaks the Model Context Protocol.',
-    body: bodyOf<unknown>(MCP_BODY),
+    body: bodyOf(MCP_BODY),
     errorBody: rpcError,
     success: 200,
     response: {},

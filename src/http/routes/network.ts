@@ -30,7 +30,7 @@ export const NETWORK_ROUTES: readonly Route[] = [
     path: '/network',
     action: 'network.update',
     summary: 'Changes the network.',
-    body: bodyOf<NetworkPatch>(PATCH_NETWORK),
+    body: bodyOf(PATCH_NETWORK),
     success: 200,
     response: NETWORK,
     handle: changeNetwork,

@@ -32,7 +32,7 @@ export const RENDER_ROUTES: readonly Route[] = [
     action: 'settings.get',
     alsoNeeds: 'documents.get',
     summary: 'Renders a template without asking an embedder.',
-    body: bodyOf<RenderRequest>(RENDER),
+    body: bodyOf(RENDER),
     success: 200,
     errors: ['index_not_found', 'render_document_not_found'],
     response: RENDERED,

@@ -31,7 +31,7 @@ import {
 import { metadata } from './documents.ts';
 import { page } from './indexes.ts';
 
-const METADATA = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
+const METADATA = queryParser(CUSTOM_METADATA_QUERY);
 
 export const SEARCH_RULE_ROUTES: readonly Route[] = [
   route({
@@ -39,7 +39,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     path: '/dynamic-search-rules',
     action: 'dynamicSearchRules.get',
     summary: 'Lists the dynamic search rules.',
-    body: bodyOf<ListRulesRequest>(LIST_RULES),
+    body: bodyOf(LIST_RULES),
     success: 200,
     response: SEARCH_RULES,
     handle: listRules,
@@ -72,7 +72,7 @@ export const SEARCH_RULE_ROUTES: readonly Route[] = [
     query: METADATA,
     // Faults beyond the types of values count as faults of the body: they are reported before the
     // feature.
-    body: { ...bodyOf<SearchRulePatch>(PATCH_RULE), fault: rulePatchFault },
+    body: { ...bodyOf(PATCH_RULE), fault: rulePatchFault },
     pathFault,
     success: 202,
     response: TASK_SUMMARY,

@@ -23,6 +23,7 @@ import {
   type MultiSearchRequest,
   type SearchParameters,
   type SearchRequest,
+  type SimilarParameters,
   type SimilarRequest,
 } from '../../contract/search.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
@@ -71,7 +72,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/indexes/:index_uid/search',
     action: 'search',
     summary: 'Searches an index.',
-    body: bodyOf<SearchRequest>(SEARCH, { kind: 'search' }),
+    body: bodyOf(SEARCH, { kind: 'search' }),
     success: 200,
     response: SEARCH_RESPONSE,
     handle: searchByBody,
@@ -81,7 +82,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/indexes/:index_uid/search',
     action: 'search',
     summary: 'Searches an index.',
-    query: queryParser<SearchParameters>(SEARCH_QUERY),
+    query: queryParser(SEARCH_QUERY),
     success: 200,
     response: SEARCH_RESPONSE,
     handle: searchByParameters,
@@ -91,7 +92,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/multi-search',
     action: 'search',
     summary: 'Runs several searches, separately or merged into one list.',
-    body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
+    body: bodyOf(MULTI_SEARCH, { kind: 'search' }),
     success: 200,
     // An index that a foreign key names; for the index of a query the status is 400.
     errors: ['index_not_found'],
@@ -103,7 +104,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/indexes/:index_uid/facet-search',
     action: 'search',
     summary: 'Searches the values of a facet.',
-    body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { kind: 'search' }),
+    body: bodyOf(FACET_SEARCH, { kind: 'search' }),
     success: 200,
     response: FACET_SEARCH_RESPONSE,
     handle: facetSearch,
@@ -113,7 +114,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/indexes/:index_uid/similar',
     action: 'search',
     summary: 'Finds documents that are similar to one.',
-    body: bodyOf<SimilarRequest>(SIMILAR, { kind: 'search' }),
+    body: bodyOf(SIMILAR, { kind: 'search' }),
     success: 200,
     response: SIMILAR_RESPONSE,
     handle: similarByBody,
@@ -123,7 +124,7 @@ const SEARCHES: readonly ReadRoute[] = [
     path: '/indexes/:index_uid/similar',
     action: 'search',
     summary: 'Finds documents that are similar to one.',
-    query: queryParser<SimilarRequest>(SIMILAR_QUERY),
+    query: queryParser(SIMILAR_QUERY),
     success: 200,
     response: SIMILAR_RESPONSE,
     handle: similarByParameters,
@@ -158,7 +159,7 @@ function similarByBody(
 }
 
 function similarByParameters(
-  context: RequestContext<SimilarRequest>,
+  context: RequestContext<SimilarParameters>,
   server: ReadDependencies,
 ): Promise<RouteResponse> {
   const embedder = context.query.embedder ?? 'default';

@@ -31,7 +31,7 @@ export const SUGGEST_ROUTES: readonly Route[] = [
     path: '/indexes/:index_uid/suggest',
     action: 'search',
     summary: 'Completes a query: by recorded searches, and by values of documents.',
-    body: bodyOf<SuggestRequest>(SUGGEST, { kind: 'search' }),
+    body: bodyOf(SUGGEST, { kind: 'search' }),
     isSearch: true,
     success: 200,
     response: SUGGEST_RESPONSE,

@@ -57,7 +57,7 @@ const LIVE_ROUTE = route({
   handle: () => json(200, { status: 'alive' }),
 });
 
-const STATS_PARAMETERS = queryParser<StatsQuery>(STATS_QUERY);
+const STATS_PARAMETERS = queryParser(STATS_QUERY);
 
 export const SYSTEM_ROUTES: readonly Route[] = [
   HEALTH_ROUTE,
@@ -105,7 +105,7 @@ export const SYSTEM_ROUTES: readonly Route[] = [
     path: '/experimental-features',
     action: 'experimental.update',
     summary: 'Switches experimental features on or off.',
-    body: bodyOf<FeaturePatch>(PATCH_FEATURES),
+    body: bodyOf(PATCH_FEATURES),
     success: 200,
     response: FEATURES_RESPONSE,
     handle: changeFeatures,

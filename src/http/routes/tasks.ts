@@ -33,8 +33,8 @@ function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPagi
   return { limit, from: from ?? null, reverse };
 }
 
-const LISTED = queryParser<ListTasksQuery>(LIST_TASKS_QUERY);
-const SELECTED = queryParser<TaskFilterQuery>(FILTER_TASKS_QUERY);
+const LISTED = queryParser(LIST_TASKS_QUERY);
+const SELECTED = queryParser(FILTER_TASKS_QUERY);
 
 export const TASK_ROUTES: readonly Route[] = [
   route({

@@ -8,7 +8,8 @@ import {
   LAUNCH_WEBHOOK_UUID,
   PATCH_WEBHOOK,
   WEBHOOKS_MAX,
-  type WebhookBody,
+  type CreateWebhook,
+  type PatchWebhook,
   type WebhookRecord,
 } from '../../contract/webhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -37,7 +38,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: '/webhooks',
     action: 'webhooks.create',
     summary: 'Creates a webhook.',
-    body: bodyOf<WebhookBody>(CREATE_WEBHOOK),
+    body: bodyOf(CREATE_WEBHOOK),
     success: 200,
     response: WEBHOOK,
     handle: createWebhook,
@@ -56,7 +57,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: '/webhooks/:uuid',
     action: 'webhooks.update',
     summary: 'Changes a webhook; a header set to null is removed.',
-    body: bodyOf<WebhookBody>(PATCH_WEBHOOK),
+    body: bodyOf(PATCH_WEBHOOK),
     success: 200,
     response: WEBHOOK,
     handle: changeWebhook,
@@ -76,7 +77,7 @@ function listWebhooks(_: RequestContext, { webhooks }: Dependencies): RouteRespo
 }
 
 async function createWebhook(
-  { body }: RequestContext<unknown, WebhookBody>,
+  { body }: RequestContext<unknown, CreateWebhook>,
   { webhooks }: Dependencies,
 ): Promise<RouteResponse> {
   if (webhooks.size >= WEBHOOKS_MAX) {
@@ -87,7 +88,7 @@ async function createWebhook(
   }
   const record = {
     uuid: randomUUID(),
-    url: body.url!,
+    url: body.url,
     headers: mergedHeaders({}, body.headers),
   };
   await webhooks.put(record);
@@ -99,7 +100,7 @@ function showWebhook({ params }: RequestContext, { webhooks }: Dependencies): Ro
 }
 
 async function changeWebhook(
-  { params, body }: RequestContext<unknown, WebhookBody>,
+  { params, body }: RequestContext<unknown, PatchWebhook>,
   { webhooks }: Dependencies,
 ): Promise<RouteResponse> {
   const record = editable(params.uuid!, webhooks);
@@ -153,7 +154,7 @@ function pathUuid(segment: string): string {
 
 function mergedHeaders(
   stored: Record<string, string>,
-  change: Record<string, string | null> | null | undefined,
+  change: PatchWebhook['headers'],
 ): Record<string, string> {
   if (change === undefined) return stored;
   if (change === null) return {};

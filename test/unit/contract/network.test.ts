@@ -3,7 +3,7 @@ import { mergeNetwork, NO_NETWORK, PATCH_NETWORK } from '../../../src/contract/n
 import type { Network, NetworkPatch } from '../../../src/contract/network.ts';
 import { validator } from '../../../src/contract/validator.ts';
 
-const body = validator<NetworkPatch>(PATCH_NETWORK);
+const body = validator(PATCH_NETWORK);
 
 function codeOf(stored: Network, patch: unknown): string | undefined {
   const checked = body.validate(patch);

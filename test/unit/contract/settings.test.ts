@@ -149,7 +149,7 @@ describe('Settings in a request', () => {
   it('have both forms of the localized attributes on the child route', () => {
     const rules = [{ attributePatterns: ['*_ja'], locales: ['ja'] }];
     const entry = SETTING_ENTRIES.find(({ name }) => name === 'localizedAttributes')!;
-    const child = validator<unknown>(childSchema(entry));
+    const child = validator(childSchema(entry));
     for (const body of [rules, { localizedAttributes: rules }]) {
       const checked = child.validate(body);
       assert.ok(checked.ok);

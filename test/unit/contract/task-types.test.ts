@@ -34,7 +34,7 @@ describe('The types of tasks', () => {
   });
 
   it('are all known to filters, in any case of letters, and the older name of the upgrade', () => {
-    const parser = queryParser<object>(FILTER_TASKS_QUERY);
+    const parser = queryParser(FILTER_TASKS_QUERY);
     const typesOf = (list: string): unknown => {
       const parsed = parser.parse(`types=${list}`);
       assert.ok(parsed.ok, list);
