@@ -1,7 +1,7 @@
 /** Aliases: further names of indexes. */
 import { indexUid, object, type Static } from './declare.ts';
 import { ApiError } from './errors.ts';
-import { paginationQuery } from './indexes.ts';
+import { paginationQuery } from './pages.ts';
 
 export const ALIASES_MAX = 10_000;
 

@@ -15,6 +15,7 @@ import {
   string,
   type Static,
 } from './declare.ts';
+import { pageMembers } from './pages.ts';
 import { ApiError } from './errors.ts';
 
 const EVENT_TYPES = ['click', 'conversion'] as const;
@@ -74,10 +75,7 @@ const RANGE = optionals({
 const REPORT_QUERY = object(RANGE);
 export type ReportQuery = Static<typeof REPORT_QUERY>;
 
-const PAGE = optionals({
-  offset: integer({ minimum: 0, default: 0 }),
-  limit: integer({ minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 }),
-});
+const PAGE = optionals(pageMembers(undefined, undefined, REPORT_ROWS_MAX));
 
 export const QUERY_REPORT_QUERY = object({
   ...RANGE,

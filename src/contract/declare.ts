@@ -143,6 +143,18 @@ export function each<N extends string, S>(
   return Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<N, S>;
 }
 
+/** What a value is when a request does not say so. */
+export function defaultOf<T>(schema: Declared<T>): NonNullable<T> {
+  return schema.default as NonNullable<T>;
+}
+
+export function defaultsOf<P extends TProperties, N extends keyof P & string>(
+  properties: P,
+  ...names: readonly N[]
+): { [Name in N]: NonNullable<Static<P[Name]>> } {
+  return each(names, (name) => defaultOf(properties[name] as Declared)) as never;
+}
+
 /** A member that exists but cannot be set. */
 export function immutable(code: ErrorCode): TOptional<Declared<never>> {
   return Optional(declared<never>({ not: {}, 'x-immutable-code': code }));

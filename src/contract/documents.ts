@@ -4,7 +4,6 @@ import { ATTRIBUTE_NAMES_MAX, SORT_CRITERIA_MAX, SORT_CRITERION, SORT_TEXT_MAX }
 import {
   boolean,
   declared,
-  integer,
   list,
   nullable,
   object,
@@ -13,6 +12,7 @@ import {
   type Declared,
   type Static,
 } from './declare.ts';
+import { pageMembers } from './pages.ts';
 
 export type PayloadFormatName = 'json' | 'ndjson' | 'csv';
 
@@ -29,8 +29,7 @@ export interface FetchRequest {
   retrieveVectors: boolean;
 }
 
-const OFFSET = integer({ minimum: 0, default: 0, 'x-code': 'invalid_document_offset' });
-const LIMIT = integer({ minimum: 0, default: 20, 'x-code': 'invalid_document_limit' });
+const PAGE = pageMembers('invalid_document_offset', 'invalid_document_limit');
 const RETRIEVE_VECTORS = boolean({
   default: false,
   'x-code': 'invalid_document_retrieve_vectors',
@@ -48,8 +47,7 @@ const FILTER_PARAMETER: Declared = { ...FILTER, 'x-query': 'json-or-text' };
 
 export const FETCH_DOCUMENTS = object(
   optionals({
-    offset: OFFSET,
-    limit: LIMIT,
+    ...PAGE,
     fields: nullable(
       list(string(), {
         maxItems: ATTRIBUTE_NAMES_MAX,
@@ -88,8 +86,7 @@ const FIELD_LIST = list(string(), {
 
 export const LIST_DOCUMENTS_QUERY = object(
   optionals({
-    offset: OFFSET,
-    limit: LIMIT,
+    ...PAGE,
     fields: FIELD_LIST,
     retrieveVectors: RETRIEVE_VECTORS,
     ids: list(string({ format: 'document-id' }), {

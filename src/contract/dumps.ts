@@ -1,4 +1,4 @@
-import { paginationQuery } from './indexes.ts';
+import { paginationQuery } from './pages.ts';
 
 /** The name of a dump, with its uid: the date of its creation. */
 export const DUMP_NAME = /^(\d{8}-\d{9})\.dump$/;

@@ -5,7 +5,6 @@ import type { FilterableRule } from './settings/filterable-attributes.ts';
 import {
   boolean,
   each,
-  integer,
   list,
   nullable,
   object,
@@ -13,6 +12,7 @@ import {
   string,
   type Static,
 } from './declare.ts';
+import { pageMembers } from './pages.ts';
 import type { SettingsObject } from './settings.ts';
 
 const FLAGS = {
@@ -45,8 +45,7 @@ export type FieldFilter = Static<typeof FILTER>;
 
 export const FIELDS = object(
   optionals({
-    offset: integer({ minimum: 0, default: 0, 'x-code': 'invalid_index_offset' }),
-    limit: integer({ minimum: 0, default: 20, 'x-code': 'invalid_index_limit' }),
+    ...pageMembers('invalid_index_offset', 'invalid_index_limit'),
     filter: nullable(FILTER),
   }),
 );

@@ -2,7 +2,6 @@ import {
   boolean,
   immutable,
   indexUid,
-  integer,
   list,
   nullable,
   object,
@@ -12,7 +11,7 @@ import {
   string,
   type Static,
 } from './declare.ts';
-import type { ErrorCode } from './errors.ts';
+import { paginationQuery } from './pages.ts';
 
 export interface IndexInfo {
   uid: string;
@@ -83,17 +82,6 @@ export const SWAP_INDEXES = list(
   { maxItems: SWAPS_MAX },
 );
 export type SwapElement = Static<typeof SWAP_INDEXES>[number];
-
-/** `offset` and `limit` of the list routes. */
-export function paginationQuery(offsetCode: ErrorCode, limitCode: ErrorCode) {
-  return object(
-    optionals({
-      offset: integer({ minimum: 0, default: 0, 'x-code': offsetCode }),
-      limit: integer({ minimum: 0, default: 20, 'x-code': limitCode }),
-    }),
-  );
-}
-export type Pagination = Static<ReturnType<typeof paginationQuery>>;
 
 export const LIST_INDEXES_QUERY = paginationQuery('invalid_index_offset', 'invalid_index_limit');
 

@@ -13,7 +13,7 @@ import {
   type Static,
 } from './declare.ts';
 import type { ErrorCode } from './errors.ts';
-import { paginationQuery } from './indexes.ts';
+import { paginationQuery } from './pages.ts';
 import { RATE_LIMIT, type RateLimit } from './rate-limits.ts';
 
 /** The stored part of a key. Its secret value is derived from the master key and the uid. */

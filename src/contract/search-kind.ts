@@ -2,18 +2,16 @@
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { AnyFields } from './embedders/fields.ts';
 import type { FeatureSet } from './features.ts';
-import type { SearchRequest } from './search.ts';
+import { SEARCH_DEFAULTS, type SearchRequest } from './search.ts';
 import { isGiven } from './settings/setting.ts';
 
 /** What determines the order: words (or nothing), vectors, or both. */
 export type SearchKind = 'words' | 'semantic' | 'hybrid';
 
-export const SEMANTIC_RATIO_DEFAULT = 0.5;
-
 /** For a request whose `vectorFault` is null. */
 export function searchKind({ q, vector, media, hybrid }: VectorRequest): SearchKind {
   if (!isGiven(hybrid)) return 'words';
-  const { semanticRatio = SEMANTIC_RATIO_DEFAULT } = hybrid!;
+  const { semanticRatio = SEARCH_DEFAULTS.hybrid.semanticRatio } = hybrid!;
   const hasWords = typeof q === 'string' && q.trim() !== '';
   if (semanticRatio === 0 || (!hasWords && !isGiven(vector) && !isGiven(media))) return 'words';
   return semanticRatio === 1 || !hasWords ? 'semantic' : 'hybrid';

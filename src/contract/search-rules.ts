@@ -17,6 +17,7 @@ import {
   type Static,
   type TProperties,
 } from './declare.ts';
+import { pageMembers } from './pages.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import { isIndexUid } from './formats.ts';
 
@@ -133,8 +134,7 @@ const RULE_FILTER = 'invalid_dynamic_search_rule_filter';
 
 export const LIST_RULES = object(
   optionals({
-    offset: integer({ minimum: 0, default: 0, 'x-code': 'invalid_dynamic_search_rule_offset' }),
-    limit: integer({ minimum: 0, default: 20, 'x-code': 'invalid_dynamic_search_rule_limit' }),
+    ...pageMembers('invalid_dynamic_search_rule_offset', 'invalid_dynamic_search_rule_limit'),
     filter: nullable(
       object(
         optionals({

@@ -2,6 +2,8 @@
 import {
   boolean,
   declared,
+  defaultOf,
+  defaultsOf,
   indexUid,
   integer,
   list,
@@ -20,6 +22,7 @@ import { DIMENSIONS_MAX } from './embedders/fields.ts';
 import type { ErrorCode } from './errors.ts';
 import { LOCALES } from './locales.ts';
 import { MATCHING_STRATEGIES } from './matching-strategies.ts';
+import { pageMembers } from './pages.ts';
 
 /**
  * Maximum sort criteria of one search or listing: ties are broken by nested rules (docs/limits.md).
@@ -39,7 +42,6 @@ const FACETED_INDEXES_MAX = 1_000;
 /** A string, or an array of strings and arrays of strings; the engine parses it. */
 export type Filter = unknown;
 
-export const RERANKED_DEFAULT = 50;
 const RERANKED_MAX = 200;
 
 /** Each group of a page is a search of its own. */
@@ -152,21 +154,21 @@ const PERSONALIZE = nullable(
   object({ userContext: USER_CONTEXT }, coded('invalid_search_personalize')),
 );
 
+const RERANKED = nullable(
+  integer({
+    minimum: 1,
+    maximum: RERANKED_MAX,
+    default: 50,
+    'x-code': 'invalid_search_rerank',
+  }),
+);
+
 /** See docs/behaviour/reranking.md. */
 const RERANK = nullable(
   object(
     {
       model: attribute('invalid_search_rerank'),
-      documents: optional(
-        nullable(
-          integer({
-            minimum: 1,
-            maximum: RERANKED_MAX,
-            default: RERANKED_DEFAULT,
-            'x-code': 'invalid_search_rerank',
-          }),
-        ),
-      ),
+      documents: optional(RERANKED),
     },
     {
       default: null,
@@ -190,8 +192,7 @@ const SEARCH_PROPERTIES = {
     'x-checked-later': true,
   }),
   hybrid: HYBRID,
-  offset: count('invalid_search_offset', 0),
-  limit: count('invalid_search_limit', 20),
+  ...pageMembers('invalid_search_offset', 'invalid_search_limit'),
   page: countOrNone('invalid_search_page'),
   hitsPerPage: countOrNone('invalid_search_hits_per_page'),
   attributesToRetrieve: stringList('invalid_search_attributes_to_retrieve'),
@@ -236,16 +237,18 @@ function groupCount(initial: number, maximum: number): Declared<number | null> {
   return nullable(integer({ minimum: 1, maximum, default: initial, 'x-code': code }));
 }
 
+const GROUP_COUNTS = {
+  hits: groupCount(3, GROUP_HITS_MAX),
+  limit: groupCount(20, GROUPS_MAX),
+  page: groupCount(1, GROUP_PAGES_MAX),
+};
+
 /** See docs/behaviour/groups.md. */
 const GROUP_BY = nullable(
   object(
     {
       attribute: attribute('invalid_search_group_by'),
-      ...optionals({
-        hits: groupCount(3, GROUP_HITS_MAX),
-        limit: groupCount(20, GROUPS_MAX),
-        page: groupCount(1, GROUP_PAGES_MAX),
-      }),
+      ...optionals(GROUP_COUNTS),
     },
     {
       default: null,
@@ -302,6 +305,25 @@ export type Groupable = Pick<
   | 'rerank'
   | 'showPerformanceDetails'
 >;
+
+/** What stages of a search assume for absent parameters; the engine has the same values. */
+export const SEARCH_DEFAULTS = {
+  ...defaultsOf(SEARCH_PROPERTIES, 'offset', 'limit', 'cropLength'),
+  hybrid: defaultsOf(HYBRID_OPTIONS, 'semanticRatio'),
+  reranked: defaultOf(RERANKED),
+};
+
+const { hits: HITS, limit: GROUPS, page: PAGE } = GROUP_COUNTS;
+
+/** The grouping with its defaults. */
+export function completeGroupBy({ attribute, hits, limit, page }: GroupBy) {
+  return {
+    attribute,
+    hits: hits ?? defaultOf(HITS),
+    limit: limit ?? defaultOf(GROUPS),
+    page: page ?? defaultOf(PAGE),
+  };
+}
 
 // --- Searches by GET -----------------------------------------------------------------------------
 
@@ -382,8 +404,8 @@ const FEDERATION = nullable(
   object(
     {
       ...optionals({
-        limit: count('invalid_search_limit', 20),
-        offset: count('invalid_search_offset', 0),
+        limit: SEARCH_PROPERTIES.limit,
+        offset: SEARCH_PROPERTIES.offset,
         page: countOrNone('invalid_search_page'),
         hitsPerPage: countOrNone('invalid_search_hits_per_page'),
         facetsByIndex: map(nullable(list(string(), { maxItems: ATTRIBUTE_NAMES_MAX })), {
@@ -469,8 +491,7 @@ export function withoutIgnored(request: FacetSearchRequest): FacetSearchRequest 
 const SIMILAR_EMBEDDER = string({ 'x-code': 'invalid_similar_embedder' });
 
 const SIMILAR_PROPERTIES = {
-  offset: count('invalid_similar_offset', 0),
-  limit: count('invalid_similar_limit', 20),
+  ...pageMembers('invalid_similar_offset', 'invalid_similar_limit'),
   filter: filter('invalid_similar_filter'),
   attributesToRetrieve: stringList('invalid_similar_attributes_to_retrieve'),
   retrieveVectors: flag('invalid_similar_retrieve_vectors'),

@@ -10,6 +10,7 @@ import {
   string,
   type Static,
 } from './declare.ts';
+import { pageMembers } from './pages.ts';
 import { TASK_STATUSES, TASK_TYPES, TASK_UID_MAX, TASK_WORDS, type TaskFilter } from './tasks.ts';
 
 const UID = integer({ minimum: 0, maximum: TASK_UID_MAX });
@@ -38,7 +39,7 @@ const FILTERS = optionals({
 
 export const LIST_TASKS_QUERY = object({
   ...optionals({
-    limit: integer({ minimum: 0, default: 20, 'x-code': 'invalid_task_limit' }),
+    limit: pageMembers(undefined, 'invalid_task_limit').limit,
     from: integer({ minimum: 0, maximum: TASK_UID_MAX, 'x-code': 'invalid_task_from' }),
     reverse: boolean({ default: false, 'x-code': 'invalid_task_reverse' }),
   }),

@@ -9,7 +9,7 @@ import { membersAt } from '../base/json-spans.ts';
 import { ApiError } from '../contract/errors.ts';
 import { quotedInFilter } from '../contract/filters.ts';
 import { isGiven } from '../contract/settings/setting.ts';
-import type { Groupable, SearchRequest } from '../contract/search.ts';
+import { completeGroupBy, type Groupable, type SearchRequest } from '../contract/search.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import { joined, type SearchResponse } from './response.ts';
 
@@ -53,11 +53,7 @@ const WINDOW = [
 ] as const;
 
 export function groupingOf({ groupBy, facetsPer }: Groupable): Grouping {
-  const { attribute, hits, limit, page } = groupBy!;
-  return {
-    ...{ attribute, hits: hits ?? 3, limit: limit ?? 20, page: page ?? 1 },
-    facetsPer: facetsPer ?? 'document',
-  };
+  return { ...completeGroupBy(groupBy!), facetsPer: facetsPer ?? 'document' };
 }
 
 /** The search without its groups. Throws `ApiError` for parameters that it does not take. */

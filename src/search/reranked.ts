@@ -3,7 +3,7 @@
  * engine returns them all with the page, so that every page of the list agrees with the others.
  */
 import { membersAt } from '../base/json-spans.ts';
-import { RERANKED_DEFAULT, type SearchRequest } from '../contract/search.ts';
+import { SEARCH_DEFAULTS, type SearchRequest } from '../contract/search.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import type { EngineResult } from '../engine/native.ts';
 
@@ -34,9 +34,9 @@ export function rerankingOf(
 ): Reranking | null {
   const { rerank, q } = params;
   if (!isGiven(rerank) || !isGiven(q) || q.trim() === '') return null;
-  const documents = rerank.documents ?? RERANKED_DEFAULT;
+  const documents = rerank.documents ?? SEARCH_DEFAULTS.reranked;
   const isPaged = isGiven(params.page) || isGiven(params.hitsPerPage);
-  const size = (isPaged ? params.hitsPerPage : params.limit) ?? 20;
+  const size = (isPaged ? params.hitsPerPage : params.limit) ?? SEARCH_DEFAULTS.limit;
   const page = params.page ?? 1;
   const begin = isPaged ? (page - 1) * size : (params.offset ?? 0);
   if (size === 0 || begin < 0 || begin >= documents) return null;

@@ -7,6 +7,7 @@ import {
 import { ApiError } from '../errors.ts';
 import { MATCHING_STRATEGIES } from '../matching-strategies.ts';
 import type { Schema } from '../schema.ts';
+import { SEARCH_DEFAULTS } from '../search.ts';
 import { fieldsOf, inOrder, isGiven, isObject, mergeFields, setting, TEXTS } from './setting.ts';
 
 export interface ChatSettings {
@@ -77,7 +78,10 @@ export const chat = setting({
       const parameters = inOrder(ordered.searchParameters, fieldsOf(SEARCH_PARAMETERS));
       if (isObject(parameters.hybrid)) {
         const { semanticRatio, embedder } = parameters.hybrid;
-        parameters.hybrid = { semanticRatio: semanticRatio ?? 0.5, embedder };
+        parameters.hybrid = {
+          semanticRatio: semanticRatio ?? SEARCH_DEFAULTS.hybrid.semanticRatio,
+          embedder,
+        };
       }
       ordered.searchParameters = parameters;
     }

@@ -4,7 +4,7 @@ import {
   PUT_ALIAS,
   type PutAlias,
 } from '../../contract/aliases.ts';
-import type { Pagination } from '../../contract/indexes.ts';
+import type { Pagination } from '../../contract/pages.ts';
 import { queryParser } from '../../contract/query.ts';
 import { ALIAS, ALIASES, TASK_SUMMARY } from '../../contract/responses.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -10,6 +10,7 @@ import {
   type UsageEvent,
 } from '../../contract/analytics.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { pageOf } from '../../contract/pages.ts';
 import { queryParser, type QueryParser } from '../../contract/query.ts';
 import type { RecordedEvent } from '../../analytics/recorder.ts';
 import type { ReportSpec } from '../../analytics/report-worker.ts';
@@ -74,8 +75,8 @@ function queryReport(path: string, kind: ReportSpec['kind'], summary: string): R
     response: REPORT,
     otherResponseTypes: ['text/csv'],
     handle: (context, server) => {
-      const { offset = 0, limit = 20, finalQueries = false } = context.query;
-      const more = { kind, groupBy: [], finalQueries, page: { offset, limit } };
+      const { finalQueries = false } = context.query;
+      const more = { kind, groupBy: [], finalQueries, page: pageOf(context.query) };
       return report(context, server, more);
     },
   });

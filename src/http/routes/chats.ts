@@ -18,7 +18,8 @@ import {
 } from '../../contract/chats.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
-import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
+import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
+import type { Pagination } from '../../contract/pages.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { SearchCaller } from '../../search/caller.ts';
 import { wholeListing } from '../../search/index-service.ts';

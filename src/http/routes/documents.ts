@@ -31,6 +31,7 @@ import {
 } from '../../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { isDocumentId } from '../../contract/formats.ts';
+import { pageOf } from '../../contract/pages.ts';
 import { queryParser, splitSort } from '../../contract/query.ts';
 import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { sortFault } from '../../contract/sort.ts';
@@ -194,8 +195,7 @@ function listDocuments(
 ): Promise<RouteResponse> {
   const { query } = context;
   const request: FetchRequest = {
-    offset: query.offset ?? 0,
-    limit: query.limit ?? 20,
+    ...pageOf(query),
     fields: fieldList(query.fields),
     filter: query.filter ?? null,
     sort: query.sort ?? null,
@@ -211,8 +211,7 @@ async function fetchDocuments(
 ): Promise<RouteResponse> {
   const { body } = context;
   const request: FetchRequest = {
-    offset: body.offset ?? 0,
-    limit: body.limit ?? 20,
+    ...pageOf(body),
     fields: fieldList(body.fields),
     filter: body.filter ?? null,
     sort: typeof body.sort === 'string' ? sortText(body.sort) : (body.sort ?? null),

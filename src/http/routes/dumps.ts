@@ -1,6 +1,6 @@
 import { dumpDate, DUMP_NAME, LIST_DUMPS_QUERY } from '../../contract/dumps.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { Pagination } from '../../contract/indexes.ts';
+import type { Pagination } from '../../contract/pages.ts';
 import { queryParser } from '../../contract/query.ts';
 import { DUMPS, TASK_SUMMARY } from '../../contract/responses.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -6,10 +6,10 @@ import {
   SWAP_INDEXES,
   UPDATE_INDEX,
   type CreateIndexRequest,
-  type Pagination,
   type SwapElement,
   type UpdateIndexRequest,
 } from '../../contract/indexes.ts';
+import { pageOf, type Pagination } from '../../contract/pages.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { IndexSwapPair } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -27,8 +27,9 @@ import {
 /** One page of a list that is held in memory. */
 export function page<T>(
   all: readonly T[],
-  { offset = 0, limit = 20 }: Pagination,
+  query: Pagination,
 ): { results: T[]; offset: number; limit: number; total: number } {
+  const { offset, limit } = pageOf(query);
   return { results: all.slice(offset, offset + limit), offset, limit, total: all.length };
 }
 

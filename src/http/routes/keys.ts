@@ -2,7 +2,7 @@ import { KEY, KEYS } from '../../contract/responses.ts';
 import { findKey, keyView, newKey, patchedKey } from '../../auth/keys.ts';
 import { unwrap } from '../../base/result.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { Pagination } from '../../contract/indexes.ts';
+import type { Pagination } from '../../contract/pages.ts';
 import {
   CREATE_KEY,
   LIST_KEYS_QUERY,

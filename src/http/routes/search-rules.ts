@@ -2,6 +2,7 @@ import { SEARCH_RULE, SEARCH_RULES, TASK_SUMMARY } from '../../contract/response
 import { Readable } from 'node:stream';
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { pageOf } from '../../contract/pages.ts';
 import { queryParser } from '../../contract/query.ts';
 import { matchRules } from '../../search/rule-search.ts';
 import {
@@ -99,8 +100,8 @@ async function listRules(
   const { query, active } = body.filter ?? {};
   const all = server.searchRules.list().filter((rule) => (active ?? rule.active) === rule.active);
   const found = query ? await matchRules(all, query) : all;
-  const limit = Math.min(body.limit ?? 20, LISTED_RULES_MAX);
-  return listing(page(found, { ...body, limit }));
+  const { offset, limit } = pageOf(body);
+  return listing(page(found, { offset, limit: Math.min(limit, LISTED_RULES_MAX) }));
 }
 
 async function deleteRules(

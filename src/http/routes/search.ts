@@ -4,6 +4,7 @@ import {
   SEARCH_RESPONSE,
   SIMILAR_RESPONSE,
 } from '../../contract/responses.ts';
+import { defaultOf } from '../../contract/declare.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { Recorder } from '../../analytics/recorder.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
@@ -162,7 +163,7 @@ function similarByParameters(
   context: RequestContext<SimilarParameters>,
   server: ReadDependencies,
 ): Promise<RouteResponse> {
-  const embedder = context.query.embedder ?? 'default';
+  const embedder = context.query.embedder ?? defaultOf(SIMILAR_QUERY.properties.embedder);
   return similarOf(context, { ...context.query, embedder }, server);
 }
 

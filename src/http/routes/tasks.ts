@@ -1,5 +1,6 @@
 import { BATCH, BATCHES, COMPACTION, TASK, TASKS, TASK_SUMMARY } from '../../contract/responses.ts';
 import { ApiError, batchNotFound, taskNotFound, type ErrorCode } from '../../contract/errors.ts';
+import { defaultOf } from '../../contract/declare.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
   FILTER_TASKS_QUERY,
@@ -29,8 +30,12 @@ import {
   type Route,
 } from '../route.ts';
 
-function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPaging {
-  return { limit, from: from ?? null, reverse };
+function paging({ limit, from, reverse }: ListTasksQuery): TaskPaging {
+  return {
+    limit: limit ?? defaultOf(LIST_TASKS_QUERY.properties.limit),
+    from: from ?? null,
+    reverse: reverse ?? false,
+  };
 }
 
 const LISTED = queryParser(LIST_TASKS_QUERY);

@@ -4,14 +4,15 @@
  */
 import { ApiError } from '../../contract/errors.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
-import type {
-  FacetSearchRequest,
-  Federation,
-  MultiSearchQuery,
-  SearchRequest,
-  SimilarRequest,
+import {
+  SEARCH_DEFAULTS,
+  type FacetSearchRequest,
+  type Federation,
+  type MultiSearchQuery,
+  type SearchRequest,
+  type SimilarRequest,
 } from '../../contract/search.ts';
-import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../../contract/search-kind.ts';
+import { searchKind } from '../../contract/search-kind.ts';
 import type { SettingsObject } from '../../contract/settings.ts';
 import type { EngineResult } from '../../engine/native.ts';
 import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
@@ -54,7 +55,7 @@ interface RemoteParts {
   >;
 }
 
-const LIMIT_DEFAULT = 20;
+const LIMIT_DEFAULT = SEARCH_DEFAULTS.limit;
 /** Concurrency of separate searches. */
 const AT_ONCE = 4;
 
@@ -499,7 +500,7 @@ function atPosition(error: unknown, positioned: readonly PositionedQuery[]): unk
 /** Sizes of the two halves of a hybrid search. */
 function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
   if (searchKind(query) !== 'hybrid') return undefined;
-  const vectors = query.hybrid?.semanticRatio ?? SEMANTIC_RATIO_DEFAULT;
+  const vectors = query.hybrid?.semanticRatio ?? SEARCH_DEFAULTS.hybrid.semanticRatio;
   return { words: 1 - vectors, vectors };
 }
 
