@@ -82,11 +82,6 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   if (!open) return info.Env().Undefined();
   const auto snapshot = open->index->snapshot();
   const auto [disk, used] = open->index->DiskSizes();
-  uint64_t row_bytes = 0;
-  for (const auto& segment : snapshot->segments) {
-    const uint64_t all = segment->documents->size();
-    row_bytes += all == 0 ? 0 : segment->rows->bytes() * segment->live.size() / all;
-  }
   std::string out = "{\"primaryKey\":";
   if (snapshot->has_primary_key) {
     AppendJsonString(out, snapshot->primary_key);
@@ -96,8 +91,9 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
-  number("numberOfDocuments", snapshot->documents.size());
-  number("rawDocumentDbSize", row_bytes);
+  const uint64_t documents = snapshot->documents.size();
+  number("numberOfDocuments", documents);
+  number("rawDocumentDbSize", snapshot->distribution.JsonBytes(*snapshot->fields, documents));
   const auto vectors = snapshot->CountEmbeddings();
   number("numberOfEmbeddings", vectors.embeddings);
   number("numberOfEmbeddedDocuments", vectors.documents);
@@ -112,11 +108,9 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
     AppendJsonNumber(out, first_expiry);
   }
   out += ",\"fieldDistribution\":{";
-  std::map<std::string_view, uint64_t> by_name;
-  for (const auto& [field, count] : snapshot->distribution) {
-    const std::string& name = snapshot->fields->name(field);
-    if (name != "_vectors") by_name[name] = count;
-  }
+  std::map<std::string_view, int64_t> by_name;
+  for (const auto& [field, share] : snapshot->distribution.shares())
+    by_name[snapshot->fields->name(field)] = share.documents;
   bool first = true;
   for (const auto& [name, count] : by_name) {
     if (!first) out += ',';

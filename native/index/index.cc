@@ -92,7 +92,7 @@ void ReadSettings(Snapshot& snapshot) {
 void ApplyValues(const Commit& commit, Snapshot& snapshot) {
   if (commit.clear) {
     snapshot.segments.clear();
-    snapshot.distribution.clear();
+    snapshot.distribution = {};
   }
   if (commit.settings) {
     snapshot.stored_settings = commit.settings;
@@ -292,12 +292,10 @@ Result<std::shared_ptr<Snapshot>> Index::ReadSnapshot(const ReadMain& read,
   snapshot->has_primary_key = primary_key.has_value();
   snapshot->primary_key = primary_key.value_or("");
   if (is_changed(keys::kDistribution)) {
-    snapshot->distribution.clear();
-    GANNET_ASSIGN_OR_RETURN(const auto distribution, read(keys::kDistribution));
-    for (ByteReader reader(distribution.value_or("")); !reader.done();) {
-      const auto field = static_cast<FieldId>(reader.Varint());
-      snapshot->distribution[field] = reader.Varint();
-    }
+    GANNET_ASSIGN_OR_RETURN(const auto stored, read(keys::kDistribution));
+    auto distribution = Distribution::Parse(stored.value_or(""), *snapshot->fields);
+    if (!distribution) return Status::Corruption("the distribution of " + dir_ + " is damaged");
+    snapshot->distribution = std::move(*distribution);
   }
   if (is_changed(keys::kDictionary)) {
     GANNET_ASSIGN_OR_RETURN(const auto dictionary, read(keys::kDictionary));
@@ -562,10 +560,7 @@ Status Index::WriteTo(To& to, Commit& commit, const Snapshot& before, const Snap
     GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kPrimaryKey, *commit.primary_key));
   if (commit.distribution) {
     bytes.clear();
-    for (const auto& [field, count] : *commit.distribution) {
-      PutVarint(bytes, field);
-      PutVarint(bytes, count);
-    }
+    commit.distribution->AppendTo(bytes);
     GANNET_RETURN_IF_ERROR(to.Put(main_, keys::kDistribution, bytes));
   }
   if (commit.dictionary)

@@ -56,7 +56,7 @@ struct Commit {
 
   std::shared_ptr<const FieldMap> fields;  // null: unchanged
   std::optional<std::string> primary_key;
-  std::optional<std::map<FieldId, uint64_t>> distribution;
+  std::optional<Distribution> distribution;
   std::optional<std::string> dictionary;
   std::optional<std::string> updated_at;
   std::optional<std::string> last_batch;

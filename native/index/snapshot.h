@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
+#include "index/distribution.h"
 #include "index/fields.h"
 #include "index/expansion_cache.h"
 #include "index/measured_cutoffs.h"
@@ -75,7 +76,7 @@ struct alignas(kCacheLine) Snapshot {
   DocSet documents;  // all live documents
   std::string primary_key;
   bool has_primary_key = false;
-  std::map<FieldId, uint64_t> distribution;  // live documents that have the top-level field
+  Distribution distribution;  // of the live documents
   std::string updated_at;
   std::string last_batch;  // JSON
   uint64_t version = 0;    // grows with each commit

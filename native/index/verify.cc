@@ -158,16 +158,10 @@ class Verifier {
 
   void ReadDistribution() {
     const std::string distribution = Record(keys::kDistribution);
-    int64_t last = -1;
-    for (ByteReader counts(distribution); !counts.done();) {
-      const uint64_t field = counts.Varint(), count = counts.Varint();
-      if (!counts.ok() || field >= fields_.size() || static_cast<int64_t>(field) <= last ||
-          count == 0) {
-        Fault("distribution", "a field is unknown, out of order or without documents");
-        break;
-      }
-      last = static_cast<int64_t>(field);
-      stored_distribution_[static_cast<FieldId>(field)] = count;
+    if (auto stored = Distribution::Parse(distribution, fields_)) {
+      stored_distribution_ = std::move(*stored);
+    } else {
+      Fault("distribution", "a field is unknown, out of order or without documents");
     }
   }
 
@@ -278,9 +272,7 @@ class Verifier {
     context.on_row = [&](DocId docid, std::span<const segment::RowField> row) {
       if (dead.Contains(docid)) return;
       ++rows_read_;
-      for (const segment::RowField& field : row) {
-        if (field.field != vectors_field_) ++distribution_[field.field];
-      }
+      distribution_.Count(row, vectors_field_, 1);
       if (id_fault_ || !ids_of_docids_.Contains(docid)) return;
       const std::string id = ExternalIdOf(row, fields_, primary_key_);
       if (id_hashes_[docid] == HashOf(id)) return;
@@ -401,7 +393,7 @@ class Verifier {
   std::vector<SegmentFiles> manifest_;
   FileSums sums_;
   std::map<SegmentId, DocSet> dead_;
-  std::map<FieldId, uint64_t> stored_distribution_,
+  Distribution stored_distribution_,
       distribution_;  // the second is counted from the rows
   uint64_t rows_read_ = 0;
   bool documents_known_ = true, id_fault_ = false;

@@ -439,9 +439,10 @@ class MemoryIndex {
     const fieldDistribution: Record<string, number> = {};
     let bytes = 0;
     for (const document of this.documents.values()) {
-      bytes += JSON.stringify(document).length;
-      for (const field of Object.keys(document)) {
-        if (field !== '_vectors') fieldDistribution[field] = (fieldDistribution[field] ?? 0) + 1;
+      const { _vectors, ...attributes } = document as Record<string, unknown>;
+      bytes += Buffer.byteLength(JSON.stringify(attributes));
+      for (const field of Object.keys(attributes)) {
+        fieldDistribution[field] = (fieldDistribution[field] ?? 0) + 1;
       }
     }
     return {

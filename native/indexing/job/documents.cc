@@ -1,7 +1,6 @@
 #include "indexing/job/documents.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,11 +70,10 @@ std::shared_ptr<const segment::RowDictionary> MakeDictionary(Batch& batch,
   return std::make_shared<const segment::RowDictionary>(*batch.commit.dictionary);
 }
 
-// Removes documents from the record: their external ids and their share of the field distribution.
+// Removes documents from the record: their external ids and their share of the distribution.
 Status DeleteDocuments(Batch& batch, const DocSet& docids, bool ids_removed) {
   if (docids.empty()) return Status::Ok();
   const index::Snapshot& before = *batch.before;
-  auto& distribution = *batch.commit.distribution;
   segment::RowCodec codec(before.dictionary);
   const auto vectors_field = before.fields->Find(kVectorsField);
   std::vector<segment::RowField> fields;
@@ -84,11 +82,7 @@ Status DeleteDocuments(Batch& batch, const DocSet& docids, bool ids_removed) {
   for (const DocId docid : list) {
     GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(before.FindRow(docid)));
     if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
-    for (const segment::RowField& field : fields) {
-      if (field.field == vectors_field) continue;
-      auto count = distribution.find(field.field);
-      if (count != distribution.end() && --count->second == 0) distribution.erase(count);
-    }
+    batch.commit.distribution->Count(fields, vectors_field, -1);
     if (ids_removed) continue;
     batch.commit.removed_external_ids.push_back(
         index::ExternalIdOf(fields, *before.fields, before.primary_key));
@@ -143,17 +137,6 @@ Result<Assigned> AssignDocids(Batch& batch, const CollectedSteps& steps, index::
   return out;
 }
 
-void ApplyDistribution(const DistributionChange& change, std::map<FieldId, uint64_t>& counts) {
-  for (const auto& [field, delta] : change) {
-    const int64_t count = static_cast<int64_t>(counts[field]) + delta;
-    if (count <= 0) {
-      counts.erase(field);
-    } else {
-      counts[field] = static_cast<uint64_t>(count);
-    }
-  }
-}
-
 }  // namespace
 
 Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
@@ -161,7 +144,7 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
   index::Commit& commit = batch.commit;
   auto fields = std::make_shared<index::FieldMap>(*before.fields);
   GANNET_ASSIGN_OR_RETURN(Assigned assigned, AssignDocids(batch, steps, *fields));
-  commit.distribution = steps.cleared() ? std::map<FieldId, uint64_t>() : before.distribution;
+  commit.distribution = steps.cleared() ? index::Distribution() : before.distribution;
   GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, steps.deleted_by_filter(), false));
   GANNET_RETURN_IF_ERROR(DeleteDocuments(batch, assigned.deleted, true));
 
@@ -177,9 +160,10 @@ Status WriteDocuments(Batch& batch, const CollectedSteps& steps) {
     work.operations = &steps.operations();
     work.payloads = &steps.payloads();
     work.changes = std::move(assigned.changes);
-    GANNET_ASSIGN_OR_RETURN(const DistributionChange change, WriteSegments(batch, work));
-    ApplyDistribution(change, *commit.distribution);
+    GANNET_ASSIGN_OR_RETURN(const index::Distribution change, WriteSegments(batch, work));
+    commit.distribution->Add(change);
   }
+  commit.distribution->DropUnused();
   if (fields->size() != before.fields->size()) commit.fields = fields;
   commit.dead = std::move(assigned.deleted);
   commit.dead |= steps.deleted_by_filter();

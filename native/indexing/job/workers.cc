@@ -44,8 +44,8 @@ struct Workers {
   size_t next = 0;                   // index in changes: the first that no worker has taken
   Status status;
   std::vector<index::SegmentFiles> segments;
-  std::vector<uint32_t> written;  // docids whose row changed
-  DistributionChange distribution;
+  std::vector<uint32_t> written;     // docids whose row changed
+  index::Distribution distribution;  // its change
 };
 
 // Makes segments from changes until none is left.
@@ -79,7 +79,7 @@ class Worker {
     GANNET_RETURN_IF_ERROR(FinishSegment());
     const std::lock_guard lock(workers_.mutex);
     workers_.written.insert(workers_.written.end(), written_.begin(), written_.end());
-    for (const auto& [field, count] : distribution_) workers_.distribution[field] += count;
+    workers_.distribution.Add(distribution_);
     return Status::Ok();
   }
 
@@ -179,14 +179,9 @@ class Worker {
     segment::AppendRow(fields, row_);
     if (state_.stored() && row_ == state_.old_row() && !state_.vectors().Changed(change.docid))
       return false;
-    for (const segment::RowField& field : state_.old_fields()) Count(field.field, -1);
-    for (const segment::RowField& field : fields) Count(field.field, 1);
+    distribution_.Count(state_.old_fields(), state_.vectors_field(), -1);
+    distribution_.Count(fields, state_.vectors_field(), 1);
     return true;
-  }
-
-  // `_vectors` is not an attribute.
-  void Count(FieldId field, int64_t by) {
-    if (field != state_.vectors_field()) distribution_[field] += by;
   }
 
   Workers& workers_;
@@ -199,12 +194,12 @@ class Worker {
   std::string row_, values_, compressed_;
   std::vector<size_t> sizes_;
   std::vector<uint32_t> written_;
-  std::map<FieldId, int64_t> distribution_;
+  index::Distribution distribution_;  // its change
 };
 
 }  // namespace
 
-Result<DistributionChange> WriteSegments(Batch& batch, Work& work) {
+Result<index::Distribution> WriteSegments(Batch& batch, Work& work) {
   std::unique_ptr<SpooledEmbeddings> made;
   if (batch.options.embed_calls != nullptr) {
     const std::string path = batch.index.FilePath(0);

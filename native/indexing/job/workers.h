@@ -1,7 +1,6 @@
 // Writes changes of documents to segment files, in several threads.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -20,10 +19,8 @@ struct Work : DocumentSource {
   std::vector<Change> changes;  // ascending by docid
 };
 
-// By field: how many more, or fewer, documents have it.
-using DistributionChange = std::map<FieldId, int64_t>;
-
 // Makes the embeddings that the documents lack, then their segments, which are added to the commit.
-Result<DistributionChange> WriteSegments(Batch& batch, Work& work);
+// Returns the change of the distribution.
+Result<index::Distribution> WriteSegments(Batch& batch, Work& work);
 
 }  // namespace gannet::indexing

@@ -324,12 +324,20 @@ TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {
 
   Commit counts;
   Open();
-  counts.distribution = index_->snapshot()->distribution;
-  ++counts.distribution->begin()->second;
-  apply(std::move(counts));
-  EXPECT_TRUE(Tells(Verify(), "distribution"));
+  const Distribution true_counts = index_->snapshot()->distribution;
+  // A document too many, and a byte.
+  for (const std::string value : {"", "1"}) {
+    counts.distribution = true_counts;
+    const FieldId id = *index_->snapshot()->fields->Find("id");
+    counts.distribution->Count(std::array{segment::RowField{id, value}}, {}, 1);
+    if (!value.empty()) counts.distribution->Count(std::array{segment::RowField{id, ""}}, {}, -1);
+    apply(std::move(counts));
+    EXPECT_TRUE(Tells(Verify(), "distribution")) << value;
+    counts = {};
+    Open();
+  }
   Commit settings;
-  settings.distribution = std::map<FieldId, uint64_t>{};
+  settings.distribution.emplace();
   settings.settings = std::make_shared<const StoredSettings>(StoredSettings{"{\"a\":", {}});
   apply(std::move(settings));
   EXPECT_TRUE(Tells(Verify(), "settings"));

@@ -533,12 +533,19 @@ inline void ExpectSame(const Content& expected, const Content& actual) {
 inline void ExpectIndexHolds(index::Index& index, const Model& model) {
   const auto snapshot = index.snapshot();
   ExpectSame(model.Expected(*snapshot), Observe(*snapshot));
-  std::map<std::string, uint64_t> stored, counted;
-  for (const auto& [field, count] : snapshot->distribution)
-    stored[snapshot->fields->name(field)] = count;
+  std::map<std::string, int64_t> stored, counted;
+  for (const auto& [field, share] : snapshot->distribution.shares())
+    stored[snapshot->fields->name(field)] = share.documents;
+  uint64_t bytes = 0;
   for (const auto& [id, document] : model.documents) {
-    for (const auto& [name, value] : document.fields) ++counted[name];
+    std::string json;
+    for (const auto& [name, value] : document.fields) {
+      ++counted[name];
+      json += (json.empty() ? "{" : ",") + Quoted(name) + ":" + value;
+    }
+    bytes += json.size() + 1;
   }
+  EXPECT_EQ(snapshot->distribution.JsonBytes(*snapshot->fields, snapshot->documents.size()), bytes);
   EXPECT_EQ(FirstDifference(counted, stored), "") << "stored field distribution";
   auto ids = index.ReadExternalIds();
   ASSERT_TRUE(ids.ok());

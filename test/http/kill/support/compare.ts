@@ -98,6 +98,9 @@ async function compareIndex(
     for (const name of Object.keys(document)) distribution[name] = (distribution[name] ?? 0) + 1;
   }
   assert.deepEqual(stats['fieldDistribution'], distribution, `${uid}: fieldDistribution`);
+  const bytes = found.results.map((document) => Buffer.byteLength(JSON.stringify(document)));
+  const sum = bytes.reduce((all, one) => all + one, 0);
+  assert.equal(stats['rawDocumentDbSize'], sum, `${uid}: rawDocumentDbSize`);
   assert.equal(stats['isIndexing'], false, `${uid}: isIndexing`);
   await compareSearches(client, uid, index, random);
 }
